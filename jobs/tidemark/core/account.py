@@ -1,0 +1,173 @@
+"""What a micro-batch reports of itself: counts, findings and digests (time rules: what is reported)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tidemark.core.batch import LandedObject
+from tidemark.core.policy import Fate, Reason
+from tidemark.core.progress import Seen
+
+
+class Diagnostic(StrEnum):
+    """The kinds of finding, with the meaning that Azure Stream Analytics gives the first six."""
+
+    EARLY = "EarlyInputEvent"
+    LATE = "LateInputEvent"
+    OUT_OF_ORDER = "OutOfOrderEvent"
+    NOT_PROGRESSING = "InputPartitionNotProgressing"
+    INVALID_TIME = "InvalidInputTimeStamp"
+    INVALID_ROW = "InputDeserializationError"
+    LISTED_LATE = "ListedLate"
+    TOO_OLD = "ObjectTooOld"
+    LANDED_TOO_LATE = "LandedTooLate"
+    LANDED_AFTER_CLOSE = "LandedAfterClose"
+    OBJECT_CHANGED = "ObjectChanged"
+
+
+LISTED = frozenset(
+    {Diagnostic.LISTED_LATE, Diagnostic.TOO_OLD, Diagnostic.LANDED_AFTER_CLOSE, Diagnostic.OBJECT_CHANGED}
+)
+"""Findings about objects: facts of a listing, which no replay can compute again."""
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """How far adjusted rows were moved, in microseconds: the largest exactly, the quantiles of the
+    moves rounded to three significant digits, so that they do not depend on the order of rows."""
+
+    largest: int
+    p50: int
+    p95: int
+    p99: int
+
+
+@dataclass(frozen=True)
+class Account:
+    """Counts of one source and partition in one micro-batch; rows = sum of the four fates."""
+
+    source: str
+    partition: str
+    fates: Mapping[Fate, int]
+    reasons: Mapping[Reason, int]
+    shifts: Shifts | None = None
+
+    @property
+    def rows(self) -> int:
+        return sum(self.fates.values())
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One row (or object) that shows a finding."""
+
+    offset: int | None = None
+    event_time: int | None = None
+    arrival_time: int | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One row of `diagnostics`: times are those of the rows' arrival, or of the object's landing."""
+
+    source: str
+    partition: str | None
+    type: Diagnostic
+    count: int
+    first_time: int | None
+    last_time: int | None
+    sample: Sample
+    tolerance: int | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """How often a finding occurs among a partition's rows, with the arrivals of the first and last."""
+
+    count: int
+    first: int | None
+    last: int | None
+    sample: Sample
+
+
+@dataclass(frozen=True)
+class PartitionReport:
+    """One partition's part of a micro-batch."""
+
+    account: Account
+    seen: Seen
+    occurrences: Mapping[Diagnostic, Occurrence]
+
+
+@dataclass(frozen=True)
+class TableDigest:
+    """Order-independent digest of what one micro-batch wrote to one table."""
+
+    table: str
+    rows: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Combined:
+    """A source's combined watermark when a run ended; when complete it keeps the last finite value."""
+
+    watermark: int | None
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What judging one source's part of a micro-batch came to. `skipped` holds, by partition, the rows
+    before the pipeline's `start`; `landed_too_late` those whose arrival an estimate had passed."""
+
+    digests: tuple[TableDigest, ...] = ()
+    partitions: Mapping[str, PartitionReport] = field(default_factory=dict)
+    objects: tuple[LandedObject, ...] = ()
+    skipped: Mapping[str, Seen] = field(default_factory=dict)
+    landed_too_late: Mapping[str, Occurrence] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """One row of `batches`. `run_first` and `run_last` bound the run it belongs to; `combined` and
+    what concerns the end of a run stand in the run's last batch only."""
+
+    batch_id: int
+    run_id: str
+    run_first: int
+    run_last: int
+    as_of: int
+    status: str
+    configuration: str
+    fingerprint: str
+    engine: str
+    plan: str
+    closing: tuple[str, ...] = ()
+    objects: int = 0
+    bytes: int = 0
+    accounts: tuple[Account, ...] = ()
+    digests: tuple[TableDigest, ...] = ()
+    combined: Mapping[str, Combined] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def ends_run(self) -> bool:
+        return self.batch_id == self.run_last
+
+
+def total(accounts: Iterable[Account]) -> tuple[dict[Fate, int], dict[Reason, int]]:
+    """Fates and reasons summed over partitions; fates with zero counts are kept."""
+    fates = dict.fromkeys(Fate, 0)
+    reasons: dict[Reason, int] = {}
+    for account in accounts:
+        for fate, count in account.fates.items():
+            fates[fate] += count
+        for reason, count in account.reasons.items():
+            if count:
+                reasons[reason] = reasons.get(reason, 0) + count
+    return fates, reasons

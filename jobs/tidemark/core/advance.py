@@ -1,0 +1,230 @@
+"""What a micro-batch does to the recorded state of its sources (time rules: progress, what is reported).
+
+The first run, the repair of a crashed one and a replay all call `advance` with what judging came to; it is
+pure, so they cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tidemark.core.account import Combined, Diagnostic, Finding, Outcome, Sample
+from tidemark.core.policy import Policy
+from tidemark.core.progress import (
+    UNKNOWN,
+    PartitionState,
+    Seen,
+    after_batch,
+    combine,
+    end_run,
+    estimate,
+    first_state,
+    latest,
+    not_progressing,
+)
+from tidemark.core.times import format_duration, format_time
+
+Key = tuple[str, str]
+States = dict[Key, PartitionState]
+
+
+@dataclass(frozen=True)
+class SourceRules:
+    """What of a source's declaration its progress depends on; durations in microseconds. `own_time`:
+    events carry a time of their own (`timestamp_by`), else arrival is their time."""
+
+    name: str
+    policy: Policy
+    partitions: tuple[str, ...]
+    landing_delay: int
+    substreams: bool
+    own_time: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where in its run a micro-batch stands. `brought` names the partitions to which the run has brought
+    rows in earlier micro-batches; `previous_as_of` is that of the run before."""
+
+    as_of: int
+    ends_run: bool
+    previous_as_of: int | None
+    closing: frozenset[str] = frozenset()
+    brought: frozenset[Key] = frozenset()
+
+
+@dataclass(frozen=True)
+class Advance:
+    """States after a micro-batch, its findings, and, when it ends a run, the combined watermarks."""
+
+    states: States
+    findings: tuple[Finding, ...]
+    combined: dict[str, Combined]
+    brought: frozenset[Key]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What judging a source's part of a micro-batch starts from: the state of its known partitions, the
+    state in which any other starts, and the arrival from which on rows are read (`start`)."""
+
+    states: Mapping[str, PartitionState]
+    unseen: PartitionState
+    read_from: int | None = None
+
+
+def open_source(
+    rules: SourceRules, states: Mapping[Key, PartitionState], combined: Mapping[str, Combined], start: int | None
+) -> Opening:
+    """The opening of one source; rows that arrive before start - early are not read (time rules: start).
+    With early off there is no such bound, and everything is read."""
+    early = rules.policy.early
+    read_from = None
+    if start is not None and not rules.own_time:
+        read_from = start
+    elif start is not None and early is not None:
+        read_from = start - early.micros
+    return Opening(opening_states(rules, states), unseen_state(rules, combined), read_from)
+
+
+def opening_states(rules: SourceRules, states: Mapping[Key, PartitionState]) -> dict[str, PartitionState]:
+    """A source's recorded states with those of declared partitions that have none yet."""
+    known = {partition: state for (source, partition), state in states.items() if source == rules.name}
+    return {name: PartitionState() for name in rules.partitions if name not in known} | known
+
+
+def unseen_state(rules: SourceRules, combined: Mapping[str, Combined]) -> PartitionState:
+    """The state in which an undeclared partition starts (time rules: late start)."""
+    recorded = combined.get(rules.name)
+    return first_state(False, recorded.watermark if recorded else None)
+
+
+def advance(
+    sources: Mapping[str, SourceRules],
+    states: Mapping[Key, PartitionState],
+    combined: Mapping[str, Combined],
+    outcomes: Mapping[str, Outcome],
+    step: Step,
+) -> Advance:
+    """Apply one judged micro-batch to the recorded states."""
+    after: States = dict(states)
+    findings: list[Finding] = []
+    brought = set(step.brought)
+    for name, outcome in outcomes.items():
+        rules = sources[name]
+        opening = opening_states(rules, states)
+        for partition, seen in _seen(outcome).items():
+            before = opening.get(partition, unseen_state(rules, combined))
+            after[name, partition] = after_batch(before, seen, rules.policy, step.as_of, rules.substreams)
+            brought.add((name, partition))
+        findings += _row_findings(rules, outcome)
+    found = dict(combined)
+    if step.ends_run:
+        open_sources = [
+            rules for name, rules in sources.items() if not (name in combined and combined[name].complete)
+        ]
+        for rules in open_sources:
+            after |= _ended(rules, after, brought, step)
+            findings += _standing_still(rules, after, step)
+            found[rules.name] = _combined(rules, after, combined, step)
+    return Advance(after, tuple(findings), found, frozenset(brought))
+
+
+def _seen(outcome: Outcome) -> dict[str, Seen]:
+    """What reached each partition, rows before `start` included."""
+    seen = {partition: report.seen for partition, report in outcome.partitions.items()}
+    for partition, skipped in outcome.skipped.items():
+        there = seen.get(partition, Seen(0, None, None))
+        arrival = latest(there.last_arrival, skipped.last_arrival)
+        seen[partition] = Seen(there.rows + skipped.rows, arrival, there.high)
+    return seen
+
+
+def _ended(rules: SourceRules, states: Mapping[Key, PartitionState], brought: set[Key], step: Step) -> States:
+    ended: States = {}
+    for partition, state in opening_states(rules, states).items():
+        key = rules.name, partition
+        if partition == UNKNOWN:
+            estimated = estimate(state, step.as_of, rules.landing_delay, declared=False)
+            last = replace(state, idle=key not in brought, estimated_arrival=estimated)
+        else:
+            declared = partition in rules.partitions
+            last = end_run(state, rules.policy, step.as_of, rules.landing_delay, declared, key in brought)
+        ended[key] = replace(last, complete=rules.name in step.closing)
+    return ended
+
+
+def _combined(
+    rules: SourceRules, states: Mapping[Key, PartitionState], combined: Mapping[str, Combined], step: Step
+) -> Combined:
+    recorded = combined.get(rules.name, Combined(None))
+    known = [state.watermark for (name, part), state in states.items() if name == rules.name and part != UNKNOWN]
+    return Combined(combine(known, recorded.watermark), rules.name in step.closing)
+
+
+_TOLERANCES = {Diagnostic.EARLY: "early", Diagnostic.LATE: "late", Diagnostic.OUT_OF_ORDER: "out_of_order"}
+_SENTENCES = {
+    Diagnostic.EARLY: "rows whose event time is more than {tolerance} after their arrival",
+    Diagnostic.LATE: "rows whose event time is more than {tolerance} before their arrival",
+    Diagnostic.OUT_OF_ORDER: "rows behind the watermark that earlier rows had set (out_of_order {tolerance})",
+    Diagnostic.INVALID_TIME: "rows whose event or arrival time is missing or cannot be",
+    Diagnostic.INVALID_ROW: "rows that do not parse, do not fit the schema, or have no partition",
+}
+
+
+def _row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
+    for partition, report in sorted(outcome.partitions.items()):
+        for diagnostic, found in report.occurrences.items():
+            tolerance = getattr(rules.policy, _TOLERANCES[diagnostic], None) if diagnostic in _TOLERANCES else None
+            micros = None if tolerance is None else tolerance.micros
+            sentence = _SENTENCES[diagnostic].format(tolerance=format_duration(micros or 0))
+            yield Finding(
+                rules.name,
+                partition,
+                diagnostic,
+                found.count,
+                found.first,
+                found.last,
+                found.sample,
+                micros,
+                sentence,
+            )
+    for partition, found in sorted(outcome.landed_too_late.items()):
+        yield Finding(
+            rules.name,
+            partition,
+            Diagnostic.LANDED_TOO_LATE,
+            found.count,
+            found.first,
+            found.last,
+            found.sample,
+            rules.landing_delay,
+            "rows that arrived before an arrival already estimated for their partition: "
+            f"landing_delay ({format_duration(rules.landing_delay)}) is too small",
+        )
+
+
+def _standing_still(rules: SourceRules, states: Mapping[Key, PartitionState], step: Step) -> Iterator[Finding]:
+    for (name, partition), state in sorted(states.items()):
+        if name != rules.name or partition == UNKNOWN:
+            continue
+        if not_progressing(state, rules.policy, step.as_of, step.previous_as_of):
+            yield Finding(
+                name,
+                partition,
+                Diagnostic.NOT_PROGRESSING,
+                1,
+                state.since if state.last_seen is None else state.last_seen,
+                step.as_of,
+                Sample(arrival_time=state.last_arrival),
+                rules.policy.late.micros if rules.policy.late else None,
+                _stillness(state),
+            )
+
+
+def _stillness(state: PartitionState) -> str:
+    if state.last_seen is None:
+        return f"declared, but no row of it has been seen since the run of {format_time(state.since)}"
+    arrived = format_time(state.last_arrival) or "an unknown time"
+    return f"no row since the run of {format_time(state.last_seen)}; its last row arrived at {arrived}"

@@ -1,0 +1,97 @@
+"""Objects of a landing folder and the micro-batches that a run cuts them into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class ObjectState(StrEnum):
+    """What became of an object. Only READ and QUARANTINED ones are taken for good; a quarantined one is
+    taken again when it has changed, and a vanished one when it is back."""
+
+    PLANNED = "planned"
+    READ = "read"
+    QUARANTINED = "quarantined"
+    VANISHED = "vanished"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True)
+class LandedObject:
+    """One object: `uri` relative to the landing folder, `modified` its landing time in microseconds,
+    `tag` what tells one content from another, `path` where to read it now."""
+
+    source: str
+    uri: str
+    size: int
+    modified: int
+    tag: str
+    path: str = field(default="", compare=False)
+    state: ObjectState = ObjectState.PLANNED
+    rows: int = 0
+
+    @property
+    def order(self) -> tuple[int, bytes]:
+        """Rank among the objects taken by one run: landing time, then the bytes of the URI."""
+        return self.modified, self.uri.encode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A micro-batch of a run: the objects it judges, source by source, in log order."""
+
+    batch_id: int
+    objects: tuple[LandedObject, ...]
+
+    def of(self, source: str) -> tuple[LandedObject, ...]:
+        return tuple(item for item in self.objects if item.source == source)
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Everything a run will do, recorded before it does anything: a crash is repaired from this
+    alone. `closing` names the sources that are complete when it ends."""
+
+    run_id: str
+    as_of: int
+    batches: tuple[Batch, ...]
+    closing: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> int:
+        return self.batches[0].batch_id
+
+    @property
+    def last(self) -> int:
+        return self.batches[-1].batch_id
+
+
+def cut(
+    objects: Sequence[LandedObject], first_id: int, max_files: int | None, max_bytes: int | None
+) -> tuple[Batch, ...]:
+    """Cut log-ordered objects into consecutive micro-batches; no object gives one empty micro-batch.
+
+    The cut changes no result (split invariance), only how much work is done at once.
+    """
+    groups = list(_groups(objects, max_files, max_bytes)) or [()]
+    return tuple(Batch(first_id + index, group) for index, group in enumerate(groups))
+
+
+def _groups(
+    objects: Iterable[LandedObject], max_files: int | None, max_bytes: int | None
+) -> Iterator[tuple[LandedObject, ...]]:
+    group: list[LandedObject] = []
+    size = 0
+    for item in objects:
+        full = (max_files is not None and len(group) >= max_files) or (
+            max_bytes is not None and group and size + item.size > max_bytes
+        )
+        if full:
+            yield tuple(group)
+            group, size = [], 0
+        group.append(item)
+        size += item.size
+    if group:
+        yield tuple(group)

@@ -1,0 +1,69 @@
+"""Tolerance policies: how far an event may stray from its arrival and from its neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """What happens to a row outside a tolerance; `keep` exists for out of order only."""
+
+    DROP = "drop"
+    ADJUST = "adjust"
+    KEEP = "keep"
+
+
+class Fate(StrEnum):
+    """What became of a row; every input row has exactly one fate (conservation)."""
+
+    ON_TIME = "on_time"
+    ADJUSTED = "adjusted"
+    DROPPED = "dropped"
+    QUARANTINED = "quarantined"
+
+
+class Reason(StrEnum):
+    """Why a row was moved, dropped or quarantined, in the order the steps act."""
+
+    EARLY = "early"
+    LATE = "late"
+    OUT_OF_ORDER = "out_of_order"
+    VIOLATION = "violation"
+    UNMATCHED = "unmatched"
+    INVALID_TIME = "invalid_time"
+    INVALID_ROW = "invalid_row"
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A bound in microseconds and what happens beyond it."""
+
+    micros: int
+    action: Action
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The three tolerances of one source; None means `off` (time rules: judging a row).
+
+    Without a `timestamp_by` column arrival is the event time: no step can act, late counts as 0 and
+    out of order as 0 s adjust, which only a late-started partition can meet.
+    """
+
+    early: Tolerance | None
+    late: Tolerance | None
+    out_of_order: Tolerance
+
+    @classmethod
+    def of_arrival(cls) -> Policy:
+        """The policy in force when arrival is the event time."""
+        return cls(None, Tolerance(0, Action.ADJUST), Tolerance(0, Action.ADJUST))
+
+    @property
+    def disorder(self) -> int:
+        """Microseconds the watermark trails the highest time: min(out_of_order, late), or out_of_order
+        alone when late is off or the action is `keep`."""
+        if self.late is None or self.out_of_order.action is Action.KEEP:
+            return self.out_of_order.micros
+        return min(self.out_of_order.micros, self.late.micros)

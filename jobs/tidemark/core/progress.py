@@ -1,0 +1,130 @@
+"""How far each partition of a source has come, with rows and without them (time rules: progress).
+
+Progress is a value: None means nothing is known yet, a number is microseconds UTC, and `complete`
+stands beside it. Every function here is pure; the only clock is the recorded as_of it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tidemark.core.policy import Policy
+
+SINGLE = "0"
+UNKNOWN = "_unknown"
+MIN_TIME = -62_135_596_800_000_000
+UNSEEN_MARGIN = 5_000_000
+"""Microseconds that a declared partition never seen is taken to be behind as_of."""
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    """What is recorded of one partition. With substreams `watermark` is the floor of them all.
+
+    `estimated_high` is the largest estimated arrival that an idle run has used so far: an arrival
+    before it came too late for `landing_delay`. `since` is the as_of of the run that first recorded it.
+    """
+
+    watermark: int | None = None
+    complete: bool = False
+    high: int | None = None
+    last_arrival: int | None = None
+    last_seen: int | None = None
+    estimated_arrival: int | None = None
+    estimated_high: int | None = None
+    floor: int | None = None
+    idle: bool = False
+    next_offset: int = 0
+    since: int | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one micro-batch brought to a partition: `rows` log rows (skipped ones too), the latest
+    readable arrival and the highest `_system_timestamp` among the survivors."""
+
+    rows: int
+    last_arrival: int | None
+    high: int | None
+
+
+def latest(*times: int | None) -> int | None:
+    """The greatest of the known times; None when none is known."""
+    known = [time for time in times if time is not None]
+    return max(known) if known else None
+
+
+def clamp(time: int | None) -> int | None:
+    """A watermark before year 1 bounds nothing that year 1 would not: it is kept as year 1."""
+    return None if time is None else max(time, MIN_TIME)
+
+
+def first_state(declared: bool, combined: int | None) -> PartitionState:
+    """The state of a partition before its first row: an undeclared one starts late, at the source's
+    recorded combined watermark (time rules: late start)."""
+    start = None if declared else combined
+    return PartitionState(watermark=start, floor=start)
+
+
+def after_batch(state: PartitionState, seen: Seen, policy: Policy, as_of: int, substreams: bool) -> PartitionState:
+    """The state once a micro-batch has been judged; floors wait for the end of the run."""
+    reached = None if seen.high is None else clamp(seen.high - policy.disorder)
+    return replace(
+        state,
+        watermark=state.floor if substreams else latest(state.watermark, reached),
+        high=latest(state.high, seen.high),
+        last_arrival=latest(state.last_arrival, seen.last_arrival),
+        last_seen=as_of,
+        idle=False,
+        next_offset=state.next_offset + seen.rows,
+    )
+
+
+def estimate(state: PartitionState, as_of: int, landing_delay: int, declared: bool) -> int | None:
+    """The partition's estimated arrival at as_of; None when nothing can be estimated."""
+    if state.last_seen is None:
+        return as_of - UNSEEN_MARGIN - landing_delay if declared else None
+    if state.last_arrival is None:
+        return None
+    return max(state.last_arrival, state.last_arrival + (as_of - state.last_seen) - landing_delay)
+
+
+def end_run(
+    state: PartitionState, policy: Policy, as_of: int, landing_delay: int, declared: bool, brought: bool
+) -> PartitionState:
+    """The state when a run ends: every key is at least at A - late, where A is the last arrival or,
+    for an idle partition, its estimated arrival. With late off nothing moves."""
+    estimated = estimate(state, as_of, landing_delay, declared)
+    arrived = state.last_arrival if brought else estimated
+    floor = state.floor
+    if policy.late is not None and arrived is not None:
+        floor = latest(floor, clamp(arrived - policy.late.micros))
+    return replace(
+        state,
+        watermark=latest(state.watermark, floor),
+        floor=floor,
+        estimated_arrival=estimated,
+        estimated_high=state.estimated_high if brought else latest(state.estimated_high, estimated),
+        idle=not brought,
+        since=as_of if state.since is None else state.since,
+    )
+
+
+def combine(watermarks: Iterable[int | None], recorded: int | None) -> int | None:
+    """The combined watermark: the minimum, held back by one that has none; it never goes back."""
+    known = list(watermarks)
+    if not known or any(watermark is None for watermark in known):
+        return recorded
+    return latest(min(w for w in known if w is not None), recorded)
+
+
+def not_progressing(state: PartitionState, policy: Policy, as_of: int, previous_as_of: int | None) -> bool:
+    """Whether an idle partition has stood still for longer than late (late off: than one run). One never
+    seen stands still from the run that first recorded it."""
+    last = state.since if state.last_seen is None else state.last_seen
+    if not state.idle or last is None:
+        return False
+    if policy.late is not None:
+        return as_of - last > policy.late.micros
+    return previous_as_of is not None and last < previous_as_of

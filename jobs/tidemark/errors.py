@@ -1,0 +1,69 @@
+"""Every error a user can meet, as one tree.
+
+TidemarkError            exit 4  anything else, with one line saying what to do
+├── UsageError           exit 2  a command was called in a way that cannot be
+├── ConfigError          exit 2  the pipeline file is wrong; carries every problem found
+├── CheckFailed          exit 1  a replay differs, or a blocked run is in the way
+└── Held                 exit 3  another run holds the pipeline
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding about a configuration: where it is, what is wrong and what is allowed."""
+
+    file: str
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.key}: {self.message}" if self.key else f"{self.file}: {self.message}"
+
+
+class TidemarkError(Exception):
+    """Base of all errors with a message for people; `exit_code` is the command's exit status."""
+
+    code = "failure"
+    exit_code = 4
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+
+class UsageError(TidemarkError):
+    """The call itself is wrong: an unknown source, an as_of in the future, a run that does not exist."""
+
+    code = "usage"
+    exit_code = 2
+
+
+class ConfigError(TidemarkError):
+    """The configuration is refused; `problems` holds every finding of the file at once."""
+
+    code = "configuration"
+    exit_code = 2
+
+    def __init__(self, problems: list[Problem], *, hint: str = "") -> None:
+        super().__init__("\n".join(map(str, problems)), where=problems[0].file if problems else "", hint=hint)
+        self.problems = problems
+
+
+class CheckFailed(TidemarkError):
+    """A check did not hold: replay differs, or a blocked run is in the way."""
+
+    code = "check_failed"
+    exit_code = 1
+
+
+class Held(TidemarkError):
+    """Another run holds the pipeline; nothing was done."""
+
+    code = "held"
+    exit_code = 3
