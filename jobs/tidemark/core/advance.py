@@ -225,6 +225,6 @@ def _standing_still(rules: SourceRules, states: Mapping[Key, PartitionState], st
 
 def _stillness(state: PartitionState) -> str:
     if state.last_seen is None:
-        return f"declared, but no row of it has been seen since the run of {format_time(state.since)}"
-    arrived = format_time(state.last_arrival) or "an unknown time"
+        return f"declared, but no row of it has been seen since the run of {format_time(state.since or 0)}"
+    arrived = "an unknown time" if state.last_arrival is None else format_time(state.last_arrival)
     return f"no row since the run of {format_time(state.last_seen)}; its last row arrived at {arrived}"

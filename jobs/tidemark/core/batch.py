@@ -21,7 +21,8 @@ class ObjectState(StrEnum):
 @dataclass(frozen=True)
 class LandedObject:
     """One object: `uri` relative to the landing folder, `modified` its landing time in microseconds,
-    `tag` what tells one content from another, `path` where to read it now."""
+    `tag` what tells one content from another, `path` where to read it now and
+    `refusal` why its name forbids to read it."""
 
     source: str
     uri: str
@@ -29,6 +30,7 @@ class LandedObject:
     modified: int
     tag: str
     path: str = field(default="", compare=False)
+    refusal: str | None = field(default=None, compare=False)
     state: ObjectState = ObjectState.PLANNED
     rows: int = 0
 

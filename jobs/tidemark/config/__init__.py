@@ -1,0 +1,31 @@
+"""The configuration of a pipeline: one YAML file in, one immutable specification out.
+
+Durations and times are int microseconds, folders absolute, every default filled in.
+"""
+
+from __future__ import annotations
+
+from tidemark.config.changes import changes
+from tidemark.config.ddl import SYSTEM_COLUMNS, Column
+from tidemark.config.landed_at import LandedAtSpec
+from tidemark.config.load import Loaded, from_resolved, load_pipeline
+from tidemark.config.pipeline import MicroBatchSpec, PipelineSpec, RetentionSpec
+from tidemark.config.schema import json_schema
+from tidemark.config.sources import PartitionSpec, QualitySpec, SourceSpec
+
+__all__ = [
+    "SYSTEM_COLUMNS",
+    "Column",
+    "LandedAtSpec",
+    "Loaded",
+    "MicroBatchSpec",
+    "PartitionSpec",
+    "PipelineSpec",
+    "QualitySpec",
+    "RetentionSpec",
+    "SourceSpec",
+    "changes",
+    "from_resolved",
+    "json_schema",
+    "load_pipeline",
+]

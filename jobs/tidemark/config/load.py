@@ -1,0 +1,193 @@
+"""Loading a pipeline file: read, merge, check, and say everything that is wrong at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tidemark.config.given import NOT_YET, Given, read_source
+from tidemark.config.messages import findings, unknown_key
+from tidemark.config.paths import folder
+from tidemark.config.pipeline import PIPELINE_KEYS, PipelineSpec, checked_name
+from tidemark.config.rules import (
+    Finding,
+    Source,
+    pipeline_errors,
+    pipeline_warnings,
+    source_errors,
+    source_warnings,
+)
+from tidemark.config.sources import SourceSpec
+from tidemark.config.values import shown
+from tidemark.config.yaml import Document, KeyPath, key_text, read_yaml
+from tidemark.errors import ConfigError, Problem
+
+WAREHOUSE_VARIABLE = "TIDEMARK_WAREHOUSE"
+_STAND_INS: dict[str, Any] = {"landing": "/", "format": "json", "schema": "column STRING"}
+_RECORDED = "recorded configuration"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A configuration that holds, and what is legal in it but rarely meant."""
+
+    spec: PipelineSpec
+    warnings: list[Problem]
+
+
+def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None) -> Loaded:
+    """The pipeline of a YAML file; `environ` (default: the process's) fills `${NAME}`.
+
+    Raises ConfigError with every problem of the file, and of the files it extends, at once.
+    """
+    environ = os.environ if environ is None else environ
+    document = read_yaml(Path(path), environ)
+    problems: list[Problem] = []
+    sources = _read_sources(document, environ, problems)
+    specs = {name: _source_spec(given) for name, given in sources.items()}
+    for given in sources.values():
+        problems += given.problems
+    spec = _pipeline_spec(document, specs, environ, problems)
+    if spec is not None:
+        sound = {name: each for name, each in specs.items() if "landing" not in sources[name].bad}
+        settled = spec.model_copy(update={"sources": sound})
+        problems += _placed(document, sources, pipeline_errors(settled))
+    problems = _in_order(problems, [document, *(given.own for given in sources.values() if given.own)])
+    if spec is None or problems:
+        raise ConfigError(problems)
+    warnings = [
+        given.problem(path, message)
+        for name, given in sources.items()
+        for path, message in source_warnings(Source(specs[name], given.keys, frozenset()))
+    ]
+    warnings += _placed(document, sources, pipeline_warnings(spec))
+    return Loaded(spec, warnings)
+
+
+def from_resolved(resolved: Mapping[str, Any], *, at: PipelineSpec | None = None) -> PipelineSpec:
+    """The pipeline of what `resolved()` gave, for replays; with `at`, in the folders of that one instead.
+
+    Raises ConfigError if it was not made by `resolved()`.
+    """
+    named = {name: {**source, "name": name} for name, source in resolved.get("sources", {}).items()}
+    try:
+        spec = PipelineSpec.model_validate({**resolved, "sources": named})
+    except ValidationError as error:
+        raise ConfigError(
+            [Problem(_RECORDED, key_text(path), message) for path, message in findings(error, PipelineSpec)]
+        ) from None
+    if at is None:
+        return spec
+    sources = {
+        name: source.model_copy(update={"landing": at.sources[name].landing})
+        if name in at.sources
+        else source
+        for name, source in spec.sources.items()
+    }
+    return spec.model_copy(update={"path": at.path, "warehouse": at.warehouse, "sources": sources})
+
+
+def _read_sources(
+    document: Document, environ: Mapping[str, str], problems: list[Problem]
+) -> dict[str, Given]:
+    entries = document.content.get("sources")
+    if entries is None:
+        return {}
+    if not isinstance(entries, dict) or not entries:
+        message = (
+            f"{shown(entries)} must name a source or more: sources: {{readings: {{landing: ./in, ...}}}}"
+        )
+        problems.append(_problem(document, ("sources",), message))
+        return {}
+    sources = {}
+    for name, keys in entries.items():
+        here = ("sources", name)
+        try:
+            checked_name(name)
+        except ValueError as error:
+            problems.append(_problem(document, here, str(error)))
+        if isinstance(keys, dict):
+            sources[name] = read_source(name, keys, document, environ)
+        else:
+            problems.append(
+                _problem(document, here, f"{shown(keys)} must be a mapping: write the source's keys below it")
+            )
+    return sources
+
+
+def _source_spec(given: Given) -> SourceSpec:
+    """The source with stand-ins for what is wrong, which is noted in `given`."""
+    try:
+        spec = SourceSpec.model_validate(given.usable())
+    except ValidationError as error:
+        for path, message in findings(error, SourceSpec):
+            if path[0] not in given.bad:
+                given.problems.append(given.problem(path, message))
+        given.bad |= {str(detail["loc"][0]) for detail in error.errors()}
+        missing = {key: value for key, value in _STAND_INS.items() if key in given.bad}
+        spec = SourceSpec.model_validate(given.usable() | missing)
+    for path, message in source_errors(Source(spec, given.keys, frozenset(given.bad))):
+        given.problems.append(given.problem(path, message))
+    return spec.effective().model_copy(update={"name": given.name})
+
+
+def _pipeline_spec(
+    document: Document, sources: Mapping[str, SourceSpec], environ: Mapping[str, str], problems: list[Problem]
+) -> PipelineSpec | None:
+    """The pipeline around its sources, if its own settings hold; what does not is added to `problems`."""
+    content = {key: value for key, value in document.content.items() if value is not None}
+    for key in [key for key in content if key not in PIPELINE_KEYS]:
+        message = (
+            f"streams and windows: `streams` {NOT_YET}"
+            if key == "streams"
+            else unknown_key(key, PIPELINE_KEYS)
+        )
+        problems.append(_problem(document, (key,), message))
+        del content[key]
+    if "sources" in content:
+        content["sources"] = dict(sources)
+    warehouse = content.get("warehouse", environ.get(WAREHOUSE_VARIABLE) or "./warehouse")
+    if isinstance(warehouse, str):
+        try:
+            content["warehouse"] = folder(warehouse, document.path.parent)
+        except ValueError as error:
+            problems.append(_problem(document, ("warehouse",), str(error)))
+            content["warehouse"] = os.sep
+    try:
+        spec = PipelineSpec.model_validate({**content, "path": document.path})
+    except ValidationError as error:
+        problems += [_problem(document, path, message) for path, message in findings(error, PipelineSpec)]
+        return None
+    return spec
+
+
+def _placed(document: Document, sources: Mapping[str, Given], found: Iterable[Finding]) -> list[Problem]:
+    """Findings of the whole pipeline, each in the file that holds its key."""
+    return [
+        sources[str(path[1])].problem(path[2:], message)
+        if path[0] == "sources"
+        else _problem(document, path, message)
+        for path, message in found
+    ]
+
+
+def _in_order(problems: list[Problem], documents: list[Document]) -> list[Problem]:
+    """All problems by file and line; of a key that could not be read as written, only that."""
+    unread = [problem for document in documents for problem in document.problems]
+    known = {(problem.file, problem.key) for problem in unread}
+    others = [problem for problem in problems if (problem.file, problem.key) not in known]
+
+    def line(problem: Problem) -> tuple[str, int]:
+        file, _, number = problem.file.rpartition(":")
+        return (file, int(number)) if number.isdecimal() else (problem.file, 0)
+
+    return sorted(dict.fromkeys([*unread, *others]), key=line)
+
+
+def _problem(document: Document, path: KeyPath, message: str) -> Problem:
+    return Problem(document.at(path), key_text(path), message)

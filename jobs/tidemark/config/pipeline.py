@@ -1,0 +1,125 @@
+"""Model of one pipeline: its own settings and its sources."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
+
+from tidemark.config.credentials import masked
+from tidemark.config.fields import Count, Instant, PositiveDuration, Settings, Size
+from tidemark.config.sources import QualitySpec, SourceSpec
+from tidemark.config.values import unfit
+
+NAME = r"[a-z][a-z0-9_]*"
+_CRON_FIELD = re.compile(r"[0-9A-Za-z*/,#?-]+")
+
+IRRELEVANT = frozenset(
+    {"pipeline", "warehouse", "schedule", "micro_batch", "retention", "airflow", "quality"}
+)
+"""Settings of a pipeline that no result depends on."""
+IRRELEVANT_IN_SOURCES = frozenset({"landing", "quality"})
+"""Settings of a source that no result depends on: objects are named relative to `landing`."""
+
+
+class MicroBatchSpec(Settings):
+    """`micro_batch`: where a run is cut; both None is `auto`, about 256 MiB a core."""
+
+    max_files: Count | None = None
+    max_bytes: Size | None = None
+
+
+class RetentionSpec(Settings):
+    """`retention`: how long rows are kept; None is for ever."""
+
+    events: PositiveDuration | None = None
+    dead_letters: PositiveDuration | None = None
+    ledger: PositiveDuration | None = None
+    versions: Count | None = None
+
+
+def _micro_batch(value: object) -> object:
+    if value == "auto":
+        return MicroBatchSpec()
+    if isinstance(value, MicroBatchSpec) or (isinstance(value, dict) and value):
+        return value
+    raise unfit(value, "is not a size of micro-batches: write auto, or {max_files: 100, max_bytes: 1GiB}")
+
+
+def _written_micro_batch(value: MicroBatchSpec) -> object:
+    return "auto" if value == MicroBatchSpec() else value.model_dump(mode="json")
+
+
+class PipelineSpec(Settings):
+    """A whole configuration, as its YAML file says it and with every default filled in.
+
+    `path` is the file, `warehouse` an absolute folder, `start` microseconds since the epoch (None:
+    from the first row).
+    """
+
+    name: str = Field(alias="pipeline", description="Name of the pipeline, [a-z][a-z0-9_]*")
+    path: Path = Field(Path(), exclude=True)
+    warehouse: str = Field(description="Folder of all tables; default $TIDEMARK_WAREHOUSE, else ./warehouse")
+    schedule: str | None = Field(None, description="Cron of 5 fields; absent: not scheduled")
+    start: Instant | None = Field(None, description="First output time; absent: from the first row")
+    micro_batch: Annotated[
+        MicroBatchSpec, BeforeValidator(_micro_batch), PlainSerializer(_written_micro_batch)
+    ] = Field(MicroBatchSpec(), description="auto, or the most files and bytes of a micro-batch")
+    retention: RetentionSpec = Field(RetentionSpec(), description="How long rows are kept; absent: for ever")
+    sources: dict[str, SourceSpec] = Field(description="The sources by name")
+    airflow: dict[str, Any] = Field(default_factory=dict, description="Passed to the DAG")
+    quality: QualitySpec | None = Field(None, description="Limits a run must hold to")
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, value: str) -> str:
+        return checked_name(value)
+
+    @field_validator("schedule")
+    @classmethod
+    def _cron(cls, value: str | None) -> str | None:
+        fields = value.split() if value is not None else ["*"] * 5
+        if len(fields) != 5 or not all(map(_CRON_FIELD.fullmatch, fields)):
+            raise ValueError(
+                f'{value!r} is not a cron text (minute hour day month weekday), such as "*/15 * * * *"'
+            )
+        return value
+
+    def resolved(self) -> dict[str, Any]:
+        """The settings by their keys in the file, defaults filled in, credentials masked; plain JSON."""
+        content: dict[str, Any] = masked(self.model_dump(mode="json", by_alias=True))
+        return content
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over all settings that results depend on."""
+        text = json.dumps(relevant(self.resolved()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def checked_name(value: str) -> str:
+    """`value`, if it can name a pipeline or a source. Raises ValueError."""
+    if not re.fullmatch(NAME, value):
+        raise ValueError(
+            f"{value!r} is not a name: write small letters, digits and _, a letter first, such as toll_booths"
+        )
+    return value
+
+
+def relevant(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a resolved configuration that results depend on."""
+    sources = {
+        name: {key: value for key, value in source.items() if key not in IRRELEVANT_IN_SOURCES}
+        | {"partitions": sorted(source["partitions"])}
+        for name, source in resolved["sources"].items()
+    }
+    return {key: value for key, value in resolved.items() if key not in IRRELEVANT} | {"sources": sources}
+
+
+PIPELINE_KEYS = tuple(
+    field.alias or name for name, field in PipelineSpec.model_fields.items() if name != "path"
+)

@@ -1,0 +1,66 @@
+"""The JSON Schema of a pipeline file, made from the models, so that editors complete and check its keys.
+
+`pipeline.schema.json` beside this module holds its text.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tidemark.config.pipeline import PipelineSpec
+from tidemark.config.sources import SourceSpec
+
+SCHEMA_FILE = Path(__file__).with_name("pipeline.schema.json")
+
+_SOURCE = {"landing": "/", "format": "json", "schema": "column STRING"}
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema; what only `extends` or the environment can tell is left open."""
+    schema = _untitled(PipelineSpec.model_json_schema(by_alias=True))
+    del schema["properties"]["path"]
+    schema["required"] = ["pipeline", "sources"]
+    schema["properties"]["micro_batch"] = {
+        "description": schema["properties"]["micro_batch"]["description"],
+        "anyOf": [{"const": "auto"}, {"$ref": "#/$defs/MicroBatchSpec"}],
+    }
+    models = schema["$defs"]
+    source = models["SourceSpec"]
+    del source["required"], source["properties"]["name"]
+    source["properties"]["extends"] = {
+        "description": "The source's own file; keys given here win",
+        "type": "string",
+    }
+    for key in ("early_arrival", "late_arrival"):
+        choices = source["properties"][key]["anyOf"]
+        choices[:] = [{"const": "off"}, *(choice for choice in choices if choice.get("type") != "null")]
+    _defaults(source["properties"], SourceSpec.model_validate(_SOURCE).model_dump(mode="json", by_alias=True))
+    minimal = PipelineSpec.model_validate({"pipeline": "p", "warehouse": "/", "sources": {"s": _SOURCE}})
+    _defaults(schema["properties"], minimal.resolved())
+    models["LandedAtSpec"]["properties"]["plus"]["default"] = "0s"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "tidemark pipeline", **schema}
+
+
+def schema_text() -> str:
+    """The schema as `SCHEMA_FILE` holds it."""
+    return json.dumps(json_schema(), indent=2) + "\n"
+
+
+def _defaults(properties: dict[str, Any], resolved: dict[str, Any]) -> None:
+    """Defaults as they are written in a file; none where a key must be given or is absent by default."""
+    for key, described in properties.items():
+        described.pop("default", None)
+        if key not in (*_SOURCE, "pipeline", "sources", "warehouse") and resolved.get(key) not in (
+            None,
+            {},
+            [],
+        ):
+            described["default"] = resolved[key]
+
+
+def _untitled(schema: Any) -> Any:  # noqa: ANN401 # JSON
+    if isinstance(schema, dict):
+        return {key: _untitled(value) for key, value in schema.items() if key != "title"}
+    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema

@@ -1,0 +1,149 @@
+"""Checking Spark SQL over one row.
+
+An expression that passes has a value that depends on its row alone: known columns, allowed functions, nothing
+that looks at other rows, files, the session or a clock. Functions are read from the words as written, since a
+parser renames them.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from tidemark.config.functions import (
+    AGGREGATES,
+    ALLOWED_FUNCTIONS,
+    KEYWORDS,
+    NUMBER_FUNCTIONS,
+    SESSION_WORDS,
+    WINDOW_FUNCTIONS,
+)
+from tidemark.config.row import Row
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CLOCK_LITERAL = re.compile(r"\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
+_TYPED_LITERALS = {"timestamp", "timestamp_ntz", "timestamp_ltz", "date"}
+_PARSER_ERRORS = (SqlglotError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
+"""The parser raises its own error, but trips over some wrong calls, such as map() of three."""
+_ROW_ONLY = "results may depend on the row only"
+
+_SHAPES: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
+    ((exp.Query, exp.Subquery), "has a subquery: an expression sees one row only"),
+    ((exp.Window,), "has a window function: an expression sees one row only"),
+    ((exp.Placeholder, exp.Parameter, exp.SessionParameter), "has a parameter: write the value itself"),
+    ((exp.Count,), "counts rows: an expression sees one row only"),
+    ((exp.Star,), "has a `*`: name the columns"),
+    ((exp.Block, exp.Alias, exp.Command), "is more than one expression: write one"),
+)
+
+
+def findings(text: str, row: Row) -> list[str]:
+    """What is wrong with a text as an expression over `row`."""
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    try:
+        tokens = sqlglot.tokenize(text, dialect="spark")
+    except SqlglotError as error:
+        return [f"{text!r} is not a Spark SQL expression{_position(error)}"]
+    found = list(dict.fromkeys([*_functions(tokens), *_session_words(tokens)]))
+    try:
+        tree = _parsed(text)
+    except _PARSER_ERRORS as error:
+        return found or [f"{text!r} is not a Spark SQL expression{_position(error)}"]
+    shape = _shape(tree, tokens)
+    if shape:
+        return [f"{text!r} {shape}"]
+    columns = [[part.name for part in column.parts] for column in tree.find_all(exp.Column)]
+    if not found and not columns:
+        return [f"{text!r} reads no column: name a column (text in quotes is a text, not a column)"]
+    return found or list(dict.fromkeys(finding for names in columns for finding in row.findings(names)))
+
+
+def no_time(text: str) -> list[str]:
+    """A finding where the outermost part of an expression that passed `findings` cannot give a time."""
+    tree = _parsed(text).unnest()
+    called = text.strip().partition("(")[0].strip().lower() if isinstance(tree, exp.Func) else ""
+    number = isinstance(tree, exp.Mul | exp.Div | exp.IntDiv | exp.Mod) or called in NUMBER_FUNCTIONS
+    if number or (isinstance(tree, exp.Cast) and tree.to.this in exp.DataType.NUMERIC_TYPES):
+        return [
+            f"{text!r} is a number, not a time: put timestamp_millis(...) around milliseconds since 1970,"
+            " timestamp_seconds(...) around seconds"
+        ]
+    if isinstance(tree, exp.Predicate | exp.Connector | exp.Not):
+        return [f"{text!r} is true or false, not a time"]
+    return []
+
+
+def _parsed(text: str) -> exp.Expr:
+    return sqlglot.parse_one(text, dialect="spark", into=exp.Condition)
+
+
+def _position(error: Exception) -> str:
+    details = next((detail for detail in getattr(error, "errors", []) if detail.get("highlight")), None)
+    return f": not understood at {details['highlight']!r}" if details else ""
+
+
+def _shape(tree: exp.Expr, tokens: Sequence[sqlglot.Token]) -> str:
+    kinds = [token.token_type.name for token in tokens]
+    if kinds.count("L_PAREN") != kinds.count("R_PAREN"):
+        return "has a parenthesis without its partner"
+    shape = next((message for kinds_of, message in _SHAPES if tree.find(*kinds_of)), "")
+    arrows = sum(token.text in ("->", "->>", "=>") for token in tokens)
+    if not shape and arrows != len(list(tree.find_all(exp.Lambda))):
+        return "has an arrow that belongs to no function: use get_json_object(column, '$.name') to read JSON"
+    return shape
+
+
+def _functions(tokens: Sequence[sqlglot.Token]) -> Iterator[str]:
+    """Findings about every word before a parenthesis, and about literals that read the clock."""
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1] if index + 1 < len(tokens) else None
+        name, kind = token.text.lower(), token.token_type.name
+        if following is None:
+            continue
+        if name in _TYPED_LITERALS and following.token_type.name.endswith("STRING"):
+            if _CLOCK_LITERAL.match(following.text):
+                yield f"{token.text} '{following.text}' reads the clock: {_ROW_ONLY}"
+        elif following.text == "(" and (kind == "IDENTIFIER" or _is_function_word(token)):
+            yield from _call(name, _before(tokens, index), tokens[index + 2 : index + 3])
+
+
+def _is_function_word(token: sqlglot.Token) -> bool:
+    quoted_text = token.token_type.name.endswith("STRING")
+    return not quoted_text and bool(_WORD.fullmatch(token.text)) and token.text.lower() not in KEYWORDS
+
+
+def _call(name: str, before: str, first_argument: Sequence[sqlglot.Token]) -> Iterator[str]:
+    if before == ".":
+        yield f"{name}() is called with a qualified name: only Spark's own functions can be used"
+    elif name == "unix_timestamp" and [token.text for token in first_argument] == [")"]:
+        yield f"unix_timestamp() without arguments reads the clock: {_ROW_ONLY}"
+    elif name in AGGREGATES or name in WINDOW_FUNCTIONS:
+        yield f"the function {name}() looks at other rows: an expression sees one row only"
+    elif name not in ALLOWED_FUNCTIONS:
+        close = get_close_matches(name, ALLOWED_FUNCTIONS, 3, 0.8)
+        yield (
+            f"the function {name}() cannot be used: only functions whose value depends on the row alone can,"
+            " none that read a clock, files, randomness or the session, call Java, or fail on bad values"
+            + (f"; there are {', '.join(close)}" if close else "")
+        )
+
+
+def _session_words(tokens: Sequence[sqlglot.Token]) -> Iterator[str]:
+    for index, token in enumerate(tokens):
+        plain = token.token_type.name != "IDENTIFIER" and not token.token_type.name.endswith("STRING")
+        called = index + 1 < len(tokens) and tokens[index + 1].text == "("
+        if plain and not called and _before(tokens, index) != "." and token.text.lower() in SESSION_WORDS:
+            yield (
+                f"{token.text} reads the clock or the session: {_ROW_ONLY} (a column of that name is written"
+                f" `{token.text}`)"
+            )
+
+
+def _before(tokens: Sequence[sqlglot.Token], index: int) -> str:
+    return tokens[index - 1].text if index else ""

@@ -1,0 +1,1 @@
+"""Plan, commit, lock and versions: the small tables, written by delta-rs without a JVM."""

@@ -1,0 +1,30 @@
+"""Digests of what a micro-batch writes to the small tables, equal for equal content in any order.
+
+Replay computes them from recomputed values without writing anything (law 3, replay).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+
+from tidemark.core.account import Finding, TableDigest
+from tidemark.core.progress import PartitionState
+from tidemark.ledger.rows import Row, finding_rows, state_rows
+
+
+def digest_rows(table: str, rows: Sequence[Row]) -> TableDigest:
+    """SHA-256 over the sorted canonical rows: one JSON object a line, keys sorted, times as integers."""
+    lines = sorted(json.dumps(row, sort_keys=True, separators=(",", ":")) for row in rows)
+    return TableDigest(table, len(rows), sha256("\n".join(lines).encode("utf-8")).hexdigest())
+
+
+def digest_states(batch_id: int, states: Mapping[tuple[str, str], PartitionState]) -> TableDigest:
+    """The digest of a batch's rows of `watermarks`."""
+    return digest_rows("watermarks", state_rows(batch_id, states))
+
+
+def digest_findings(batch_id: int, findings: Iterable[Finding]) -> TableDigest:
+    """The digest of a batch's rows of `diagnostics`; zero rows when nothing was found."""
+    return digest_rows("diagnostics", finding_rows(batch_id, findings))

@@ -1,0 +1,94 @@
+"""Reading the Parquet files of a small table, only those and only as much of them as a question needs.
+
+Datasets would do the same at ten times the cost for the many small files of a ledger.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A live file with the bounds of its batch ids and URIs (where it has them), as the log tells them."""
+
+    path: Path
+    size: int
+    rows: int
+    first: int | None
+    last: int | None
+    low: str | None
+    high: str | None
+
+    def meets(self, first: int, last: int) -> bool:
+        """Whether the file may have rows of batches first..last."""
+        return (self.first is None or self.first <= last) and (self.last is None or self.last >= first)
+
+    def overlaps(self, low: str, high: str) -> bool:
+        """Whether the file may have URIs of low..high (by code points, as Delta's bounds are)."""
+        return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
+
+
+def live_files(table: DeltaTable, folder: Path) -> list[DataFile]:
+    """The files of a table's present version, oldest batches first."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    names = ("size_bytes", "num_records", "min.batch_id", "max.batch_id", "min.uri", "max.uri")
+    columns = [_column(actions, name) for name in names]
+    found = zip(_column(actions, "path"), *columns, strict=True)
+    files = [DataFile(folder / path, *values) for path, *values in found]
+    return sorted(files, key=lambda file: (file.first or 0, file.last or 0))
+
+
+def read_all(file: DataFile) -> pa.Table:
+    """Every row of a file."""
+    return _parquet(file).read()
+
+
+def read_batches(file: DataFile, first: int, last: int, columns: Sequence[str]) -> pa.Table:
+    """The rows of batches first..last in a file, from the row groups that have such rows."""
+    parquet = _parquet(file)
+    groups = [group for group in range(parquet.num_row_groups) if _has_batches(parquet, group, first, last)]
+    found = parquet.read_row_groups(groups, columns=[*columns, "batch_id"])
+    batch = found["batch_id"]
+    early, late = pc.less(batch, pa.scalar(first)), pc.greater(batch, pa.scalar(last))
+    return found.filter(pc.invert(pc.or_(early, late)))
+
+
+def read_hits(file: DataFile, column: str, values: pa.Array[Any], columns: Sequence[str]) -> pa.Table | None:
+    """The rows whose `column` is one of `values`; None, and nothing else read, when there are none."""
+    parquet = _parquet(file)
+    keys = parquet.read([column])[column]
+    hits = pc.indices_nonzero(pc.is_in(keys, value_set=values)).to_pylist()
+    if not hits:
+        return None
+    sizes = [parquet.metadata.row_group(group).num_rows for group in range(parquet.num_row_groups)]
+    ends = list(accumulate(sizes))
+    groups = sorted({bisect_right(ends, hit) for hit in hits if hit is not None})
+    found = parquet.read_row_groups(groups, columns=[*columns, column])
+    return found.filter(pc.is_in(found[column], value_set=values))
+
+
+def _column(actions: pa.Table, name: str) -> list[object]:
+    return actions[name].to_pylist() if name in actions.column_names else [None] * actions.num_rows
+
+
+def _has_batches(parquet: pq.ParquetFile, group: int, first: int, last: int) -> bool:
+    """Asks the bounds of `batch_id`, the first column of every small table."""
+    bounds = parquet.metadata.row_group(group).column(0).statistics
+    if bounds is None or bounds.min is None or bounds.max is None:
+        return True
+    return bool(bounds.min <= last and bounds.max >= first)
+
+
+def _parquet(file: DataFile) -> pq.ParquetFile:
+    return pq.ParquetFile(file.path)

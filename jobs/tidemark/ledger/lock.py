@@ -1,0 +1,42 @@
+"""The pipeline's lock: a courtesy that keeps runs from doing work in vain; the truth is the ledger."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tidemark.errors import Held
+
+
+@contextmanager
+def hold(root: Path, wait: bool = False) -> Iterator[None]:
+    """Hold `<root>/lock` for as long as the block runs.
+
+    Without `wait` a lock held by another process raises Held at once. The operating system drops the
+    lock with its process, however that ended, so a dead one never blocks. The file itself stays.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    path = root / "lock"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _take(handle, path, wait)
+        os.truncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int, path: Path, wait: bool) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError as error:
+        holder = os.pread(handle, 200, 0).decode("utf-8", "replace").split()
+        who = f"process {holder[0]} on {holder[1]}" if len(holder) == 2 else "another process"
+        raise Held(
+            f"{who} holds the pipeline", where=str(path), hint="run again when it has ended, or use --wait"
+        ) from error

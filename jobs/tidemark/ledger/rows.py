@@ -1,0 +1,193 @@
+"""Core values as rows of the small tables and back; times are integers of microseconds on both sides."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+from tidemark.core.account import (
+    Account,
+    BatchRecord,
+    Combined,
+    Diagnostic,
+    Finding,
+    Sample,
+    Shifts,
+    TableDigest,
+    total,
+)
+from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.policy import Fate, Reason
+from tidemark.core.progress import PartitionState
+
+Row = dict[str, Any]
+
+_QUOTED = "//"
+
+
+def stored_uri(uri: str) -> str:
+    """The URI as tables hold it: itself, unless its bytes are no UTF-8. Then `//` (which starts no
+    other URI) and the bytes percent-encoded, so that no two names ever become one."""
+    try:
+        uri.encode("utf-8")
+    except UnicodeEncodeError:
+        return _QUOTED + quote_from_bytes(uri.encode("utf-8", "surrogateescape"), safe="/ ")
+    return uri
+
+
+def loaded_uri(stored: str) -> str:
+    """The inverse of `stored_uri`."""
+    if not stored.startswith(_QUOTED):
+        return stored
+    return unquote_to_bytes(stored.removeprefix(_QUOTED)).decode("utf-8", "surrogateescape")
+
+
+def uri_key(source: str, stored: str) -> int:
+    """A signed 32-bit checksum of source and stored URI; equal keys may still be different objects."""
+    value = zlib.crc32(stored.encode("utf-8"), zlib.crc32(source.encode("utf-8") + b"\0"))
+    return value - 2**32 if value >= 2**31 else value
+
+
+def object_row(batch_id: int, item: LandedObject) -> Row:
+    """One row of `objects`; `plans` has the same columns but no key."""
+    uri = stored_uri(item.uri)
+    return {
+        "batch_id": batch_id,
+        "source": item.source,
+        "uri": uri,
+        "size": item.size,
+        "modified": item.modified,
+        "tag": item.tag,
+        "rows": item.rows,
+        "state": item.state.value,
+        "uri_key": uri_key(item.source, uri),
+    }
+
+
+def landed_object(row: Row) -> LandedObject:
+    return LandedObject(
+        source=row["source"],
+        uri=loaded_uri(row["uri"]),
+        size=row["size"],
+        modified=row["modified"],
+        tag=row["tag"],
+        state=ObjectState(row["state"]),
+        rows=row["rows"],
+    )
+
+
+def state_row(batch_id: int, source: str, partition: str, state: PartitionState) -> Row:
+    return {"batch_id": batch_id, "source": source, "partition": partition, **asdict(state)}
+
+
+def partition_state(row: Row) -> PartitionState:
+    return PartitionState(**{name: row[name] for name in PartitionState.__dataclass_fields__})
+
+
+def finding_row(batch_id: int, finding: Finding) -> Row:
+    sample = asdict(finding.sample)
+    if sample["file"] is not None:
+        sample["file"] = stored_uri(sample["file"])
+    return {"batch_id": batch_id, **asdict(finding), "type": finding.type.value, "sample": sample}
+
+
+def finding(row: Row) -> Finding:
+    sample = dict(row["sample"])
+    if sample["file"] is not None:
+        sample["file"] = loaded_uri(sample["file"])
+    values = {name: row[name] for name in Finding.__dataclass_fields__}
+    return Finding(**{**values, "type": Diagnostic(row["type"]), "sample": Sample(**sample)})
+
+
+def finding_text(item: Finding) -> str:
+    """A finding as one line of JSON, as a plan carries it until its batch is judged."""
+    return json.dumps(finding_row(0, item), sort_keys=True)
+
+
+def finding_of_text(text: str) -> Finding:
+    return finding(json.loads(text))
+
+
+def _fates(fates: Mapping[Fate, int]) -> Row:
+    return {"rows": sum(fates.values()), **{fate.value: fates.get(fate, 0) for fate in Fate}}
+
+
+def _reasons(reasons: Mapping[Reason, int]) -> Row:
+    return {reason.value: reasons.get(reason, 0) for reason in Reason}
+
+
+def _count(account: Account) -> Row:
+    return {
+        "source": account.source,
+        "partition": account.partition,
+        **_fates(account.fates),
+        "by_reason": _reasons(account.reasons),
+        "shifts": None if account.shifts is None else asdict(account.shifts),
+    }
+
+
+def _account(row: Row) -> Account:
+    return Account(
+        source=row["source"],
+        partition=row["partition"],
+        fates={fate: row[fate.value] for fate in Fate},
+        reasons={reason: count for reason in Reason if (count := row["by_reason"][reason.value])},
+        shifts=None if row["shifts"] is None else Shifts(**row["shifts"]),
+    )
+
+
+_PLAIN = (
+    "batch_id",
+    "run_id",
+    "run_first",
+    "run_last",
+    "as_of",
+    "status",
+    "configuration",
+    "fingerprint",
+    "engine",
+    "plan",
+    "objects",
+    "bytes",
+)
+
+
+def batch_row(record: BatchRecord) -> Row:
+    """One row of `batches`, with the totals over its accounts."""
+    fates, reasons = total(record.accounts)
+    return {
+        **{name: getattr(record, name) for name in _PLAIN},
+        "closing": list(record.closing),
+        **_fates(fates),
+        "by_reason": _reasons(reasons),
+        "counts": [_count(account) for account in record.accounts],
+        "digests": [asdict(digest) for digest in record.digests],
+        "combined": [{"source": name, **asdict(value)} for name, value in record.combined.items()],
+        "timings": [{"phase": phase, "seconds": seconds} for phase, seconds in record.timings.items()],
+    }
+
+
+def batch_record(row: Row) -> BatchRecord:
+    """The inverse of `batch_row`; reasons that never acted are left out."""
+    return BatchRecord(
+        **{name: row[name] for name in _PLAIN},
+        closing=tuple(row["closing"] or ()),
+        accounts=tuple(_account(count) for count in row["counts"] or ()),
+        digests=tuple(TableDigest(**digest) for digest in row["digests"] or ()),
+        combined={
+            each["source"]: Combined(each["watermark"], each["complete"]) for each in row["combined"] or ()
+        },
+        timings={each["phase"]: each["seconds"] for each in row["timings"] or ()},
+    )
+
+
+def state_rows(batch_id: int, states: Mapping[tuple[str, str], PartitionState]) -> list[Row]:
+    return [state_row(batch_id, source, partition, state) for (source, partition), state in states.items()]
+
+
+def finding_rows(batch_id: int, findings: Iterable[Finding]) -> list[Row]:
+    return [finding_row(batch_id, item) for item in findings]

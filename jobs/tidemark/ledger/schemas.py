@@ -1,0 +1,159 @@
+"""Columns of the small tables. Times are timestamps of microseconds in UTC, years 0001 to 9999.
+
+There are no map types, since not every Delta reader has them: a mapping is a struct or a list of pairs.
+`plans` is the only table that no reader needs: what a planned run will read and found while listing.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from tidemark.core.policy import Fate, Reason
+
+Kinds = dict[str, pa.DataType]
+
+
+def _struct(kinds: Kinds) -> pa.DataType:
+    return pa.struct(list(kinds.items()))
+
+
+def _schema(kinds: Kinds) -> pa.Schema:
+    return pa.schema(list(kinds.items()))
+
+
+TIME: pa.DataType = pa.timestamp("us", tz="UTC")
+_LONG, _TEXT, _FLAG = pa.int64(), pa.string(), pa.bool_()
+
+_REASONS: Kinds = {reason.value: _LONG for reason in Reason}
+_SHIFTS: Kinds = {"largest": _LONG, "p50": _LONG, "p95": _LONG, "p99": _LONG}
+_TOTALS: Kinds = {"rows": _LONG, **{fate.value: _LONG for fate in Fate}}
+_COUNTS: Kinds = {
+    "source": _TEXT,
+    "partition": _TEXT,
+    **_TOTALS,
+    "by_reason": _struct(_REASONS),
+    "shifts": _struct(_SHIFTS),
+}
+_DIGEST: Kinds = {"table": _TEXT, "rows": _LONG, "digest": _TEXT}
+_COMBINED: Kinds = {"source": _TEXT, "watermark": TIME, "complete": _FLAG}
+_TIMING: Kinds = {"phase": _TEXT, "seconds": pa.float64()}
+_SAMPLE: Kinds = {"offset": _LONG, "event_time": TIME, "arrival_time": TIME, "file": _TEXT}
+_OBJECT: Kinds = {
+    "batch_id": _LONG,
+    "source": _TEXT,
+    "uri": _TEXT,
+    "size": _LONG,
+    "modified": TIME,
+    "tag": _TEXT,
+    "rows": _LONG,
+    "state": _TEXT,
+}
+
+BATCHES = _schema(
+    {
+        "batch_id": _LONG,
+        "run_id": _TEXT,
+        "run_first": _LONG,
+        "run_last": _LONG,
+        "as_of": TIME,
+        "status": _TEXT,
+        "plan": _TEXT,
+        "configuration": _TEXT,
+        "fingerprint": _TEXT,
+        "engine": _TEXT,
+        "closing": pa.list_(_TEXT),
+        "objects": _LONG,
+        "bytes": _LONG,
+        **_TOTALS,
+        "by_reason": _struct(_REASONS),
+        "counts": pa.list_(_struct(_COUNTS)),
+        "digests": pa.list_(_struct(_DIGEST)),
+        "combined": pa.list_(_struct(_COMBINED)),
+        "timings": pa.list_(_struct(_TIMING)),
+    }
+)
+
+OBJECTS = _schema({**_OBJECT, "uri_key": pa.int32()})
+"""`uri_key` is a checksum of source and uri: four bytes an object are all that a look-up has to read."""
+
+PLANS = _schema({**_OBJECT, "plan": _TEXT, "finding": _TEXT})
+
+WATERMARKS = _schema(
+    {
+        "batch_id": _LONG,
+        "source": _TEXT,
+        "partition": _TEXT,
+        "watermark": TIME,
+        "complete": _FLAG,
+        "high": TIME,
+        "last_arrival": TIME,
+        "last_seen": TIME,
+        "estimated_arrival": TIME,
+        "estimated_high": TIME,
+        "floor": TIME,
+        "idle": _FLAG,
+        "next_offset": _LONG,
+        "since": TIME,
+    }
+)
+
+DIAGNOSTICS = _schema(
+    {
+        "batch_id": _LONG,
+        "source": _TEXT,
+        "partition": _TEXT,
+        "type": _TEXT,
+        "count": _LONG,
+        "first_time": TIME,
+        "last_time": TIME,
+        "sample": _struct(_SAMPLE),
+        "tolerance": _LONG,
+        "message": _TEXT,
+    }
+)
+
+VERSIONS = _schema({"version": _LONG, "created": TIME, "promoted": TIME, "live": _FLAG})
+
+TABLES = {
+    "batches": BATCHES,
+    "objects": OBJECTS,
+    "watermarks": WATERMARKS,
+    "diagnostics": DIAGNOSTICS,
+    "plans": PLANS,
+}
+
+BOUNDED = {"batches": "batch_id,run_id", "objects": "batch_id,uri", "versions": "version"}
+"""Columns whose bounds the log keeps for every file; elsewhere `batch_id`. Each bound makes every commit
+slower, and nothing is looked up by any other."""
+
+GROUP_ROWS = {"batches": 256}
+"""Rows of a row group where they are wide: every row of `batches` carries its configuration."""
+
+_PROPERTIES = {
+    "delta.checkpointInterval": "32",
+    "delta.logRetentionDuration": "interval 1 hours",
+    "delta.deletedFileRetentionDuration": "interval 1 days",
+}
+"""Nothing here is ever read by time travel (every row says its batch), so the log is kept short: each
+commit lists the log's folder, and thirty days of commits would make the thousandth batch slower than
+the first. Replaced files stay a day for readers that opened the table before."""
+
+
+def with_integer_times(schema: pa.Schema) -> pa.Schema:
+    """The schema with every timestamp, nested ones too, as an integer of microseconds."""
+    return pa.schema([field.with_type(_integer_times(field.type)) for field in schema])
+
+
+def _integer_times(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if isinstance(kind, pa.StructType):
+        return pa.struct([field.with_type(_integer_times(field.type)) for field in kind])
+    if isinstance(kind, pa.ListType):
+        return pa.list_(_integer_times(kind.value_type))
+    return kind
+
+
+def properties(table: str) -> dict[str, str]:
+    """The Delta properties that a small table is made with."""
+    return {**_PROPERTIES, "delta.dataSkippingStatsColumns": BOUNDED.get(table, "batch_id")}

@@ -1,0 +1,204 @@
+"""One small Delta table: appended to once a batch, replaced in one commit, read by file statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from tidemark.errors import Held
+from tidemark.ledger.files import DataFile, live_files, read_all, read_batches, read_hits
+from tidemark.ledger.rows import Row
+from tidemark.ledger.schemas import GROUP_ROWS, properties, with_integer_times
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+FULL_BYTES = 4 << 20
+"""A file of this size is never written again, so that compaction costs the same whatever lies behind."""
+
+SMALL_BYTES = FULL_BYTES // 4
+
+_EVERYTHING = "true"
+
+
+class Store:
+    """A Delta table in a folder, made by its first write; absent, it reads as empty.
+
+    Only one process writes at a time (the pipeline's lock); where that fails, a commit on top of
+    another's is refused by Delta and raises Held.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.path = path
+        self.schema = schema
+        self._integers = with_integer_times(schema)
+        self._writer = WriterProperties(
+            compression="ZSTD", max_row_group_size=GROUP_ROWS.get(path.name, 4096)
+        )
+        self._opened: DeltaTable | None = None
+
+    def open(self) -> DeltaTable | None:
+        """The newest state of the table; None when nothing was ever written."""
+        if self._opened is not None:
+            self._opened.update_incremental()
+            return self._opened
+        try:
+            self._opened = DeltaTable(str(self.path))
+        except TableNotFoundError:
+            return None
+        return self._opened
+
+    def files(self) -> list[DataFile]:
+        """The live files, oldest batches first."""
+        table = self.open()
+        return [] if table is None else live_files(table, self.path)
+
+    def newest(self) -> int | None:
+        """The greatest batch id in the table, from file statistics alone."""
+        return max((file.last for file in self.files() if file.last is not None), default=None)
+
+    def dataset(self) -> Dataset:
+        """The table as a pyarrow dataset, which skips files by the statistics of every column."""
+        table = self.open()
+        if table is not None:
+            return table.to_pyarrow_dataset()
+        from pyarrow.dataset import dataset  # noqa: PLC0415 - it imports pandas, which no run needs
+
+        return dataset(self.schema.empty_table())
+
+    def read(self, first: int, last: int, columns: Sequence[str] | None = None) -> list[Row]:
+        """The rows of batches first..last; files without any are not opened. Times are integers."""
+        names = list(columns or self.schema.names)
+        files = [file for file in self.files() if file.meets(first, last)]
+        return self._rows(names, [read_batches(file, first, last, names) for file in files])
+
+    def lookup(
+        self, column: str, values: pa.Array[Any], columns: Sequence[str], uris: tuple[str, str] | None = None
+    ) -> list[Row]:
+        """The rows whose `column` is one of `values`. Of each file that column alone is read, and more
+        only where it has one. Files with no URI of the given range (first, last) are not opened."""
+        files = [file for file in self.files() if uris is None or file.overlaps(*uris)]
+        found = [read_hits(file, column, values, columns) for file in files]
+        return self._rows(columns, [table for table in found if table is not None])
+
+    def append(self, rows: Sequence[Row], writer: str | None = None, version: int = 0) -> None:
+        """Append in one commit. With a `writer`, a version not above its last one is skipped."""
+        table = self._ready()
+        if not _has(table, writer, version):
+            self._write(table, rows, _commit(writer, version))
+
+    def append_next(self, rows: Sequence[Row], writer: str, first: int, last: int) -> None:
+        """Append batches first..last in one commit on top of a table that ends at first - 1.
+
+        Held: the table has batch `first`, or anybody committed anything since that was looked up.
+        """
+        table = self._ready()
+        newest = max((file.last or 0 for file in live_files(table, self.path)), default=0)
+        if newest != first - 1:
+            raise Held(
+                f"batch {first} cannot be planned: the ledger ends at batch {newest}",
+                where=str(self.path),
+                hint="another run went first; run again",
+            )
+        self._write(table, rows, _commit(writer, last, retries=0))
+
+    def replace(self, predicate: str, rows: Sequence[Row], writer: str, version: int) -> None:
+        """Put rows in the place of those that `predicate` (SQL) selects, in one commit, once a version."""
+        table = self._ready()
+        if not _has(table, writer, version):
+            self._write(table, rows, _commit(writer, version), predicate)
+
+    def all(self) -> list[Row]:
+        """Every row; for tiny tables only."""
+        return self._rows(self.schema.names, map(read_all, self.files()))
+
+    def rewrite(self, change: Callable[[list[Row]], list[Row]]) -> None:
+        """Replace the whole of a tiny table by what `change` makes of its rows, in one commit.
+
+        Held: somebody else committed in between.
+        """
+        table = self._ready()
+        rows = self._rows(self.schema.names, map(read_all, live_files(table, self.path)))
+        self._write(table, change(rows), _commit(None, 0, retries=0), _EVERYTHING)
+
+    def delete(self, predicate: str) -> None:
+        """Delete the rows that `predicate` (SQL) selects."""
+        table = self.open()
+        if table is not None:
+            self._guarded(lambda: table.delete(predicate, writer_properties=self._writer))
+
+    def compact(self, more_than: int) -> bool:
+        """Merge small files when more than so many have gathered; no data change. False: left alone.
+
+        Merged files grow to FULL_BYTES and then rest. Replaced files are removed a day later.
+        """
+        table = self.open()
+        if table is None:
+            return False
+        small = [file for file in live_files(table, self.path) if file.size < SMALL_BYTES]
+        if len(small) <= more_than:
+            return False
+        try:
+            table.optimize.compact(target_size=FULL_BYTES, writer_properties=self._writer)
+            table.vacuum(dry_run=False, full=True)
+        except CommitFailedError:
+            self._opened = None
+            return False
+        return True
+
+    def _rows(self, names: Sequence[str], parts: Iterable[pa.Table]) -> list[Row]:
+        kinds = pa.schema([self.schema.field(name) for name in names])
+        integers = pa.schema([self._integers.field(name) for name in names])
+        same = [part.select(list(names)).cast(kinds) for part in parts]
+        return pa.concat_tables([kinds.empty_table(), *same]).cast(integers).to_pylist()
+
+    def _ready(self) -> DeltaTable:
+        return self.open() or self._create()
+
+    def _create(self) -> DeltaTable:
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self._opened = DeltaTable.create(
+                str(self.path), schema=self.schema, configuration=properties(self.path.name)
+            )
+        except DeltaError:
+            self._opened = DeltaTable(str(self.path))
+        return self._opened
+
+    def _write(
+        self, table: DeltaTable, rows: Sequence[Row], commit: CommitProperties, instead_of: str | None = None
+    ) -> None:
+        data = pa.Table.from_pylist(list(rows), schema=self._integers).cast(self.schema).combine_chunks()
+        options: dict[str, Any] = {"writer_properties": self._writer, "commit_properties": commit}
+        if instead_of is None:
+            self._guarded(lambda: write_deltalake(table, data, mode="append", **options))
+        else:
+            self._guarded(
+                lambda: write_deltalake(table, data, mode="overwrite", predicate=instead_of, **options)
+            )
+
+    def _guarded(self, commit: Callable[[], object]) -> None:
+        try:
+            commit()
+        except CommitFailedError as error:
+            self._opened = None
+            raise Held(
+                "another run wrote to the ledger at the same moment",
+                where=str(self.path),
+                hint="nothing was done twice; run again",
+            ) from error
+
+
+def _has(table: DeltaTable, writer: str | None, version: int) -> bool:
+    known = None if writer is None else table.transaction_version(writer)
+    return known is not None and known >= version
+
+
+def _commit(writer: str | None, version: int, retries: int | None = None) -> CommitProperties:
+    transactions = None if writer is None else [Transaction(writer, version)]
+    return CommitProperties(max_commit_retries=retries, app_transactions=transactions)

@@ -1,0 +1,291 @@
+"""A pipeline and its verbs: the only module that knows all rooms."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidemark.ledger.discover import Discovery, discover
+from tidemark.ledger.listing import LandingPlace
+
+from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
+from tidemark.config.changes import changes
+from tidemark.core.account import BatchRecord, Finding
+from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
+from tidemark.core.times import format_time, parse_time
+from tidemark.errors import Problem, UsageError
+from tidemark.ledger import upkeep, versions
+from tidemark.ledger.ledger import PLANNED, Ledger, Noticed, Tail
+from tidemark.ledger.lock import hold
+from tidemark.replaying import Replay, located
+from tidemark.running import Run
+from tidemark.spark import settings
+from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
+
+if TYPE_CHECKING:
+    from tidemark.spark.engine import Engine
+
+AUTO_BYTES_A_CORE = 256 << 20
+
+
+def _silent(phase: str, done: int, count: int) -> None:
+    """No progress is shown."""
+
+
+def _nothing(step: str) -> None:
+    """No step is watched."""
+
+
+@dataclass
+class Pipeline:
+    """One pipeline. `progress(phase, done, all)` is told how far long work has come; `reached(step)` each
+    step of a run that a crash may follow; `clock` gives microseconds UTC."""
+
+    spec: PipelineSpec
+    warnings: list[Problem] = field(default_factory=list)
+    progress: Callable[[str, int, int], None] = _silent
+    reached: Callable[[str], None] = _nothing
+    clock: Callable[[], int] = lambda: time.time_ns() // 1000
+
+    @classmethod
+    def load(
+        cls, path: Path | str, environ: Mapping[str, str] | None = None, **hooks: Callable[..., Any]
+    ) -> Pipeline:
+        """The pipeline of a configuration file; raises ConfigError with everything that is wrong in it."""
+        loaded: Loaded = load_pipeline(path, environ)
+        return cls(loaded.spec, loaded.warnings, **hooks)
+
+    @property
+    def root(self) -> Path:
+        """Folder of the pipeline: its lock, its versions and their tables."""
+        return Path(self.spec.warehouse) / self.spec.name
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger of the live version."""
+        return Ledger(self.root)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The Spark room, which starts a JVM: asked for only when there are rows to judge."""
+        from tidemark.spark.engine import Engine  # noqa: PLC0415 # a run without rows never imports it
+        from tidemark.spark.session import open_session  # noqa: PLC0415
+
+        return Engine(open_session(), self.ledger.folder, reached=self.reached)
+
+    def validate(self) -> Record:
+        """That the configuration holds, with its warnings."""
+        return {"valid": True, "errors": [], "warnings": [str(problem) for problem in self.warnings]}
+
+    def run(
+        self,
+        as_of: str | int | None = None,
+        run_id: str | None = None,
+        max_files: int | None = None,
+        dry_run: bool = False,
+        wait: bool = False,
+        quality: str | None = None,  # noqa: ARG002 # nothing is checked yet
+    ) -> Record:
+        """Take what landed by `as_of` (default: now) and judge it; first finish a run that crashed.
+
+        A `run_id` that is committed already is verified and changes nothing. Raises Held when another
+        run holds the pipeline, UsageError for an `as_of` in the future.
+        """
+        with nullcontext() if dry_run else hold(self.root, wait):
+            return self._run(as_of, run_id, max_files, dry_run, ())
+
+    def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
+        """A run after which the source (default: all) is complete: it takes no more objects."""
+        if source is not None:
+            self._known(source)
+        with hold(self.root, wait):
+            return self._run(as_of, None, None, False, tuple(self.spec.sources) if source is None else (source,))
+
+    def replay(
+        self,
+        run: str | None = None,
+        from_batch: int | None = None,
+        to_batch: int | None = None,
+        all_batches: bool = False,
+        input: str | None = None,  # noqa: A002 # the option's name
+    ) -> Record:
+        """Compute recorded batches again (default: of the last run) and compare; writes nothing."""
+        records = self._chosen(run, from_batch, to_batch, all_batches)
+        replay = Replay(self.spec, self.ledger, lambda: self.engine, self._place, settings.changed)
+        verdicts = []
+        for done, record in enumerate(records):
+            self.progress("replay", done, len(records))
+            verdicts.append(replay.verify(record, input))
+        self.progress("replay", len(records), len(records))
+        return {
+            "identical": all(verdict.identical for verdict in verdicts),
+            "batches": [
+                {
+                    "batch_id": verdict.batch_id,
+                    "identical": verdict.identical,
+                    "input": verdict.input,
+                    "differences": list(verdict.differences),
+                }
+                for verdict in verdicts
+            ],
+            "engine_changed": sorted({change for verdict in verdicts for change in verdict.engine_changes}),
+        }
+
+    def path(self, table: str) -> Record:
+        """The folder of a table in the live version."""
+        known = [f"events/{name}" for name in self.spec.sources] + [*self.ledger.stores, "substreams"]
+        if table not in known:
+            raise UsageError(f"there is no table {table!r}", hint=f"tables: {', '.join(sorted(known))}")
+        return {"path": str(self.ledger.folder / table)}
+
+    def _run(
+        self,
+        as_of: str | int | None,
+        run_id: str | None,
+        max_files: int | None,
+        dry_run: bool,
+        closing: Sequence[str],
+    ) -> Record:
+        now = self.clock()
+        given = now if as_of is None else parse_time(as_of) if isinstance(as_of, str) else as_of
+        if given > now:
+            raise UsageError(f"as_of {format_time(given)} is later than the clock, {format_time(now)}")
+        if not dry_run:
+            versions.first(self.root, now)
+        notes = self._changes()
+        repaired = [] if dry_run else self._repair()
+        if run_id is not None and (known := self.ledger.run(run_id)) is not None:
+            return self._repeated(run_id, run_id in repaired, range(known.first, known.last + 1))
+        tail = self.ledger.last()
+        time_ = given if tail.as_of is None else max(given, tail.as_of)
+        found = self._discover(time_, tail)
+        batches = self._cut([item for each in found.values() for item in each.new], tail.next_batch_id, max_files)
+        findings = [finding for each in found.values() for finding in each.findings]
+        if dry_run:
+            objects = [item for batch in batches for item in batch.objects]
+            return plan_summary(objects, time_, len(batches), findings)
+        noticed = Noticed(tuple(findings), tuple(item for each in found.values() for item in each.reported))
+        plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
+        records = self._planned(plan)
+        self.ledger.plan(plan, records, noticed)
+        self.reached("planned")
+        done = self._executor(self.spec).execute(records, repairing=False)
+        return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": upkeep.compact(self.ledger)}
+
+    def _known(self, source: str) -> None:
+        if source not in self.spec.sources:
+            raise UsageError(f"there is no source {source!r}", hint=f"sources: {', '.join(self.spec.sources)}")
+
+    def _changes(self) -> list[str]:
+        """What changed since the last run, in sentences; refused changes raise ConfigError."""
+        recorded = self.ledger.last().configuration
+        return [] if recorded is None else changes(json.loads(recorded), self.spec)
+
+    def _repair(self) -> list[str]:
+        """Finish a run that crashed, from its recorded plan and configuration."""
+        pending = self.ledger.last().pending
+        if not pending:
+            return []
+        then = located(from_resolved(json.loads(pending[0].configuration)), self.spec)
+        self._executor(then).execute(pending, repairing=True)
+        return [pending[0].run_id]
+
+    def _executor(self, spec: PipelineSpec) -> Run:
+        return Run(spec, self.ledger, lambda: self.engine, self._place, self.reached, self.progress)
+
+    def _landing(self, source: str) -> LandingPlace:
+        declared = self.spec.sources[source]
+        return LandingPlace(declared.landing, declared.landed_at, declared.max_object_age)
+
+    def _place(self, item: LandedObject) -> LandedObject:
+        """A recorded object with the path to read it at now, or why its name forbids that."""
+        if item.source not in self.spec.sources:
+            return item
+        place = self._landing(item.source)
+        return replace(item, path=place.path(item.uri), refusal=place.refusal(item.uri))
+
+    def _discover(self, as_of: int, tail: Tail) -> dict[str, Discovery]:
+        found = {}
+        for done, (name, source) in enumerate(self.spec.sources.items()):
+            self.progress("discover", done, len(self.spec.sources))
+            recorded = tail.combined.get(name)
+            found[name] = discover(
+                self.ledger,
+                self._landing(name),
+                name,
+                as_of=as_of,
+                previous_as_of=None if recorded is None else tail.as_of,
+                settle=source.settle,
+                closed=recorded is not None and recorded.complete,
+            )
+        self.progress("discover", len(found), len(found))
+        return found
+
+    def _cut(self, objects: Sequence[LandedObject], first: int, max_files: int | None) -> tuple[Batch, ...]:
+        declared = self.spec.micro_batch
+        files = max_files if max_files is not None else declared.max_files
+        size = declared.max_bytes
+        if size is None and declared.max_files is None:
+            size = AUTO_BYTES_A_CORE * (os.cpu_count() or 1)
+        return cut(objects, first, files, size)
+
+    def _planned(self, plan: RunPlan) -> list[BatchRecord]:
+        token, configuration = uuid.uuid4().hex, json.dumps(self.spec.resolved(), sort_keys=True)
+        return [
+            BatchRecord(
+                batch_id=batch.batch_id,
+                run_id=plan.run_id,
+                run_first=plan.first,
+                run_last=plan.last,
+                as_of=plan.as_of,
+                status=PLANNED,
+                configuration=configuration,
+                fingerprint=self.spec.fingerprint(),
+                engine=settings.engine(),
+                plan=token,
+                closing=plan.closing,
+                objects=len(batch.objects),
+                bytes=sum(item.size for item in batch.objects),
+            )
+            for batch in plan.batches
+        ]
+
+    def _repeated(self, run_id: str, repaired: bool, batches: range) -> Record:
+        """A run that is committed already: verified, unless it has only just been finished."""
+        summary = self._finished(self.ledger.batches(batches[0], batches[-1]), [])
+        if not repaired:
+            summary["verified"] = self.replay(run=run_id)
+        return summary | {"repaired": [run_id] if repaired else []}
+
+    def _finished(self, records: Sequence[BatchRecord], notes: Sequence[str]) -> Record:
+        findings: list[Finding] = []
+        for record in records[:LONGEST_LIST]:
+            findings += self.ledger.findings(record.batch_id)
+        first, last = records[-1].run_first, records[-1].run_last
+        whole = records if len(records) == last - first + 1 else self.ledger.batches(first, last)
+        return run_summary(whole, self.ledger.states(last + 1), records[-1].combined, findings, notes)
+
+    def _chosen(
+        self, run: str | None, from_batch: int | None, to_batch: int | None, all_batches: bool
+    ) -> list[BatchRecord]:
+        tail = self.ledger.last()
+        if tail.committed_through == 0:
+            raise UsageError("there is nothing to replay: no run is committed", hint="use `tidemark run` first")
+        if run is not None:
+            known = self.ledger.run(run)
+            if known is None or known.last > tail.committed_through:
+                raise UsageError(f"run {run!r} is not committed", hint="`tidemark status` lists the last runs")
+            return self.ledger.batches(known.first, known.last)
+        if all_batches or from_batch is not None or to_batch is not None:
+            last = min(to_batch or tail.committed_through, tail.committed_through)
+            return self.ledger.batches(from_batch or 1, last)
+        newest = tail.last_run or self.ledger.run(tail.pending[0].run_id)
+        return self.ledger.batches(newest.first, min(newest.last, tail.committed_through)) if newest else []

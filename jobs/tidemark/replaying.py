@@ -1,0 +1,135 @@
+"""Verifies recorded batches: computed again under their recorded configuration, digests must be equal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tidemark.config import PipelineSpec, from_resolved
+from tidemark.core.account import LISTED, BatchRecord, Outcome, TableDigest
+from tidemark.core.advance import advance, open_source
+from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.errors import UsageError
+from tidemark.ledger.digest import digest_findings, digest_states
+from tidemark.ledger.ledger import Ledger
+from tidemark.running import Before, changed_states, rules_of, step_of
+
+if TYPE_CHECKING:
+    from tidemark.spark.engine import Engine
+    from tidemark.spark.replay import Recomputed
+
+INPUTS = ("landing", "events")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a batch came out as recorded, from which input, and what differs, in words."""
+
+    batch_id: int
+    identical: bool
+    input: str
+    differences: tuple[str, ...]
+    engine_changes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Replays batches of one ledger. `spec` is today's configuration: it says where landing is now."""
+
+    spec: PipelineSpec
+    ledger: Ledger
+    engine: Callable[[], Engine]
+    place: Callable[[LandedObject], LandedObject]
+    engine_changes: Callable[[str], Sequence[str]]
+
+    def verify(self, record: BatchRecord, wanted: str | None = None) -> Verdict:
+        """Compute one committed batch again; `wanted` forces its input, else landing where it still is."""
+        if wanted is not None and wanted not in INPUTS:
+            raise UsageError(f"input {wanted!r} does not exist", hint="use landing or events")
+        objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
+        with ExitStack() as kept:
+            parts = self._recompute(record, objects, wanted, kept)
+            digests = self._digests(record, {name: part.outcome() for name, part in parts.items()})
+            differing = _differing(record.digests, digests)
+            differences = list(differing.values())
+            for name, part in parts.items():
+                if f"events/{name}" in differing:
+                    differences += [f"{name}: {sentence}" for sentence in part.differences()]
+        used = "events" if any(not part.from_landing for part in parts.values()) else "landing"
+        changes = tuple(self.engine_changes(record.engine))
+        return Verdict(record.batch_id, not differing, used, tuple(differences), changes)
+
+    def _recompute(
+        self, record: BatchRecord, objects: Sequence[LandedObject], wanted: str | None, kept: ExitStack
+    ) -> dict[str, Recomputed]:
+        if not any(item.state is not ObjectState.VANISHED for item in objects):
+            return {}
+        from tidemark.spark.replay import Part, Recomputed, in_landing  # noqa: PLC0415 # starts a JVM: only with rows
+
+        then = self._then(record)
+        before = Before.run(self.ledger, record.run_first)
+        states, after = self.ledger.states(record.batch_id), self.ledger.states(record.batch_id + 1)
+        parts = {}
+        for name, source in then.sources.items():
+            mine = [item for item in objects if item.source == name]
+            if not any(item.state is not ObjectState.VANISHED for item in mine):
+                continue
+            opening = open_source(rules_of(then)[name], states, before.combined, then.start)
+            left = {partition: state for (owner, partition), state in after.items() if owner == name}
+            there = in_landing(mine)
+            if wanted == "landing" and not there:
+                raise UsageError(
+                    f"batch {record.batch_id}: objects of {name} are no longer in landing as they were",
+                    hint="use --input events",
+                )
+            from_landing = there if wanted is None else wanted == "landing"
+            part = Part(source, record.batch_id, mine, opening, left)
+            parts[name] = Recomputed(self.engine(), part, from_landing)
+            kept.callback(parts[name].close)
+        return parts
+
+    def _digests(self, record: BatchRecord, outcomes: dict[str, Outcome]) -> list[TableDigest]:
+        then = self._then(record)
+        before = Before.run(self.ledger, record.run_first)
+        states = self.ledger.states(record.batch_id)
+        result = advance(
+            rules_of(then), states, before.combined, outcomes, step_of(record, before, before.brought(states))
+        )
+        recorded = self.ledger.findings(record.batch_id)
+        listed = [finding for finding in recorded if finding.type in LISTED]
+        digests = [digest for outcome in outcomes.values() for digest in outcome.digests]
+        changed = changed_states(states, result.states, record.batch_id)
+        digests.append(digest_states(record.batch_id, changed))
+        digests.append(digest_findings(record.batch_id, [*listed, *result.findings]))
+        return digests
+
+    def _then(self, record: BatchRecord) -> PipelineSpec:
+        return located(from_resolved(json.loads(record.configuration)), self.spec)
+
+
+def located(then: PipelineSpec, now: PipelineSpec) -> PipelineSpec:
+    """A recorded configuration with its sources' landing where today's configuration has it."""
+    moved = {
+        name: source.model_copy(update={"landing": now.sources[name].landing}) if name in now.sources else source
+        for name, source in then.sources.items()
+    }
+    return then.model_copy(update={"sources": moved})
+
+
+def _differing(recorded: Sequence[TableDigest], computed: Sequence[TableDigest]) -> dict[str, str]:
+    """By table, a sentence on how its digest differs."""
+    now = {digest.table: digest for digest in computed if digest.rows}
+    then = {digest.table: digest for digest in recorded if digest.rows}
+    missing = TableDigest("", 0, "none")
+    sentences = {}
+    for table in sorted(now.keys() | then.keys()):
+        was, is_ = replace(then.get(table, missing), table=""), replace(now.get(table, missing), table="")
+        if was != is_:
+            sentences[table] = (
+                f"{table}: recorded {was.rows} rows with digest {was.digest}, "
+                f"computed {is_.rows} rows with digest {is_.digest}"
+            )
+    return sentences

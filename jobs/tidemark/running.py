@@ -1,0 +1,182 @@
+"""Executes planned runs batch by batch: judge, record, commit.
+
+The order of writes is what makes a crash harmless: planned -> events, state, diagnostics -> committed.
+Every step before the last can be repeated by a repair without effect, from the recorded plan alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.core.account import Account, BatchRecord, Combined, Outcome
+from tidemark.core.advance import (
+    Advance,
+    Key,
+    Opening,
+    SourceRules,
+    States,
+    Step,
+    advance,
+    open_source,
+)
+from tidemark.core.batch import LandedObject
+from tidemark.core.progress import PartitionState
+from tidemark.ledger.ledger import COMMITTED, Ledger, records_all
+
+
+class Judging(Protocol):
+    """What a run needs of the Spark room."""
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds by phase, gathered since they were last cleared."""
+        ...
+
+    def judge(
+        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening, repairing: bool
+    ) -> Outcome:
+        """Append the judged rows of one source's objects and tell what became of them."""
+        ...
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a run starts from: the states and combined watermarks that the run before it left."""
+
+    states: States
+    combined: Mapping[str, Combined]
+    as_of: int | None
+
+    @classmethod
+    def run(cls, ledger: Ledger, first: int) -> Before:
+        """As recorded before the run whose first batch is `first`."""
+        prior = ledger.batches(first - 1, first - 1)
+        states = ledger.states(first)
+        return cls(states, prior[0].combined, prior[0].as_of) if prior else cls(states, {}, None)
+
+    def brought(self, states: States) -> frozenset[Key]:
+        """Partitions that rows have reached since, skipped ones included."""
+        earlier = {key: state.next_offset for key, state in self.states.items()}
+        return frozenset(key for key, state in states.items() if state.next_offset != earlier.get(key, 0))
+
+
+def rules_of(spec: PipelineSpec) -> dict[str, SourceRules]:
+    """What the progress of each source depends on."""
+    return {
+        name: SourceRules(
+            name,
+            source.policy,
+            source.partitions,
+            source.landing_delay,
+            substreams=bool(source.over) and source.timestamp_by is not None,
+            own_time=source.timestamp_by is not None,
+        )
+        for name, source in spec.sources.items()
+    }
+
+
+@dataclass
+class Run:
+    """One run of a pipeline, or what is left of one that crashed. `place` gives a planned object the path
+    to read it at; `reached` is called at each step that a crash may follow."""
+
+    spec: PipelineSpec
+    ledger: Ledger
+    engine: Callable[[], Judging]
+    place: Callable[[LandedObject], LandedObject]
+    reached: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+    rules: dict[str, SourceRules] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rules = rules_of(self.spec)
+
+    def execute(self, records: Sequence[BatchRecord], repairing: bool) -> list[BatchRecord]:
+        """Execute the planned batches of one run in order; returns them as committed."""
+        first, count = records[0].run_first, records[0].run_last - records[0].run_first + 1
+        before = Before.run(self.ledger, first)
+        states = before.states if records[0].batch_id == first else self.ledger.states(records[0].batch_id)
+        brought = before.brought(states)
+        done = []
+        for record in records:
+            self.progress("judge", record.batch_id - first, count)
+            started = time.perf_counter()
+            objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
+            outcomes = self._judge(record, objects, states, before, repairing)
+            result = advance(self.rules, states, before.combined, outcomes, step_of(record, before, brought))
+            timed = replace(record, timings=self._timings(outcomes, started))
+            done.append(self._record(timed, objects, outcomes, states, result))
+            states, brought = result.states, result.brought
+        self.progress("judge", count, count)
+        return done
+
+    def _judge(
+        self,
+        record: BatchRecord,
+        objects: Sequence[LandedObject],
+        states: States,
+        before: Before,
+        repairing: bool,
+    ) -> dict[str, Outcome]:
+        outcomes = {}
+        for name, source in self.spec.sources.items():
+            mine = [item for item in objects if item.source == name]
+            if mine:
+                opening = open_source(self.rules[name], states, before.combined, self.spec.start)
+                outcomes[name] = self.engine().judge(source, record.batch_id, mine, opening, repairing)
+        return outcomes
+
+    def _timings(self, outcomes: Mapping[str, Outcome], started: float) -> dict[str, float]:
+        phases = dict(self.engine().timings) if outcomes else {}
+        if outcomes:
+            self.engine().timings.clear()
+        return phases | {"judging": time.perf_counter() - started}
+
+    def _record(
+        self,
+        record: BatchRecord,
+        objects: Sequence[LandedObject],
+        outcomes: Mapping[str, Outcome],
+        states: States,
+        result: Advance,
+    ) -> BatchRecord:
+        batch_id = record.batch_id
+        digests = [digest for outcome in outcomes.values() for digest in outcome.digests]
+        digests.append(self.ledger.record_states(batch_id, changed_states(states, result.states, batch_id)))
+        self.reached("watermarks")
+        noticed = self.ledger.noticed(record)
+        digests.append(self.ledger.record_findings(batch_id, [*noticed.findings, *result.findings]))
+        self.reached("diagnostics")
+        committed = replace(
+            record,
+            status=COMMITTED,
+            accounts=accounts_of(outcomes),
+            digests=tuple(digests),
+            combined=result.combined if record.ends_run else {},
+        )
+        settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
+        final = [settled.get((item.source, item.uri), item) for item in objects]
+        self.ledger.commit(committed, [*final, *noticed.reported])
+        self.reached("committed")
+        return committed
+
+
+def accounts_of(outcomes: Mapping[str, Outcome]) -> tuple[Account, ...]:
+    """The accounts of all sources and partitions, in a fixed order."""
+    found = [report.account for outcome in outcomes.values() for report in outcome.partitions.values()]
+    return tuple(sorted(found, key=lambda account: (account.source, account.partition)))
+
+
+def step_of(record: BatchRecord, before: Before, brought: frozenset[Key]) -> Step:
+    """Where in its run a recorded batch stands."""
+    return Step(record.as_of, record.ends_run, before.as_of, frozenset(record.closing), brought)
+
+
+def changed_states(before: States, after: States, batch_id: int) -> dict[Key, PartitionState]:
+    """The states that a batch records: those that changed, or all where it has to record all."""
+    every = records_all(batch_id)
+    return {key: state for key, state in after.items() if every or before.get(key) != state}

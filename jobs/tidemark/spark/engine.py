@@ -1,0 +1,220 @@
+"""Judges the micro-batches of one pipeline version: the Spark room's front door."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.account import Outcome, TableDigest
+from tidemark.core.advance import Opening
+from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.progress import Seen
+from tidemark.spark import accounts, damage, events, substreams, tables
+from tidemark.spark.damage import Damage
+from tidemark.spark.digest import table_digest
+from tidemark.spark.judge import highs, judge, stage
+from tidemark.spark.landing import read_rows, uri_text, with_own_arrival
+from tidemark.spark.layout import CELL_BITS, Layout, plan_layout
+from tidemark.spark.names import ARRIVAL, OWN, PARTITION, SKIPPED
+
+
+def _nothing(step: str) -> None:
+    """No step is watched."""
+
+
+SMALL_BYTES = 16 << 20
+_TASK_BYTES = 128 << 20
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Judges under `root`, the folder of one version. `tasks` and `cell_bits` change no result; `reached`
+    is called at each step that a crash may follow."""
+
+    spark: SparkSession
+    root: Path
+    tasks: int | None = None
+    cell_bits: int = CELL_BITS
+    reached: Callable[[str], None] = _nothing
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def place(self, table: str) -> str:
+        return str(self.root / table)
+
+    def judge(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        repairing: bool,
+    ) -> Outcome:
+        """Append the judged rows of `objects` and tell what became of them.
+
+        When `repairing`, what a crashed attempt has already appended stands and is only read.
+        """
+        place = self.place(f"events/{source.name}")
+        written = repairing and tables.exists(place) and not tables.slice_of(self.spark, place, batch_id).isEmpty()
+        found = Damage()
+        digest = None
+        if not written:
+            digest, found = self._write(source, batch_id, objects, opening)
+            self.reached("events")
+        if not tables.exists(place):
+            return Outcome((), objects=self._settled(objects, {}, found.gone))
+        slice_ = tables.slice_of(self.spark, place, batch_id)
+        with self._timed("accounts"):
+            outcome = self.report(source, slice_, objects, opening, found.gone)
+        if digest is None or digest.rows != sum(report.account.rows for report in outcome.partitions.values()):
+            digest = events.measure(slice_, source.name)
+        kept = self._write_substreams(source, batch_id, slice_, repairing)
+        return replace(outcome, digests=(digest, *kept))
+
+    def report(
+        self,
+        source: SourceSpec,
+        rows: DataFrame,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        gone: frozenset[str] = frozenset(),
+    ) -> Outcome:
+        """Counts and findings of judged rows, whether written or only recomputed."""
+        partitions = accounts.report_partitions(rows, source.name)
+        limits = {
+            name: state.estimated_high
+            for name, state in opening.states.items()
+            if name in partitions and state.estimated_high is not None and source.policy.late is not None
+        }
+        late = {}
+        if limits:
+            arrived = with_own_arrival(self.spark, source, rows, objects)
+            late = accounts.count_arrivals_before(arrived, OWN, limits)
+        found = self._settled(objects, accounts.rows_per_file(rows), gone)
+        return Outcome((), partitions, found, self._skipped(source, objects, opening, gone), late)
+
+    def rejudge(self, source: SourceSpec, batch_id: int, rows: DataFrame, opening: Opening, size: int) -> DataFrame:
+        """Event rows of a batch, computed again and written nowhere; keys' watermarks come from the rows
+        that set them."""
+        recorded = None
+        if source.over and source.timestamp_by:
+            whole = self.spark.read.format("delta").load(self.place(f"events/{source.name}"))
+            floors = {name: state.floor for name, state in opening.states.items()}
+            recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
+        layout, staged = self._staged(source, rows, opening, size)
+        return events.event_rows(judge(staged, source, recorded, layout), source, batch_id)
+
+    def _write(
+        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
+    ) -> tuple[TableDigest, Damage]:
+        refused = {item.uri: item.refusal for item in objects if item.refusal is not None}
+        found = Damage(refused, damage.gone([item for item in objects if item.refusal is None]))
+        try:
+            return self._attempt(source, batch_id, objects, opening, found), found
+        except damage.SPARK_ERRORS:
+            named = [item for item in objects if item.refusal is None]
+            missing = damage.gone(named)
+            with self._timed("damage"):
+                unreadable = damage.find_unreadable(
+                    self.spark, source, [item for item in named if item.uri not in missing]
+                )
+            if not unreadable and missing == found.gone:
+                raise
+            found = Damage(refused | unreadable, missing)
+            return self._attempt(source, batch_id, objects, opening, found), found
+
+    def _attempt(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        found: Damage,
+    ) -> TableDigest:
+        left = [item for item in objects if item.uri not in found.gone]
+        if not left:
+            return table_digest(f"events/{source.name}", 0, 0, 0)
+        recorded = None
+        if source.over and source.timestamp_by:
+            floors = {name: state.floor for name, state in opening.states.items()}
+            recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch_id, floors)
+        rows = read_rows(self.spark, source, left, found.unreadable)
+        with self._timed("judge"):
+            layout, staged = self._staged(source, rows, opening, sum(item.size for item in left))
+            judged = events.event_rows(judge(staged, source, recorded, layout), source, batch_id)
+            return events.write_events(judged, source.name, self.place(f"events/{source.name}"), batch_id)
+
+    def _staged(self, source: SourceSpec, rows: DataFrame, opening: Opening, size: int) -> tuple[Layout, DataFrame]:
+        layout = Layout(self._tasks(size))
+        self.spark.conf.set("spark.sql.shuffle.partitions", str(layout.tasks))
+        if layout.tasks > 1:
+            layout = plan_layout(rows, layout.tasks, self.cell_bits)
+            if layout.cells:
+                layout = layout.with_highs(highs(stage(self.spark, rows, source, opening, layout)))
+        return layout, stage(self.spark, rows, source, opening, layout)
+
+    def _tasks(self, size: int) -> int:
+        if self.tasks is not None:
+            return self.tasks
+        if size <= SMALL_BYTES:
+            return 1
+        return max(self.spark.sparkContext.defaultParallelism, math.ceil(size / _TASK_BYTES))
+
+    def _write_substreams(
+        self, source: SourceSpec, batch_id: int, slice_: DataFrame, repairing: bool
+    ) -> tuple[TableDigest, ...]:
+        if not source.over or source.timestamp_by is None:
+            return ()
+        rows = substreams.changed(slice_, source.name, batch_id, source.policy.disorder)
+        place = self.place("substreams")
+        with self._timed("substreams"):
+            digest = substreams.write(self.spark, rows, place, source.name, batch_id, repairing)
+        self.reached("substreams")
+        return (digest,)
+
+    def _skipped(
+        self, source: SourceSpec, objects: Sequence[LandedObject], opening: Opening, gone: frozenset[str]
+    ) -> dict[str, Seen]:
+        """Rows before the pipeline's `start`: in no table, but their offsets and arrivals count."""
+        if opening.read_from is None:
+            return {}
+        left = [item for item in objects if item.uri not in gone]
+        rows = read_rows(self.spark, source, left)
+        skipped = stage(self.spark, rows, source, opening, Layout(1)).where(SKIPPED)
+        found = skipped.groupBy(PARTITION).agg(F.count("*"), F.max(ARRIVAL)).collect()
+        return {row[0]: Seen(row[1], row[2], None) for row in found}
+
+    @staticmethod
+    def _settled(
+        objects: Sequence[LandedObject], rows: Mapping[str, tuple[int, bool]], gone: frozenset[str]
+    ) -> tuple[LandedObject, ...]:
+        settled = []
+        for item in objects:
+            count, whole = rows.get(uri_text(item.uri), (0, False))
+            state = ObjectState.QUARANTINED if whole else ObjectState.READ
+            if not count and (item.uri in gone or damage.tag_of(item.path) is None):
+                state = ObjectState.VANISHED
+            settled.append(replace(item, state=state, rows=count))
+        return tuple(settled)
+
+    def _timed(self, phase: str) -> _Timer:
+        return _Timer(self.timings, phase)
+
+
+class _Timer:
+    """Adds the seconds spent inside to `timings`."""
+
+    def __init__(self, timings: dict[str, float], phase: str) -> None:
+        self.timings, self.phase = timings, phase
+
+    def __enter__(self) -> None:
+        self.start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.timings[self.phase] = self.timings.get(self.phase, 0.0) + time.perf_counter() - self.start

@@ -1,0 +1,63 @@
+"""The events tables: every input row with its fate, appended once per micro-batch."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.account import TableDigest
+from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
+from tidemark.spark.judge import OFFSET, verdict
+from tidemark.spark.names import ARRIVAL, EVENT, PARTITION, RAW, SKIPPED, SUBSTREAM, URI
+from tidemark.spark.tables import append
+
+PARTITION_COLUMN = "_arrival_date"
+STATISTICS = "_partition,_offset,_arrival_time,_event_time,_system_timestamp,_disposition,_batch_id"
+"""Columns whose range each file records: those that readers and closing windows prune by."""
+
+
+def event_rows(judged: DataFrame, source: SourceSpec, batch_id: int) -> DataFrame:
+    """Judged rows as rows of `events/<source>`; skipped ones are in no table."""
+    fates = verdict(source.policy)
+    arrival = F.timestamp_micros(F.col(ARRIVAL))
+    columns = {
+        "_partition": F.col(PARTITION),
+        "_offset": F.col(OFFSET).cast("long"),
+        "_arrival_time": arrival,
+        "_arrival_date": arrival.cast("date"),
+        "_event_time": F.timestamp_micros(F.col(EVENT)),
+        "_end_time": F.lit(None).cast("timestamp"),
+        **fates,
+        "_substream": F.col(SUBSTREAM),
+        "_batch_id": F.lit(batch_id).cast("long"),
+        "_file": F.col(URI),
+        "_raw": F.col(RAW),
+    }
+    order = [
+        "_partition",
+        "_offset",
+        "_arrival_time",
+        "_arrival_date",
+        "_event_time",
+        "_end_time",
+        "_system_timestamp",
+    ]
+    order += ["_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw"]
+    payload = [F.col(f"`{column.name}`") for column in source.columns]
+    return judged.where(~F.col(SKIPPED)).select(*[columns[name].alias(name) for name in order], *payload)
+
+
+def write_events(rows: DataFrame, source: str, place: str, batch_id: int) -> TableDigest:
+    """Append one micro-batch; counts and digest are taken inside the write."""
+    seen = Observation(f"{source}-{batch_id}")
+    observed = rows.observe(seen, *digest_columns(row_hash(rows)))
+    append(observed, place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS)
+    found = seen.get
+    return table_digest(f"events/{source}", found[ROWS], found[LOW], found[HIGH])
+
+
+def measure(rows: DataFrame, source: str) -> TableDigest:
+    """The digest of event rows without writing them."""
+    found = rows.agg(*digest_columns(row_hash(rows))).collect()[0]
+    return table_digest(f"events/{source}", found[ROWS], found[LOW], found[HIGH])

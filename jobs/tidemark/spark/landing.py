@@ -1,0 +1,177 @@
+"""Reads landed objects into rows that are ready to be judged (time rules: the log)."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.batch import LandedObject
+from tidemark.core.policy import Fate, Reason
+from tidemark.core.progress import SINGLE, UNKNOWN
+from tidemark.spark import formats
+from tidemark.spark.names import (
+    BAD,
+    BLOCK,
+    CORRUPT,
+    EVENT,
+    MODIFIED,
+    OBJECT,
+    ORDER,
+    OWN,
+    PARTITION,
+    PATH,
+    RAW,
+    ROW,
+    SUBSTREAM,
+    TEXT,
+    URI,
+)
+from tidemark.spark.times import micros_of
+
+
+def read_rows(
+    spark: SparkSession,
+    source: SourceSpec,
+    objects: Sequence[LandedObject],
+    damaged: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """The rows of `objects`, which are in log order, with their payload columns and:
+
+    rank of the object, split and position (row order), URI, partition (`_unknown` where it cannot be
+    read), own arrival and event time in microseconds UTC (null where they cannot be read), substream,
+    reason of quarantine or null, raw text of a quarantined row or null.
+
+    `damaged` maps a URI to why its object cannot be read: it becomes one quarantined row that says so.
+    """
+    damaged = damaged or {}
+    sound = [item.path for item in objects if item.uri not in damaged]
+    notes = [(_place_of(item), damaged[item.uri]) for item in objects if item.uri in damaged]
+    frames = [formats.read(spark, source, sound)] if sound else []
+    if notes:
+        frames.append(formats.unreadable(spark, source, notes))
+    parsed = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+    return _placed(source, _with_object(spark, parsed, objects))
+
+
+def rows_of_events(
+    spark: SparkSession, source: SourceSpec, events: DataFrame, objects: Sequence[LandedObject]
+) -> DataFrame:
+    """The input rows that a batch's events were made from, in the form that `read_rows` gives; what was
+    quarantined stays so. Times are computed again from the payload."""
+    placed = _of_events(spark, events, objects)
+    event = (
+        micros_of(placed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
+    )
+    bad = F.when(F.col("_disposition") == Fate.QUARANTINED.value, F.element_at("_reasons", 1))
+    payload = [F.col(f"`{column.name}`") for column in source.columns]
+    return placed.select(
+        OBJECT,
+        F.lit(0).cast("long").alias(BLOCK),
+        F.col("_offset").alias(ROW),
+        F.col("_file").alias(URI),
+        F.col("_partition").alias(PARTITION),
+        _own_arrival(source, placed).alias(OWN),
+        event.alias(EVENT),
+        _substream(source).alias(SUBSTREAM),
+        bad.alias(BAD),
+        F.col("_raw").alias(RAW),
+        *payload,
+    )
+
+
+def with_own_arrival(
+    spark: SparkSession, source: SourceSpec, events: DataFrame, objects: Sequence[LandedObject]
+) -> DataFrame:
+    """Event rows with their own arrival, before it was raised to that of earlier rows."""
+    placed = _of_events(spark, events, objects)
+    return placed.withColumn(OWN, _own_arrival(source, placed))
+
+
+def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
+    known = [(uri_text(item.uri), rank, item.modified) for rank, item in enumerate(objects)]
+    ranked = spark.createDataFrame(known, f"`_file` STRING, `{OBJECT}` INT, `{MODIFIED}` LONG")
+    return events.join(F.broadcast(ranked), "_file")
+
+
+def spark_path(path: str) -> str:
+    """How Spark's `_metadata.file_path` names a local file: a URI in which Java quotes ASCII characters
+    that a path cannot hold, controls and spaces, but no other character."""
+    return "file://" + "".join(_quoted(char) for char in path)
+
+
+def uri_text(uri: str) -> str:
+    """A URI as tables hold it: bytes that are no UTF-8 are written as escapes."""
+    return uri.encode("utf-8", "backslashreplace").decode()
+
+
+def _place_of(item: LandedObject) -> str:
+    return spark_path(item.path) if item.refusal is None else f"refused:{uri_text(item.uri)}"
+
+
+def _quoted(char: str) -> str:
+    if char < "\x80" or unicodedata.category(char) in {"Zs", "Zl", "Zp", "Cc"}:
+        return quote(char, safe="/;:@&=+$,-_.!~*'()")
+    return char
+
+
+def _with_object(spark: SparkSession, parsed: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
+    if len(objects) == 1:
+        only = objects[0]
+        return parsed.withColumns({OBJECT: F.lit(0), MODIFIED: F.lit(only.modified), URI: F.lit(uri_text(only.uri))})
+    known = [(_place_of(item), rank, item.modified, uri_text(item.uri)) for rank, item in enumerate(objects)]
+    schema = f"`{PATH}` STRING, `{OBJECT}` INT, `{MODIFIED}` LONG, `{URI}` STRING"
+    return parsed.join(F.broadcast(spark.createDataFrame(known, schema)), PATH)
+
+
+def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
+    """Rows with their partition, times, substream and quarantine."""
+    partition = _partition(source)
+    own = _own_arrival(source, parsed)
+    event = (
+        micros_of(parsed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
+    )
+    timeless = F.col(OWN).isNull() | (F.col(EVENT).isNull() if source.timestamp_by else F.lit(False))
+    broken = F.col(CORRUPT) | (F.col(PARTITION) == UNKNOWN)
+    reason = F.when(broken, Reason.INVALID_ROW.value).when(timeless, Reason.INVALID_TIME.value)
+    timed = parsed.withColumns(
+        {
+            PARTITION: F.coalesce(partition, F.lit(UNKNOWN)),
+            OWN: own,
+            EVENT: event,
+            SUBSTREAM: _substream(source),
+        }
+    ).withColumn(BAD, reason)
+    payload = [F.col(f"`{column.name}`") for column in source.columns]
+    raw = F.when(F.col(BAD).isNotNull(), F.col(TEXT)).alias(RAW)
+    return timed.select(*ORDER, URI, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *payload)
+
+
+def _partition(source: SourceSpec) -> Column:
+    if source.partition is None:
+        return F.lit(SINGLE)
+    if source.partition.column is not None:
+        return F.expr(source.partition.column).cast("string")
+    found = F.regexp_extract(F.col(URI), source.partition.path or "", 1)
+    return F.when(found != "", found)
+
+
+def _own_arrival(source: SourceSpec, parsed: DataFrame) -> Column:
+    """The arrival column, at most the landing time; null when it is more than `clock_skew` after it."""
+    modified = F.col(MODIFIED)
+    if source.arrival_time is None:
+        return modified
+    arrival = micros_of(parsed, source.arrival_time, "arrival_time")
+    return F.when(arrival <= modified + source.clock_skew, F.least(arrival, modified))
+
+
+def _substream(source: SourceSpec) -> Column:
+    """The value of `over` as text; several values as one JSON array, nulls included."""
+    if not source.over or source.timestamp_by is None:
+        return F.lit(None).cast("string")
+    parts = [F.expr(part).cast("string") for part in source.over]
+    return parts[0] if len(parts) == 1 else F.to_json(F.array(*parts), {"ignoreNullFields": "false"})

@@ -1,0 +1,136 @@
+"""Computes recorded micro-batches again and compares, writing nothing (time rules: replay)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.account import Outcome
+from tidemark.core.advance import Opening
+from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.progress import PartitionState, Seen
+from tidemark.spark import damage, events, substreams, tables
+from tidemark.spark.digest import row_hash
+from tidemark.spark.engine import Engine
+from tidemark.spark.formats import UNREADABLE
+from tidemark.spark.landing import read_rows, rows_of_events
+
+MOST_DIFFERENCES = 20
+_SHOWN = ("_event_time", "_arrival_time", "_system_timestamp", "_disposition", "_reasons", "_watermark", "_file")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One source's part of a recorded batch: its objects as taken, what judging started from, and the
+    states that were recorded after it."""
+
+    source: SourceSpec
+    batch_id: int
+    objects: Sequence[LandedObject]
+    opening: Opening
+    after: Mapping[str, PartitionState]
+
+
+def in_landing(objects: Sequence[LandedObject]) -> bool:
+    """Whether every object that was read is still there, unchanged."""
+    return not damage.gone([item for item in objects if item.state is not ObjectState.VANISHED])
+
+
+class Recomputed:
+    """A part computed again; kept until closed, since it is read several times."""
+
+    def __init__(self, engine: Engine, part: Part, from_landing: bool) -> None:
+        self.engine, self.part = engine, part
+        place = engine.place(f"events/{part.source.name}")
+        taken = [item for item in part.objects if item.state is not ObjectState.VANISHED]
+        self.skipped: dict[str, Seen] = {}
+        self.recorded = tables.slice_of(engine.spark, place, part.batch_id) if tables.exists(place) else None
+        opening = part.opening
+        if from_landing:
+            rows = read_rows(engine.spark, part.source, taken, self._notes(taken))
+        else:
+            self.skipped = self._skipped_then()
+            opening = replace(opening, states=_moved_on(opening, self.skipped), read_from=None)
+            rows = rows_of_events(engine.spark, part.source, self._events(), taken)
+        self.from_landing = from_landing
+        self.taken = taken
+        size = sum(item.size for item in taken)
+        self.rows = engine.rejudge(part.source, part.batch_id, rows, opening, size).persist()
+
+    def close(self) -> None:
+        """Let go of what was kept."""
+        self.rows.unpersist()
+
+    def outcome(self) -> Outcome:
+        """Digests and counts, as the first run's."""
+        source, batch_id = self.part.source, self.part.batch_id
+        opening = self.part.opening if self.from_landing else replace(self.part.opening, read_from=None)
+        found = self.engine.report(source, self.rows, self.taken, opening)
+        digests = [events.measure(self.rows, source.name)]
+        if source.over and source.timestamp_by:
+            changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)
+            digests.append(substreams.measure(changed, source.name))
+        return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
+
+    def differences(self) -> Iterator[str]:
+        """Up to 20 rows of the events table that came out otherwise, in words."""
+        keys = ["_partition", "_offset"]
+        now = self.rows.select(*keys, *_SHOWN, row_hash(self.rows).alias("hash")).alias("now")
+        then = self._events().select(*keys, *_SHOWN, row_hash(self._events()).alias("hash")).alias("then")
+        joined = now.join(then, keys, "full_outer").where(~F.col("now.hash").eqNullSafe(F.col("then.hash")))
+        shown = [
+            F.struct(*[F.col(f"{side}.{name}").alias(name) for name in _SHOWN]).alias(side)
+            for side in ("then", "now")
+        ]
+        there = [F.col(f"{side}.hash").isNotNull().alias(f"in_{side}") for side in ("then", "now")]
+        for row in joined.select(*keys, *shown, *there).orderBy(*keys).limit(MOST_DIFFERENCES).collect():
+            where = f"partition {row['_partition']}, offset {row['_offset']}"
+            if not row["in_now"]:
+                yield f"{where}: recorded, but not computed now"
+                continue
+            if not row["in_then"]:
+                yield f"{where}: computed now, but not recorded"
+                continue
+            changed = [name for name in _SHOWN if row["then"][name] != row["now"][name]]
+            texts = [f"{name} was {row['then'][name]}, is {row['now'][name]}" for name in changed]
+            yield f"{where}: {'; '.join(texts) or 'payload differs'}"
+
+    def _events(self) -> DataFrame:
+        if self.recorded is None:
+            return self.rows.limit(0)
+        names = [column.name for column in self.part.source.columns]
+        fixed = [name for name in self.recorded.columns if name.startswith("_") and name not in names]
+        return self.recorded.select(*fixed, *[F.col(f"`{name}`") for name in names])
+
+    def _notes(self, taken: Sequence[LandedObject]) -> dict[str, str]:
+        """Why the objects that were quarantined whole could not be read, as recorded then."""
+        whole = [item.uri for item in taken if item.state is ObjectState.QUARANTINED]
+        if not whole or self.recorded is None:
+            return {}
+        found = self.recorded.where(F.col("_file").isin(whole)).select("_file", "_raw").collect()
+        return {row["_file"]: row["_raw"].removeprefix(UNREADABLE) for row in found}
+
+    def _skipped_then(self) -> dict[str, Seen]:
+        """Rows that `start` skipped in the recorded batch: offsets tell how many, since they are in no table."""
+        if self.part.opening.read_from is None or self.recorded is None:
+            return {}
+        rows = {row[0]: row[1] for row in self.recorded.groupBy("_partition").count().collect()}
+        skipped = {}
+        for name, state in self.part.after.items():
+            before = self.part.opening.states.get(name, self.part.opening.unseen)
+            count = state.next_offset - before.next_offset - rows.get(name, 0)
+            if count:
+                skipped[name] = Seen(count, state.last_arrival, None)
+        return skipped
+
+
+def _moved_on(opening: Opening, skipped: Mapping[str, Seen]) -> dict[str, PartitionState]:
+    states = dict(opening.states)
+    for name, seen in skipped.items():
+        state = states.get(name, opening.unseen)
+        states[name] = replace(state, next_offset=state.next_offset + seen.rows)
+    return states

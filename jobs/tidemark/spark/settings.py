@@ -1,0 +1,44 @@
+"""What results may depend on besides the rows and the configuration: recorded with every batch.
+
+Nothing here imports Spark, so that a run without rows can record it without a JVM.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+
+RESULT_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.orc.filterPushdown": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.json.enablePartialResults": "true",
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
+"""Settings on which results or the readability of tables depend; recorded with every batch."""
+
+_PACKAGES = ("tidemark", "pyspark", "delta-spark", "deltalake")
+
+
+def engine() -> str:
+    """The versions and settings in force, as JSON."""
+    return json.dumps({"versions": {name: version(name) for name in _PACKAGES}, "settings": RESULT_SETTINGS})
+
+
+def changed(recorded: str) -> list[str]:
+    """Sentences on what differs between a recorded engine and this one."""
+    now, then = json.loads(engine()), json.loads(recorded)
+    return [
+        f"{name} was {then.get(part, {}).get(name)}, is {value}"
+        for part, values in now.items()
+        for name, value in values.items()
+        if then.get(part, {}).get(name) != value
+    ]

@@ -1,0 +1,98 @@
+"""Watermarks of substreams: only those above their partition's floor, only what a batch changed.
+
+The table is appended to, never updated: a repair after a crash must see the state from before its batch.
+The latest row of a key is the one with the highest watermark; compaction keeps that row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.core.account import TableDigest
+from tidemark.core.policy import Fate
+from tidemark.core.progress import MIN_TIME
+from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
+from tidemark.spark.names import KEY, PARTITION
+from tidemark.spark.tables import append, exists
+
+REACHED = "__tidemark_reached"
+
+
+def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFrame:
+    """The substreams whose watermark a batch raised above what it found, with watermark and highest time.
+
+    A key that stays at its partition's floor is not recorded: forgetting it changes no result.
+    """
+    first = (F.col("_disposition") != Fate.QUARANTINED.value) & F.col("_watermark").isNull()
+    found = events.groupBy("_partition", "_substream").agg(
+        F.max(F.unix_micros("_system_timestamp")).alias("high"),
+        F.when(F.count_if(first) == 0, F.min(F.unix_micros("_watermark"))).alias("before"),
+    )
+    reached = F.greatest(F.col("high") - trail, F.lit(MIN_TIME))
+    raised = found.where(F.col("high").isNotNull()).where(F.col("before").isNull() | (reached > F.col("before")))
+    return raised.select(
+        F.lit(source).alias("source"),
+        F.col("_partition").alias("partition"),
+        F.col("_substream").alias("substream"),
+        F.timestamp_micros(reached).alias("watermark"),
+        F.timestamp_micros("high").alias("high"),
+        F.lit(batch_id).cast("long").alias("batch_id"),
+    )
+
+
+def recorded(
+    spark: SparkSession, place: str, source: str, before: int, floors: Mapping[str, int | None]
+) -> DataFrame | None:
+    """The watermark of each key that is above its partition's floor, from batches before `before`."""
+    if not exists(place):
+        return None
+    rows = spark.read.format("delta").load(place)
+    rows = rows.where((F.col("source") == source) & (F.col("batch_id") < before))
+    known = [floor for floor in floors.values() if floor is not None]
+    if known and len(known) == len(floors):
+        rows = rows.where(F.col("watermark") > F.timestamp_micros(F.lit(min(known))))
+    return _keyed(rows, F.unix_micros("watermark"))
+
+
+def recomputed(events: DataFrame, before: int, trail: int, floors: Mapping[str, int | None]) -> DataFrame:
+    """The same from the rows that set it, for replays: the table no longer holds what was forgotten since.
+
+    Only rows above the lowest floor can have set a watermark above it, so older files are not read.
+    """
+    rows = events.where((F.col("_batch_id") < before) & F.col("_system_timestamp").isNotNull())
+    known = [floor for floor in floors.values() if floor is not None]
+    if known and len(known) == len(floors):
+        rows = rows.where(F.col("_system_timestamp") > F.timestamp_micros(F.lit(min(known) + trail)))
+    rows = rows.withColumnsRenamed({"_partition": "partition", "_substream": "substream"})
+    return _keyed(rows, F.greatest(F.unix_micros("_system_timestamp") - trail, F.lit(MIN_TIME)))
+
+
+def _keyed(rows: DataFrame, watermark: Column) -> DataFrame:
+    key = F.coalesce(F.concat(F.lit("="), F.col("substream")), F.lit(""))
+    found = rows.select(F.col("partition").alias(PARTITION), key.alias(KEY), watermark.alias(REACHED))
+    return found.groupBy(PARTITION, KEY).agg(F.max(REACHED).alias(REACHED))
+
+
+def write(
+    spark: SparkSession, rows: DataFrame, place: str, source: str, batch_id: int, repairing: bool
+) -> TableDigest:
+    """Append what a batch changed; when `repairing`, what is there already stands."""
+    written = spark.read.format("delta").load(place) if repairing and exists(place) else None
+    if written is not None:
+        done = written.where((F.col("batch_id") == batch_id) & (F.col("source") == source))
+        if not done.isEmpty():
+            return measure(done, source)
+    seen = Observation(f"substreams-{source}-{batch_id}")
+    observed = rows.observe(seen, *digest_columns(row_hash(rows)))
+    append(observed, place, batch_id, application=f"tidemark/{source}")
+    found = seen.get
+    return table_digest(f"substreams/{source}", found[ROWS], found[LOW], found[HIGH])
+
+
+def measure(rows: DataFrame, source: str) -> TableDigest:
+    """The digest of a source's substream rows without writing them."""
+    found = rows.agg(*digest_columns(row_hash(rows))).collect()[0]
+    return table_digest(f"substreams/{source}", found[ROWS], found[LOW], found[HIGH])

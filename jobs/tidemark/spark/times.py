@@ -1,0 +1,35 @@
+"""Times as Spark sees them: expressions that give microseconds UTC, or null where there is no time."""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DateType, StringType, TimestampNTZType, TimestampType
+
+from tidemark.core.times import MAX_TIME, MIN_TIME
+from tidemark.errors import ConfigError, Problem
+
+_TIME_TYPES = (TimestampType, TimestampNTZType, DateType, StringType)
+
+
+def micros_of(rows: DataFrame, expression: str, key: str) -> Column:
+    """`expression` over `rows` as microseconds UTC; null outside the years 1 to 9999.
+
+    Raises ConfigError when the expression cannot be resolved or gives no time; `key` says where it stands.
+    """
+    try:
+        kind = rows.select(F.expr(expression)).schema[0].dataType
+    except AnalysisException as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError([Problem("", key, f"{expression!r} cannot be resolved: {reason}")]) from error
+    if not isinstance(kind, _TIME_TYPES):
+        allowed = "TIMESTAMP, TIMESTAMP_NTZ, DATE or STRING; for numbers write timestamp_millis(column)"
+        raise ConfigError([Problem("", key, f"{expression!r} gives {kind.simpleString()}: it must give {allowed}")])
+    micros = F.unix_micros(F.expr(expression).cast("timestamp"))
+    return F.when(micros.between(MIN_TIME, MAX_TIME), micros)
+
+
+def timestamp(micros: Column) -> Column:
+    """Microseconds UTC as a Spark timestamp."""
+    return F.timestamp_micros(micros)
