@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tidemark.config.ddl import Column, parse_schema
+from tidemark.config.load import from_resolved
 from tidemark.config.pipeline import IRRELEVANT, IRRELEVANT_IN_SOURCES, PipelineSpec
 from tidemark.config.values import shown
 from tidemark.errors import ConfigError, Problem
@@ -21,9 +22,11 @@ _Step = tuple[bool, str, str]
 def changes(recorded: Mapping[str, Any], spec: PipelineSpec) -> list[str]:
     """Sentences, each with its key, for what `spec` changes in a recorded `resolved()`; none if nothing.
 
+    A key that the recorded configuration does not know yet counts as its default.
+
     Raises ConfigError with every change that needs `tidemark backfill`, which is named in its hint.
     """
-    steps = list(_pipeline(recorded, spec.resolved()))
+    steps = list(_pipeline(from_resolved(recorded).resolved(), spec.resolved()))
     refused = [Problem(str(spec.path), key, message) for accepted, key, message in steps if not accepted]
     if refused:
         command = f"tidemark backfill {spec.path} --from T0"

@@ -76,6 +76,6 @@ def plain_type(text: str, row: Row) -> Type | None:
 
 
 def _checked(text: str, row: Row, *, time: bool = False) -> list[str]:
-    from tidemark.config import sql  # noqa: PLC0415 # its parser takes a tenth of a second to load
+    from tidemark.config import sql  # its parser takes a tenth of a second to load
 
     return sql.no_time(text) if time else sql.findings(text, row)

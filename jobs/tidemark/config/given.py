@@ -78,6 +78,7 @@ def read_source(name: str, keys: Mapping[str, Any], home: Document, environ: Map
 
 def _take_file(given: Given, extends: object, environ: Mapping[str, str]) -> None:
     if not isinstance(extends, str):
+        given.bad |= set(SOURCE_KEYS)
         given.refuse(
             ("extends",), f"{shown(extends)} is not a file: write a path, such as sources/{given.name}.yml"
         )

@@ -52,10 +52,8 @@ def option_findings(kind: str, options: Mapping[str, str]) -> Iterator[tuple[str
         same = "sep" if name.lower() == "delimiter" else name.lower()
         if seen.setdefault(same, name) != name:
             yield name, f"is the same option as {seen[same]!r}: remove one"
-        if name.lower() in names:
-            finding = _value_finding(names[name.lower()], value)
-        else:
-            finding = _refusal(kind, name)
+        known = names.get(name.lower())
+        finding = _value_finding(known, value) if known else _refusal(kind, name)
         if finding:
             yield name, finding
 

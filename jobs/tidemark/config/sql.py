@@ -7,10 +7,10 @@ parser renames them.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from itertools import pairwise
 
 import sqlglot
 from sqlglot import exp
@@ -39,13 +39,13 @@ _SHAPES: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
     ((exp.Placeholder, exp.Parameter, exp.SessionParameter), "has a parameter: write the value itself"),
     ((exp.Count,), "counts rows: an expression sees one row only"),
     ((exp.Star,), "has a `*`: name the columns"),
+    ((exp.AtTimeZone,), "has AT TIME ZONE, which Spark does not know: use to_utc_timestamp(column, zone)"),
     ((exp.Block, exp.Alias, exp.Command), "is more than one expression: write one"),
 )
 
 
 def findings(text: str, row: Row) -> list[str]:
     """What is wrong with a text as an expression over `row`."""
-    logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
         tokens = sqlglot.tokenize(text, dialect="spark")
     except SqlglotError as error:
@@ -92,6 +92,10 @@ def _shape(tree: exp.Expr, tokens: Sequence[sqlglot.Token]) -> str:
     kinds = [token.token_type.name for token in tokens]
     if kinds.count("L_PAREN") != kinds.count("R_PAREN"):
         return "has a parenthesis without its partner"
+    if ("COMMA", "R_PAREN") in pairwise(kinds):
+        return "has a comma with nothing after it"
+    if any(token.comments for token in tokens):
+        return "has a comment: write it as a comment of the YAML file"
     shape = next((message for kinds_of, message in _SHAPES if tree.find(*kinds_of)), "")
     arrows = sum(token.text in ("->", "->>", "=>") for token in tokens)
     if not shape and arrows != len(list(tree.find_all(exp.Lambda))):

@@ -76,10 +76,11 @@ def discover(
     new: list[Listed] = []
     reported: dict[Diagnostic, list[Listed]] = {}
     for item in listed:
-        fate = _fate(item, known.get(item.uri, _UNKNOWN), horizon.too_old(item), closed)
+        seen = known.get(item.uri, _UNKNOWN)
+        fate = _fate(item, seen, horizon.too_old(item), closed)
         if fate is _Fate.NEW:
             new.append(item)
-        elif isinstance(fate, Diagnostic):
+        elif isinstance(fate, Diagnostic) and item.tag not in seen.reported:
             reported.setdefault(fate, []).append(item)
     return _discovery(place, source, new, reported, horizon)
 
@@ -115,7 +116,7 @@ _UNKNOWN = Known()
 
 def _fate(item: Listed, known: Known, too_old: bool, closed: bool) -> _Fate | Diagnostic:
     """What becomes of a listed object: new, to be reported, or nothing."""
-    if item.tag in known.reported or (known.taken and (item.tag == known.tag or too_old)):
+    if known.taken and (item.tag == known.tag or too_old):
         return _Fate.NOTHING
     if known.state is ObjectState.READ:
         return Diagnostic.OBJECT_CHANGED

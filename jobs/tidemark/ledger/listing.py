@@ -19,9 +19,8 @@ from tidemark.errors import TidemarkError
 
 _PLACEHOLDER = re.compile(r"\{(?:yyyy|MM|dd|HH)\}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_YEAR = timedelta(days=366)
-_FIRST = datetime(1, 1, 1, tzinfo=UTC) + _YEAR
-_LAST = datetime(9999, 12, 31, tzinfo=UTC) - _YEAR
+_FIRST = datetime(3, 1, 1, tzinfo=UTC)
+_LAST = datetime(9997, 12, 31, tzinfo=UTC)
 
 
 class LandedAt(Protocol):
@@ -209,6 +208,6 @@ def _on(template: str, time: datetime) -> str:
 
 
 def _moment(micros: int) -> datetime:
-    """A time as a date, kept a year away from the first and the last that there are."""
+    """A time as a date, kept two years away from the first and the last that there are."""
     least, most = ((bound - _EPOCH) // timedelta(microseconds=1) for bound in (_FIRST, _LAST))
     return _EPOCH + timedelta(microseconds=min(max(micros, least), most))

@@ -67,7 +67,7 @@ class Store:
         table = self.open()
         if table is not None:
             return table.to_pyarrow_dataset()
-        from pyarrow.dataset import dataset  # noqa: PLC0415 - it imports pandas, which no run needs
+        from pyarrow.dataset import dataset
 
         return dataset(self.schema.empty_table())
 

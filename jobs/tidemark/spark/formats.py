@@ -103,7 +103,7 @@ def _parsed(source: SourceSpec, lines: DataFrame, parse: Callable[..., Column], 
     options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _FLAG}
     value = F.col(_VALUE)
     parsed = lines.withColumn("row", parse(value, _ddl(source, flag=True), options))
-    parsed = parsed.where(F.col("row").isNotNull())
+    parsed = parsed.where(value.rlike(r"\S"))
     unfit = F.col(f"row.{_FLAG}").isNotNull()
     times = _time_columns(source)
     fields = {column.name: F.col("row").getField(column.name) for column in source.columns}

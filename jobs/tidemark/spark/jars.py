@@ -69,7 +69,7 @@ def install(lock: Path, folder: Path) -> list[Path]:
     """Put exactly the jars of the lock into the folder; those already there with the right sum are left alone."""
     jars = read_lock(lock)
     folder.mkdir(parents=True, exist_ok=True)
-    missing = [jar for jar in jars if not _is_sound(folder / jar.file_name, jar)]
+    missing = [jar for jar in jars if not is_sound(folder / jar.file_name, jar)]
     if missing:
         require_java()
         for jar, found in zip(missing, _resolve(missing), strict=True):
@@ -81,12 +81,13 @@ def install(lock: Path, folder: Path) -> list[Path]:
     return [folder / jar.file_name for jar in jars]
 
 
-def _is_sound(path: Path, jar: Jar) -> bool:
+def is_sound(path: Path, jar: Jar) -> bool:
+    """The file is there and its bytes are those that the lock wants."""
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == jar.sha256
 
 
 def _place(jar: Jar, found: Path, folder: Path) -> None:
-    if not _is_sound(found, jar):
+    if not is_sound(found, jar):
         raise TidemarkError(
             f"{jar.coordinate} is not the jar of the lock file: its sha256 differs from {jar.sha256}",
             where=str(found),
@@ -99,7 +100,7 @@ def _place(jar: Jar, found: Path, folder: Path) -> None:
 
 def _resolve(jars: list[Jar]) -> list[Path]:
     """The jars alone, without what they depend on (Spark ships it), from where the user's Ivy settings point."""
-    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415 - `check` runs before Spark is installed
+    from pyspark.java_gateway import launch_gateway
 
     with tempfile.TemporaryFile("w+") as log:
         gateway = launch_gateway(popen_kwargs={"stderr": log})  # type: ignore[no-untyped-call]

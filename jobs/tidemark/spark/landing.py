@@ -31,6 +31,7 @@ from tidemark.spark.names import (
     TEXT,
     URI,
 )
+from tidemark.spark.sql import value_of
 from tidemark.spark.times import micros_of
 
 
@@ -113,6 +114,12 @@ def _place_of(item: LandedObject) -> str:
     return spark_path(item.path) if item.refusal is None else f"refused:{uri_text(item.uri)}"
 
 
+def _places_of(item: LandedObject) -> list[str]:
+    """Both forms in which Spark may name a local file: with and without an empty authority."""
+    place = _place_of(item)
+    return [place, place.replace("file:///", "file:/", 1)] if place.startswith("file:///") else [place]
+
+
 def _quoted(char: str) -> str:
     if char < "\x80" or unicodedata.category(char) in {"Zs", "Zl", "Zp", "Cc"}:
         return quote(char, safe="/;:@&=+$,-_.!~*'()")
@@ -123,9 +130,15 @@ def _with_object(spark: SparkSession, parsed: DataFrame, objects: Sequence[Lande
     if len(objects) == 1:
         only = objects[0]
         return parsed.withColumns({OBJECT: F.lit(0), MODIFIED: F.lit(only.modified), URI: F.lit(uri_text(only.uri))})
-    known = [(_place_of(item), rank, item.modified, uri_text(item.uri)) for rank, item in enumerate(objects)]
+    known = [
+        (place, rank, item.modified, uri_text(item.uri))
+        for rank, item in enumerate(objects)
+        for place in _places_of(item)
+    ]
     schema = f"`{PATH}` STRING, `{OBJECT}` INT, `{MODIFIED}` LONG, `{URI}` STRING"
-    return parsed.join(F.broadcast(spark.createDataFrame(known, schema)), PATH)
+    found = parsed.join(F.broadcast(spark.createDataFrame(known, schema)), PATH, "left")
+    strange = F.raise_error(F.concat(F.lit("a row of an object that was not planned: "), F.col(PATH)))
+    return found.withColumn(OBJECT, F.when(F.col(OBJECT).isNull(), strange).otherwise(F.col(OBJECT)))
 
 
 def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
@@ -155,7 +168,7 @@ def _partition(source: SourceSpec) -> Column:
     if source.partition is None:
         return F.lit(SINGLE)
     if source.partition.column is not None:
-        return F.expr(source.partition.column).cast("string")
+        return value_of(source.partition.column).cast("string")
     found = F.regexp_extract(F.col(URI), source.partition.path or "", 1)
     return F.when(found != "", found)
 
@@ -173,5 +186,5 @@ def _substream(source: SourceSpec) -> Column:
     """The value of `over` as text; several values as one JSON array, nulls included."""
     if not source.over or source.timestamp_by is None:
         return F.lit(None).cast("string")
-    parts = [F.expr(part).cast("string") for part in source.over]
+    parts = [value_of(part).cast("string") for part in source.over]
     return parts[0] if len(parts) == 1 else F.to_json(F.array(*parts), {"ignoreNullFields": "false"})

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import locale
 import os
 import sys
+import tempfile
 from pathlib import Path
 
+from py4j.java_gateway import JavaGateway
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
@@ -13,10 +19,8 @@ from tidemark.spark.settings import RESULT_SETTINGS
 
 _COST_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.databricks.delta.stats.collect": "true",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
     "spark.sql.maxConcurrentOutputFileWriters": "16",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
 }
 
@@ -25,7 +29,12 @@ _STATIC_SETTINGS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+_LOCAL_SETTINGS = {
     "spark.driver.memory": "4g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
 }
 
 
@@ -35,9 +44,7 @@ def delta_jars() -> list[Path]:
     jars = sorted(folder.glob("*.jar"))
     if not jars:
         raise TidemarkError(
-            "Delta's jars are not installed",
-            where=str(folder),
-            hint="run `make install` in the project folder",
+            "Delta's jars are not installed", where=str(folder), hint="run `make install` in the project folder"
         )
     return jars
 
@@ -46,6 +53,7 @@ def open_session(master: str | None = None) -> SparkSession:
     """The running session, or a new one with Delta and the settings above.
 
     Under spark-submit the application's own master and memory stand; results do not depend on them.
+    `master` defaults to $TIDEMARK_MASTER, else all local cores.
     """
     session = SparkSession.getActiveSession() or _start(master)
     for key, value in {**RESULT_SETTINGS, **_COST_SETTINGS}.items():
@@ -54,13 +62,42 @@ def open_session(master: str | None = None) -> SparkSession:
 
 
 def _start(master: str | None) -> SparkSession:
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.appName("tidemark")
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not submitted:
-        builder = builder.master(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
-        builder = builder.config("spark.driver.extraClassPath", os.pathsep.join(map(str, delta_jars())))
-        builder = builder.config("spark.log.level", "ERROR")
+    conf = SparkConf().setAppName("tidemark")
     for key, value in _STATIC_SETTINGS.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+        conf.set(key, value)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ and SparkContext._gateway is None:
+        for key, value in _LOCAL_SETTINGS.items():
+            conf.set(key, value)
+        conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
+        conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, delta_jars())))
+        SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
+    return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _launch(conf: SparkConf) -> JavaGateway:
+    """A JVM whose chatter goes to a file: what people must know, tidemark says itself."""
+    environ = dict(os.environ)
+    if locale.getpreferredencoding(False).upper() != "UTF-8":
+        environ["LC_ALL"] = "C.UTF-8"  # or Java cannot open names that are not ASCII
+    log = None
+    if not os.environ.get("TIDEMARK_DEBUG"):
+        log = tempfile.NamedTemporaryFile("w+", prefix="tidemark-spark-", suffix=".log")  # noqa: SIM115 # the JVM's
+    try:
+        return launch_gateway(
+            conf,
+            {  # type: ignore[no-untyped-call] # py4j has no types
+                "env": environ,
+                "stderr": log,
+                "stdout": log,
+            },
+        )
+    except PySparkException as error:
+        said = _last_line(log.name) if log else ""
+        raise TidemarkError(
+            f"Spark did not start: {said or error}", hint="check that Java 17 is installed"
+        ) from error
+
+
+def _last_line(path: str) -> str:
+    lines = [line for line in Path(path).read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else ""

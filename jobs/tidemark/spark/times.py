@@ -9,6 +9,7 @@ from pyspark.sql.types import DateType, StringType, TimestampNTZType, TimestampT
 
 from tidemark.core.times import MAX_TIME, MIN_TIME
 from tidemark.errors import ConfigError, Problem
+from tidemark.spark.sql import value_of
 
 _TIME_TYPES = (TimestampType, TimestampNTZType, DateType, StringType)
 
@@ -26,7 +27,7 @@ def micros_of(rows: DataFrame, expression: str, key: str) -> Column:
     if not isinstance(kind, _TIME_TYPES):
         allowed = "TIMESTAMP, TIMESTAMP_NTZ, DATE or STRING; for numbers write timestamp_millis(column)"
         raise ConfigError([Problem("", key, f"{expression!r} gives {kind.simpleString()}: it must give {allowed}")])
-    micros = F.unix_micros(F.expr(expression).cast("timestamp"))
+    micros = F.unix_micros(value_of(expression).cast("timestamp"))
     return F.when(micros.between(MIN_TIME, MAX_TIME), micros)
 
 

@@ -1,0 +1,57 @@
+"""What all tests share: one Spark session, made when a test first asks for it, and the marks of whole folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tidemark.errors import TidemarkError
+from tidemark.spark.jars import require_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MASTER = "local[2]"
+TESTS = Path(__file__).parent
+SPARK_FOLDERS = {"spark", "e2e"}
+
+os.environ.setdefault("TIDEMARK_MASTER", MASTER)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the folders that need Java are marked `spark`, so that `-m "not spark"` runs the others alone."""
+    for item in items:
+        if SPARK_FOLDERS & set(item.path.relative_to(TESTS).parts[:-1]):
+            item.add_marker(pytest.mark.spark)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Without Java such a test fails with the one line that says what to install; it is never skipped."""
+    if item.get_closest_marker("spark") is None:
+        return
+    try:
+        require_java()
+    except TidemarkError as error:
+        pytest.fail(f"{error.message} ({error.where}): {error.hint}", pytrace=False)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A run in which every test was skipped has tested nothing: the same status as no test at all."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if exitstatus == pytest.ExitCode.OK and reporter is not None and not session.config.option.collectonly:
+        ran = sum(len(reporter.stats.get(outcome, [])) for outcome in ("passed", "failed", "xfailed", "xpassed"))
+        session.exitstatus = exitstatus if ran else pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The product's own session, one for all tests."""
+    from tidemark.spark.session import open_session
+
+    session = open_session(MASTER)
+    yield session
+    session.stop()

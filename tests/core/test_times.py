@@ -1,0 +1,174 @@
+"""Durations, instants and sizes: exact integers and the texts for them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tidemark.core.times import (
+    DAY,
+    HOUR,
+    MAX_TIME,
+    MIN_TIME,
+    SECOND,
+    TICK,
+    format_duration,
+    format_size,
+    format_time,
+    from_datetime,
+    parse_duration,
+    parse_size,
+    parse_time,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"),
+    [
+        ("0s", 0),
+        ("1us", TICK),
+        ("250ms", 250_000),
+        ("5s", 5 * SECOND),
+        ("2m", 120 * SECOND),
+        ("1h", HOUR),
+        ("3d", 3 * DAY),
+        ("007s", 7 * SECOND),
+    ],
+)
+def test_a_duration_is_a_whole_number_of_a_unit(text: str, micros: int) -> None:
+    assert parse_duration(text) == micros
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "5x", "5 s", "1.5s", "5S", "+5s", "1h30m", "s", "\uff15s", "5s\n", "--5s", "1e3s"]
+)
+def test_anything_else_is_no_duration_and_the_error_says_what_is(text: str) -> None:
+    with pytest.raises(ValueError, match="write a whole number and one of us, ms, s, m, h, d, such as 250ms"):
+        parse_duration(text)
+
+
+def test_a_duration_may_be_negative_only_where_it_is_said() -> None:
+    assert parse_duration("-1us", signed=True) == -TICK
+    with pytest.raises(ValueError, match="'-1us' is negative"):
+        parse_duration("-1us")
+
+
+@pytest.mark.parametrize("text", ["3660000d", "9" * 5000 + "us"], ids=["days", "digits"])
+def test_a_duration_beyond_all_of_time_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="longer than 9999 years"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("micros", "text"),
+    [(0, "0s"), (1, "1us"), (300 * SECOND, "5m"), (90 * SECOND, "90s"), (1500, "1500us"), (-DAY, "-1d")],
+)
+def test_a_duration_is_written_in_the_largest_unit_that_divides_it(micros: int, text: str) -> None:
+    assert format_duration(micros) == text
+
+
+@given(st.integers(MIN_TIME - MAX_TIME, MAX_TIME - MIN_TIME))
+def test_a_duration_survives_being_written(micros: int) -> None:
+    assert parse_duration(format_duration(micros), signed=True) == micros
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"),
+    [
+        ("1970-01-01T00:00:00Z", 0),
+        ("1970-01-01T00:00Z", 0),
+        ("1970-01-01 00:00:00.000001Z", 1),
+        ("1970-01-01T00:00:00.5Z", 500_000),
+        ("1970-01-01T02:00:00+02:00", 0),
+        ("1969-12-31T19:00:00-0500", 0),
+        ("0001-01-01T00:00:00Z", MIN_TIME),
+        ("9999-12-31T23:59:59.999999Z", MAX_TIME),
+        ("2024-02-29t12:00:00z", 1_709_208_000 * SECOND),
+    ],
+)
+def test_a_time_is_iso_8601_with_an_offset(text: str, micros: int) -> None:
+    assert parse_time(text) == micros
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2026-01-01T00:00:00", "has no offset"),
+        ("2026-01-01", "is not a time: write it like"),
+        ("yesterday", "is not a time: write it like"),
+        ("2026-02-30T00:00:00Z", "is not a time"),
+        ("2026-01-01T24:00:00Z", "is not a time"),
+        ("2026-01-01T00:00:60Z", "is not a time"),
+        ("0000-01-01T00:00:00Z", "is not a time"),
+        ("2026-01-01T00:00:00.1234567Z", "at most six digits"),
+        ("2026-01-01T00:00.5Z", "not a number of microseconds"),
+        ("0001-01-01T00:00:00+00:01", "outside the years 0001 to 9999"),
+        ("9999-12-31T23:59:59-00:01", "outside the years 0001 to 9999"),
+        ("2026-01-01T00:00:00+24:00", "no such offset"),
+        ("2026-01-01T00:00:00+00:60", "no such offset"),
+    ],
+)
+def test_a_time_that_names_no_instant_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_time(text)
+
+
+@pytest.mark.parametrize(
+    ("micros", "text"),
+    [
+        (0, "1970-01-01T00:00:00Z"),
+        (1, "1970-01-01T00:00:00.000001Z"),
+        (-1, "1969-12-31T23:59:59.999999Z"),
+        (MIN_TIME, "0001-01-01T00:00:00Z"),
+        (MAX_TIME, "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_a_time_is_written_in_utc_with_a_fraction_only_where_it_has_one(micros: int, text: str) -> None:
+    assert format_time(micros) == text
+
+
+@given(st.integers(MIN_TIME, MAX_TIME))
+@example(MIN_TIME)
+@example(MAX_TIME)
+def test_a_time_survives_being_written(micros: int) -> None:
+    assert parse_time(format_time(micros)) == micros
+
+
+@pytest.mark.parametrize("micros", [MIN_TIME - TICK, MAX_TIME + TICK, 10**30])
+def test_a_time_outside_the_years_is_not_written(micros: int) -> None:
+    with pytest.raises(ValueError, match="outside the years 0001 to 9999"):
+        format_time(micros)
+
+
+@given(st.datetimes())
+def test_a_datetime_without_zone_is_taken_as_utc(value: datetime) -> None:
+    assert format_time(from_datetime(value)) == value.isoformat() + "Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1B", 1),
+        ("10MB", 10**7),
+        ("256MiB", 256 * 2**20),
+        ("1GiB", 2**30),
+        ("2 KiB", 2048),
+        ("3tb", 3 * 10**12),
+    ],
+)
+def test_a_size_is_a_whole_number_of_a_unit(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "5", "1.5GiB", "-1B", "1PB", "GiB", "1 G"])
+def test_anything_else_is_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size: write a whole number and one of B, KB"):
+        parse_size(text)
+
+
+@given(st.integers(0, 2**60))
+def test_a_size_survives_being_written(size: int) -> None:
+    assert parse_size(format_size(size)) == size

@@ -1,0 +1,79 @@
+"""Nothing that a run reads or writes grows with what lies behind."""
+
+from __future__ import annotations
+
+import pytest
+from ledger_samples import fabricate, landed, plan_run, taken
+
+from tidemark.core.progress import PartitionState
+from tidemark.ledger import files, store
+from tidemark.ledger.ledger import Ledger, RunRange
+
+BATCHES = 100_000
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory):
+    ledger = Ledger(tmp_path_factory.mktemp("old"))
+    fabricate(ledger, BATCHES)
+    return ledger.root
+
+
+@pytest.fixture
+def touched(monkeypatch):
+    """The files that reading opens, and how many rows it takes from them."""
+    seen = {"files": set(), "rows": 0}
+
+    def counting(read):
+        def counted(file, *given):
+            found = read(file, *given)
+            seen["files"].add(file.path)
+            seen["rows"] += 0 if found is None else found.num_rows
+            return found
+
+        return counted
+
+    for name in ("read_batches", "read_hits", "read_all"):
+        monkeypatch.setattr(store, name, counting(getattr(files, name)))
+    return seen
+
+
+def test_the_tail_of_100_000_batches_is_read_from_one_file_and_a_few_rows(old, touched):
+    ledger = Ledger(old)
+    assert len(ledger.stores["batches"].files()) > 10
+    tail = ledger.last()
+    assert tail.next_batch_id == BATCHES + 1
+    assert tail.committed_through == BATCHES
+    assert tail.last_run == RunRange(f"r{BATCHES}", BATCHES, BATCHES)
+    assert len(touched["files"]) == 1
+    assert touched["rows"] <= 3
+
+
+def test_states_after_100_000_batches_are_read_from_the_last_checkpoint_on(old, touched):
+    states = Ledger(old).states(BATCHES + 1)
+    assert states[("readings", "0")].next_offset == BATCHES
+    assert len(touched["files"]) == 1
+    assert touched["rows"] == 1
+    assert Ledger(old).states(50_500)[("readings", "0")].next_offset == 50_499
+    assert touched["rows"] <= 1 + 500
+
+
+def test_the_objects_of_one_batch_are_read_from_one_file(old, touched):
+    ledger = Ledger(old)
+    assert [item.uri for item in ledger.objects_of(ledger.batches(70_000, 70_000)[0])] == [
+        "past/0070000.json"
+    ]
+    assert len(touched["files"]) == 2
+    assert touched["rows"] == 2
+
+
+def test_a_batch_on_top_of_100_000_replaces_no_old_file(old):
+    ledger = Ledger(old)
+    behind = {name: {file.path for file in each.files()} for name, each in ledger.stores.items()}
+    record = plan_run(ledger, [[landed("now.json")]])[0]
+    ledger.record_states(record.batch_id, {("readings", "0"): PartitionState()})
+    ledger.commit(record, taken(ledger, record))
+    for name, each in ledger.stores.items():
+        now = {file.path for file in each.files()}
+        assert behind[name] <= now
+        assert len(now - behind[name]) <= 1

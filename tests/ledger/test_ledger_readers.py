@@ -1,0 +1,91 @@
+"""Any Delta reader reads every small table, years 0001 and 9999 included."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import duckdb
+import polars as pl
+import pytest
+from deltalake import DeltaTable
+from ledger_samples import FIRST_INSTANT, LAST_INSTANT, NOON, finding, full, landed, plan_run
+
+from tidemark.core.account import Combined, Sample
+from tidemark.core.progress import PartitionState
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger, Noticed
+
+EXTREMES = (FIRST_INSTANT, LAST_INSTANT)
+TIMES = {
+    "batches": "as_of",
+    "objects": "modified",
+    "plans": "modified",
+    "watermarks": "watermark",
+    "diagnostics": "first_time",
+    "versions": "created",
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Every table with the first and the last microsecond there is, and an ordinary one."""
+    root = tmp_path_factory.mktemp("readers")
+    ledger = Ledger(root)
+    for time in (*EXTREMES, NOON + 1):
+        versions.add(root, time)
+        found = finding(first_time=time, last_time=time, sample=Sample(1, time, time, "f"))
+        record = plan_run(ledger, [[landed("a", modified=time)]], Noticed((found,)))[0]
+        ledger.record_states(record.batch_id, {("readings", "0"): PartitionState(watermark=time)})
+        ledger.record_findings(record.batch_id, [found])
+        done = replace(full(record), as_of=time, combined={"readings": Combined(time)})
+        ledger.commit(done, ledger.objects_of(record))
+    return root
+
+
+def _folder(root, table):
+    return root / "versions" if table == "versions" else root / "v1" / table
+
+
+@pytest.mark.parametrize("table", TIMES)
+def test_polars_reads(root, table):
+    frame = pl.scan_delta(str(_folder(root, table)))
+    time = pl.col(TIMES[table])
+    micros = set(frame.select(time.dt.epoch("us")).collect().to_series().drop_nulls().to_list())
+    assert micros == {*EXTREMES, NOON + 1}
+    bound = pl.lit(NOON + 1).cast(pl.Datetime("us", "UTC"))
+    assert frame.filter(time == bound).collect().height == 1
+
+
+@pytest.mark.parametrize("table", TIMES)
+def test_duckdb_reads_through_delta_rs(root, table):
+    rows = DeltaTable(str(_folder(root, table))).to_pyarrow_dataset()
+    column = TIMES[table]
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        found = connection.sql(f"SELECT epoch_us({column}) FROM rows WHERE {column} IS NOT NULL").fetchall()  # noqa: S608
+        exact = f"SELECT count(*) FROM rows WHERE {column} = make_timestamptz({NOON + 1})"  # noqa: S608
+        assert connection.sql(exact).fetchall() == [(1,)]
+        assert connection.sql("SELECT * FROM rows").fetchall()
+    assert {time for (time,) in found} == {*EXTREMES, NOON + 1}
+
+
+def test_duckdb_reads_nested_columns(root):
+    ledger = Ledger(root)
+    with duckdb.connect() as connection:
+        connection.register("batches", ledger.table("batches"))
+        connection.register("diagnostics", ledger.table("diagnostics"))
+        late = connection.sql(
+            "SELECT by_reason.late, counts[1].shifts.largest, digests[1].digest FROM batches"
+        )
+        assert set(late.fetchall()) == {(2, 9, "ab")}
+        samples = connection.sql("SELECT epoch_us(sample.arrival_time) FROM diagnostics").fetchall()
+        combined = connection.sql("SELECT epoch_us(combined[1].watermark) FROM batches").fetchall()
+    assert {time for (time,) in samples} == {time for (time,) in combined} == {*EXTREMES, NOON + 1}
+
+
+def test_the_ledger_reads_them_too(root):
+    ledger = Ledger(root)
+    assert [record.as_of for record in ledger.batches(1, 3)] == [*EXTREMES, NOON + 1]
+    assert ledger.findings(1)[0].sample.event_time == FIRST_INSTANT
+    assert ledger.states(3)[("readings", "0")].watermark == LAST_INSTANT
+    assert {each.created for each in versions.listed(root)} == {*EXTREMES, NOON + 1}

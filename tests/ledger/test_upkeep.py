@@ -1,0 +1,139 @@
+"""Merging small files and forgetting old rows."""
+
+from __future__ import annotations
+
+import pytest
+from deltalake.table import TableOptimizer
+from ledger_samples import NOON, finding, landed, plan_run, taken
+
+from tidemark.core.progress import PartitionState
+from tidemark.ledger import upkeep
+from tidemark.ledger.discover import known_objects
+from tidemark.ledger.ledger import Ledger
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return Ledger(tmp_path)
+
+
+def _run(ledger, count):
+    for _ in range(count):
+        number = ledger.last().next_batch_id
+        record = plan_run(ledger, [[landed(f"{number}.json", modified=NOON + number)]], plan_id=f"t{number}")[
+            0
+        ]
+        ledger.record_states(number, {("readings", "0"): PartitionState(next_offset=number)})
+        ledger.record_findings(number, [finding()])
+        ledger.commit(record, taken(ledger, record))
+
+
+def _content(ledger):
+    last = ledger.last().next_batch_id
+    rows = {name: store.read(0, last) for name, store in ledger.stores.items() if name != "plans"}
+    return {name: sorted(map(repr, found)) for name, found in rows.items()}
+
+
+def test_few_files_are_left_alone(ledger):
+    _run(ledger, 3)
+    assert upkeep.compact(ledger) is None
+
+
+def test_many_small_files_are_merged_without_changing_any_content(ledger):
+    _run(ledger, upkeep.MANY_FILES + 2)
+    before = _content(ledger)
+    assert upkeep.compact(ledger) > 0
+    assert _content(ledger) == before
+    assert {name: len(store.files()) for name, store in ledger.stores.items()} == {
+        "batches": 1,
+        "objects": 1,
+        "watermarks": 1,
+        "diagnostics": 1,
+        "plans": 0,
+    }
+    assert _content(Ledger(ledger.root)) == before
+    _run(ledger, 1)
+    assert ledger.last().committed_through == upkeep.MANY_FILES + 3
+
+
+def test_merging_says_that_no_data_changed(ledger):
+    _run(ledger, upkeep.MANY_FILES + 2)
+    upkeep.compact(ledger)
+    log = sorted((ledger.folder / "watermarks" / "_delta_log").glob("*.json"))
+    merged = [path.read_text() for path in log if '"operation":"OPTIMIZE"' in path.read_text()]
+    assert merged
+    assert all('"dataChange":true' not in text for text in merged)
+
+
+def test_merging_keeps_a_pending_plan_and_what_was_recorded_once(ledger):
+    _run(ledger, upkeep.MANY_FILES + 2)
+    record = plan_run(ledger, [[landed("pending.json")]], plan_id="pending")[0]
+    ledger.record_states(record.batch_id, {("readings", "0"): PartitionState()})
+    upkeep.compact(ledger)
+    again = Ledger(ledger.root)
+    assert [item.uri for item in again.objects_of(again.last().pending[0])] == ["pending.json"]
+    again.record_states(record.batch_id, {("readings", "0"): PartitionState()})
+    assert len(again.stores["watermarks"].read(record.batch_id, record.batch_id)) == 1
+
+
+def test_a_full_file_is_not_written_again(ledger, monkeypatch):
+    monkeypatch.setattr("tidemark.ledger.store.FULL_BYTES", 9000)
+    _run(ledger, upkeep.MANY_FILES + 2)
+    upkeep.compact(ledger)
+    full = {file.path for file in ledger.stores["batches"].files() if file.size >= 9000}
+    assert full
+    _run(ledger, upkeep.MANY_FILES + 2)
+    upkeep.compact(ledger)
+    assert full <= {file.path for file in ledger.stores["batches"].files()}
+
+
+def test_a_merge_that_meets_another_writer_gives_way(ledger, monkeypatch):
+    _run(ledger, upkeep.MANY_FILES + 2)
+    before = _content(ledger)
+    rival, merge = Ledger(ledger.root).stores["watermarks"], TableOptimizer.compact
+
+    def overtaken(table, **given):
+        rival.delete("batch_id = 1")
+        return merge(table, **given)
+
+    monkeypatch.setattr(TableOptimizer, "compact", overtaken)
+    assert not ledger.stores["watermarks"].compact(upkeep.MANY_FILES)
+    after = _content(ledger)
+    assert len(after["watermarks"]) == len(before["watermarks"]) - 1
+
+
+def test_retention_forgets_whole_old_files_and_keeps_what_the_next_run_reads(ledger):
+    _run(ledger, 6)
+    upkeep.retain(ledger, 4, NOON + 3)
+    assert [record.batch_id for record in ledger.batches(0, 99)] == [4, 5, 6]
+    assert ledger.findings(3) == ()
+    assert ledger.findings(4) != ()
+    assert ledger.states(7)[("readings", "0")].next_offset == 6
+    assert set(known_objects(ledger, "readings", ["2.json", "3.json", "4.json"])) == {"3.json", "4.json"}
+    assert ledger.last().last_run.run_id == "r"
+
+
+def test_retention_without_an_object_age_remembers_every_object(ledger):
+    _run(ledger, 4)
+    upkeep.retain(ledger, 3, None)
+    assert len(known_objects(ledger, "readings", ["1.json", "2.json", "3.json", "4.json"])) == 4
+
+
+def test_retention_never_forgets_the_last_committed_run(ledger):
+    _run(ledger, 3)
+    plan_run(ledger, [[landed("next.json")]], plan_id="next")
+    upkeep.retain(ledger, 10**6, NOON + 10**6)
+    tail = ledger.last()
+    assert tail.last_run.first == 3
+    assert tail.pending[0].batch_id == 4
+    assert ledger.states(4)[("readings", "0")].next_offset == 3
+
+
+def test_states_after_retention_start_at_a_checkpoint(ledger):
+    ledger.record_states(999, {("readings", "0"): PartitionState(next_offset=1)})
+    ledger.record_states(1000, {("readings", "0"): PartitionState(next_offset=2)})
+    ledger.record_states(1001, {("readings", "1"): PartitionState(next_offset=3)})
+    store = ledger.stores["watermarks"]
+    upkeep._drop(store, upkeep.checkpoint_before(1002))
+    assert {key[1]: state.next_offset for key, state in ledger.states(1002).items()} == {"0": 2, "1": 3}
+    assert [file.first for file in store.files()] == [1000, 1001]

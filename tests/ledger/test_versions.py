@@ -1,0 +1,59 @@
+"""Which version is live."""
+
+from __future__ import annotations
+
+import pytest
+from ledger_samples import NOON
+
+from tidemark.errors import Held, UsageError
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.schemas import VERSIONS
+from tidemark.ledger.store import Store
+from tidemark.ledger.versions import Version
+
+
+def test_before_the_first_run_no_version_is_live_and_looking_makes_none(tmp_path):
+    assert versions.live(tmp_path) is None
+    assert versions.listed(tmp_path) == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_version_is_1_and_live(tmp_path):
+    assert versions.first(tmp_path, NOON) == 1
+    assert versions.first(tmp_path, NOON + 1) == 1
+    assert versions.listed(tmp_path) == (Version(1, NOON, NOON, live=True),)
+
+
+def test_promoting_switches_in_one_commit_and_can_be_undone(tmp_path):
+    versions.first(tmp_path, NOON)
+    assert versions.add(tmp_path, NOON + 1) == 2
+    assert versions.live(tmp_path) == 1
+    before = Store(tmp_path / "versions", VERSIONS).open().version()
+    versions.promote(tmp_path, 2, NOON + 2)
+    assert Store(tmp_path / "versions", VERSIONS).open().version() == before + 1
+    assert versions.listed(tmp_path) == (
+        Version(1, NOON, NOON, live=False),
+        Version(2, NOON + 1, NOON + 2, live=True),
+    )
+    assert Ledger(tmp_path).folder == tmp_path / "v2"
+    versions.promote(tmp_path, 1, NOON + 3)
+    assert versions.live(tmp_path) == 1
+
+
+def test_a_version_that_does_not_exist_is_not_promoted(tmp_path):
+    versions.first(tmp_path, NOON)
+    with pytest.raises(UsageError, match="version 7 does not exist"):
+        versions.promote(tmp_path, 7, NOON)
+
+
+def test_a_switch_on_top_of_another_one_is_held(tmp_path):
+    versions.first(tmp_path, NOON)
+    store, rival = (Store(tmp_path / "versions", VERSIONS) for _ in range(2))
+
+    def overtaken(rows):
+        rival.rewrite(lambda mine: mine)
+        return rows
+
+    with pytest.raises(Held):
+        store.rewrite(overtaken)
