@@ -19,6 +19,6 @@ def __getattr__(name: str) -> type[Pipeline]:
     """`Pipeline`, imported when it is first asked for: `tidemark --help` needs nothing of it."""
     if name != "Pipeline":
         raise AttributeError(f"module 'tidemark' has no attribute {name!r}")
-    from tidemark.pipeline import Pipeline  # noqa: PLC0415 - only when it is asked for
+    from tidemark.pipeline import Pipeline
 
     return Pipeline

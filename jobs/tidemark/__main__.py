@@ -1,8 +1,6 @@
 """`python -m tidemark`: the command line where its script is not on the path."""
 
-import sys
-
 from tidemark.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

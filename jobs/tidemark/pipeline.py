@@ -11,10 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from tidemark.ledger.discover import Discovery, discover
-from tidemark.ledger.listing import LandingPlace
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
 from tidemark.config.changes import changes
@@ -23,14 +20,19 @@ from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
 from tidemark.core.times import format_time, parse_time
 from tidemark.errors import Problem, UsageError
 from tidemark.ledger import upkeep, versions
+from tidemark.ledger.discover import Discovery, discover
 from tidemark.ledger.ledger import PLANNED, Ledger, Noticed, Tail
+from tidemark.ledger.listing import LandingPlace
 from tidemark.ledger.lock import hold
+from tidemark.reading import Filters, Reader
 from tidemark.replaying import Replay, located
 from tidemark.running import Run
 from tidemark.spark import settings
 from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
 
 if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
     from tidemark.spark.engine import Engine
 
 AUTO_BYTES_A_CORE = 256 << 20
@@ -73,11 +75,16 @@ class Pipeline:
         """The ledger of the live version."""
         return Ledger(self.root)
 
+    @property
+    def reader(self) -> Reader:
+        """Reads the live version's tables."""
+        return Reader(self.spec, self.ledger)
+
     @cached_property
     def engine(self) -> Engine:
         """The Spark room, which starts a JVM: asked for only when there are rows to judge."""
-        from tidemark.spark.engine import Engine  # noqa: PLC0415 # a run without rows never imports it
-        from tidemark.spark.session import open_session  # noqa: PLC0415
+        from tidemark.spark.engine import Engine  # a run without rows never imports it
+        from tidemark.spark.session import open_session
 
         return Engine(open_session(), self.ledger.folder, reached=self.reached)
 
@@ -105,7 +112,7 @@ class Pipeline:
     def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
         """A run after which the source (default: all) is complete: it takes no more objects."""
         if source is not None:
-            self._known(source)
+            self.reader.known(source)
         with hold(self.root, wait):
             return self._run(as_of, None, None, False, tuple(self.spec.sources) if source is None else (source,))
 
@@ -139,12 +146,29 @@ class Pipeline:
             "engine_changed": sorted({change for verdict in verdicts for change in verdict.engine_changes}),
         }
 
+    def rows(self, limit: int = 100, **filters: Unpack[Filters]) -> Record:
+        """Which rows, why, and by how much they were moved, newest first."""
+        return self.reader.rows(limit, **filters)
+
+    def export_rows(self, target: Path, kind: str, **filters: Unpack[Filters]) -> Record:
+        """The same rows, all of them, as a CSV or Parquet file."""
+        return self.reader.export(target, kind, **filters)
+
+    def explain(self, source: str, partition: str, offset: int) -> Record:
+        """One row's story: times, each step, the watermark and what set it."""
+        return self.reader.explain(source, partition, offset)
+
+    def status(self) -> Record:
+        """Watermarks, delays, idle partitions, last runs."""
+        return self.reader.status()
+
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
-        known = [f"events/{name}" for name in self.spec.sources] + [*self.ledger.stores, "substreams"]
-        if table not in known:
-            raise UsageError(f"there is no table {table!r}", hint=f"tables: {', '.join(sorted(known))}")
-        return {"path": str(self.ledger.folder / table)}
+        return self.reader.path(table)
+
+    def table(self, name: str) -> Dataset:
+        """A table cut at the last committed batch, as a pyarrow dataset."""
+        return self.reader.table(name)
 
     def _run(
         self,
@@ -180,10 +204,6 @@ class Pipeline:
         done = self._executor(self.spec).execute(records, repairing=False)
         return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": upkeep.compact(self.ledger)}
 
-    def _known(self, source: str) -> None:
-        if source not in self.spec.sources:
-            raise UsageError(f"there is no source {source!r}", hint=f"sources: {', '.join(self.spec.sources)}")
-
     def _changes(self) -> list[str]:
         """What changed since the last run, in sentences; refused changes raise ConfigError."""
         recorded = self.ledger.last().configuration
@@ -214,6 +234,7 @@ class Pipeline:
 
     def _discover(self, as_of: int, tail: Tail) -> dict[str, Discovery]:
         found = {}
+        waiting = [item for record in tail.pending for item in self.ledger.objects_of(record)]
         for done, (name, source) in enumerate(self.spec.sources.items()):
             self.progress("discover", done, len(self.spec.sources))
             recorded = tail.combined.get(name)
@@ -225,6 +246,7 @@ class Pipeline:
                 previous_as_of=None if recorded is None else tail.as_of,
                 settle=source.settle,
                 closed=recorded is not None and recorded.complete,
+                pending=waiting,
             )
         self.progress("discover", len(found), len(found))
         return found

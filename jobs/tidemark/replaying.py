@@ -67,7 +67,7 @@ class Replay:
     ) -> dict[str, Recomputed]:
         if not any(item.state is not ObjectState.VANISHED for item in objects):
             return {}
-        from tidemark.spark.replay import Part, Recomputed, in_landing  # noqa: PLC0415 # starts a JVM: only with rows
+        from tidemark.spark.replay import Part, Recomputed, in_landing  # starts a JVM: only with rows
 
         then = self._then(record)
         before = Before.run(self.ledger, record.run_first)

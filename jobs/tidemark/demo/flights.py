@@ -144,9 +144,7 @@ def to_utc(local: pd.Series[pd.Timestamp]) -> pd.Series[pd.Timestamp]:
 def _days(flights: pd.DataFrame) -> list[tuple[date, list[str]]]:
     """The rows as lines, in the order of the log, by the UTC day whose file they stand in."""
     stands = flights["landed"].fillna(flights["scheduled"])
-    ordered = flights.assign(stands=stands).sort_values(
-        ["stands", "origin", "carrier", "flight"], kind="stable"
-    )
+    ordered = flights.assign(stands=stands).sort_values(["stands", "origin", "carrier", "flight"], kind="stable")
     days = _naive(ordered["stands"]).astype("datetime64[D]").tolist()
     rows = zip(days, _lines(ordered), strict=True)
     return [(day, [line for _, line in group]) for day, group in groupby(rows, key=itemgetter(0))]
@@ -161,10 +159,7 @@ def _lines(flights: pd.DataFrame) -> list[str]:
 
 def _values(column: pd.Series[Any]) -> list[str]:
     """Texts and whole numbers as JSON."""
-    texts = {
-        value: json.dumps(value if isinstance(value, str) else int(value))
-        for value in column.dropna().unique()
-    }
+    texts = {value: json.dumps(value if isinstance(value, str) else int(value)) for value in column.dropna().unique()}
     return column.map(texts).fillna("null").tolist()
 
 

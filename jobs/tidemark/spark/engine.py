@@ -61,29 +61,29 @@ class Engine:
         When `repairing`, what a crashed attempt has already appended stands and is only read.
         """
         place = self.place(f"events/{source.name}")
-        written = repairing and tables.exists(place) and not tables.slice_of(self.spark, place, batch_id).isEmpty()
-        found = Damage()
-        digest = None
-        if not written:
-            digest, found = self._write(source, batch_id, objects, opening)
+        rows = self._appended(place, batch_id) if repairing else None
+        if rows is not None:
+            digest, found = events.measure(rows, source.name), Damage()
+        else:
+            digest, found, rows = self._write(source, batch_id, objects, opening)
             self.reached("events")
-        if not tables.exists(place):
+        if rows is None:
             return Outcome((), objects=self._settled(objects, {}, found.gone))
-        slice_ = tables.slice_of(self.spark, place, batch_id)
         with self._timed("accounts"):
-            outcome = self.report(source, slice_, objects, opening, found.gone)
-        if digest is None or digest.rows != sum(report.account.rows for report in outcome.partitions.values()):
-            digest = events.measure(slice_, source.name)
-        kept = self._write_substreams(source, batch_id, slice_, repairing)
+            outcome = self.report(source, batch_id, rows, objects, opening, found)
+        if digest.rows != sum(report.account.rows for report in outcome.partitions.values()):
+            digest = events.measure(rows, source.name)
+        kept = self._write_substreams(source, batch_id, rows, repairing)
         return replace(outcome, digests=(digest, *kept))
 
     def report(
         self,
         source: SourceSpec,
+        batch_id: int,
         rows: DataFrame,
         objects: Sequence[LandedObject],
         opening: Opening,
-        gone: frozenset[str] = frozenset(),
+        found: Damage,
     ) -> Outcome:
         """Counts and findings of judged rows, whether written or only recomputed."""
         partitions = accounts.report_partitions(rows, source.name)
@@ -96,8 +96,16 @@ class Engine:
         if limits:
             arrived = with_own_arrival(self.spark, source, rows, objects)
             late = accounts.count_arrivals_before(arrived, OWN, limits)
-        found = self._settled(objects, accounts.rows_per_file(rows), gone)
-        return Outcome((), partitions, found, self._skipped(source, objects, opening, gone), late)
+        settled = self._settled(objects, accounts.rows_per_file(rows), found.gone)
+        skipped = self._skipped(source, batch_id, settled, opening)
+        return Outcome((), partitions, settled, skipped, late)
+
+    def _appended(self, place: str, batch_id: int) -> DataFrame | None:
+        """What a crashed attempt appended; None when it did not come so far."""
+        if not tables.exists(place):
+            return None
+        rows = tables.slice_of(self.spark, place, batch_id)
+        return None if rows.isEmpty() else rows
 
     def rejudge(self, source: SourceSpec, batch_id: int, rows: DataFrame, opening: Opening, size: int) -> DataFrame:
         """Event rows of a batch, computed again and written nowhere; keys' watermarks come from the rows
@@ -107,16 +115,16 @@ class Engine:
             whole = self.spark.read.format("delta").load(self.place(f"events/{source.name}"))
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
-        layout, staged = self._staged(source, rows, opening, size)
-        return events.event_rows(judge(staged, source, recorded, layout), source, batch_id)
+        layout, staged = self._staged(source, batch_id, rows, opening, size)
+        return events.event_rows(judge(staged, source, recorded, layout), source)
 
     def _write(
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
-    ) -> tuple[TableDigest, Damage]:
+    ) -> tuple[TableDigest, Damage, DataFrame | None]:
         refused = {item.uri: item.refusal for item in objects if item.refusal is not None}
         found = Damage(refused, damage.gone([item for item in objects if item.refusal is None]))
         try:
-            return self._attempt(source, batch_id, objects, opening, found), found
+            digest, rows = self._attempt(source, batch_id, objects, opening, found)
         except damage.SPARK_ERRORS:
             named = [item for item in objects if item.refusal is None]
             missing = damage.gone(named)
@@ -127,7 +135,8 @@ class Engine:
             if not unreadable and missing == found.gone:
                 raise
             found = Damage(refused | unreadable, missing)
-            return self._attempt(source, batch_id, objects, opening, found), found
+            digest, rows = self._attempt(source, batch_id, objects, opening, found)
+        return digest, found, rows
 
     def _attempt(
         self,
@@ -136,28 +145,30 @@ class Engine:
         objects: Sequence[LandedObject],
         opening: Opening,
         found: Damage,
-    ) -> TableDigest:
+    ) -> tuple[TableDigest, DataFrame | None]:
         left = [item for item in objects if item.uri not in found.gone]
         if not left:
-            return table_digest(f"events/{source.name}", 0, 0, 0)
+            return table_digest(f"events/{source.name}", 0, 0, 0), None
         recorded = None
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch_id, floors)
         rows = read_rows(self.spark, source, left, found.unreadable)
         with self._timed("judge"):
-            layout, staged = self._staged(source, rows, opening, sum(item.size for item in left))
-            judged = events.event_rows(judge(staged, source, recorded, layout), source, batch_id)
+            layout, staged = self._staged(source, batch_id, rows, opening, sum(item.size for item in left))
+            judged = events.event_rows(judge(staged, source, recorded, layout), source)
             return events.write_events(judged, source.name, self.place(f"events/{source.name}"), batch_id)
 
-    def _staged(self, source: SourceSpec, rows: DataFrame, opening: Opening, size: int) -> tuple[Layout, DataFrame]:
+    def _staged(
+        self, source: SourceSpec, batch_id: int, rows: DataFrame, opening: Opening, size: int
+    ) -> tuple[Layout, DataFrame]:
         layout = Layout(self._tasks(size))
         self.spark.conf.set("spark.sql.shuffle.partitions", str(layout.tasks))
         if layout.tasks > 1:
             layout = plan_layout(rows, layout.tasks, self.cell_bits)
             if layout.cells:
-                layout = layout.with_highs(highs(stage(self.spark, rows, source, opening, layout)))
-        return layout, stage(self.spark, rows, source, opening, layout)
+                layout = layout.with_highs(highs(stage(self.spark, rows, source, opening, layout, batch_id)))
+        return layout, stage(self.spark, rows, source, opening, layout, batch_id)
 
     def _tasks(self, size: int) -> int:
         if self.tasks is not None:
@@ -179,14 +190,15 @@ class Engine:
         return (digest,)
 
     def _skipped(
-        self, source: SourceSpec, objects: Sequence[LandedObject], opening: Opening, gone: frozenset[str]
+        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
     ) -> dict[str, Seen]:
         """Rows before the pipeline's `start`: in no table, but their offsets and arrivals count."""
-        if opening.read_from is None:
+        left = [item for item in objects if item.state is not ObjectState.VANISHED]
+        if opening.read_from is None or not left:
             return {}
-        left = [item for item in objects if item.uri not in gone]
-        rows = read_rows(self.spark, source, left)
-        skipped = stage(self.spark, rows, source, opening, Layout(1)).where(SKIPPED)
+        damaged = {item.uri: "" for item in left if item.state is ObjectState.QUARANTINED}
+        rows = read_rows(self.spark, source, left, damaged)
+        skipped = stage(self.spark, rows, source, opening, Layout(1), batch_id).where(SKIPPED)
         found = skipped.groupBy(PARTITION).agg(F.count("*"), F.max(ARRIVAL)).collect()
         return {row[0]: Seen(row[1], row[2], None) for row in found}
 

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.account import TableDigest
 from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
-from tidemark.spark.judge import OFFSET, verdict
+from tidemark.spark.judge import BATCH, OFFSET, verdict
 from tidemark.spark.names import ARRIVAL, EVENT, PARTITION, RAW, SKIPPED, SUBSTREAM, URI
 from tidemark.spark.tables import append
 
@@ -17,7 +17,7 @@ STATISTICS = "_partition,_offset,_arrival_time,_event_time,_system_timestamp,_di
 """Columns whose range each file records: those that readers and closing windows prune by."""
 
 
-def event_rows(judged: DataFrame, source: SourceSpec, batch_id: int) -> DataFrame:
+def event_rows(judged: DataFrame, source: SourceSpec) -> DataFrame:
     """Judged rows as rows of `events/<source>`; skipped ones are in no table."""
     fates = verdict(source.policy)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
@@ -30,7 +30,7 @@ def event_rows(judged: DataFrame, source: SourceSpec, batch_id: int) -> DataFram
         "_end_time": F.lit(None).cast("timestamp"),
         **fates,
         "_substream": F.col(SUBSTREAM),
-        "_batch_id": F.lit(batch_id).cast("long"),
+        "_batch_id": F.col(BATCH),
         "_file": F.col(URI),
         "_raw": F.col(RAW),
     }
@@ -48,13 +48,14 @@ def event_rows(judged: DataFrame, source: SourceSpec, batch_id: int) -> DataFram
     return judged.where(~F.col(SKIPPED)).select(*[columns[name].alias(name) for name in order], *payload)
 
 
-def write_events(rows: DataFrame, source: str, place: str, batch_id: int) -> TableDigest:
-    """Append one micro-batch; counts and digest are taken inside the write."""
+def write_events(rows: DataFrame, source: str, place: str, batch_id: int) -> tuple[TableDigest, DataFrame | None]:
+    """Append one micro-batch; counts and digest are taken inside the write. Returns them, and the rows as
+    they were written (None: there was none)."""
     seen = Observation(f"{source}-{batch_id}")
     observed = rows.observe(seen, *digest_columns(row_hash(rows)))
-    append(observed, place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS)
+    written = append(observed, place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS)
     found = seen.get
-    return table_digest(f"events/{source}", found[ROWS], found[LOW], found[HIGH])
+    return table_digest(f"events/{source}", found[ROWS], found[LOW], found[HIGH]), written
 
 
 def measure(rows: DataFrame, source: str) -> TableDigest:

@@ -108,7 +108,7 @@ def _resolve(jars: list[Jar]) -> list[Path]:
             return [_resolve_one(gateway.jvm, jar) for jar in jars]
         except Exception as error:
             log.seek(0)
-            reasons = [line.strip() for line in log if "download failed" in line or "not found" in line]
+            reasons = [line.strip(" :\t\n") for line in log if "download failed" in line or "not found" in line]
             reason = reasons[-1] if reasons else str(error).partition("\n")[0]
             raise TidemarkError(
                 f"Delta's jars can't be downloaded: {reason}",
@@ -135,7 +135,8 @@ def main(arguments: list[str]) -> int:
                 sys.stderr.write(f"{__doc__}\n")
                 return 2
     except TidemarkError as error:
-        sys.stderr.write(f"error: {error.message} ({error.where}): {error.hint}\n")
+        where = f" ({error.where})" if error.where else ""
+        sys.stderr.write(f"error: {error.message}{where}: {error.hint}\n")
         return error.exit_code
     return 0
 

@@ -34,18 +34,21 @@ from tidemark.spark.names import (
 )
 
 OFFSET = "__tidemark_offset"
+BATCH = "__tidemark_batch"
 _CELL = "__tidemark_cell"
 _STATE = "__tidemark_state"
 _CARRY = "__tidemark_carry"
 _BEFORE = (Window.unboundedPreceding, -1)
 
 
-def stage(spark: SparkSession, rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout) -> DataFrame:
+def stage(
+    spark: SparkSession, rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, batch_id: int
+) -> DataFrame:
     """Rows in their tasks with offset, arrival, and the time that the early and late steps leave them.
 
     `STAGED` is null for rows that are quarantined, skipped or dropped by those steps.
     """
-    spread = _spread(spark, _with_state(spark, rows, opening), layout)
+    spread = _spread(spark, _with_state(spark, rows, opening, batch_id), layout)
     ordered = Window.partitionBy(CHUNK, TASK, PARTITION).orderBy(*ORDER)
     state, carry = F.col(_STATE), F.col(_CARRY)
     base = state["next_offset"] + F.coalesce(carry["rows"], F.lit(0))
@@ -56,7 +59,8 @@ def stage(spark: SparkSession, rows: DataFrame, source: SourceSpec, opening: Ope
     ]
     if source.timestamp_by is None:
         known.append(state["estimated_high"])
-    placed = spread.withColumns({OFFSET: base + F.row_number().over(ordered) - 1, ARRIVAL: F.greatest(*known)})
+    offset = base + F.row_number().over(ordered) - 1
+    placed = spread.withColumns({OFFSET: offset, ARRIVAL: F.greatest(*known), BATCH: state["batch_id"]})
     if source.timestamp_by is None:
         placed = placed.withColumn(EVENT, F.col(ARRIVAL))
     skipped = (
@@ -143,15 +147,14 @@ def _bounded(policy: Policy) -> Column:
     return F.when(early, above).when(late, below).otherwise(F.col(EVENT))
 
 
-def _with_state(spark: SparkSession, rows: DataFrame, opening: Opening) -> DataFrame:
-    kind = "struct<next_offset: long, last_arrival: long, estimated_high: long, watermark: long>"
+def _with_state(spark: SparkSession, rows: DataFrame, opening: Opening, batch_id: int) -> DataFrame:
+    """Join what changes from batch to batch as data: literals would be compiled anew for every batch."""
+    kind = "struct<next_offset: long, last_arrival: long, estimated_high: long, watermark: long, batch_id: long>"
 
     def packed(state: PartitionState) -> tuple[int | None, ...]:
-        return state.next_offset, state.last_arrival, state.estimated_high, state.watermark
+        return state.next_offset, state.last_arrival, state.estimated_high, state.watermark, batch_id
 
     unseen = F.struct(*[F.lit(value).cast("long") for value in packed(opening.unseen)]).cast(kind)
-    if not opening.states:
-        return rows.withColumn(_STATE, unseen)
     known = [(name, packed(state)) for name, state in opening.states.items()]
     states = spark.createDataFrame(known, f"`{PARTITION}` STRING, `{_STATE}` {kind}")
     return rows.join(F.broadcast(states), PARTITION, "left").withColumn(_STATE, F.coalesce(_STATE, unseen))

@@ -127,9 +127,6 @@ def _quoted(char: str) -> str:
 
 
 def _with_object(spark: SparkSession, parsed: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
-    if len(objects) == 1:
-        only = objects[0]
-        return parsed.withColumns({OBJECT: F.lit(0), MODIFIED: F.lit(only.modified), URI: F.lit(uri_text(only.uri))})
     known = [
         (place, rank, item.modified, uri_text(item.uri))
         for rank, item in enumerate(objects)

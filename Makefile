@@ -1,0 +1,51 @@
+# Everything starts here: each target does the set-up that it needs, once.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+JARS := $(VENV)/share/tidemark/jars
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
+CODE := jobs tests bench
+
+.PHONY: help install demo test test-long lint bench
+
+help: ## show this list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+install: $(STAMP) ## make .venv with the command `tidemark`, and fetch Delta's jars into it
+
+demo: $(STAMP) ## run a year of real flights through a pipeline, into ./demo
+	$(BIN)/tidemark demo
+
+test: $(STAMP) ## run the tests (under 20 minutes on 2 cores)
+	$(BIN)/python -m pytest $(ARGS)
+
+test-long: $(STAMP) ## run the matrices and the long random runs (under 40 minutes on 2 cores)
+	$(BIN)/python -m pytest -m long $(ARGS)
+
+lint: $(STAMP) ## check style, formatting and types
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+
+bench: $(STAMP) ## measure the costs that docs/performance.md states, side by side with bare Spark
+	$(BIN)/python -m bench
+
+# Spark comes as a source archive, and a build in isolation would fetch tools that no hash covers:
+# the build tools of the lock are installed first, then everything else with them.
+$(STAMP): requirements.lock jars.lock pyproject.toml
+	@command -v python3.11 >/dev/null || { echo "error: Python 3.11 was not found: install it (Debian: apt-get install python3.11 python3.11-venv)" >&2; exit 4; }
+	@PYTHONPATH=jobs python3.11 -m tidemark.spark.jars check
+	@rm -f $@
+	@echo "installing into $(VENV): Python packages, then Delta's jars; this takes a few minutes the first time"
+	@python3.11 -m venv $(VENV) || { echo "error: no virtual environment could be made: install python3.11-venv" >&2; exit 4; }
+	@awk '/^[a-z]/ { tool = /^(setuptools|wheel)==/ } tool' requirements.lock > $(VENV)/build-tools.lock
+	@$(PIP) --require-hashes -r $(VENV)/build-tools.lock
+	@$(PIP) --require-hashes --no-build-isolation -r requirements.lock
+	@$(PIP) --no-build-isolation --editable .
+	@$(BIN)/python -m tidemark.spark.jars install jars.lock $(JARS)
+	@touch $@

@@ -1,0 +1,239 @@
+"""The commands: each names its options, calls one method of the pipeline and returns its record as an Answer."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from tidemark import __version__
+from tidemark.cli.output import Answer, progress_bars, text_width
+from tidemark.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from tidemark.pipeline import Pipeline
+
+FATES = ("on_time", "adjusted", "dropped", "quarantined")
+DEMO_FOLDER = Path("demo")
+
+
+class InOrder(click.Group):
+    """Lists its commands as they are written here: in the order in which they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self.commands)
+
+
+_json = click.option("--json", is_flag=True, expose_value=False, help="Print one JSON object and nothing else.")
+_config = click.argument("config", type=click.Path(path_type=Path))
+
+
+@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="tidemark %(version)s")
+@_json
+def tidemark() -> None:
+    """Judge event data that lands late and out of order, the same way each time.
+
+    CONFIG is a pipeline's YAML file. Times are ISO 8601, UTC if they name no zone.
+
+    \b
+    Exit status: 0 done; 1 a check failed; 2 bad usage or configuration;
+    3 another run holds the pipeline; 4 anything else; 130, 143 interrupted.
+    """
+
+
+def _command(function: Callable[..., Answer]) -> click.Command:
+    command: click.Command = tidemark.command(_json(function))
+    return command
+
+
+def _as_json() -> bool:
+    return bool(click.get_current_context().obj)
+
+
+def _was_given(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
+
+
+@contextmanager
+def _pipeline(config: Path) -> Iterator[Pipeline]:
+    """The pipeline of a file, telling its progress on a terminal's standard error."""
+    from tidemark.pipeline import Pipeline
+
+    with progress_bars() as progress:
+        yield Pipeline.load(config, progress=progress)
+
+
+@_command
+@_config
+def validate(config: Path) -> Answer:
+    """Check the configuration; touches nothing."""
+    from tidemark.cli.texts import validate_text
+    from tidemark.pipeline import Pipeline
+
+    try:
+        errors, warnings = [], Pipeline.load(config).warnings
+    except ConfigError as error:
+        errors, warnings = error.problems, []
+    record = {"valid": not errors, "errors": [*map(asdict, errors)], "warnings": [*map(asdict, warnings)]}
+    return Answer(record, validate_text(config), ConfigError.exit_code if errors else 0)
+
+
+@_command
+@_config
+@click.option("--as-of", metavar="T", help="Take what had landed by then; default: now.")
+@click.option("--run-id", metavar="ID", help="Name the run; an ID that is committed already is verified instead.")
+@click.option("--max-files", type=click.IntRange(1), metavar="N", help="At most N objects in a micro-batch.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken; change nothing, start no Spark.")
+@click.option("--wait", is_flag=True, help="Wait for another run of this pipeline to end; default: exit 3.")
+@click.option("--quality", type=click.Choice(["block", "warn", "record"]), help="What a failed check does.")
+def run(config: Path, dry_run: bool, **options: Any) -> Answer:
+    """Take what has landed, judge it and commit it."""
+    from tidemark.cli.texts import plan_text, run_text
+
+    with _pipeline(config) as pipeline:
+        record = pipeline.run(dry_run=dry_run, **options)
+    differs = not record.get("verified", {}).get("identical", True)
+    return Answer(record, plan_text(config) if dry_run else run_text(config), int(differs))
+
+
+@_command
+@_config
+@click.option("--source", metavar="S", help="Close this source only; default: all.")
+@click.option("--as-of", metavar="T", help="Take what had landed by then; default: now.")
+def close(config: Path, source: str | None, as_of: str | None) -> Answer:
+    """Do a last run; the source then takes no more objects."""
+    from tidemark.cli.texts import run_text
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.close(source=source, as_of=as_of), run_text(config))
+
+
+@_command
+@_config
+@click.option("--run", metavar="ID", help="The batches of this run; default: of the last run.")
+@click.option("--from-batch", type=click.IntRange(1), metavar="A", help="From this batch on.")
+@click.option("--to-batch", type=click.IntRange(1), metavar="B", help="Up to this batch, with it.")
+@click.option("--all", "all_batches", is_flag=True, help="All recorded batches.")
+@click.option("--input", "read_from", type=click.Choice(["landing", "events"]), help="Where to read the rows again.")
+def replay(config: Path, read_from: str | None, **which: Any) -> Answer:
+    """Compute recorded batches again and compare; writes nothing."""
+    from tidemark.cli.texts import replay_text
+
+    ranged = which["from_batch"] is not None or which["to_batch"] is not None
+    if (which["run"] is not None) + ranged + which["all_batches"] > 1:
+        raise UsageError("--run, --all and --from-batch/--to-batch exclude one another", hint="give one of them")
+    with _pipeline(config) as pipeline:
+        record = pipeline.replay(**which, input=read_from)
+    return Answer(record, replay_text, 0 if record["identical"] else 1)
+
+
+@_command
+@_config
+@click.option("--source", metavar="S", help="Only rows of this source.")
+@click.option("--fate", type=click.Choice(FATES), help="Only rows with this fate.")
+@click.option("--reason", metavar="R", help="Only rows with this reason: late, out_of_order, early, invalid_time ...")
+@click.option("--partition", metavar="P", help="Only rows of this partition.")
+@click.option("--since", metavar="T", help="Only rows that arrived at or after this time.")
+@click.option("--until", metavar="T", help="Only rows that arrived before this time.")
+@click.option("--batch", type=click.IntRange(1), metavar="N", help="Only rows of this batch.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="At most so many rows in the table; csv and parquet hold all.",
+)
+@click.option("--format", "kind", type=click.Choice(["table", "csv", "parquet"]), default="table", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write csv or parquet there.")
+def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
+    """Show which rows met which fate, and why; newest first."""
+    from tidemark.report.text import rows_view
+
+    _fitting(kind, out)
+    with _pipeline(config) as pipeline:
+        if kind == "table":
+            return Answer(pipeline.rows(**filters), lambda record: rows_view(record, text_width(), str(config)))
+        del filters["limit"]
+        return _export(pipeline, kind, out, filters)
+
+
+@_command
+@_config
+@click.argument("source")
+@click.argument("partition")
+@click.argument("offset", type=click.IntRange(0))
+def explain(config: Path, source: str, partition: str, offset: int) -> Answer:
+    """Tell one row's story: its times, each step, what set the watermark."""
+    from tidemark.report.text import explanation_view
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.explain(source, partition, offset), explanation_view)
+
+
+@_command
+@_config
+def status(config: Path) -> Answer:
+    """Show how far each partition has come, and the last runs."""
+    from tidemark.report.text import status_view
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.status(), lambda record: status_view(record, text_width()))
+
+
+@_command
+@_config
+@click.argument("table")
+def path(config: Path, table: str) -> Answer:
+    """Print the folder of a table, such as events/SOURCE or batches."""
+    from tidemark.cli.texts import path_text
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.path(table), path_text)
+
+
+@_command
+def demo() -> Answer:
+    """Judge a year of real flights in ./demo, and replay it."""
+    from tidemark.demo.show import run_demo
+
+    def say(text: str = "") -> None:
+        click.echo(text, err=_as_json())
+
+    with progress_bars() as progress:
+        return Answer(run_demo(DEMO_FOLDER, say, progress=progress))
+
+
+def _fitting(kind: str, out: Path | None) -> None:
+    """The format suits where the rows go to; else UsageError."""
+    if kind == "table":
+        if out is not None:
+            raise UsageError("--out writes no table", hint="add --format csv or --format parquet")
+        return
+    if _was_given("limit"):
+        raise UsageError(f"--limit is for tables: {kind} holds every matching row", hint="use --since and --until")
+    if out is None and (_as_json() or (kind == "parquet" and sys.stdout.isatty())):
+        taken = "--json prints there" if _as_json() else "it is a terminal"
+        raise UsageError(f"rows can't be written as {kind} to standard output: {taken}", hint="give --out FILE")
+
+
+def _export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer:
+    """The rows in the file, or on standard output."""
+    from tidemark.cli.texts import export_text
+
+    if out is not None:
+        return Answer(pipeline.export_rows(out, kind, **filters), export_text(out))
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / f"rows.{kind}"
+        record = pipeline.export_rows(target, kind, **filters)
+        with target.open("rb") as rows_file:
+            shutil.copyfileobj(rows_file, sys.stdout.buffer)
+    return Answer(record)

@@ -1,0 +1,106 @@
+"""What ends a command early, as an exit status and a message: errors, wrong usage, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from tidemark.errors import ConfigError, TidemarkError
+
+DEBUG_VARIABLE = "TIDEMARK_DEBUG"
+LONGEST_MESSAGE = 500
+SAFE = "the next run finishes what this one began"
+
+
+class Terminated(BaseException):
+    """SIGTERM was received; not an Exception, so that nothing on the way takes it for an error."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a command ended early, with the exit status that says so."""
+
+    code: str
+    message: str
+    where: str = ""
+    hint: str = ""
+    exit_code: int = 4
+    problems: list[dict[str, str]] = field(default_factory=list)
+    trace: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """The record that `--json` prints: `error` with code, message, where and hint."""
+        error: dict[str, Any] = {"code": self.code, "message": self.message, "where": self.where, "hint": self.hint}
+        if self.problems:
+            error["problems"] = self.problems
+        return {"error": error}
+
+    def text(self) -> str:
+        """For people: one line, or for a configuration one line a problem and then what to do."""
+        if self.problems:
+            lines = [f"error: {line}" for line in self.message.splitlines()]
+            return "\n".join([*lines, *([self.hint] if self.hint else [])])
+        where = f" ({self.where})" if self.where and self.where not in self.message else ""
+        return f"error: {self.message.rstrip('.')}{where}" + (f": {self.hint}" if self.hint else "")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within, SIGTERM raises Terminated, as SIGINT raises KeyboardInterrupt."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the handler's signature
+    raise Terminated
+
+
+def failure_of(error: BaseException) -> Failure:
+    """The failure that an exception means; one that nobody foresaw has status 4 and the first line of its message."""
+    match error:
+        case ConfigError():
+            problems = [asdict(problem) for problem in error.problems]
+            return Failure(error.code, error.message, error.where, error.hint, error.exit_code, problems)
+        case TidemarkError():
+            return Failure(error.code, error.message, error.where, error.hint, error.exit_code)
+        case click.ClickException():
+            return _usage(error)
+        case KeyboardInterrupt() | click.Abort():
+            return Failure("interrupted", "interrupted, safe to repeat", hint=SAFE, exit_code=130)
+        case Terminated():
+            return Failure("interrupted", "terminated, safe to repeat", hint=SAFE, exit_code=143)
+    return _unexpected(error)
+
+
+def _usage(error: click.ClickException) -> Failure:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "tidemark"
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return Failure("usage", "no command was given", hint="see `tidemark --help`", exit_code=2)
+    return Failure("usage", error.format_message(), hint=f"see `{command} --help`", exit_code=2)
+
+
+def _unexpected(error: BaseException) -> Failure:
+    first = next(iter(str(error).splitlines()), "")[:LONGEST_MESSAGE]
+    debug = os.environ.get(DEBUG_VARIABLE) == "1"
+    return Failure(
+        "unexpected",
+        f"{type(error).__name__}: {first}" if first else type(error).__name__,
+        hint=f"repeat the command; if it fails again, set {DEBUG_VARIABLE}=1 to see where",
+        trace="".join(traceback.format_exception(error)) if debug else "",
+    )

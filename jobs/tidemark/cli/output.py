@@ -1,0 +1,138 @@
+"""What a command prints: one JSON object, or text for people. Standard output carries results and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import json
+import math
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from tidemark.cli.failures import Failure
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+SCHEMA_VERSION = 1
+LONGEST_LIST = 1000
+PIPE_WIDTH = 400
+"""Columns of text that does not go to a terminal: wide enough that no table is folded."""
+
+Record = dict[str, Any]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A command's result: its record and, made only when asked for, its text for people."""
+
+    record: Record
+    text: Callable[[Record], RenderableType] | None = None
+    exit_code: int = 0
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where answers and failures go."""
+
+    as_json: bool
+
+    def show(self, answer: Answer) -> None:
+        """Print an answer; a reader that has closed the pipe has had enough, which is no error."""
+        try:
+            if self.as_json:
+                sys.stdout.write(to_json(answer.record))
+            elif answer.text is not None:
+                sys.stdout.write(_rendered(answer.text(answer.record)))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def fail(self, failure: Failure) -> None:
+        """Print a failure: as JSON on standard output, else on standard error."""
+        if failure.trace:
+            sys.stderr.write(failure.trace)
+        if self.as_json:
+            self.show(Answer(failure.record()))
+        else:
+            sys.stderr.write(failure.text() + "\n")
+
+
+def to_json(record: Mapping[str, Any]) -> str:
+    """One line of JSON: the record with `schema_version`, and `truncated` if a long list had to be cut."""
+    cuts: list[int] = []
+    shown = {"schema_version": SCHEMA_VERSION} | {key: _shown(value, cuts) for key, value in record.items()}
+    if cuts:
+        shown["truncated"] = True
+    return json.dumps(shown) + "\n"
+
+
+def _shown(value: object, cuts: list[int]) -> object:
+    """The value in JSON's types; lists and mappings are cut at LONGEST_LIST, noting in `cuts` their lengths."""
+    if not isinstance(value, Mapping | list | tuple):
+        return _scalar(value)
+    if len(value) > LONGEST_LIST:
+        cuts.append(len(value))
+    if isinstance(value, Mapping):
+        return {str(key): _shown(each, cuts) for key, each in islice(value.items(), LONGEST_LIST)}
+    return [_shown(each, cuts) for each in value[:LONGEST_LIST]]
+
+
+def _scalar(value: object) -> object:
+    match value:
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case None | bool() | int() | float() | str():
+            return value
+        case bytes():
+            return base64.b64encode(value).decode()
+        case dt.datetime() if value.tzinfo is not None:
+            return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+    return str(value)
+
+
+def _rendered(text: RenderableType) -> str:
+    from rich.console import Console
+
+    console = Console(file=sys.stdout, width=text_width(), markup=False, highlight=False, emoji=False)
+    with console.capture() as captured:
+        console.print(text)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def text_width() -> int:
+    """Columns that text for people may take."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+
+
+def _untold(phase: str, done: int, total: int) -> None:
+    """Nobody is watching."""
+
+
+@contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """A function to tell how far each phase has come: bars on standard error if that is a terminal, else nothing."""
+    if not sys.stderr.isatty():
+        yield _untold
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    tasks: dict[str, TaskID] = {}
+    shown = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=sys.stdout.isatty())
+    with shown as bars:
+
+        def advance(phase: str, done: int, total: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = bars.add_task(phase, total=None)
+            bars.update(tasks[phase], completed=done, total=total or None)
+
+        yield advance

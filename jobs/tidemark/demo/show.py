@@ -1,0 +1,89 @@
+"""Runs the demo: a year of flights in four runs, replayed, with what became of every record and why."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tidemark.core.times import from_datetime
+from tidemark.demo.flights import AS_OF, write_landing, write_pipeline
+from tidemark.pipeline import Pipeline
+
+Record = dict[str, Any]
+_FATES = ("on_time", "adjusted", "dropped", "quarantined")
+_WHY = {
+    "late": "in the air for more than late_arrival (6h): dropped",
+    "out_of_order": "more than out_of_order (2h) behind its airline's latest departure: moved up to the watermark",
+    "invalid_time": "cancelled (no departure) or diverted (no time in the air): cannot be judged, quarantined",
+}
+
+
+def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record:  # noqa: ANN401 # handed on to Pipeline.load
+    """Write, run and replay the demo under `folder`; returns what the runs did together.
+
+    An earlier demo's tables there are replaced.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    config = write_pipeline(folder)
+    pipeline = Pipeline.load(config, **hooks)
+    if pipeline.root.exists():
+        shutil.rmtree(pipeline.root)
+    landing = write_landing(folder / "landing", hooks.get("progress") and _writing(hooks["progress"]))
+    say(f"{landing.rows:,} flights of 2013 landed as {landing.files} files, one a day, in {landing.folder}")
+    say("A record lands when its flight does and carries its departure: short flights overtake long ones.\n")
+    runs = [_one_run(pipeline, as_of, say) for as_of in map(from_datetime, AS_OF)]
+    batches = [batch for run in runs for batch in run["batches"]]
+    _tell_fates(batches, say)
+    _tell_examples(pipeline, say)
+    replay = pipeline.replay(all_batches=True)
+    same = sum(batch["identical"] for batch in replay["batches"])
+    say(f"\nReplayed from landing: {same} of {len(batches)} batches came out identical, digest by digest.")
+    say(f"All of it took {time.monotonic() - started:.0f} s. Look around:")
+    for command in ("status", "rows --fate dropped", "rows --fate quarantined", "explain"):
+        rest = " flights JFK 4711" if command == "explain" else ""
+        verb, *options = command.split()
+        say("  " + " ".join(["tidemark", verb, str(config), *options]) + rest)
+    return runs[-1] | {"batches": batches, "replay": replay, "report": None}
+
+
+def _writing(progress: Callable[[str, int, int], Any]) -> Callable[[int, int], None]:
+    return lambda done, count: progress("write landing files", done, count)
+
+
+def _one_run(pipeline: Pipeline, as_of: int, say: Callable[[str], None]) -> Record:
+    started = time.monotonic()
+    run = pipeline.run(as_of)
+    counts = {fate: sum(batch[fate] for batch in run["batches"]) for fate in _FATES}
+    told = ", ".join(f"{count:,} {fate.replace('_', ' ')}" for fate, count in counts.items())
+    say(
+        f"run as of {run['as_of'][:10]}: {sum(counts.values()):,} records: {told} ({time.monotonic() - started:.0f} s)"
+    )
+    return run
+
+
+def _tell_fates(batches: list[Record], say: Callable[[str], None]) -> None:
+    rows = sum(batch["rows"] for batch in batches)
+    say("\nWhat became of every record:")
+    for fate in _FATES:
+        count = sum(batch[fate] for batch in batches)
+        say(f"  {fate.replace('_', ' '):<12}{count:>9,}  {100 * count / rows:5.1f} %")
+    say(f"  {'all':<12}{rows:>9,}")
+    say("Why:")
+    for reason, why in _WHY.items():
+        count = sum(batch["by_reason"].get(reason, 0) for batch in batches)
+        say(f"  {reason:<13}{count:>8,}  {why}")
+
+
+def _tell_examples(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+    """One row of each fate that needs explaining, told in sentences."""
+    for fate in ("adjusted", "dropped"):
+        found = pipeline.rows(fate=fate, limit=1)["rows"]
+        for row in found:
+            told = pipeline.explain(row["source"], row["partition"], row["offset"])
+            say(f"\nOne {fate} record, explained:")
+            for sentence in told["sentences"]:
+                say(f"  {sentence}")

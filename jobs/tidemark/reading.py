@@ -1,0 +1,164 @@
+"""The verbs that only read: which rows, why one row, how far everything is. None starts a JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from deltalake import DeltaTable
+
+from tidemark.config import PipelineSpec
+from tidemark.core.account import BatchRecord
+from tidemark.core.progress import PartitionState
+from tidemark.core.times import parse_time
+from tidemark.errors import UsageError
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.rows import partition_state, uri_key
+from tidemark.report.explain import SourceFacts, explain
+from tidemark.report.export import export_rows
+from tidemark.report.rows import find_rows
+from tidemark.report.selection import Filter
+from tidemark.report.status import status
+from tidemark.running import rules_of
+from tidemark.summaries import Record
+
+LAST_BATCHES = 30
+SUBSTREAMS = "substreams"
+
+
+class Filters(TypedDict, total=False):
+    """Which rows: what is given must hold. Times are of arrival, ISO 8601 or microseconds UTC."""
+
+    source: str | None
+    fate: str | None
+    reason: str | None
+    partition: str | None
+    since: str | int | None
+    until: str | int | None
+    batch: int | None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the ledger knows of runs, as a row's story asks for it."""
+
+    ledger: Ledger
+
+    def states(self, source: str, partition: str) -> Sequence[tuple[int, PartitionState]]:
+        """The recorded states of one partition, oldest first."""
+        rows = self.ledger.stores["watermarks"].read(0, self.ledger.last().committed_through)
+        mine = [row for row in rows if row["source"] == source and row["partition"] == partition]
+        return sorted(((row["batch_id"], partition_state(row)) for row in mine), key=lambda item: item[0])
+
+    def batch(self, batch_id: int) -> BatchRecord | None:
+        """A recorded batch."""
+        return next(iter(self.ledger.batches(batch_id, batch_id)), None)
+
+    def landed(self, source: str, uri: str) -> int | None:
+        """The landing time of an object that was taken, microseconds UTC."""
+        key = pa.array([uri_key(source, uri)], pa.int32())
+        columns = ["batch_id", "source", "uri", "modified"]
+        rows = self.ledger.stores["objects"].lookup("uri_key", key, columns, (uri, uri))
+        mine = [row for row in rows if row["source"] == source and row["uri"] == uri]
+        return max(mine, key=lambda row: row["batch_id"])["modified"] if mine else None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads one pipeline's live tables, cut at the last committed batch."""
+
+    spec: PipelineSpec
+    ledger: Ledger
+
+    def table(self, name: str) -> ds.Dataset:
+        """A table as a dataset, without the rows of batches that are not committed yet."""
+        if name in self.ledger.stores:
+            return self.ledger.table(name)
+        place = Path(self.path(name)["path"])
+        if not (place / "_delta_log").is_dir():
+            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=str(place))
+        column = "batch_id" if name == SUBSTREAMS else "_batch_id"
+        whole = DeltaTable(place).to_pyarrow_dataset()
+        return whole.filter(ds.field(column) <= self.ledger.last().committed_through)
+
+    def path(self, table: str) -> Record:
+        """The folder of a table in the live version."""
+        known = [*[f"events/{name}" for name in self.spec.sources], *self.ledger.stores, SUBSTREAMS]
+        if table not in known:
+            raise UsageError(f"there is no table {table!r}", hint=f"tables: {', '.join(sorted(known))}")
+        return {"path": str(self.ledger.folder / table)}
+
+    def rows(self, limit: int, **filters: Unpack[Filters]) -> Record:
+        """Matching rows, newest first, and how many there are in all."""
+        return find_rows(self._events(filters.get("source")), self._filter(filters), limit)
+
+    def export(self, target: Path, kind: str, **filters: Unpack[Filters]) -> Record:
+        """All matching rows, as a CSV or Parquet file."""
+        return export_rows(self._events(filters.get("source")), self._filter(filters), target, kind)
+
+    def explain(self, source: str, partition: str, offset: int) -> Record:
+        """One row's story."""
+        declared = self.spec.sources[self.known(source)]
+        facts = SourceFacts(
+            source,
+            declared.policy,
+            declared.timestamp_by,
+            declared.arrival_time,
+            declared.landing_delay,
+            declared.over,
+            declared.partitions,
+        )
+        return explain(self.table(f"events/{source}"), facts, Recorded(self.ledger), partition, offset).record()
+
+    def status(self) -> Record:
+        """How far each partition and source has come, and what the last runs did."""
+        tail = self.ledger.last()
+        through = tail.committed_through
+        records = self.ledger.batches(max(1, through - LAST_BATCHES + 1), through)
+        found = status(
+            self.ledger.states(through + 1),
+            tail.combined,
+            records[-1].as_of if records else None,
+            records,
+            sources=rules_of(self.spec),
+            config=str(self.spec.path),
+        )
+        pending = [record.batch_id for record in tail.pending]
+        return {
+            "pipeline": self.spec.name,
+            "version": self.ledger.version,
+            "streams": [],
+            "pending": pending,
+            **found,
+        }
+
+    def known(self, source: str) -> str:
+        """The name of a declared source."""
+        if source not in self.spec.sources:
+            raise UsageError(f"there is no source {source!r}", hint=f"sources: {', '.join(self.spec.sources)}")
+        return source
+
+    def _events(self, source: str | None) -> dict[str, ds.Dataset]:
+        names = list(self.spec.sources) if source is None else [self.known(source)]
+        present = [name for name in names if (self.ledger.folder / "events" / name / "_delta_log").is_dir()]
+        return {name: self.table(f"events/{name}") for name in present}
+
+    @staticmethod
+    def _filter(filters: Filters) -> Filter:
+        return Filter(
+            filters.get("source"),
+            filters.get("fate"),
+            filters.get("reason"),
+            filters.get("partition"),
+            _instant(filters.get("since")),
+            _instant(filters.get("until")),
+            filters.get("batch"),
+        )
+
+
+def _instant(value: str | int | None) -> int | None:
+    return parse_time(value) if isinstance(value, str) else value

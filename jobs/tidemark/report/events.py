@@ -1,0 +1,126 @@
+"""Rows of `events/<source>` as a reader without a JVM gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.dataset import Dataset
+
+from tidemark.report.values import micros_of, plain
+from tidemark.report.wording import iso, signed
+
+TIME = pa.timestamp("us", tz="UTC")
+
+COLUMNS = (
+    "_partition",
+    "_offset",
+    "_arrival_time",
+    "_arrival_date",
+    "_event_time",
+    "_end_time",
+    "_system_timestamp",
+    "_disposition",
+    "_reasons",
+    "_watermark",
+    "_substream",
+    "_batch_id",
+    "_file",
+    "_raw",
+)
+"""The product's own columns; every other one is the user's."""
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """One row of an events table; times in microseconds UTC, `payload` as JSON values, `times` the
+    payload's top-level timestamps in microseconds."""
+
+    source: str
+    partition: str
+    offset: int
+    disposition: str
+    reasons: tuple[str, ...]
+    event_time: int | None
+    arrival_time: int | None
+    system_timestamp: int | None
+    watermark: int | None
+    substream: str | None
+    batch_id: int
+    file: str | None
+    raw: str | None
+    payload: Mapping[str, Any]
+    times: Mapping[str, int | None]
+
+    @property
+    def moved(self) -> int | None:
+        """Microseconds from the event time to the time it was given; None for a row that has none."""
+        if self.event_time is None or self.system_timestamp is None:
+            return None
+        return self.system_timestamp - self.event_time
+
+    def record(self) -> dict[str, Any]:
+        """The row as commands return it: times ISO 8601 with Z."""
+        moved = self.moved
+        return {
+            "source": self.source,
+            "partition": self.partition,
+            "offset": self.offset,
+            "disposition": self.disposition,
+            "reasons": list(self.reasons),
+            "event_time": iso(self.event_time),
+            "arrival_time": iso(self.arrival_time),
+            "system_timestamp": iso(self.system_timestamp),
+            "watermark": iso(self.watermark),
+            "substream": self.substream,
+            "moved_by": None if moved is None else signed(moved),
+            "moved_micros": moved,
+            "batch_id": self.batch_id,
+            "file": self.file,
+            "raw": self.raw,
+            "payload": dict(self.payload),
+        }
+
+
+def payload_columns(schema: pa.Schema) -> list[str]:
+    """The user's columns, in their order."""
+    return [name for name in schema.names if name not in COLUMNS]
+
+
+def event_rows(source: str, table: pa.Table) -> Iterator[EventRow]:
+    """The rows of an Arrow table that has every column of an events table."""
+    payload = payload_columns(table.schema)
+    timed = [name for name in payload if pa.types.is_timestamp(table.schema.field(name).type)]
+    for index in range(table.num_rows):
+        cells = {name: table.column(name)[index] for name in table.schema.names}
+        yield EventRow(
+            source=source,
+            partition=cells["_partition"].as_py(),
+            offset=cells["_offset"].as_py(),
+            disposition=cells["_disposition"].as_py(),
+            reasons=tuple(cells["_reasons"].as_py() or ()),
+            event_time=micros_of(cells["_event_time"]),
+            arrival_time=micros_of(cells["_arrival_time"]),
+            system_timestamp=micros_of(cells["_system_timestamp"]),
+            watermark=micros_of(cells["_watermark"]),
+            substream=cells["_substream"].as_py(),
+            batch_id=cells["_batch_id"].as_py(),
+            file=cells["_file"].as_py(),
+            raw=cells["_raw"].as_py(),
+            payload={name: plain(cells[name]) for name in payload},
+            times={name: micros_of(cells[name]) for name in timed},
+        )
+
+
+def instant(micros: int) -> pa.Scalar[Any]:
+    """A time to compare a column with."""
+    return pa.scalar(micros, TIME)
+
+
+def read_row(source: str, events: Dataset, partition: str, offset: int) -> EventRow | None:
+    """The row at an offset of a partition; files whose range of offsets excludes it are not opened."""
+    here = (pc.field("_partition") == partition) & (pc.field("_offset") == offset)
+    return next(event_rows(source, events.to_table(filter=here)), None)

@@ -1,0 +1,91 @@
+"""One row's story: its times, each step's comparison, the watermark in force and what set it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyarrow.dataset import Dataset
+
+from tidemark.core.policy import Fate
+from tidemark.errors import UsageError
+from tidemark.report.arrival import Arrival, arrival_of
+from tidemark.report.events import EventRow, read_row
+from tidemark.report.origin import Origin, Past, Recorded, SourceFacts, origin_of_watermark
+from tidemark.report.scan import sql, stream
+from tidemark.report.steps import Step, steps_of
+from tidemark.report.story import tell
+from tidemark.report.tolerances import Need, needs_of
+from tidemark.report.wording import day_of
+
+__all__ = ["Explanation", "Recorded", "SourceFacts", "explain"]
+
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one row has the fate it has. `needs`: the tolerances that would have kept it on time, all of
+    them together; None where none can, or where the row was never judged."""
+
+    row: EventRow
+    arrival: Arrival
+    steps: tuple[Step, ...]
+    origin: Origin | None
+    needs: tuple[Need, ...] | None
+    sentences: tuple[str, ...]
+
+    def record(self) -> dict[str, Any]:
+        """As commands return it: times ISO 8601 with Z, durations readable and in microseconds."""
+        return {
+            "row": self.row.record(),
+            "arrival": self.arrival.record(),
+            "steps": [step.record() for step in self.steps],
+            "set_by": self.origin.record() if self.origin else None,
+            "on_time_with": None if self.needs is None else [need.record() for need in self.needs],
+            "sentences": list(self.sentences),
+        }
+
+
+def explain(events: Dataset, facts: SourceFacts, recorded: Recorded, partition: str, offset: int) -> Explanation:
+    """The story of the row at `offset` of a partition. UsageError: there is none; it says what there is."""
+    row = read_row(facts.name, events, partition, offset)
+    if row is None:
+        raise _missing(events, facts, partition, offset)
+    past = Past.of(events, facts, recorded, row)
+    judged = row.disposition != Fate.QUARANTINED
+    day = day_of(row.arrival_time)
+    arrival = arrival_of(past)
+    steps = tuple(steps_of(row, facts.policy, day)) if judged else ()
+    origin = origin_of_watermark(past) if judged else None
+    needs = needs_of(past) if judged else None
+    return Explanation(row, arrival, steps, origin, needs, tuple(tell(past, arrival, steps, origin, needs)))
+
+
+def _missing(events: Dataset, facts: SourceFacts, partition: str, offset: int) -> UsageError:
+    largest = _largest_offsets(events)
+    if partition not in largest:
+        names = sorted(largest, key=lambda name: (len(name), name))
+        known = ", ".join(names[:_MOST_NAMES]) + f" and {len(names) - _MOST_NAMES} more" * (len(names) > _MOST_NAMES)
+        return UsageError(
+            f"source {facts.name} has no rows of a partition {partition!r}",
+            hint=f"its partitions are: {known}" if names else "it has no rows yet",
+        )
+    last = largest[partition]
+    if 0 <= offset <= last:
+        return UsageError(
+            f"row {offset} of partition {partition} of source {facts.name} is not in the table",
+            hint="it arrived before the pipeline's start, or it is older than retention.events keeps rows",
+        )
+    return UsageError(
+        f"partition {partition} of source {facts.name} has no row {offset}",
+        hint=f"offsets count from 0; its largest offset is {last}",
+    )
+
+
+def _largest_offsets(events: Dataset) -> Mapping[str, int]:
+    with sql() as connection:
+        connection.register("events", stream(events, ["_partition", "_offset"], None))
+        found = connection.execute("SELECT _partition, max(_offset) FROM events GROUP BY _partition").fetchall()
+    return dict(found)

@@ -1,0 +1,128 @@
+"""Every matching row as one CSV or Parquet file, newest first, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from pyarrow.dataset import Dataset
+
+from tidemark.errors import UsageError
+from tidemark.report.events import COLUMNS, payload_columns
+from tidemark.report.scan import single, sql
+from tidemark.report.selection import NEWEST_FIRST, Filter, choose, matching
+
+FORMATS = {"csv": "FORMAT csv, HEADER true", "parquet": "FORMAT parquet, COMPRESSION zstd"}
+_MEMORY = "1GB"
+_MOVED = "_moved_micros"
+
+
+def export_rows(datasets: Mapping[str, Dataset], where: Filter, target: Path, format: str) -> dict[str, Any]:  # noqa: A002
+    """Write all matching rows to `target` and return `{path, format, rows}`.
+
+    Columns: `_source`, those of the events tables, `_moved_micros`, then the payload; sources that lack a
+    column have nulls. In CSV times are ISO 8601 with Z, reasons joined by `;`, bytes base64, nested values
+    JSON. A file appears whole or not at all; what does not fit in memory is sorted on disk.
+    UsageError: an unknown format or filter, or columns of one name whose types differ (Parquet).
+    """
+    if format not in FORMATS:
+        raise UsageError(f"there is no format {format!r}", hint=f"one of: {', '.join(FORMATS)}")
+    chosen = choose(datasets, where)
+    payload = _payload(chosen, text=format == "csv")
+    with sql() as connection, tempfile.TemporaryDirectory() as scratch:
+        connection.execute(f"SET memory_limit = '{_MEMORY}'")
+        connection.execute("SET temp_directory = ?", [scratch])
+        query = _query(connection, chosen, where, payload, text=format == "csv")
+        rows = _write(connection, query, target, FORMATS[format])
+    return {"path": str(target), "format": format, "rows": rows}
+
+
+def _payload(datasets: Mapping[str, Dataset], *, text: bool) -> dict[str, str]:
+    """Payload column -> the source that has it, refused where types differ and are written as they are."""
+    known: dict[str, tuple[str, pa.DataType]] = {}
+    for source, dataset in datasets.items():
+        for name in payload_columns(dataset.schema):
+            kind = dataset.schema.field(name).type
+            other, before = known.setdefault(name, (source, kind))
+            if before != kind and not text:
+                raise UsageError(
+                    f"column {name} is {before} in source {other} and {kind} in {source}",
+                    hint="export one source at a time with --source, or write csv",
+                )
+    return {name: source for name, (source, _) in known.items()}
+
+
+def _query(
+    connection: duckdb.DuckDBPyConnection,
+    datasets: Mapping[str, Dataset],
+    where: Filter,
+    payload: Mapping[str, str],
+    *,
+    text: bool,
+) -> str:
+    taken = {name.lower() for name in payload}
+    moved = next(name for name in (_MOVED + "_" * n for n in range(len(taken) + 1)) if name not in taken)
+    shown = ["source", *(f"r_{name}" for name in COLUMNS), "moved", *(f"p{n}" for n in range(len(payload)))]
+    titles = ["_source", *COLUMNS, moved, *payload]
+    parts = []
+    for number, (source, dataset) in enumerate(datasets.items()):
+        found = matching(connection, f"rows{number}", dataset, where, None)
+        parts.append(f"SELECT {_columns(source, dataset.schema, payload, text=text)} FROM {found}")  # noqa: S608
+    renamed = ", ".join(f'{column} AS "{_quoted(title)}"' for column, title in zip(shown, titles, strict=True))
+    union = " UNION ALL BY NAME ".join(parts)
+    return f"SELECT {renamed} FROM (SELECT * FROM ({union}) ORDER BY {NEWEST_FIRST})"  # noqa: S608
+
+
+def _columns(source: str, schema: pa.Schema, payload: Mapping[str, str], *, text: bool) -> str:
+    """The select list of one source; the columns to sort by stand beside those that are written."""
+    name = source.replace("'", "''")
+    found = [f"'{name}' AS source", "_arrival_time", "_batch_id", "_partition", "_offset"]
+    found += [f"{_written(schema, column, text=text)} AS r_{column}" for column in COLUMNS]
+    found.append("epoch_us(_system_timestamp) - epoch_us(_event_time) AS moved")
+    for number, column in enumerate(payload):
+        if column in schema.names:
+            found.append(f"{_written(schema, column, text=text)} AS p{number}")
+    return ", ".join(found)
+
+
+def _written(schema: pa.Schema, column: str, *, text: bool) -> str:
+    name = f'"{_quoted(column)}"'
+    if not text:
+        return name
+    kind = schema.field(column).type
+    if pa.types.is_timestamp(kind):
+        zone = "Z" if kind.tz else ""
+        return f"strftime(make_timestamp(epoch_us({name})), '%Y-%m-%dT%H:%M:%S.%f{zone}')"
+    if column == "_reasons":
+        return f"array_to_string({name}, ';')"
+    if pa.types.is_nested(kind):
+        return f"CAST(to_json({name}) AS VARCHAR)"
+    if pa.types.is_binary(kind):
+        return f"base64({name})"
+    return f"CAST({name} AS VARCHAR)"
+
+
+def _write(connection: duckdb.DuckDBPyConnection, query: str, target: Path, options: str) -> int:
+    """Copy beside the target and rename; a pipe or device is written as it is."""
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {target.parent}", hint="make it, or choose another place")
+    direct = target.exists() and not target.is_file()
+    place = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
+    quoted = str(place).replace("'", "''")
+    try:
+        rows = single(connection, f"COPY ({query}) TO '{quoted}' ({options}, USE_TMP_FILE false)")
+        if not direct:
+            place.replace(target)
+    finally:
+        if not direct:
+            place.unlink(missing_ok=True)
+    return rows or 0
+
+
+def _quoted(name: str) -> str:
+    return name.replace('"', '""')

@@ -1,0 +1,75 @@
+"""SQL over Delta datasets: Arrow skips files and row groups by the filter, DuckDB does the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.dataset import Dataset
+
+from tidemark.core.times import MAX_TIME, MIN_TIME
+from tidemark.report.events import instant
+
+Condition = pc.Expression | None
+
+_SETTINGS: dict[str, Any] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+}
+
+
+@contextmanager
+def sql() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A private DuckDB in memory that reads nothing but what is registered, with times in UTC."""
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
+    finally:
+        connection.close()
+
+
+def stream(dataset: Dataset, columns: Sequence[str] | None, where: Condition) -> pa.RecordBatchReader:
+    """The rows that fulfil `where`, read once, in small batches so that wide rows stay in memory."""
+    names = None if columns is None else list(columns)
+    return dataset.scanner(
+        columns=names, filter=where, batch_size=1 << 15, batch_readahead=4, fragment_readahead=2
+    ).to_reader()
+
+
+def both(*conditions: Condition) -> Condition:
+    """All conditions that there are; None when there are none."""
+    found: Condition = None
+    for condition in conditions:
+        if condition is not None:
+            found = condition if found is None else found & condition
+    return found
+
+
+def between(column: str, low: float, high: float) -> Condition:
+    """low <= column <= high for a time column; bounds outside of all time are no bounds."""
+    field = pc.field(column)
+    above = None if low <= MIN_TIME else field >= instant(math.ceil(min(low, MAX_TIME)))
+    below = None if high >= MAX_TIME else field <= instant(math.floor(max(high, MIN_TIME)))
+    return both(above, below)
+
+
+def single(connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[object] = ()) -> int | None:
+    """The only value of a query that gives one row."""
+    found: list[tuple[int | None]] = connection.execute(query, list(values)).fetchall()
+    return found[0][0]
+
+
+def first_offset(events: Dataset, where: pc.Expression, substream: tuple[str | None] | None) -> int | None:
+    """The smallest offset among the rows that fulfil `where`, of one substream (null is one) if given."""
+    columns = ["_offset"] if substream is None else ["_offset", "_substream"]
+    with sql() as connection:
+        connection.register("found", stream(events, columns, where))
+        condition = "" if substream is None else "WHERE _substream IS NOT DISTINCT FROM ?"
+        return single(connection, f"SELECT min(_offset) FROM found {condition}", substream or ())  # noqa: S608

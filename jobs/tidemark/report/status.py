@@ -1,0 +1,184 @@
+"""How far every partition and source has come, what holds a source back, and what the last runs did."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, zip_longest
+from typing import Any
+
+from tidemark.core.account import BatchRecord, Combined, total
+from tidemark.core.advance import SourceRules
+from tidemark.core.policy import Fate
+from tidemark.core.progress import UNKNOWN, PartitionState
+from tidemark.report.wording import duration, iso, moment
+
+LONGEST = 1_000
+"""Most partitions that are listed; those that hold a source back come first when it is cut."""
+
+States = Mapping[tuple[str, str], PartitionState]
+
+
+def status(
+    states: States,
+    combined: Mapping[str, Combined],
+    as_of: int | None,
+    batches: Sequence[BatchRecord],
+    *,
+    sources: Mapping[str, SourceRules] | None = None,
+    config: str = "CONFIG",
+) -> dict[str, Any]:
+    """`{as_of, partitions[], sources[], runs[], truncated}`, partitions by source and name, runs newest first.
+
+    `as_of` is the last recorded one: delays and idle times are measured from it, never from a clock.
+    `batches` are the recent ones; a run of which the first are missing only dates the run after it.
+    `sources` adds declared partitions that have no state yet and what the sentences say of policies.
+    `config` is the pipeline's file as it stands in the commands that are shown.
+    """
+    rules = sources or {}
+    declared = {(rule.name, name): PartitionState() for rule in rules.values() for name in rule.partitions}
+    known = declared | dict(states)
+    names = sorted({source for source, _ in known} | set(combined) | set(rules))
+    held: dict[str, dict[str, str]] = {}
+    for source in names:
+        own = {part: state for (name, part), state in known.items() if name == source}
+        held[source] = _holding(own, combined.get(source), rules.get(source))
+    partitions = [_partition(key, known[key], as_of, held[key[0]].get(key[1])) for key in sorted(known, key=_by_name)]
+    shown = _cut(partitions)
+    return {
+        "as_of": iso(as_of),
+        "partitions": shown,
+        "sources": [_source(name, combined.get(name, Combined(None)), as_of, held[name]) for name in names],
+        "runs": list(_runs(batches, rules, config)),
+        "truncated": len(shown) < len(partitions),
+    }
+
+
+def _by_name(key: tuple[str, str]) -> tuple[str, bool, int, str]:
+    source, name = key
+    number = name.isascii() and name.isdecimal() and len(name) < 20
+    return source, not number, int(name) if number else 0, name
+
+
+def _cut(partitions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if len(partitions) <= LONGEST:
+        return partitions
+    first = sorted(partitions, key=lambda entry: not entry["holds_back"])[:LONGEST]
+    return sorted(first, key=lambda entry: _by_name((entry["source"], entry["partition"])))
+
+
+def _partition(key: tuple[str, str], state: PartitionState, as_of: int | None, why: str | None) -> dict[str, Any]:
+    delay = None if as_of is None or state.watermark is None else as_of - state.watermark
+    idle = None if as_of is None or state.last_seen is None or not state.idle else as_of - state.last_seen
+    return {
+        "source": key[0],
+        "partition": key[1],
+        "watermark": iso(state.watermark),
+        "watermark_delay": _text(delay),
+        "watermark_delay_micros": delay,
+        "high": iso(state.high),
+        "last_arrival": iso(state.last_arrival),
+        "last_seen": iso(state.last_seen),
+        "idle_for": _text(idle),
+        "idle_for_micros": idle,
+        "estimated_arrival": iso(state.estimated_arrival),
+        "floor": iso(state.floor),
+        "complete": state.complete,
+        "rows": state.next_offset,
+        "holds_back": why is not None,
+        "why": why,
+    }
+
+
+def _source(name: str, combined: Combined, as_of: int | None, held: Mapping[str, str]) -> dict[str, Any]:
+    delay = None if as_of is None or combined.watermark is None else as_of - combined.watermark
+    return {
+        "source": name,
+        "watermark": iso(combined.watermark),
+        "watermark_delay": _text(delay),
+        "watermark_delay_micros": delay,
+        "complete": combined.complete,
+        "held_back_by": sorted(held, key=lambda part: _by_name((name, part)))[:LONGEST],
+    }
+
+
+def _text(micros: int | None) -> str | None:
+    return None if micros is None else duration(micros)
+
+
+def _holding(
+    states: Mapping[str, PartitionState], combined: Combined | None, rules: SourceRules | None
+) -> dict[str, str]:
+    """Why each partition that holds the combined watermark back does so.
+
+    That are those without a watermark, or else those with the lowest where another is further.
+    """
+    if combined is not None and combined.complete:
+        return {}
+    judged = {name: state for name, state in states.items() if name != UNKNOWN}
+    without = [name for name, state in judged.items() if state.watermark is None]
+    if without:
+        return {name: _nothing_known(name, judged[name], rules) for name in without}
+    marks = [state.watermark for state in judged.values() if state.watermark is not None]
+    if not marks or min(marks) == max(marks):
+        return {}
+    lowest = [name for name, state in judged.items() if state.watermark == min(marks)]
+    return {name: _lowest(name, judged[name], rules) for name in lowest}
+
+
+def _nothing_known(name: str, state: PartitionState, rules: SourceRules | None) -> str:
+    seen = "has never brought a row" if state.last_seen is None else "has no judged row yet"
+    off = rules is not None and rules.policy.late is None
+    after = "; late_arrival is off, so that nothing but a row of its own can give it one" if off else ""
+    return f"partition {name} has no watermark: it {seen}{after}"
+
+
+def _lowest(name: str, state: PartitionState, rules: SourceRules | None) -> str:
+    mark = moment(state.watermark)
+    if state.last_seen is None:
+        return f"partition {name} is lowest, at {mark}: it has never brought a row, its arrival is only estimated"
+    arrived = f"its last row arrived at {moment(state.last_arrival)}"
+    if not state.idle:
+        return f"partition {name} is lowest, at {mark}: {arrived}"
+    idle = f"it has brought no row since the run of {moment(state.last_seen)}, {arrived}"
+    if rules is not None and rules.policy.late is None:
+        return f"partition {name} is lowest, at {mark}: {idle}; late_arrival is off, so that only rows move it"
+    return f"partition {name} is lowest, at {mark}: {idle}"
+
+
+def _runs(batches: Iterable[BatchRecord], rules: Mapping[str, SourceRules], config: str) -> Iterator[dict[str, Any]]:
+    ordered = sorted(batches, key=lambda record: record.batch_id, reverse=True)
+    grouped = [list(group) for _, group in groupby(ordered, key=lambda record: record.run_first)]
+    for run, before in zip_longest(grouped, grouped[1:], fillvalue=None):
+        if run and run[-1].batch_id == run[-1].run_first:
+            yield _run(run, before[0].as_of if before else None, rules, config)
+
+
+def _run(
+    records: Sequence[BatchRecord], previous: int | None, rules: Mapping[str, SourceRules], config: str
+) -> dict[str, Any]:
+    newest = records[0]
+    fates, reasons = total(account for record in records for account in record.accounts)
+    done = all(record.status == newest.status for record in records)
+    return {
+        "run_id": newest.run_id,
+        "as_of": iso(newest.as_of),
+        "status": newest.status if done else "planned",
+        "first_batch": newest.run_first,
+        "last_batch": newest.run_last,
+        "objects": sum(record.objects for record in records),
+        "bytes": sum(record.bytes for record in records),
+        "rows": sum(fates.values()),
+        **{fate.value: count for fate, count in fates.items()},
+        "by_reason": {reason.value: count for reason, count in reasons.items()},
+        "command": _command(previous, rules, config) if fates[Fate.DROPPED] else None,
+    }
+
+
+def _command(previous: int | None, rules: Mapping[str, SourceRules], config: str) -> str:
+    """Rows of a run arrive after the as_of of the run before it, less the longest landing_delay."""
+    words = ["tidemark", "rows", config, "--fate", "dropped"]
+    if previous is not None:
+        delay = max((rule.landing_delay for rule in rules.values()), default=0)
+        words += ["--since", iso(previous - delay) or ""]
+    return shlex.join(words)

@@ -1,0 +1,205 @@
+"""What commands answer, as text for people: for a terminal of any width, with colours only as an extra.
+
+Values from data are shown as text, never as markup, and characters that a terminal obeys are escaped.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tidemark.core.times import parse_time
+from tidemark.report.wording import brief, moment_of
+
+FATE_STYLES = {"on_time": "green", "adjusted": "yellow", "dropped": "red", "quarantined": "magenta"}
+WIDE = 110
+"""From this many columns on rows also show batches, files and the fraction of a second of their arrival."""
+WIDE_STATUS = 130
+"""From this many columns on partitions also show their last and their estimated arrival."""
+
+_MOST_REASONS = 5
+_FULL: Mapping[str, Any] = {"no_wrap": True}
+_NUMBER: Mapping[str, Any] = {"no_wrap": True, "justify": "right"}
+_CUT: Mapping[str, Any] = {"min_width": 5}
+
+
+def rows_view(result: Mapping[str, Any], width: int, config: str = "CONFIG") -> RenderableType:
+    """What `find_rows` returned: a line a row, newest first, and where to read on."""
+    rows = result["rows"]
+    total = result["total"]
+    if not total:
+        return Text("No row matches.")
+    if not rows:
+        return Text(f"{total:,} rows match.")
+    several = len({row["source"] for row in rows}) > 1
+    wide = width >= WIDE
+    columns = [("source", _CUT)] * several
+    cut = _FULL if wide else _CUT
+    columns += [("part.", _CUT), ("offset", _NUMBER), ("arrival (UTC)", _FULL), ("event is", cut), ("fate", _FULL)]
+    columns += [("why", cut), ("moved", _NUMBER), *([("batch", _NUMBER), ("file", _CUT)] * wide)]
+    table = _table(columns, wide=wide)
+    for row in rows:
+        table.add_row(*_row_cells(row, several=several, wide=wide))
+    shown = f"{total:,} rows match" if total != 1 else "1 row matches"
+    more = f", the newest {len(rows):,} are shown" if result["truncated"] else ""
+    first = rows[0]
+    story = ["tidemark", "explain", config, first["source"], first["partition"], str(first["offset"])]
+    return Group(table, Text(f"{shown}{more}. The story of the first one:"), _command(shlex.join(story), width))
+
+
+def explanation_view(record: Mapping[str, Any]) -> RenderableType:
+    """What `Explanation.record` returned: one sentence a paragraph, the result in the fate's colour."""
+    style = FATE_STYLES.get(record["row"]["disposition"], "")
+    lines: list[RenderableType] = []
+    for number, sentence in enumerate(record["sentences"]):
+        told = sentence.startswith(("Result:", "It was quarantined"))
+        text = Text(safe(sentence), style=f"bold {style}" if told else "")
+        lines.append(_indented(text) if number else text)
+    return Group(*lines)
+
+
+def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
+    """What `status` returned: a line a partition, what holds sources back, last runs, the next command."""
+    if record["as_of"] is None:
+        return Text("Nothing has run yet.")
+    parts: list[RenderableType] = [
+        Text(f"As of {moment_of(record['as_of'])} (UTC), the time of the last run"),
+        Text(),
+    ]
+    parts.append(_partitions(record, wide=width >= WIDE_STATUS))
+    if record["truncated"]:
+        parts.append(Text(f"Only {len(record['partitions']):,} partitions are shown."))
+    parts += [Text(), *_sources(record)]
+    if record["runs"]:
+        parts += [Text(), _runs(record["runs"], wide=width >= WIDE)]
+    commands = [run["command"] for run in record["runs"] if run["command"]]
+    if commands:
+        parts += [Text(), Text("Which rows were dropped, and why:"), _command(commands[0], width)]
+    return Group(*parts)
+
+
+def safe(value: object) -> str:
+    """Text that does nothing to a terminal: unprintable characters as Python escapes them."""
+    text = str(value)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def _table(columns: Iterable[tuple[str, Mapping[str, Any]]], *, wide: bool) -> Table:
+    """A table whose `_CUT` columns give way first when it is too wide."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, int(wide), 0, 0))
+    for title, options in columns:
+        table.add_column(title, overflow="ellipsis", **options)
+    return table
+
+
+def _cell(value: object, style: str = "") -> Text:
+    return Text(safe(value), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _indented(view: RenderableType) -> RenderableType:
+    return Padding(view, (0, 0, 0, 2))
+
+
+def _command(command: str, width: int) -> RenderableType:
+    """A command on a line of its own; one that does not fit goes on after a backslash, to be copied."""
+    lines = [""]
+    for word in safe(command).split(" "):
+        if lines[-1].strip() and len(lines[-1]) + len(word) > width - 5:
+            lines.append("  ")
+        lines[-1] += f" {word}" if lines[-1].strip() else word
+    whole = safe(command) if len(safe(command)) <= width - 2 else " \\\n".join(lines)
+    return _indented(Text(whole, style="bold"))
+
+
+def _second(text: str | None) -> str:
+    """A time without the fraction of its second."""
+    return moment_of(text).partition(".")[0]
+
+
+def _row_cells(row: Mapping[str, Any], *, several: bool, wide: bool) -> Iterator[Text]:
+    style = FATE_STYLES.get(row["disposition"], "")
+    if several:
+        yield _cell(row["source"])
+    yield _cell(row["partition"])
+    yield _cell(row["offset"])
+    yield _cell(moment_of(row["arrival_time"]) if wide else _second(row["arrival_time"]))
+    yield _cell(_distance(row))
+    yield _cell(row["disposition"].replace("_", " "), style)
+    yield _cell(", ".join(row["reasons"]).replace("_", " "))
+    moved = row["moved_micros"]
+    yield _cell("" if not moved else f"{'+' if moved > 0 else ''}{brief(moved)}", style)
+    if wide:
+        yield _cell(row["batch_id"])
+        yield _cell(row["file"] or "")
+
+
+def _distance(row: Mapping[str, Any]) -> str:
+    """Where the event time is, seen from the arrival."""
+    if row["event_time"] is None or row["arrival_time"] is None:
+        return ""
+    gap = parse_time(row["event_time"]) - parse_time(row["arrival_time"])
+    return f"{brief(abs(gap))} {'after' if gap > 0 else 'before'}" if gap else "the same"
+
+
+def _partitions(record: Mapping[str, Any], *, wide: bool) -> Table:
+    columns = [
+        ("source", _CUT),
+        ("part.", _CUT),
+        ("watermark (UTC)", _FULL),
+        ("delay", _NUMBER),
+        ("idle for", _NUMBER),
+    ]
+    columns += [("rows", _NUMBER), *([("last arrival", _FULL), ("estimated arrival", _FULL)] * wide), ("", _FULL)]
+    table = _table(columns, wide=wide)
+    for entry in record["partitions"]:
+        held = entry["holds_back"]
+        mark = "complete" if entry["complete"] else _second(entry["watermark"])
+        cells = [_cell(entry["source"]), _cell(entry["partition"]), _cell(mark, "yellow" if held else "")]
+        cells += [_cell(_brief(entry[name])) for name in ("watermark_delay_micros", "idle_for_micros")]
+        cells.append(_cell(f"{entry['rows']:,}"))
+        if wide:
+            cells += [_cell(_second(entry[name])) for name in ("last_arrival", "estimated_arrival")]
+        table.add_row(*cells, _cell("holds back" if held else "", "yellow"))
+    return table
+
+
+def _brief(micros: int | None) -> str:
+    return "" if micros is None else brief(micros)
+
+
+def _sources(record: Mapping[str, Any]) -> Iterator[RenderableType]:
+    why = {(entry["source"], entry["partition"]): entry["why"] for entry in record["partitions"]}
+    for source in record["sources"]:
+        yield Text(_source(source))
+        held = source["held_back_by"]
+        for partition in held[:_MOST_REASONS]:
+            yield _indented(Text(f"Held back: {safe(why.get((source['source'], partition)) or partition)}."))
+        if len(held) > _MOST_REASONS:
+            yield _indented(Text(f"Held back by {len(held) - _MOST_REASONS:,} more partitions, marked above."))
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    name, mark = safe(source["source"]), moment_of(source["watermark"])
+    if source["complete"]:
+        return f"{name} is complete; its last watermark was {mark or 'none'}."
+    if not mark:
+        return f"{name} has no combined watermark yet."
+    return f"{name}: combined watermark {mark}, {brief(source['watermark_delay_micros'])} behind."
+
+
+def _runs(runs: Iterable[Mapping[str, Any]], *, wide: bool) -> Table:
+    titles = ("rows", "on time", "adjusted", "dropped", "quarantined")
+    table = _table([("run as of (UTC)", _FULL), *((title, _NUMBER) for title in titles), ("", _FULL)], wide=wide)
+    for run in runs:
+        cells = [_cell(_second(run["as_of"])), _cell(f"{run['rows']:,}")]
+        for fate, style in FATE_STYLES.items():
+            cells.append(_cell(f"{run[fate]:,}", style if run[fate] and fate != "on_time" else ""))
+        table.add_row(*cells, _cell("" if run["status"] == "committed" else run["status"], "yellow"))
+    return table

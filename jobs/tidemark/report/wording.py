@@ -1,0 +1,63 @@
+"""Times and durations as people read them. Exact: nothing is rounded except by `brief`."""
+
+from __future__ import annotations
+
+from tidemark.core.times import DAY, HOUR, MAX_TIME, MILLISECOND, MIN_TIME, MINUTE, SECOND, TICK, format_time
+
+_UNITS = (("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", MILLISECOND), ("us", TICK))
+
+
+def duration(micros: int) -> str:
+    """Every unit that is not zero, largest first: `3m 20s`; below zero with a minus; zero is `0s`."""
+    return _units(micros, len(_UNITS))
+
+
+def signed(micros: int) -> str:
+    """A duration that says in which direction: `+1m`, `-1m`, `0s`."""
+    return f"+{duration(micros)}" if micros > 0 else duration(micros)
+
+
+def brief(micros: int) -> str:
+    """The two largest units, cut off toward zero, for columns of a table."""
+    return _units(micros, 2)
+
+
+def iso(micros: int | None) -> str | None:
+    """ISO 8601 in UTC with Z; a time outside the years 1 to 9999 as its number of microseconds."""
+    if micros is None:
+        return None
+    if not MIN_TIME <= micros <= MAX_TIME:
+        return f"{micros} us since 1970-01-01T00:00:00Z"
+    return format_time(micros)
+
+
+def moment(micros: int | None, day: str | None = None) -> str:
+    """`2026-01-01 12:07:00.25`, or only the time of day when it is on `day`; without one, `none`."""
+    return "none" if micros is None else moment_of(iso(micros), day)
+
+
+def moment_of(text: str | None, day: str | None = None) -> str:
+    """The same for a time that `iso` wrote; nothing for none."""
+    if text is None or not text.endswith("Z") or " " in text:
+        return text or ""
+    date, _, clock = text.removesuffix("Z").partition("T")
+    clock = clock.rstrip("0") if "." in clock else clock
+    return clock if date == day else f"{date} {clock}"
+
+
+def day_of(micros: int | None) -> str | None:
+    """The UTC day of a time, as `moment` takes it."""
+    text = iso(micros)
+    return text[:10] if text and " " not in text else None
+
+
+def _units(micros: int, most: int) -> str:
+    parts: list[str] = []
+    rest = abs(micros)
+    for unit, size in _UNITS:
+        count, rest = divmod(rest, size)
+        if count and len(parts) < most:
+            parts.append(f"{count}{unit}")
+        elif parts and most < len(_UNITS):
+            break
+    return "-" * (micros < 0) + " ".join(parts) if parts else "0s"

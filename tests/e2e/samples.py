@@ -1,0 +1,130 @@
+"""Objects with rows of every fate, and what the tables of a pipeline hold, comparable between pipelines."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from oracle import SECOND, Obj, Row, Source
+from product import Product
+from strategies import BASE
+
+PARTITIONS = ("p0", "p1", "p2")
+KEYED = Source(
+    early=(3 * SECOND, "drop"),
+    late=(4 * SECOND, "adjust"),
+    out_of_order=(2 * SECOND, "adjust"),
+    over=True,
+    landing_delay=3 * SECOND,
+    partitions=PARTITIONS,
+)
+"""A source with substreams."""
+PLAIN = replace(KEYED, over=False, late=(4 * SECOND, "drop"), early=(3 * SECOND, "adjust"))
+TABLES = ("watermarks", "substreams", "diagnostics", "objects", "batches")
+_OF_ONE_ATTEMPT = {"timings", "plan", "configuration", "engine"}
+
+
+def at(seconds: float) -> int:
+    return BASE + round(seconds * SECOND)
+
+
+def rows(seed: int, count: int, modified: int, partitions: Sequence[str] = PARTITIONS) -> tuple[Row, ...]:
+    """Rows that arrived up to 3 s before `modified`, most of them out of order, some of no use."""
+    dice = Random(seed)
+    made = []
+    for _ in range(count):
+        arrival = modified - dice.randint(0, 3) * SECOND
+        event = arrival + dice.randint(-6, 4) * SECOND
+        partition = dice.choice(partitions) if dice.random() > 0.05 else None
+        row = Row(partition, event, arrival, dice.choice(("a", "b", "c", None)))
+        made.append(replace(row, broken=True) if dice.random() < 0.05 else row)
+    return tuple(made)
+
+
+def obj(uri: str, seconds: float, count: int = 12, partitions: Sequence[str] = PARTITIONS) -> Obj:
+    """An object of `count` rows that landed so many seconds after BASE; its name decides its rows."""
+    return Obj(uri, at(seconds), rows(int.from_bytes(uri.encode()), count, at(seconds), partitions))
+
+
+def fork(product: Product, folder: Path, **hooks: Any) -> Product:
+    """A copy of a pipeline with everything that it has taken and written."""
+    shutil.copytree(product.folder, folder)
+    return Product(folder, product.sources, product.settings, hooks)
+
+
+def contents(product: Product) -> dict[str, list[str]]:
+    """The rows of every table, as sorted lines, without what is particular to one attempt."""
+    tables = [*(f"events/{name}" for name in product.sources), *TABLES]
+    return {table: lines(product.table(table)) for table in tables}
+
+
+def lines(rows_: Iterable[dict[str, Any]]) -> list[str]:
+    kept = [{key: value for key, value in row.items() if key not in _OF_ONE_ATTEMPT} for row in rows_]
+    return sorted(json.dumps(row, sort_keys=True, default=str) for row in kept)
+
+
+def hold_conservation(product: Product) -> None:
+    """Every row of every object has one fate: per batch, partition and in total, as counted and as kept."""
+    kept: Counter[tuple[Any, ...]] = Counter()
+    for name in product.sources:
+        events = product.table(f"events/{name}")
+        kept.update((row["_batch_id"], name, row["_partition"], row["_disposition"]) for row in events)
+        places = [(row["_partition"], row["_offset"]) for row in events]
+        assert len(places) == len(set(places))
+    counted: Counter[tuple[Any, ...]] = Counter()
+    for batch in product.table("batches"):
+        assert batch["status"] == "committed"
+        for count in batch["counts"]:
+            fates = {fate: count[fate] for fate in ("on_time", "adjusted", "dropped", "quarantined")}
+            assert count["rows"] == sum(fates.values())
+            key = batch["batch_id"], count["source"], count["partition"]
+            counted.update({(*key, fate): number for fate, number in fates.items() if number})
+        assert batch["rows"] == sum(count["rows"] for count in batch["counts"])
+    assert counted == kept
+    taken = sum(item["rows"] for item in product.table("objects") if item["state"] in ("read", "quarantined"))
+    assert taken == kept.total()
+
+
+def hold_replay(product: Product, **options: Any) -> dict[str, Any]:
+    """Every batch comes out as recorded."""
+    found = product.pipeline().replay(all_batches=True, **options)
+    assert found["identical"], [batch["differences"] for batch in found["batches"]]
+    return found
+
+
+def findings(product: Product, batch_id: int | None = None) -> Counter[tuple[str | None, str]]:
+    """Counts of diagnostics by (partition, type), of all batches or of one."""
+    found: Counter[tuple[str | None, str]] = Counter()
+    for row in product.table("diagnostics"):
+        if batch_id in (None, row["batch_id"]):
+            found[row["partition"], row["type"]] += row["count"]
+    return found
+
+
+def touch(path: Path, micros: int) -> None:
+    """Set when a file was last modified, microseconds since the epoch."""
+    os.utime(path, ns=(micros * 1000, micros * 1000))
+
+
+class Crash(BaseException):
+    """Stands for the sudden end of the process; no Exception, so that nobody handles it."""
+
+
+@dataclass
+class CrashAt:
+    """Raises Crash when a run reaches its n-th step (never for 0), and keeps the names of the steps."""
+
+    number: int = 0
+    steps: list[str] = field(default_factory=list)
+
+    def __call__(self, step: str) -> None:
+        self.steps.append(step)
+        if len(self.steps) == self.number:
+            raise Crash(step)

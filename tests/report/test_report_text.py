@@ -1,0 +1,135 @@
+"""Text for people fits its terminal, shows data as data, and says what matters in words."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console, RenderableType
+from test_report_status import dropping
+
+from tidemark.core.account import Combined
+from tidemark.core.progress import PartitionState
+from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
+from tidemark.report.status import status
+from tidemark.report.text import explanation_view, rows_view, safe, status_view
+from tidemark.report.wording import brief, duration, iso, moment, signed
+
+T0 = parse_time("2026-01-01T12:00:00Z")
+
+
+def drawn(view: RenderableType, width: int) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(view)
+    return out.getvalue().splitlines()
+
+
+def row(offset: int = 1, **values: Any) -> dict[str, Any]:
+    given = {
+        "source": "readings",
+        "partition": "0",
+        "offset": offset,
+        "disposition": "adjusted",
+        "reasons": ["late", "out_of_order"],
+        "event_time": iso(T0 - 6 * MINUTE),
+        "arrival_time": iso(T0 + 250_000),
+        "moved_micros": 61 * SECOND,
+        "batch_id": 3,
+        "file": "readings/a.json",
+    }
+    return given | values
+
+
+def listing(*rows: dict[str, Any], total: int | None = None) -> dict[str, Any]:
+    return {"rows": list(rows), "total": len(rows) if total is None else total, "truncated": total is not None}
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_line_is_wider_than_the_terminal_and_each_row_is_one_line(width: int) -> None:
+    long = row(123_456_789, partition="a-partition-with-a-name", file="readings/" + "x" * 200, source="other")
+    lines = drawn(rows_view(listing(row(), long, total=5_000), width), width)
+    assert max(len(line) for line in lines) <= width
+    assert len(lines) == 2 + 2 + 2
+
+
+def test_a_row_is_one_line_with_times_trimmed_and_distances_in_words() -> None:
+    line = drawn(rows_view(listing(row()), 80), 80)[2]
+    assert line.startswith("0 ")
+    for text in ("2026-01-01 12:00:00 ", "6m before", "adjusted", "late, out of order", "+1m 1s"):
+        assert text in line
+
+
+def test_the_list_says_how_many_match_and_how_to_read_on() -> None:
+    lines = drawn(rows_view(listing(row(), total=5_000), 80, "toll.yml"), 80)
+    assert lines[-2].startswith("5,000 rows match, the newest 1 are shown.")
+    assert lines[-1].strip() == "tidemark explain toll.yml readings 0 1"
+    assert drawn(rows_view(listing(), 80), 80) == ["No row matches."]
+
+
+def test_a_row_without_times_is_shown() -> None:
+    bare = row(event_time=None, arrival_time=None, moved_micros=None, disposition="quarantined", file=None)
+    assert "quarantined" in drawn(rows_view(listing(bare), 120), 120)[2]
+
+
+def test_markup_and_terminal_codes_in_data_are_shown_as_they_are() -> None:
+    assert safe("\x1b[31m\n[red]é") == "\\x1b[31m\\n[red]é"
+    line = drawn(rows_view(listing(row(partition="[red]\x1b[2J")), 80), 80)[2]
+    assert line.startswith("[red]\\x1b[2J")
+
+
+def test_a_story_is_told_one_sentence_a_paragraph() -> None:
+    record = {"row": row(), "sentences": ["Row 1 came from a [bold]file.", "Result: adjusted.", "x " * 60]}
+    lines = drawn(explanation_view(record), 80)
+    assert lines[0].rstrip() == "Row 1 came from a [bold]file."
+    assert lines[1].rstrip() == "  Result: adjusted."
+    assert all(len(line) <= 80 for line in lines)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_status_fits_and_ends_with_the_command(width: int) -> None:
+    states = {
+        ("readings", str(n)): PartitionState(
+            watermark=T0 + n,
+            high=T0,
+            last_arrival=T0,
+            last_seen=T0,
+            estimated_arrival=T0,
+            idle=n == 0,
+            next_offset=10**6,
+        )
+        for n in range(3)
+    }
+    found = status(states, {"readings": Combined(T0)}, T0 + HOUR, [dropping(1, T0), dropping(2, T0 + HOUR)])
+    lines = drawn(status_view(found, width), width)
+    assert max(len(line) for line in lines) <= width
+    assert lines[-1].strip() == "tidemark rows CONFIG --fate dropped --since 2026-01-01T12:00:00Z"
+    text = "\n".join(lines)
+    assert "holds back" in text
+    assert "readings: combined watermark 2026-01-01 12:00:00, 1h behind." in text
+
+
+def test_status_before_the_first_run_says_so() -> None:
+    assert drawn(status_view(status({}, {}, None, []), 80), 80) == ["Nothing has run yet."]
+
+
+@pytest.mark.parametrize(
+    ("micros", "exact", "rough"),
+    [
+        (0, "0s", "0s"),
+        (200 * SECOND, "3m 20s", "3m 20s"),
+        (-6 * MINUTE, "-6m", "-6m"),
+        (DAY + 2 * HOUR + 3 * MINUTE, "1d 2h 3m", "1d 2h"),
+        (DAY + 3 * MINUTE, "1d 3m", "1d"),
+        (1_500_001, "1s 500ms 1us", "1s 500ms"),
+    ],
+)
+def test_a_duration_is_written_in_its_units(micros: int, exact: str, rough: str) -> None:
+    assert (duration(micros), brief(micros)) == (exact, rough)
+    assert signed(micros) == (f"+{exact}" if micros > 0 else exact)
+
+
+def test_a_time_of_the_day_named_before_is_shown_without_its_date() -> None:
+    assert moment(T0 + 250_000, "2026-01-01") == "12:00:00.25"
+    assert moment(T0 + DAY, "2026-01-01") == "2026-01-02 12:00:00"
+    assert moment(None) == "none"

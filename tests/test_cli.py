@@ -1,0 +1,490 @@
+"""The command line: what is printed where, and the exit status, for each way a command can end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidemark import cli
+from tidemark.cli.output import LONGEST_LIST
+from tidemark.errors import CheckFailed, ConfigError, Held, Problem, TidemarkError, UsageError
+from tidemark.pipeline import Pipeline
+
+JOBS = Path(__file__).parents[1] / "jobs"
+AS_OF = "2026-01-02T00:00:00Z"
+
+
+def batch(number: int, **fates: int) -> dict[str, Any]:
+    counts = {"on_time": 0, "adjusted": 0, "dropped": 0, "quarantined": 0} | fates
+    reasons = {"late": counts["dropped"], "out_of_order": counts["adjusted"], "invalid_time": counts["quarantined"]}
+    return {"batch_id": number, "rows": sum(counts.values()), **counts, "by_reason": reasons}
+
+
+RUN = {
+    "run_id": "first",
+    "as_of": AS_OF,
+    "batches": [batch(1, on_time=1200, adjusted=30), batch(2, on_time=7, dropped=4, quarantined=2)],
+    "watermarks": {
+        "readings": {
+            "watermark": "2026-01-01T10:00:00Z",
+            "complete": False,
+            "partitions": {"a": "2026-01-01T10:00:00Z", "b": None},
+        },
+        "rates": {"watermark": None, "complete": True, "partitions": {"0": None}},
+    },
+    "streams": {},
+    "quality": [],
+    "notes": ["new source rates"],
+    "repaired": ["crashed"],
+    "diagnostics": [
+        {"source": "readings", "partition": "a", "type": "LateInputEvent", "count": 4, "message": "late"}
+    ],
+    "compacted_seconds": 1.25,
+    "objects": 3,
+    "bytes": 3 << 20,
+}
+PLAN = {
+    "run_id": None,
+    "as_of": AS_OF,
+    "objects": 1,
+    "bytes": 512,
+    "micro_batches": 1,
+    "would_take": [{"source": "readings", "uri": "day=1/[a].json", "size": 512, "modified": AS_OF}],
+    "batches": [],
+}
+SAME = {"batch_id": 1, "identical": True, "input": "landing", "differences": []}
+OTHER = {
+    "batch_id": 2,
+    "identical": False,
+    "input": "events",
+    "differences": ["events/readings: row 7: on_time, late"],
+}
+REPLAY = {"identical": False, "batches": [SAME, OTHER], "engine_changed": ["spark 4.1.0, now 4.2.0"]}
+
+
+class FakePipeline:
+    """Answers every verb with the record it was given, or raises it; remembers how it was called."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.warnings = [Problem("toll.yml", "sources.readings.over", "start with 5 min")]
+        self.called: tuple[str, tuple[Any, ...], dict[str, Any]] = ("", (), {})
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        def answer(*given: Any, **options: Any) -> Any:
+            self.called = (verb, given, options)
+            if isinstance(self.answer, BaseException):
+                raise self.answer
+            return self.answer
+
+        return answer
+
+    def export_rows(self, target: Path, kind: str, **filters: Any) -> dict[str, Any]:
+        self.called = ("export_rows", (target, kind), filters)
+        target.write_bytes(b"_offset\n7\n")
+        return {"path": str(target), "format": kind, "rows": 1}
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], FakePipeline]]:
+    def install(answer: Any) -> FakePipeline:
+        pipeline = FakePipeline(answer)
+
+        def load(path: Path, **hooks: Any) -> FakePipeline:
+            assert callable(hooks.get("progress", print)), path
+            return pipeline
+
+        monkeypatch.setattr(Pipeline, "load", load)
+        return pipeline
+
+    return install
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit status, standard output, standard error."""
+    status = cli.invoke(arguments)
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def parsed(printed: str) -> dict[str, Any]:
+    """The one object that standard output may hold."""
+    assert printed.count("\n") == 1
+    record = json.loads(printed, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert record.pop("schema_version") == 1
+    return record
+
+
+# what each command hands to the pipeline
+
+CALLS = [
+    (
+        "run c.yml",
+        "run",
+        (),
+        dict.fromkeys(["as_of", "run_id", "max_files", "quality"]) | {"dry_run": False, "wait": False},
+    ),
+    (
+        "run c.yml --as-of T --run-id I --max-files 3 --wait --quality warn",
+        "run",
+        (),
+        {"as_of": "T", "run_id": "I", "max_files": 3, "dry_run": False, "wait": True, "quality": "warn"},
+    ),
+    ("close c.yml --source s --as-of T", "close", (), {"source": "s", "as_of": "T"}),
+    (
+        "replay c.yml --from-batch 2 --to-batch 3 --input events",
+        "replay",
+        (),
+        {"run": None, "from_batch": 2, "to_batch": 3, "all_batches": False, "input": "events"},
+    ),
+    (
+        "rows c.yml --source s --fate dropped --reason late --partition p --since A --until B --batch 4 --limit 5",
+        "rows",
+        (),
+        {
+            "source": "s",
+            "fate": "dropped",
+            "reason": "late",
+            "partition": "p",
+            "since": "A",
+            "until": "B",
+            "batch": 4,
+            "limit": 5,
+        },
+    ),
+    ("explain c.yml s p 17", "explain", ("s", "p", 17), {}),
+    ("status c.yml", "status", (), {}),
+    ("path c.yml events/s", "path", ("events/s",), {}),
+]
+
+
+@pytest.mark.parametrize(("line", "verb", "given", "options"), CALLS, ids=[line for line, *_ in CALLS])
+def test_a_command_calls_one_verb_with_its_options(fake, capsys, line, verb, given, options):
+    pipeline = fake({"identical": True, "rows": []})
+    status, out, err = call(capsys, *line.split(), "--json")
+    assert (status, err) == (0, "")
+    assert pipeline.called == (verb, given, options)
+    assert parsed(out) == {"identical": True, "rows": []}
+
+
+def test_json_may_stand_before_the_command(fake, capsys):
+    fake({"path": "/w"})
+    assert parsed(call(capsys, "--json", "path", "c.yml", "batches")[1]) == {"path": "/w"}
+
+
+# exit status, and how a failure is printed
+
+PROBLEMS = [
+    Problem("c.yml:3", "sources.readings.late_arrival", "5x is no duration"),
+    Problem("c.yml", "", "no sources"),
+]
+FAILURES = [
+    (UsageError("no run 'x'", hint="see status"), 2, "usage", "error: no run 'x': see status\n"),
+    (
+        ConfigError(PROBLEMS, hint="see docs"),
+        2,
+        "configuration",
+        "error: c.yml:3: sources.readings.late_arrival: 5x is no duration\nerror: c.yml: no sources\nsee docs\n",
+    ),
+    (CheckFailed("run r is blocked", hint="release it"), 1, "check_failed", "error: run r is blocked: release it\n"),
+    (Held("held by process 7", where="w/lock"), 3, "held", "error: held by process 7 (w/lock)\n"),
+    (TidemarkError("no jars", where="d", hint="make install"), 4, "failure", "error: no jars (d): make install\n"),
+    (
+        RuntimeError("first line\nsecond line"),
+        4,
+        "unexpected",
+        "error: RuntimeError: first line: repeat the command; if it fails again, set TIDEMARK_DEBUG=1 to see where\n",
+    ),
+    (
+        KeyboardInterrupt(),
+        130,
+        "interrupted",
+        "error: interrupted, safe to repeat: the next run finishes what this one began\n",
+    ),
+]
+IDS = [type(error).__name__ for error, *_ in FAILURES]
+
+
+@pytest.mark.parametrize(("error", "status", "code", "text"), FAILURES, ids=IDS)
+def test_a_failure_goes_to_standard_error_and_sets_the_status(fake, capsys, error, status, code, text):
+    fake(error)
+    assert call(capsys, "run", "c.yml") == (status, "", text), code
+
+
+@pytest.mark.parametrize(("error", "status", "code", "text"), FAILURES, ids=IDS)
+def test_with_json_a_failure_is_one_object_on_standard_output(fake, capsys, error, status, code, text):
+    fake(error)
+    found, out, err = call(capsys, "run", "c.yml", "--json")
+    assert (found, err) == (status, ""), text
+    failure = parsed(out)["error"]
+    assert failure.keys() >= {"code", "message", "where", "hint"}
+    assert failure["code"] == code
+
+
+def test_json_of_a_wrong_configuration_lists_each_problem(fake, capsys):
+    fake(ConfigError(PROBLEMS))
+    problems = parsed(call(capsys, "run", "c.yml", "--json")[1])["error"]["problems"]
+    assert problems[0] == {
+        "file": "c.yml:3",
+        "key": "sources.readings.late_arrival",
+        "message": "5x is no duration",
+    }
+
+
+USAGE = [
+    "",
+    "nope",
+    "run",
+    "run c.yml --nope",
+    "rows c.yml --fate lost",
+    "run c.yml --max-files 0",
+    "explain c.yml s p x",
+]
+
+
+@pytest.mark.parametrize("line", USAGE)
+def test_wrong_usage_is_status_2_in_words_and_in_json(capsys, line):
+    status, out, err = call(capsys, *line.split())
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert "--help`" in err
+    status, out, err = call(capsys, *line.split(), "--json")
+    assert (status, err) == (2, "")
+    assert parsed(out)["error"]["code"] == "usage"
+
+
+@pytest.mark.parametrize("both", ["--run r --all", "--all --from-batch 1", "--run r --to-batch 2"])
+def test_replay_takes_one_way_of_choosing_batches(fake, capsys, both):
+    fake(REPLAY)
+    assert call(capsys, "replay", "c.yml", *both.split())[0] == 2
+
+
+def test_a_traceback_is_shown_only_when_asked_for(fake, capsys, monkeypatch):
+    fake(RuntimeError("broken"))
+    assert "Traceback" not in call(capsys, "status", "c.yml")[2]
+    monkeypatch.setenv("TIDEMARK_DEBUG", "1")
+    assert "Traceback" in call(capsys, "status", "c.yml")[2]
+
+
+# records
+
+
+def test_replay_with_differences_is_status_1_and_still_prints_its_record(fake, capsys):
+    fake(REPLAY)
+    status, out, _ = call(capsys, "replay", "c.yml", "--json")
+    assert (status, parsed(out)) == (1, REPLAY)
+    fake(REPLAY | {"identical": True})
+    assert call(capsys, "replay", "c.yml", "--json")[0] == 0
+
+
+def test_a_run_id_that_verifies_differently_is_status_1(fake, capsys):
+    fake(RUN | {"verified": REPLAY})
+    status, out, _ = call(capsys, "run", "c.yml", "--run-id", "first")
+    assert status == 1
+    assert "DIFFER" in out
+
+
+def test_a_valid_configuration_lists_its_warnings(fake, capsys):
+    fake(None)
+    status, out, _ = call(capsys, "validate", "c.yml", "--json")
+    warning = {"file": "toll.yml", "key": "sources.readings.over", "message": "start with 5 min"}
+    assert (status, parsed(out)) == (0, {"valid": True, "errors": [], "warnings": [warning]})
+    assert "c.yml is valid (0 errors, 1 warning)" in call(capsys, "validate", "c.yml")[1]
+
+
+def test_a_wrong_configuration_is_not_valid_and_status_2(capsys, tmp_path):
+    config = tmp_path / "c.yml"
+    config.write_text("pipeline: Toll\nwhatever: 1\n")
+    status, out, _ = call(capsys, "validate", str(config), "--json")
+    record = parsed(out)
+    assert (status, record["valid"]) == (2, False)
+    assert {problem["key"] for problem in record["errors"]} >= {"pipeline", "whatever"}
+    status, out, _ = call(capsys, "validate", str(config))
+    assert status == 2
+    assert "can't be used" in out
+
+
+def test_a_list_longer_than_1000_is_cut_and_says_so(fake, capsys):
+    fake({"partitions": [{"n": n} for n in range(LONGEST_LIST + 1)], "truncated": False})
+    record = parsed(call(capsys, "status", "c.yml", "--json")[1])
+    assert (len(record["partitions"]), record["truncated"]) == (LONGEST_LIST, True)
+    fake({"partitions": list(range(LONGEST_LIST))})
+    assert "truncated" not in parsed(call(capsys, "status", "c.yml", "--json")[1])
+
+
+def test_numbers_that_json_has_no_word_for_are_text(fake, capsys):
+    fake({"rows": [float("nan"), float("inf"), float("-inf"), 1.5, b"\x00"]})
+    assert parsed(call(capsys, "status", "c.yml", "--json")[1]) == {
+        "rows": ["NaN", "Infinity", "-Infinity", 1.5, "AA=="]
+    }
+
+
+# text for people
+
+
+def test_a_run_says_what_was_taken_what_became_of_it_and_what_to_do_next(fake, capsys):
+    fake(RUN)
+    status, out, err = call(capsys, "run", "my file.yml")
+    assert (status, err) == (0, "")
+    assert (
+        "Run first, as of 2026-01-02T00:00:00Z: 1,243 rows of 3 objects (3.0 MiB), judged in 2 micro-batches." in out
+    )
+    lines = [line.split() for line in out.splitlines()]
+    assert ["1", "1,230", "1,200", "30", "0", "0"] in lines
+    assert ["all", "1,243", "1,207", "30", "4", "2"] in lines
+    assert "Reasons: out_of_order 30, late 4, invalid_time 2" in out
+    assert ["readings", "all", "2026-01-01T10:00:00Z"] in lines
+    assert ["b", "none", "yet"] in lines
+    assert ["rates", "0", "complete"] in lines
+    assert "- run crashed had been interrupted; it was finished first" in out
+    assert "- new source rates" in out
+    assert "LateInputEvent" in out
+    assert "tidemark rows 'my file.yml' --fate dropped " in out
+
+
+def test_a_run_with_nothing_to_take_says_so(fake, capsys):
+    fake(RUN | {"batches": [batch(3)], "objects": 0, "bytes": 0, "diagnostics": [], "notes": []})
+    out = call(capsys, "run", "c.yml")[1]
+    assert "nothing new had landed" in out
+    assert "--fate dropped" not in out
+
+
+def test_a_dry_run_lists_what_would_be_taken(fake, capsys):
+    fake(PLAN)
+    out = call(capsys, "run", "c.yml", "--dry-run")[1]
+    assert "would take 1 object (512 B) in 1 micro-batch; nothing was changed" in out
+    assert "day=1/[a].json" in out
+
+
+def test_a_replay_names_what_differs(fake, capsys):
+    fake(REPLAY)
+    out = call(capsys, "replay", "c.yml")[1]
+    assert "Computed 2 batches again (1 from landing, 1 from events). 1 of them DIFFER" in out
+    assert "Batch 2:\n  - events/readings: row 7: on_time, late" in out
+    assert "spark 4.1.0, now 4.2.0" in out
+
+
+def test_a_path_is_printed_alone(fake, capsys):
+    fake({"path": "/w/toll/v1/events/s"})
+    assert call(capsys, "path", "c.yml", "events/s")[1] == "/w/toll/v1/events/s\n"
+
+
+# rows as files
+
+
+def test_rows_as_csv_go_to_standard_output(fake, capfdbinary):
+    pipeline = fake(None)
+    assert cli.invoke(["rows", "c.yml", "--fate", "dropped", "--format", "csv"]) == 0
+    assert capfdbinary.readouterr() == (b"_offset\n7\n", b"")
+    verb, (_, kind), filters = pipeline.called
+    assert (verb, kind, filters["fate"]) == ("export_rows", "csv", "dropped")
+    assert "limit" not in filters, "an export holds every row"
+
+
+def test_rows_are_written_to_a_file(fake, capsys, tmp_path):
+    pipeline = fake(None)
+    target = tmp_path / "rows.parquet"
+    status, out, _ = call(capsys, "rows", "c.yml", "--format", "parquet", "--out", str(target))
+    assert (status, out) == (0, f"Wrote 1 row to {target}.\n")
+    assert pipeline.called[1] == (target, "parquet")
+    status, out, _ = call(capsys, "rows", "c.yml", "--format", "csv", "--out", str(target), "--json")
+    assert parsed(out) == {"path": str(target), "format": "csv", "rows": 1}
+
+
+def test_rows_never_mix_with_json_on_standard_output(fake, capsys):
+    fake(None)
+    status, out, _ = call(capsys, "rows", "c.yml", "--format", "csv", "--json")
+    assert (status, parsed(out)["error"]["code"]) == (2, "usage")
+
+
+@pytest.mark.parametrize("line", ["--out x", "--format csv --limit 9"])
+def test_options_that_do_not_fit_the_format_are_refused(fake, capsys, line):
+    fake(None)
+    status, _, err = call(capsys, "rows", "c.yml", *line.split())
+    assert (status, err.count("\n")) == (2, 1)
+
+
+def test_parquet_is_not_written_to_a_terminal(fake, capsys, monkeypatch):
+    fake(None)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert call(capsys, "rows", "c.yml", "--format", "parquet")[0] == 2
+
+
+# processes: signals, pipes, start
+
+STAND_IN = """
+import sys, time
+from pathlib import Path
+from tidemark import cli
+from tidemark.pipeline import Pipeline
+
+class Busy:
+    def run(self, **options):
+        Path(sys.argv[1]).touch()
+        time.sleep(60)
+
+    def status(self):
+        return {"partitions": ["x" * 10_000] * 900}
+
+Pipeline.load = lambda path, **hooks: Busy()
+cli.main(sys.argv[2:])
+"""
+
+
+def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": str(JOBS)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True}
+    return subprocess.Popen([sys.executable, *arguments], env=environment, **pipes, **options)  # noqa: S603
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+)
+def test_a_signal_ends_a_run_with_its_status_and_one_line(tmp_path, number, status):
+    begun = tmp_path / "begun"
+    process = start("-c", STAND_IN, str(begun), "run", "c.yml", "--json")
+    until = time.monotonic() + 30
+    while not begun.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == status, err
+    assert parsed(out)["error"]["message"].endswith(", safe to repeat")
+    assert not err.strip()
+
+
+def test_a_reader_that_has_had_enough_is_no_failure(tmp_path):
+    process = start("-c", STAND_IN, str(tmp_path / "begun"), "status", "c.yml", "--json")
+    process.stdout.read(10)
+    process.stdout.close()
+    assert (process.wait(timeout=30), process.stderr.read()) == (0, "")
+
+
+def test_help_starts_in_a_moment_and_imports_nothing_heavy():
+    heavy = "{'pydantic', 'pyarrow', 'deltalake', 'duckdb', 'pyspark', 'pandas', 'rich', 'sqlglot'}"
+    found = f"print({heavy} & set(sys.modules), file=sys.stderr)"
+    code = f"import sys\nfrom tidemark.cli import invoke\ninvoke(['--help'])\n{found}"
+    began = time.monotonic()
+    out, err = start("-c", code).communicate(timeout=30)
+    assert err.strip() == "set()"
+    assert time.monotonic() - began < 3, "0.07 s on an idle machine"
+    assert all(
+        f"  {name} " in out for name in ("validate", "run", "close", "replay", "rows", "explain", "status", "path")
+    )
+
+
+def test_the_module_and_the_applications_are_the_command():
+    help_text = start("-m", "tidemark", "--help").communicate(timeout=30)[0]
+    assert help_text.startswith("Usage: tidemark ")
+    for verb in ("run", "close", "replay"):
+        out = start(str(JOBS / f"{verb}.py"), "--help").communicate(timeout=30)[0]
+        assert out.startswith(f"Usage: tidemark {verb} ")

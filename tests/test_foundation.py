@@ -1,0 +1,340 @@
+"""Conventions of the project, each held by one test that says what to change."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+import tidemark
+from tidemark.errors import TidemarkError
+from tidemark.spark import jars
+
+ROOT = Path(__file__).parents[1]
+JOBS = ROOT / "jobs"
+PACKAGE = JOBS / "tidemark"
+MODULES = sorted(
+    ".".join(path.relative_to(JOBS).with_suffix("").parts).removesuffix(".__init__") for path in PACKAGE.rglob("*.py")
+)
+LONGEST_MODULE = 320
+LONGEST_FUNCTION = 45
+
+ROOMS = {
+    "core": {"core"},
+    "config": {"core", "config", "errors"},
+    "spark": {"core", "config", "spark", "errors"},
+    "ledger": {"core", "config", "ledger", "errors"},
+    "report": {"core", "config", "report", "errors"},
+}
+"""What a module of each room may import of the package; a module outside all rooms is the pipeline's or the cli's."""
+
+PURE = {
+    "pydantic",
+    "pyspark",
+    "delta",
+    "deltalake",
+    "duckdb",
+    "pyarrow",
+    "pandas",
+    "numpy",
+    "ruamel",
+    "sqlglot",
+    "click",
+}
+SPARK = {"pyspark", "py4j", "delta"}
+
+
+def room_of(module: str) -> str:
+    """The part of the package that a module is in: `tidemark.core.times` is in `core`."""
+    return module.split(".")[1] if module.count(".") else ""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that a file imports anywhere in it, types included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: name the module in full"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def path_of(module: str) -> Path:
+    path = JOBS.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def loaded_by(*modules: str) -> set[str]:
+    """The modules that importing these brings in, in a process of its own."""
+    code = f"import sys, {', '.join(modules)}\nprint(*sys.modules)"
+    environment = os.environ | {"PYTHONPATH": str(JOBS)}
+    done = subprocess.run(  # noqa: S603 - the tests' own interpreter
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def modules_in(room: str) -> list[str]:
+    return [module for module in MODULES if room_of(module) == room]
+
+
+# the arrows: core <- config <- {spark, ledger, report} <- pipeline <- cli
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_what_is_below_it(room):
+    for module in modules_in(room):
+        for name in imported(path_of(module)):
+            if name.startswith("tidemark."):
+                assert room_of(name) in ROOMS[room], f"{module} imports {name}: move one of them to another room"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_importing_a_room_loads_no_other_than_those_below_it(room):
+    loaded = {room_of(name) for name in loaded_by(*modules_in(room)) if name.startswith("tidemark.")}
+    assert loaded <= ROOMS[room]
+
+
+def test_core_is_pure():
+    loaded = loaded_by(*modules_in("core"))
+    assert not PURE & loaded
+    outside = {name.split(".")[0] for module in modules_in("core") for name in imported(path_of(module))}
+    assert outside <= sys.stdlib_module_names | {"tidemark"}
+    assert not outside & {"os", "io", "pathlib", "time", "random", "socket", "subprocess", "threading"}, (
+        "no clock, no I/O"
+    )
+
+
+def test_only_the_spark_room_knows_spark():
+    for module in MODULES:
+        if room_of(module) != "spark":
+            found = {name for name in imported(path_of(module)) if name.split(".")[0] in SPARK}
+            assert not found, f"{module} imports {found}: only tidemark.spark may"
+
+
+def test_no_module_imports_airflow():
+    for module in MODULES:
+        names = {name.split(".")[0] for name in imported(path_of(module))}
+        assert "airflow" not in names, module
+
+
+def test_commands_that_read_import_no_spark():
+    loaded = loaded_by("tidemark.pipeline", "tidemark.cli.commands", "tidemark.cli.texts", *modules_in("report"))
+    assert not SPARK & loaded
+
+
+# files
+
+
+def tracked() -> list[Path]:
+    """The text files of the project, generated and installed ones left out."""
+    skipped = {
+        ".git",
+        ".venv",
+        ".hypothesis",
+        ".pytest_cache",
+        ".mypy_cache",
+        ".ruff_cache",
+        "__pycache__",
+        "demo",
+        "warehouse",
+    }
+    found = []
+    for folder, folders, files in os.walk(ROOT):
+        top = Path(folder) == ROOT
+        folders[:] = [name for name in folders if name not in skipped or (name == "demo" and not top)]
+        found += [
+            Path(folder) / name for name in files if not name.endswith((".pyc", ".parquet", ".gz", ".orc", ".png"))
+        ]
+    return found
+
+
+def test_files_name_no_place_of_one_machine_and_no_registry():
+    homes = "|".join(["/" + "root/", "/" + "home/", "/" + "Users/", "/" + "work/"])
+    hosts = "|".join(
+        ["pypi" + r"\.org", "python" + "hosted", r"repo1?\." + "maven", "maven" + r"\.org/maven2", "index-" + "url"]
+    )
+    wrong = re.compile(f"(?<![\\w.])(?:{homes})|{hosts}")
+    for path in tracked():
+        found = wrong.search(path.read_text(encoding="utf-8", errors="replace"))
+        assert found is None, f"{path.relative_to(ROOT)} names {found[0] if found else ''}"
+
+
+@pytest.mark.parametrize("folder", ["jobs", "tests", "bench"])
+def test_modules_are_short(folder):
+    for path in (ROOT / folder).rglob("*.py"):
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        limit = LONGEST_MODULE if folder == "jobs" else 2 * LONGEST_MODULE
+        assert lines <= limit, f"{path.relative_to(ROOT)} has {lines} lines: split it by what its parts do"
+
+
+def test_functions_are_short():
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                assert lines <= LONGEST_FUNCTION, f"{path.relative_to(ROOT)}: {node.name} has {lines} lines"
+
+
+def test_every_module_says_what_it_is_for():
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not text.strip() or ast.get_docstring(ast.parse(text)), f"{path.relative_to(ROOT)} has no docstring"
+
+
+def test_nothing_is_passed_over_in_silence():
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ExceptHandler):
+                silent = all(isinstance(each, ast.Pass) for each in node.body)
+                assert not silent, f"{path.relative_to(ROOT)}:{node.lineno}: handle the error, or suppress it by name"
+
+
+# installation
+
+
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_the_version_is_the_same_everywhere():
+    assert project()["version"] == tidemark.__version__
+    assert f"## {tidemark.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_lock_holds_every_dependency_with_hashes_and_no_index():
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    locked = {re.sub(r"[._-]+", "-", name).lower() for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
+    wanted = [*project()["dependencies"], *chain.from_iterable(project()["optional-dependencies"].values())]
+    names = {re.sub(r"[._-]+", "-", re.match(r"[\w.-]+", each)[0]).lower() for each in wanted}
+    assert names <= locked, "regenerate requirements.lock"
+    for block in re.split(r"\n(?=\S)", text):
+        assert "--hash=sha256:" in block, block.splitlines()[0]
+    assert "http" not in text
+
+
+def test_the_readme_names_the_commands_that_the_makefile_has():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
+    assert targets == {"help", "install", "demo", "test", "test-long", "lint", "bench"}
+    assert set(re.findall(r"`make ([a-z-]+)`", readme)) | {"help"} >= targets - {"help"}
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_the_example_of_the_readme_gives_what_it_says(tmp_path, monkeypatch):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"^```(json|yaml)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
+    landing = tmp_path / "landing" / "readings"
+    landing.mkdir(parents=True)
+    (landing / "morning.json").write_text(blocks["json"])
+    (tmp_path / "toll.yml").write_text(blocks["yaml"])
+    monkeypatch.chdir(tmp_path)
+    pipeline = tidemark.Pipeline.load("toll.yml")
+    assert pipeline.warnings == []
+    (batch,) = pipeline.run()["batches"]
+    assert [batch[name] for name in ("rows", "on_time", "adjusted", "dropped", "quarantined")] == [5, 2, 1, 1, 1]
+    fates = {row["offset"]: (row["disposition"], row["reasons"]) for row in pipeline.rows()["rows"]}
+    assert [fates[offset] for offset in range(5)] == [
+        ("on_time", []),
+        ("on_time", []),
+        ("adjusted", ["out_of_order"]),
+        ("dropped", ["late"]),
+        ("quarantined", ["invalid_time"]),
+    ]
+    for sentence in pipeline.explain("readings", "0", 2)["sentences"][1:]:
+        assert sentence in readme, "the README tells another story than `explain`"
+    assert pipeline.replay(all_batches=True)["identical"]
+    assert pipeline.table("events/readings").count_rows() == 5
+
+
+def test_ci_runs_the_tests_of_the_readme():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    assert "for suite in test test-long" in script
+
+
+# Delta's jars and Java
+
+
+def test_the_jars_that_jobs_use_are_those_of_the_lock():
+    from tidemark.spark.session import delta_jars
+
+    locked = {jar.file_name: jar for jar in jars.read_lock(ROOT / "jars.lock")}
+    found = {path.name: path for path in delta_jars()}
+    assert found.keys() == locked.keys(), "run `make install`"
+    for name, path in found.items():
+        assert jars.is_sound(path, locked[name]), f"{path} differs from jars.lock"
+
+
+def test_jars_that_are_there_are_not_resolved_again(tmp_path, monkeypatch):
+    lock = tmp_path / "jars.lock"
+    lock.write_text(
+        "# a comment\na.b:c:1.0 sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n"
+    )
+    folder = tmp_path / "jars"
+    folder.mkdir()
+    (folder / "a.b_c-1.0.jar").write_text("test")
+    (folder / "a.b_c-0.9.jar").write_text("of an older lock")
+    monkeypatch.setattr(jars, "_resolve", lambda missing: pytest.fail(f"{missing} is there"))
+    assert jars.install(lock, folder) == [folder / "a.b_c-1.0.jar"]
+    assert [path.name for path in folder.iterdir()] == ["a.b_c-1.0.jar"]
+
+
+def test_a_jar_with_another_sum_is_refused(tmp_path, monkeypatch):
+    lock, found = tmp_path / "jars.lock", tmp_path / "found.jar"
+    lock.write_text(f"a.b:c:1.0 sha256:{'0' * 64}\n")
+    found.write_text("test")
+    monkeypatch.setattr(jars, "_resolve", lambda missing: [found for _ in missing])
+    monkeypatch.setattr(jars, "require_java", lambda: None)
+    with pytest.raises(TidemarkError, match=r"a\.b:c:1\.0 is not the jar of the lock file"):
+        jars.install(lock, tmp_path / "jars")
+    assert not list((tmp_path / "jars").iterdir())
+
+
+def java_home(folder: Path, answer: str) -> dict[str, str]:
+    """An environment with a stand-in for Java that answers so."""
+    (folder / "bin").mkdir()
+    java = folder / "bin" / "java"
+    java.write_text(f"#!/bin/sh\necho '{answer}' >&2\n")
+    java.chmod(0o755)
+    return {"JAVA_HOME": str(folder), "PATH": os.environ["PATH"]}
+
+
+@pytest.mark.parametrize("answer", ['openjdk version "17.0.15" 2025-04-15', 'java version "21" 2023-09-19 LTS'])
+def test_java_that_spark_runs_on_is_accepted(tmp_path, answer):
+    jars.require_java(java_home(tmp_path, answer))
+
+
+@pytest.mark.parametrize(
+    ("answer", "version"),
+    [('java version "1.8.0_402"', "version 8"), ('openjdk version "11.0.2"', "version 11"), ("?", "no known")],
+)
+def test_another_java_is_one_line_that_says_what_to_install(tmp_path, answer, version):
+    with pytest.raises(TidemarkError, match=f"needs Java 17 or 21; this one is .*{version}") as caught:
+        jars.require_java(java_home(tmp_path, answer))
+    assert caught.value.hint.startswith("install Java 17")
+
+
+def test_no_java_is_one_line_that_says_what_to_install(tmp_path):
+    with pytest.raises(TidemarkError, match="Spark needs Java, and none was found"):
+        jars.require_java({"PATH": str(tmp_path)})
+    done = subprocess.run(
+        [sys.executable, "-m", "tidemark.spark.jars", "check"],
+        env={"PATH": str(tmp_path), "PYTHONPATH": str(JOBS)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (4, "", 1)
