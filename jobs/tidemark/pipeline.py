@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
 from tidemark.config.changes import changes
 from tidemark.core.account import BatchRecord, Finding
-from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
+from tidemark.core.batch import RunPlan
 from tidemark.core.times import format_time, parse_time
 from tidemark.errors import Problem, UsageError
-from tidemark.ledger import upkeep, versions
-from tidemark.ledger.discover import Discovery, discover
-from tidemark.ledger.ledger import PLANNED, Ledger, Noticed, Tail
-from tidemark.ledger.listing import LandingPlace
+from tidemark.keeping import Keeping
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
+from tidemark.planning import Planning
 from tidemark.reading import Filters, Reader
 from tidemark.replaying import Replay, located
 from tidemark.running import Run
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
     from tidemark.spark.engine import Engine
-
-AUTO_BYTES_A_CORE = 256 << 20
+    from tidemark.spark.upkeep import Upkeep
 
 
 def _silent(phase: str, done: int, count: int) -> None:
@@ -74,6 +71,11 @@ class Pipeline:
     def ledger(self) -> Ledger:
         """The ledger of the live version."""
         return Ledger(self.root)
+
+    @cached_property
+    def planning(self) -> Planning:
+        """Finds what landed and cuts it into micro-batches."""
+        return Planning(self.spec, self.ledger, self.progress)
 
     @property
     def reader(self) -> Reader:
@@ -126,7 +128,7 @@ class Pipeline:
     ) -> Record:
         """Compute recorded batches again (default: of the last run) and compare; writes nothing."""
         records = self._chosen(run, from_batch, to_batch, all_batches)
-        replay = Replay(self.spec, self.ledger, lambda: self.engine, self._place, settings.changed)
+        replay = Replay(self.spec, self.ledger, lambda: self.engine, self.planning.place, settings.changed)
         verdicts = []
         for done, record in enumerate(records):
             self.progress("replay", done, len(records))
@@ -190,19 +192,16 @@ class Pipeline:
             return self._repeated(run_id, run_id in repaired, range(known.first, known.last + 1))
         tail = self.ledger.last()
         time_ = given if tail.as_of is None else max(given, tail.as_of)
-        found = self._discover(time_, tail)
-        batches = self._cut([item for each in found.values() for item in each.new], tail.next_batch_id, max_files)
-        findings = [finding for each in found.values() for finding in each.findings]
+        landed = self.planning.discover(time_, tail)
+        batches = self.planning.cut(landed.objects, tail.next_batch_id, max_files)
         if dry_run:
-            objects = [item for batch in batches for item in batch.objects]
-            return plan_summary(objects, time_, len(batches), findings)
-        noticed = Noticed(tuple(findings), tuple(item for each in found.values() for item in each.reported))
+            return plan_summary(landed.objects, time_, len(batches), landed.findings)
         plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
-        records = self._planned(plan)
-        self.ledger.plan(plan, records, noticed)
+        records = self.planning.records(plan)
+        self.ledger.plan(plan, records, landed.noticed)
         self.reached("planned")
         done = self._executor(self.spec).execute(records, repairing=False)
-        return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": upkeep.compact(self.ledger)}
+        return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": self._keep(done)}
 
     def _changes(self) -> list[str]:
         """What changed since the last run, in sentences; refused changes raise ConfigError."""
@@ -219,66 +218,7 @@ class Pipeline:
         return [pending[0].run_id]
 
     def _executor(self, spec: PipelineSpec) -> Run:
-        return Run(spec, self.ledger, lambda: self.engine, self._place, self.reached, self.progress)
-
-    def _landing(self, source: str) -> LandingPlace:
-        declared = self.spec.sources[source]
-        return LandingPlace(declared.landing, declared.landed_at, declared.max_object_age)
-
-    def _place(self, item: LandedObject) -> LandedObject:
-        """A recorded object with the path to read it at now, or why its name forbids that."""
-        if item.source not in self.spec.sources:
-            return item
-        place = self._landing(item.source)
-        return replace(item, path=place.path(item.uri), refusal=place.refusal(item.uri))
-
-    def _discover(self, as_of: int, tail: Tail) -> dict[str, Discovery]:
-        found = {}
-        waiting = [item for record in tail.pending for item in self.ledger.objects_of(record)]
-        for done, (name, source) in enumerate(self.spec.sources.items()):
-            self.progress("discover", done, len(self.spec.sources))
-            recorded = tail.combined.get(name)
-            found[name] = discover(
-                self.ledger,
-                self._landing(name),
-                name,
-                as_of=as_of,
-                previous_as_of=None if recorded is None else tail.as_of,
-                settle=source.settle,
-                closed=recorded is not None and recorded.complete,
-                pending=waiting,
-            )
-        self.progress("discover", len(found), len(found))
-        return found
-
-    def _cut(self, objects: Sequence[LandedObject], first: int, max_files: int | None) -> tuple[Batch, ...]:
-        declared = self.spec.micro_batch
-        files = max_files if max_files is not None else declared.max_files
-        size = declared.max_bytes
-        if size is None and declared.max_files is None:
-            size = AUTO_BYTES_A_CORE * (os.cpu_count() or 1)
-        return cut(objects, first, files, size)
-
-    def _planned(self, plan: RunPlan) -> list[BatchRecord]:
-        token, configuration = uuid.uuid4().hex, json.dumps(self.spec.resolved(), sort_keys=True)
-        return [
-            BatchRecord(
-                batch_id=batch.batch_id,
-                run_id=plan.run_id,
-                run_first=plan.first,
-                run_last=plan.last,
-                as_of=plan.as_of,
-                status=PLANNED,
-                configuration=configuration,
-                fingerprint=self.spec.fingerprint(),
-                engine=settings.engine(),
-                plan=token,
-                closing=plan.closing,
-                objects=len(batch.objects),
-                bytes=sum(item.size for item in batch.objects),
-            )
-            for batch in plan.batches
-        ]
+        return Run(spec, self.ledger, lambda: self.engine, self.planning.place, self.reached, self.progress)
 
     def _repeated(self, run_id: str, repaired: bool, batches: range) -> Record:
         """A run that is committed already: verified, unless it has only just been finished."""
@@ -286,6 +226,16 @@ class Pipeline:
         if not repaired:
             summary["verified"] = self.replay(run=run_id)
         return summary | {"repaired": [run_id] if repaired else []}
+
+    def _keep(self, records: Sequence[BatchRecord]) -> float | None:
+        """Upkeep after a commit, as far as it can be done without starting a JVM for it alone."""
+        running = "engine" in self.__dict__
+        return Keeping(self.spec, self.ledger, self._tables if running else None).after(records)
+
+    def _tables(self) -> Upkeep:
+        from tidemark.spark.upkeep import Upkeep
+
+        return Upkeep(self.engine.spark, self.ledger.folder)
 
     def _finished(self, records: Sequence[BatchRecord], notes: Sequence[str]) -> Record:
         findings: list[Finding] = []

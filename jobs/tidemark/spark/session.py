@@ -19,6 +19,8 @@ from tidemark.spark.settings import RESULT_SETTINGS
 
 _COST_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.optimize.minFileSize": str(64 << 20),
+    "spark.databricks.delta.optimize.maxFileSize": str(256 << 20),
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
     "spark.sql.maxConcurrentOutputFileWriters": "16",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",

@@ -1,0 +1,83 @@
+"""What a run does after it has committed: merge small files, forget what retention no longer asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidemark.config import PipelineSpec
+from tidemark.core.account import BatchRecord
+from tidemark.core.times import DAY
+from tidemark.ledger import upkeep
+from tidemark.ledger.ledger import Ledger
+from tidemark.running import rules_of
+
+MERGE_EVERY = 50
+"""Batches after which events and substreams are merged; the small tables know their own time."""
+
+
+class SparkTables(Protocol):
+    """What upkeep needs of the Spark room."""
+
+    def merge(self, sources: Sequence[str], since: int, floors: dict[tuple[str, str], int]) -> float:
+        """Merge small files; seconds it took."""
+        ...
+
+    def retain(self, sources: Sequence[str], before: int) -> None:
+        """Delete whole days of events."""
+        ...
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Upkeep of one pipeline. `tables` starts a JVM: it is asked for only where one runs already."""
+
+    spec: PipelineSpec
+    ledger: Ledger
+    tables: Callable[[], SparkTables] | None
+
+    def after(self, records: Sequence[BatchRecord]) -> float | None:
+        """Seconds spent on merging after a run of these batches; None when nothing had to be merged."""
+        first, last = records[0], records[-1]
+        merged = upkeep.compact(self.ledger)
+        if self.tables is not None and (first.run_first - 1) // MERGE_EVERY != last.run_last // MERGE_EVERY:
+            merged = (merged or 0.0) + self._merge(last, self.tables())
+        prior = self.ledger.batches(first.run_first - 1, first.run_first - 1)
+        if prior and prior[0].as_of // DAY != last.as_of // DAY:
+            self._retain(last.as_of)
+        return merged
+
+    def _merge(self, last: BatchRecord, tables: SparkTables) -> float:
+        earlier = self.ledger.batches(last.batch_id - MERGE_EVERY, last.batch_id - MERGE_EVERY)
+        oldest = earlier[0].as_of if earlier else self.ledger.batches(1, 1)[0].as_of
+        delay = max(source.landing_delay for source in self.spec.sources.values())
+        states = self.ledger.states(last.batch_id + 1)
+        floors = {
+            key: state.floor
+            for key, state in states.items()
+            if state.floor is not None and (rules := rules_of(self.spec).get(key[0])) and rules.substreams
+        }
+        return tables.merge(list(self.spec.sources), oldest - delay - DAY, floors)
+
+    def _retain(self, as_of: int) -> None:
+        """Once a day: whole days of events, and batches of the ledger."""
+        retention = self.spec.retention
+        if retention.events is not None and self.tables is not None:
+            self.tables().retain(list(self.spec.sources), as_of - retention.events)
+        if retention.ledger is not None:
+            ages = [source.max_object_age for source in self.spec.sources.values()]
+            oldest = None if None in ages else as_of - 2 * max(age for age in ages if age is not None)
+            upkeep.retain(self.ledger, self._first_batch_since(as_of - retention.ledger), oldest)
+
+    def _first_batch_since(self, as_of: int) -> int:
+        """The first batch of a run at or after `as_of`, by halving: as_of never goes back."""
+        low, high = 1, self.ledger.last().committed_through + 1
+        while low < high:
+            middle = (low + high) // 2
+            found = self.ledger.batches(middle, middle)
+            if not found or found[0].as_of < as_of:
+                low = middle + 1
+            else:
+                high = middle
+        return low

@@ -1,0 +1,112 @@
+"""Plans runs: what landed, cut into micro-batches, as records that say everything the run will do."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tidemark.config import PipelineSpec
+from tidemark.core.account import BatchRecord, Finding
+from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
+from tidemark.ledger.discover import Discovery, discover
+from tidemark.ledger.ledger import PLANNED, Ledger, Noticed, Tail
+from tidemark.ledger.listing import LandingPlace
+from tidemark.spark import settings
+
+AUTO_BYTES_A_CORE = 256 << 20
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What discovery found in all sources."""
+
+    objects: tuple[LandedObject, ...]
+    findings: tuple[Finding, ...]
+    reported: tuple[LandedObject, ...]
+
+    @property
+    def noticed(self) -> Noticed:
+        """What goes to the ledger besides the objects to take."""
+        return Noticed(self.findings, self.reported)
+
+
+@dataclass(frozen=True)
+class Planning:
+    """Plans the runs of one pipeline; reads landing and the ledger, writes nothing."""
+
+    spec: PipelineSpec
+    ledger: Ledger
+    progress: Callable[[str, int, int], None]
+
+    def discover(self, as_of: int, tail: Tail) -> Landed:
+        """What landed by `as_of` and no run has taken, source by source in log order."""
+        found: list[Discovery] = []
+        waiting = [item for record in tail.pending for item in self.ledger.objects_of(record)]
+        for name, source in self.spec.sources.items():
+            self.progress("discover", len(found), len(self.spec.sources))
+            recorded = tail.combined.get(name)
+            listed = discover(
+                self.ledger,
+                self._places[name],
+                name,
+                as_of=as_of,
+                previous_as_of=None if recorded is None else tail.as_of,
+                settle=source.settle,
+                closed=recorded is not None and recorded.complete,
+                pending=waiting,
+            )
+            found.append(listed)
+        self.progress("discover", len(found), len(found))
+        return Landed(
+            tuple(item for each in found for item in each.new),
+            tuple(finding for each in found for finding in each.findings),
+            tuple(item for each in found for item in each.reported),
+        )
+
+    def cut(self, objects: Sequence[LandedObject], first: int, max_files: int | None) -> tuple[Batch, ...]:
+        """The micro-batches, from batch `first` on; `max_files` wins over the configuration's."""
+        declared = self.spec.micro_batch
+        files = max_files if max_files is not None else declared.max_files
+        size = declared.max_bytes
+        if size is None and declared.max_files is None:
+            size = AUTO_BYTES_A_CORE * (os.cpu_count() or 1)
+        return cut(objects, first, files, size)
+
+    def records(self, plan: RunPlan) -> list[BatchRecord]:
+        """The rows of `batches` that a run begins with."""
+        token, configuration = uuid.uuid4().hex, json.dumps(self.spec.resolved(), sort_keys=True)
+        fingerprint, engine = self.spec.fingerprint(), settings.engine()
+        return [
+            BatchRecord(
+                batch_id=batch.batch_id,
+                run_id=plan.run_id,
+                run_first=plan.first,
+                run_last=plan.last,
+                as_of=plan.as_of,
+                status=PLANNED,
+                configuration=configuration,
+                fingerprint=fingerprint,
+                engine=engine,
+                plan=token,
+                closing=plan.closing,
+                objects=len(batch.objects),
+                bytes=sum(item.size for item in batch.objects),
+            )
+            for batch in plan.batches
+        ]
+
+    def place(self, item: LandedObject) -> LandedObject:
+        """A recorded object with the path to read it at now, or why its name forbids that."""
+        place = self._places.get(item.source)
+        return item if place is None else replace(item, path=place.path(item.uri), refusal=place.refusal(item.uri))
+
+    @cached_property
+    def _places(self) -> dict[str, LandingPlace]:
+        return {
+            name: LandingPlace(source.landing, source.landed_at, source.max_object_age)
+            for name, source in self.spec.sources.items()
+        }

@@ -1,0 +1,66 @@
+"""Keeps Spark's tables small: merges small files, drops what is superseded or beyond retention.
+
+Nothing here changes what a reader sees of events, so a replay is unaffected; Spark's own retention of
+removed files is left to its defaults, since no replay reads an old snapshot.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as F
+
+from tidemark.core.times import format_time
+from tidemark.spark.tables import exists
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """Merges and drops under `root`, the folder of one version. Called only after a commit."""
+
+    spark: SparkSession
+    root: Path
+
+    def merge(self, sources: Iterable[str], since: int, floors: Mapping[tuple[str, str], int]) -> float:
+        """Merge the small files of events that arrived since `since` (microseconds), and keep of the
+        substreams the latest row of each that is above its partition's floor. Seconds it took."""
+        begun = time.monotonic()
+        for name in sources:
+            place = str(self.root / "events" / name)
+            if exists(place):
+                day = format_time(since)[:10]
+                table = DeltaTable.forPath(self.spark, place)
+                table.optimize().where(f"_arrival_date >= '{day}'").executeCompaction()
+        self._forget(floors)
+        return time.monotonic() - begun
+
+    def retain(self, sources: Iterable[str], before: int) -> None:
+        """Delete the days of events that ended before `before`, microseconds UTC."""
+        for name in sources:
+            place = str(self.root / "events" / name)
+            if exists(place):
+                DeltaTable.forPath(self.spark, place).delete(F.col("_arrival_date") < F.lit(format_time(before)[:10]))
+
+    def _forget(self, floors: Mapping[tuple[str, str], int]) -> None:
+        """Rewrite the substreams without superseded rows and without those at or below their floor."""
+        place = str(self.root / "substreams")
+        if not exists(place):
+            return
+        rows = self.spark.read.format("delta").load(place)
+        newest = Window.partitionBy("source", "partition", "substream").orderBy(
+            F.desc("watermark"), F.desc("batch_id")
+        )
+        known = [(source, partition, floor) for (source, partition), floor in floors.items()]
+        bounds = self.spark.createDataFrame(known, "source STRING, partition STRING, floor LONG")
+        kept = (
+            rows.withColumn("rank", F.row_number().over(newest))
+            .join(F.broadcast(bounds), ["source", "partition"], "left")
+            .where((F.col("rank") == 1) & (F.col("floor").isNull() | (F.unix_micros("watermark") > F.col("floor"))))
+            .select(*rows.columns)
+        )
+        kept.write.format("delta").mode("overwrite").option("dataChange", "true").save(place)
