@@ -275,9 +275,13 @@ class _Oracle:
         return min(row.arrival, obj.modified)
 
     def _is_skipped(self, arrival: int | None) -> bool:
-        if self.source.start is None or self.early is None or arrival is None:
+        """Whether a row is before what `start` needs: start - early. Without `timestamp_by` arrival is the event
+        time and early counts as 0; with early off there is no bound."""
+        if self.source.start is None or arrival is None:
             return False
-        return arrival < self.source.start - self.early[0]
+        if not self.source.timestamp_by:
+            return arrival < self.source.start
+        return self.early is not None and arrival < self.source.start - self.early[0]
 
     def _what_is_wrong(self, name: str, row: Row, own: int | None) -> str | None:
         if name == UNKNOWN or row.broken:

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -15,14 +15,14 @@ from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
 from tidemark.config.changes import changes
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
-from tidemark.core.times import format_time, parse_time
+from tidemark.core.times import format_time
 from tidemark.errors import Problem, UsageError
 from tidemark.keeping import Keeping
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.planning import Planning
-from tidemark.reading import Filters, Reader
+from tidemark.reading import Filters, Reader, instant
 from tidemark.replaying import Replay, located
 from tidemark.running import Run
 from tidemark.spark import settings
@@ -92,7 +92,7 @@ class Pipeline:
 
     def validate(self) -> Record:
         """That the configuration holds, with its warnings."""
-        return {"valid": True, "errors": [], "warnings": [str(problem) for problem in self.warnings]}
+        return {"valid": True, "errors": [], "warnings": [asdict(problem) for problem in self.warnings]}
 
     def run(
         self,
@@ -152,9 +152,9 @@ class Pipeline:
         """Which rows, why, and by how much they were moved, newest first."""
         return self.reader.rows(limit, **filters)
 
-    def export_rows(self, target: Path, kind: str, **filters: Unpack[Filters]) -> Record:
-        """The same rows, all of them, as a CSV or Parquet file."""
-        return self.reader.export(target, kind, **filters)
+    def export_rows(self, target: Path, kind: str, limit: int | None = None, **filters: Unpack[Filters]) -> Record:
+        """The same rows, all of them unless limited, as a CSV or Parquet file."""
+        return self.reader.export(target, kind, limit, **filters)
 
     def explain(self, source: str, partition: str, offset: int) -> Record:
         """One row's story: times, each step, the watermark and what set it."""
@@ -181,7 +181,8 @@ class Pipeline:
         closing: Sequence[str],
     ) -> Record:
         now = self.clock()
-        given = now if as_of is None else parse_time(as_of) if isinstance(as_of, str) else as_of
+        asked = instant(as_of)
+        given = now if asked is None else asked
         if given > now:
             raise UsageError(f"as_of {format_time(given)} is later than the clock, {format_time(now)}")
         if not dry_run:

@@ -96,9 +96,9 @@ class Reader:
         """Matching rows, newest first, and how many there are in all."""
         return find_rows(self._events(filters.get("source")), self._filter(filters), limit)
 
-    def export(self, target: Path, kind: str, **filters: Unpack[Filters]) -> Record:
-        """All matching rows, as a CSV or Parquet file."""
-        return export_rows(self._events(filters.get("source")), self._filter(filters), target, kind)
+    def export(self, target: Path, kind: str, limit: int | None, **filters: Unpack[Filters]) -> Record:
+        """The newest `limit` matching rows, or all, as a CSV or Parquet file."""
+        return export_rows(self._events(filters.get("source")), self._filter(filters), target, kind, limit)
 
     def explain(self, source: str, partition: str, offset: int) -> Record:
         """One row's story."""
@@ -154,11 +154,15 @@ class Reader:
             filters.get("fate"),
             filters.get("reason"),
             filters.get("partition"),
-            _instant(filters.get("since")),
-            _instant(filters.get("until")),
+            instant(filters.get("since")),
+            instant(filters.get("until")),
             filters.get("batch"),
         )
 
 
-def _instant(value: str | int | None) -> int | None:
-    return parse_time(value) if isinstance(value, str) else value
+def instant(value: str | int | None) -> int | None:
+    """A given time as microseconds; UsageError for text that is none."""
+    try:
+        return parse_time(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise UsageError(str(error)) from error

@@ -83,9 +83,7 @@ def test_a_schema_that_cannot_be_read_says_where(text: str, message: str) -> Non
 @pytest.mark.parametrize("name", sorted(SYSTEM_COLUMNS))
 @pytest.mark.parametrize("spell", [str, str.upper, str.title], ids=["lower", "upper", "title"])
 def test_a_name_of_a_system_column_is_refused_in_any_case(name: str, spell: type[str]) -> None:
-    with pytest.raises(
-        ValueError, match=f"{spell(name)}' has the name of a column of the events tables: call it"
-    ):
+    with pytest.raises(ValueError, match=f"{spell(name)}' has the name of a column of the events tables: call it"):
         parse_schema(f"ok INT, {spell(name)} STRING")
 
 
@@ -116,9 +114,7 @@ _types = st.recursive(
 )
 
 
-@given(
-    st.lists(st.tuples(_names, _types), min_size=1, max_size=5, unique_by=lambda column: column[0].lower())
-)
+@given(st.lists(st.tuples(_names, _types), min_size=1, max_size=5, unique_by=lambda column: column[0].lower()))
 def test_a_schema_survives_being_written(columns: list[tuple[str, str]]) -> None:
     schema = tuple(Column(name, kind) for name, kind in columns if name.lower() not in SYSTEM_COLUMNS)
     if schema:

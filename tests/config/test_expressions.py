@@ -174,13 +174,9 @@ def test_no_function_is_both_allowed_and_refused() -> None:
     assert not ALLOWED_FUNCTIONS & (AGGREGATES | WINDOW_FUNCTIONS | SESSION_WORDS)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(ALLOWED_FUNCTIONS - {"cast", "try_cast", "extract", "position", "div"})
-)
+@pytest.mark.parametrize("name", sorted(ALLOWED_FUNCTIONS - {"cast", "try_cast", "extract", "position", "div"}))
 def test_every_allowed_function_can_be_called(name: str) -> None:
-    findings = expression_findings(f"{name}(text, ts, Speed)", ROW) or expression_findings(
-        f"{name}(text)", ROW
-    )
+    findings = expression_findings(f"{name}(text, ts, Speed)", ROW) or expression_findings(f"{name}(text)", ROW)
     assert not any("function" in finding for finding in findings)
 
 

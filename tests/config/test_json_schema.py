@@ -115,9 +115,7 @@ def test_every_model_of_the_configuration_refuses_unknown_keys() -> None:
             yield model
             yield from models(model)
 
-    from tidemark.config.fields import Settings  # noqa: PLC0415 # only here
+    from tidemark.config.fields import Settings  # only here
 
-    assert all(
-        model.model_config["extra"] == "forbid" and model.model_config["frozen"] for model in models(Settings)
-    )
+    assert all(model.model_config["extra"] == "forbid" and model.model_config["frozen"] for model in models(Settings))
     assert json.dumps(json_schema()).count('"additionalProperties": false') >= 9

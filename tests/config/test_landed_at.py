@@ -33,9 +33,7 @@ def _spec(path: str, letters: str, plus: str = "0s") -> LandedAtSpec:
         (r"(.*)", "dd.MM.yyyy 'o''clock' HH", "0s", "31.12.2025 o'clock 23", "2025-12-31T23:00:00Z"),
     ],
 )
-def test_the_landing_time_is_what_the_path_holds(
-    path: str, letters: str, plus: str, uri: str, time: str
-) -> None:
+def test_the_landing_time_is_what_the_path_holds(path: str, letters: str, plus: str, uri: str, time: str) -> None:
     assert _spec(path, letters, plus).landing_time(uri) == parse_time(time)
 
 

@@ -150,9 +150,7 @@ def test_the_warehouse_is_the_given_one_or_the_variables_or_beside_the_file(
     assert files.spec({"warehouse": warehouse}).warehouse == str(files.folder / expected)
 
 
-def test_the_own_environment_is_used_where_none_is_given(
-    files: Files, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_own_environment_is_used_where_none_is_given(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_WAREHOUSE", "/big/disk")
     assert load_pipeline(str(files.pipeline())).spec.warehouse == "/big/disk"
 
@@ -211,9 +209,7 @@ class TestExtends:
     ) -> None:
         files.text("a: [", "broken.yml")
         files.text("- a", "list.yml")
-        found = files.problem(
-            extends=extends, format=None, schema=None, landing=None, timestamp_by="EventTime"
-        )
+        found = files.problem(extends=extends, format=None, schema=None, landing=None, timestamp_by="EventTime")
         assert message in found[1]
 
     def test_an_own_file_does_not_extend_another(self, files: Files) -> None:
@@ -350,9 +346,7 @@ def test_a_setting_that_cannot_be_is_refused(files: Files, key: str, value: obje
         ("shape", "point", "not supported yet: tidemark of this version judges sources"),
     ],
 )
-def test_a_key_of_a_source_that_cannot_be_is_refused(
-    files: Files, key: str, value: object, message: str
-) -> None:
+def test_a_key_of_a_source_that_cannot_be_is_refused(files: Files, key: str, value: object, message: str) -> None:
     top, _, inner = key.partition(".")
     whole: dict[str, dict[str, object]] = {
         "landed_at": {"path": "(a)", "format": "yyyy"},
@@ -421,9 +415,7 @@ sources:
 
 def test_a_problem_reads_as_one_line(files: Files) -> None:
     (problem,) = files.problems(settle="5x")
-    assert re.fullmatch(
-        r"\S+pipeline\.yml:1: sources\.readings\.settle: '5x' is not a duration: .*", str(problem)
-    )
+    assert re.fullmatch(r"\S+pipeline\.yml:1: sources\.readings\.settle: '5x' is not a duration: .*", str(problem))
 
 
 class TestResolved:
@@ -487,9 +479,7 @@ class TestFingerprint:
         ],
         ids=lambda change: next(iter(change)),
     )
-    def test_it_stays_with_settings_that_results_do_not_depend_on(
-        self, files: Files, change: dict[str, Any]
-    ) -> None:
+    def test_it_stays_with_settings_that_results_do_not_depend_on(self, files: Files, change: dict[str, Any]) -> None:
         assert files.spec().fingerprint() == files.spec(change).fingerprint()
 
     @pytest.mark.parametrize(
@@ -511,9 +501,7 @@ class TestFingerprint:
         ],
         ids=["landing", "quality", "types", "options", "durations", "ignored", "order"],
     )
-    def test_it_stays_with_another_spelling(
-        self, files: Files, one: dict[str, Any], other: dict[str, Any]
-    ) -> None:
+    def test_it_stays_with_another_spelling(self, files: Files, one: dict[str, Any], other: dict[str, Any]) -> None:
         assert files.spec(**one).fingerprint() == files.spec(**other).fingerprint()
 
     @pytest.mark.parametrize(

@@ -7,9 +7,7 @@ import pytest
 from tidemark.config.options import ALLOWED, canonical, option_findings
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind in ALLOWED for name in sorted(ALLOWED[kind])]
-)
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ALLOWED for name in sorted(ALLOWED[kind])])
 @pytest.mark.parametrize("spell", [str, str.upper, str.lower], ids=["as is", "upper", "lower"])
 def test_an_allowed_option_may_be_set_in_any_case(kind: str, name: str, spell: type[str]) -> None:
     value = {"encoding": "UTF-8", "mergeSchema": "false", "header": "true"}.get(
@@ -62,8 +60,6 @@ def test_an_option_that_breaks_a_promise_is_refused_by_name(kind: str, name: str
         ("csv", {"header": "true", "HEADER": "true"}, "is the same option as 'header'"),
     ],
 )
-def test_an_option_with_a_wrong_name_or_value_is_refused(
-    kind: str, options: dict[str, str], message: str
-) -> None:
+def test_an_option_with_a_wrong_name_or_value_is_refused(kind: str, options: dict[str, str], message: str) -> None:
     ((_, found),) = option_findings(kind, options)
     assert message in found

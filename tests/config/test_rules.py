@@ -143,18 +143,14 @@ def test_what_is_usual_gives_no_warning(files: Files, source: dict[str, Any]) ->
         ({"landing": "./later"}, "landing", "there is no folder"),
     ],
 )
-def test_what_is_rarely_meant_gives_a_warning(
-    files: Files, source: dict[str, Any], key: str, message: str
-) -> None:
+def test_what_is_rarely_meant_gives_a_warning(files: Files, source: dict[str, Any], key: str, message: str) -> None:
     (warning,) = files.load(**source).warnings
     assert warning.key == f"sources.readings.{key}"
     assert message in warning.message
 
 
 @pytest.mark.parametrize(("action", "fate"), [("adjust", "moved"), ("drop", "dropped")])
-def test_event_time_without_an_arrival_column_is_a_trap_that_is_told(
-    files: Files, action: str, fate: str
-) -> None:
+def test_event_time_without_an_arrival_column_is_a_trap_that_is_told(files: Files, action: str, fate: str) -> None:
     (warning,) = files.load(timestamp_by="EventTime", late_arrival=_late("1h", action)).warnings
     assert warning.key == "sources.readings.late_arrival.tolerance"
     assert f"each event more than 1h before that is {fate}" in warning.message

@@ -55,9 +55,7 @@ def _content(files: Files, text: str) -> dict[str, Any]:
         ("$HOME_DIR a$", "$HOME_DIR a$"),
     ],
 )
-def test_a_value_is_text_unless_it_is_a_number_or_true_false_null(
-    files: Files, text: str, value: Any
-) -> None:
+def test_a_value_is_text_unless_it_is_a_number_or_true_false_null(files: Files, text: str, value: Any) -> None:
     assert _content(files, f"key: {text}") == {"key": value}
 
 
@@ -88,9 +86,7 @@ def test_an_alias_repeats_what_it_names(files: Files) -> None:
     ],
     ids=["open", "character", "list", "empty", "two", "endless", "many"],
 )
-def test_what_is_no_mapping_is_refused_with_its_line(
-    files: Files, text: str, line: int, message: str
-) -> None:
+def test_what_is_no_mapping_is_refused_with_its_line(files: Files, text: str, line: int, message: str) -> None:
     path = files.text(text)
     with pytest.raises(ConfigError) as caught:
         read_yaml(path, {})

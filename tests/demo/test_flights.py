@@ -84,9 +84,7 @@ def behind(judged: pd.DataFrame, key: list[str]) -> pd.Series[pd.Timedelta]:
     return (high - judged["departed"]).fillna(pd.Timedelta(0))
 
 
-def test_every_flight_lands_once_as_it_is_in_the_data(
-    flights: pd.DataFrame, days: dict[Path, list[Row]]
-) -> None:
+def test_every_flight_lands_once_as_it_is_in_the_data(flights: pd.DataFrame, days: dict[Path, list[Row]]) -> None:
     columns = ["origin", "dest", "carrier", "flight", "tailnum", "dep_delay", "air_time"]
     source = flights[columns].astype(object).where(flights[columns].notna(), None)
     assert Counter(source.itertuples(index=False, name=None)) == Counter(
@@ -217,9 +215,7 @@ def test_the_pipeline_file_states_the_fates_its_tolerances_give(tmp_path: Path, 
     assert (adjusted.median(), adjusted.max()) == (pd.Timedelta(minutes=75), pd.Timedelta(minutes=205))
 
 
-def test_the_pipeline_file_states_what_other_settings_would_give(
-    tmp_path: Path, judged: pd.DataFrame
-) -> None:
+def test_the_pipeline_file_states_what_other_settings_would_give(tmp_path: Path, judged: pd.DataFrame) -> None:
     text = write_pipeline(tmp_path).read_text()
     kept = judged[judged["air_time"] <= 360]
     by_airline = behind(kept, ["origin", "carrier"])

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 import oracle
 from product import Product, expected, micros, verdicts
@@ -49,9 +48,22 @@ def hold_states(product: Product, outcome: oracle.Outcome) -> None:
         assert times == {name: getattr(state, name) for name in names}, partition
 
 
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("source", [pytest.param(source, id=name) for name, source in QUICK])
-def test_rows_and_states_equal_the_oracle(spark, tmp_path, source):
+def test_rows_and_states_equal_the_oracle(tmp_path, source):
     @sampled(1)
+    @given(wide_logs(source=source, partitions=PARTITIONS))
+    def hold(log):
+        hold_equal(tmp_path, log.source, log.runs)
+
+    hold()
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("source", [pytest.param(source, id=name) for name, source in POLICIES])
+def test_rows_and_states_equal_the_oracle_for_every_combination_of_policies(tmp_path, source):
+    @sampled(2)
     @given(wide_logs(source=source, partitions=PARTITIONS))
     def hold(log):
         hold_equal(tmp_path, log.source, log.runs)

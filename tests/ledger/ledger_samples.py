@@ -33,17 +33,11 @@ FIRST_INSTANT = -62_135_596_800_000_000
 LAST_INSTANT = 253_402_300_799_999_999
 
 
-def landed(
-    uri: str, source: str = "readings", state: ObjectState = ObjectState.PLANNED, **facts
-) -> LandedObject:
-    return LandedObject(
-        source, uri, facts.pop("size", 10), facts.pop("modified", NOON), "t-10", state=state, **facts
-    )
+def landed(uri: str, source: str = "readings", state: ObjectState = ObjectState.PLANNED, **facts) -> LandedObject:
+    return LandedObject(source, uri, facts.pop("size", 10), facts.pop("modified", NOON), "t-10", state=state, **facts)
 
 
-def planned(
-    batches: Sequence[Sequence[LandedObject]], first: int = 1, run_id: str = "r", plan_id: str = "token"
-):
+def planned(batches: Sequence[Sequence[LandedObject]], first: int = 1, run_id: str = "r", plan_id: str = "token"):
     """A plan and its records: one batch for each group of objects."""
     cut = tuple(Batch(first + index, tuple(group)) for index, group in enumerate(batches))
     plan = RunPlan(run_id, NOON + first, cut)
@@ -67,9 +61,7 @@ def planned(
     return plan, records
 
 
-def plan_run(
-    ledger: Ledger, batches: Sequence[Sequence[LandedObject]], noticed: Noticed | None = None, **given
-):
+def plan_run(ledger: Ledger, batches: Sequence[Sequence[LandedObject]], noticed: Noticed | None = None, **given):
     plan, records = planned(batches, ledger.last().next_batch_id, **given)
     ledger.plan(plan, records, noticed)
     return records
@@ -124,9 +116,7 @@ def fabricate(ledger: Ledger, batches: int, a_file: int = 10_000, states: Mappin
         ids = range(first, min(first + a_file, batches + 1))
         _write(ledger, "batches", [_past(template, batch_id) for batch_id in ids])
         _write(ledger, "objects", [_object(batch_id) for batch_id in ids])
-        rows = [
-            state_row(i, *key, replace(state, next_offset=i)) for i in ids for key, state in known.items()
-        ]
+        rows = [state_row(i, *key, replace(state, next_offset=i)) for i in ids for key, state in known.items()]
         _write(ledger, "watermarks", rows)
 
 

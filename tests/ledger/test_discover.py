@@ -290,9 +290,7 @@ def test_a_look_up_opens_no_file_whose_uris_lie_elsewhere_and_reads_few_rows(run
             land(runs.landing, f"{day}/{index}", at=NOON + day)
         runs.run(NOON + day)
     opened, read = [], files.read_hits
-    monkeypatch.setattr(
-        store, "read_hits", lambda file, *given: opened.append(file.path) or read(file, *given)
-    )
+    monkeypatch.setattr(store, "read_hits", lambda file, *given: opened.append(file.path) or read(file, *given))
     known = known_objects(runs.ledger, "readings", ["4/1", "4/2", "4/new"])
     assert set(known) == {"4/1", "4/2"}
     assert len(opened) == 1

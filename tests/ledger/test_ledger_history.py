@@ -60,9 +60,7 @@ def test_states_after_100_000_batches_are_read_from_the_last_checkpoint_on(old, 
 
 def test_the_objects_of_one_batch_are_read_from_one_file(old, touched):
     ledger = Ledger(old)
-    assert [item.uri for item in ledger.objects_of(ledger.batches(70_000, 70_000)[0])] == [
-        "past/0070000.json"
-    ]
+    assert [item.uri for item in ledger.objects_of(ledger.batches(70_000, 70_000)[0])] == ["past/0070000.json"]
     assert len(touched["files"]) == 2
     assert touched["rows"] == 2
 

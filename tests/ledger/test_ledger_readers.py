@@ -74,9 +74,7 @@ def test_duckdb_reads_nested_columns(root):
     with duckdb.connect() as connection:
         connection.register("batches", ledger.table("batches"))
         connection.register("diagnostics", ledger.table("diagnostics"))
-        late = connection.sql(
-            "SELECT by_reason.late, counts[1].shifts.largest, digests[1].digest FROM batches"
-        )
+        late = connection.sql("SELECT by_reason.late, counts[1].shifts.largest, digests[1].digest FROM batches")
         assert set(late.fetchall()) == {(2, 9, "ab")}
         samples = connection.sql("SELECT epoch_us(sample.arrival_time) FROM diagnostics").fetchall()
         combined = connection.sql("SELECT epoch_us(combined[1].watermark) FROM batches").fetchall()

@@ -20,9 +20,7 @@ def ledger(tmp_path):
 def _run(ledger, count):
     for _ in range(count):
         number = ledger.last().next_batch_id
-        record = plan_run(ledger, [[landed(f"{number}.json", modified=NOON + number)]], plan_id=f"t{number}")[
-            0
-        ]
+        record = plan_run(ledger, [[landed(f"{number}.json", modified=NOON + number)]], plan_id=f"t{number}")[0]
         ledger.record_states(number, {("readings", "0"): PartitionState(next_offset=number)})
         ledger.record_findings(number, [finding()])
         ledger.commit(record, taken(ledger, record))

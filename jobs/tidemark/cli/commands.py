@@ -162,7 +162,7 @@ def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
     with _pipeline(config) as pipeline:
         if kind == "table":
             return Answer(pipeline.rows(**filters), lambda record: rows_view(record, text_width(), str(config)))
-        del filters["limit"]
+        filters["limit"] = filters["limit"] if _was_given("limit") else None
         return _export(pipeline, kind, out, filters)
 
 
@@ -218,8 +218,6 @@ def _fitting(kind: str, out: Path | None) -> None:
         if out is not None:
             raise UsageError("--out writes no table", hint="add --format csv or --format parquet")
         return
-    if _was_given("limit"):
-        raise UsageError(f"--limit is for tables: {kind} holds every matching row", hint="use --since and --until")
     if out is None and (_as_json() or (kind == "parquet" and sys.stdout.isatty())):
         taken = "--json prints there" if _as_json() else "it is a terminal"
         raise UsageError(f"rows can't be written as {kind} to standard output: {taken}", hint="give --out FILE")

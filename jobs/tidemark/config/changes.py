@@ -61,9 +61,7 @@ def _source(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator
             yield from _values(here, old.get(key), new.get(key), free=key in IRRELEVANT_IN_SOURCES)
 
 
-def _columns(
-    at: str, old: tuple[Column, ...], new: tuple[Column, ...], *, positions: bool
-) -> Iterator[_Step]:
+def _columns(at: str, old: tuple[Column, ...], new: tuple[Column, ...], *, positions: bool) -> Iterator[_Step]:
     before = {column.name.lower(): column for column in old}
     after = {column.name.lower(): column for column in new}
     for lower, column in before.items():

@@ -132,9 +132,7 @@ class _Reader:
 
     def remarks(self, name: str) -> None:
         if self.peek().upper() in ("NOT", "DEFAULT", "GENERATED"):
-            raise ValueError(
-                f"column {name!r}: every column may be null, so only a name and a type can be given"
-            )
+            raise ValueError(f"column {name!r}: every column may be null, so only a name and a type can be given")
         if self.peek().upper() == "COMMENT":
             self.position += 1
             while self.peek().startswith("'"):
@@ -164,9 +162,7 @@ class _Reader:
             scale = self.number() if self.take_if(",") else 0
             self.expect(")")
         if not (1 <= precision <= 38 and scale <= precision):
-            raise ValueError(
-                f"DECIMAL({precision}, {scale}) cannot be: precision is 1 to 38, scale at most that"
-            )
+            raise ValueError(f"DECIMAL({precision}, {scale}) cannot be: precision is 1 to 38, scale at most that")
         return Type(f"DECIMAL({precision}, {scale})")
 
     def arguments(self, count: int) -> list[Type]:
@@ -230,9 +226,7 @@ class _Reader:
         index = min(self.position, len(self.tokens)) - 1
         end = self.tokens[index].end() if index >= 0 else 0
         before = self.text[max(0, end - 40) : end].strip()
-        return (
-            f" after {before!r} (names with other characters than letters, digits, _ stand in `backquotes`)"
-        )
+        return f" after {before!r} (names with other characters than letters, digits, _ stand in `backquotes`)"
 
 
 def _unknown_type(word: str) -> str:

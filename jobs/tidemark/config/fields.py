@@ -21,12 +21,10 @@ class Settings(BaseModel):
 
 def pattern(allowed: str, *examples: str) -> WithJsonSchema:
     """Text of a pattern, as editors see it: a reference to the environment may always stand."""
-    return WithJsonSchema(
-        {"type": "string", "pattern": f"^(?:{allowed})$|{REFERENCE}", "examples": list(examples)}
-    )
+    return WithJsonSchema({"type": "string", "pattern": f"^(?:{allowed})$|{REFERENCE}", "examples": list(examples)})
 
 
-def described(kind: str | list[str], *examples: str, **more: Any) -> WithJsonSchema:  # noqa: ANN401 # JSON
+def described(kind: str | list[str], *examples: str, **more: Any) -> WithJsonSchema:  # JSON
     """A value as editors see it."""
     return WithJsonSchema({"type": kind, **({"examples": list(examples)} if examples else {}), **more})
 
@@ -85,7 +83,5 @@ Columns = Annotated[
     tuple[Column, ...],
     PlainValidator(values.columns),
     PlainSerializer(schema_text),
-    WithJsonSchema(
-        {"anyOf": [{"type": "string", "examples": ["DeviceId STRING, Speed DOUBLE"]}, _SCHEMA_FILE]}
-    ),
+    WithJsonSchema({"anyOf": [{"type": "string", "examples": ["DeviceId STRING, Speed DOUBLE"]}, _SCHEMA_FILE]}),
 ]

@@ -79,17 +79,13 @@ def read_source(name: str, keys: Mapping[str, Any], home: Document, environ: Map
 def _take_file(given: Given, extends: object, environ: Mapping[str, str]) -> None:
     if not isinstance(extends, str):
         given.bad |= set(SOURCE_KEYS)
-        given.refuse(
-            ("extends",), f"{shown(extends)} is not a file: write a path, such as sources/{given.name}.yml"
-        )
+        given.refuse(("extends",), f"{shown(extends)} is not a file: write a path, such as sources/{given.name}.yml")
         return
     try:
         given.own = document = read_yaml(given.home.path.parent / extends, environ)
     except ConfigError as error:
         if error.problems[0].message == "there is no such file":
-            given.refuse(
-                ("extends",), f"{extends!r}: there is no such file (paths are relative to this file)"
-            )
+            given.refuse(("extends",), f"{extends!r}: there is no such file (paths are relative to this file)")
         else:
             given.problems += error.problems
         given.bad |= set(SOURCE_KEYS)
@@ -134,9 +130,7 @@ def _resolve_paths(given: Given) -> None:
 def _schema_file(schema: Mapping[str, Any], base: Path) -> str:
     name = schema.get("file")
     if list(schema) != ["file"] or not isinstance(name, str):
-        raise ValueError(
-            f'{shown(schema)} is not a schema: write "DeviceId STRING, ...", or {{file: readings.ddl}}'
-        )
+        raise ValueError(f'{shown(schema)} is not a schema: write "DeviceId STRING, ...", or {{file: readings.ddl}}')
     try:
         return (base / name).read_bytes().decode("utf-8-sig")
     except OSError as error:

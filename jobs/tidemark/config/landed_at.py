@@ -27,9 +27,7 @@ def one_group(pattern: str) -> str:
     except re.error as error:
         raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
     if groups != 1:
-        raise ValueError(
-            f"{pattern!r} has {groups} groups: put one pair of ( ) around the part that is wanted"
-        )
+        raise ValueError(f"{pattern!r} has {groups} groups: put one pair of ( ) around the part that is wanted")
     return pattern
 
 
@@ -107,11 +105,7 @@ def _check_fields(text: str, fields: list[str]) -> None:
         raise ValueError(f"{text!r} has the same part of a time twice")
     whole = [name for name in fields if name in _ORDER]
     wanted = list(_ORDER)[: len(whole)]
-    if (
-        not whole
-        or sorted(whole) != sorted(wanted)
-        or (len(fields) > len(whole) and len(whole) < len(_ORDER))
-    ):
+    if not whole or sorted(whole) != sorted(wanted) or (len(fields) > len(whole) and len(whole) < len(_ORDER)):
         raise ValueError(
             f"{text!r} is not a whole time: start with yyyy and leave nothing out, such as yyyy-MM-dd HH"
         )

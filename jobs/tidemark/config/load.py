@@ -84,24 +84,18 @@ def from_resolved(resolved: Mapping[str, Any], *, at: PipelineSpec | None = None
     if at is None:
         return spec
     sources = {
-        name: source.model_copy(update={"landing": at.sources[name].landing})
-        if name in at.sources
-        else source
+        name: source.model_copy(update={"landing": at.sources[name].landing}) if name in at.sources else source
         for name, source in spec.sources.items()
     }
     return spec.model_copy(update={"path": at.path, "warehouse": at.warehouse, "sources": sources})
 
 
-def _read_sources(
-    document: Document, environ: Mapping[str, str], problems: list[Problem]
-) -> dict[str, Given]:
+def _read_sources(document: Document, environ: Mapping[str, str], problems: list[Problem]) -> dict[str, Given]:
     entries = document.content.get("sources")
     if entries is None:
         return {}
     if not isinstance(entries, dict) or not entries:
-        message = (
-            f"{shown(entries)} must name a source or more: sources: {{readings: {{landing: ./in, ...}}}}"
-        )
+        message = f"{shown(entries)} must name a source or more: sources: {{readings: {{landing: ./in, ...}}}}"
         problems.append(_problem(document, ("sources",), message))
         return {}
     sources = {}
@@ -142,11 +136,7 @@ def _pipeline_spec(
     """The pipeline around its sources, if its own settings hold; what does not is added to `problems`."""
     content = {key: value for key, value in document.content.items() if value is not None}
     for key in [key for key in content if key not in PIPELINE_KEYS]:
-        message = (
-            f"streams and windows: `streams` {NOT_YET}"
-            if key == "streams"
-            else unknown_key(key, PIPELINE_KEYS)
-        )
+        message = f"streams and windows: `streams` {NOT_YET}" if key == "streams" else unknown_key(key, PIPELINE_KEYS)
         problems.append(_problem(document, (key,), message))
         del content[key]
     if "sources" in content:

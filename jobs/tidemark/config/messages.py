@@ -60,9 +60,7 @@ def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> str:
 def _keys_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
     """The keys of the model that stands at a path inside `model`."""
     for part in path:
-        found = next(
-            (field for name, field in model.model_fields.items() if part in (name, field.alias)), None
-        )
+        found = next((field for name, field in model.model_fields.items() if part in (name, field.alias)), None)
         inner = _model_in(found.annotation) if found else None
         if inner is None:
             return []

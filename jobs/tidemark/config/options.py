@@ -39,9 +39,7 @@ _REASONS = {
     "prefersdecimal": _SCHEMA, "prefersdate": _SCHEMA, "dropfieldifallnull": _SCHEMA,
     "timestamptype": _SCHEMA,
 }  # fmt: skip
-_BOOLEANS = {name for name in ALLOWED["csv"] | ALLOWED["json"] if name.startswith(("allow", "ignore"))} | {
-    "header"
-}
+_BOOLEANS = {name for name in ALLOWED["csv"] | ALLOWED["json"] if name.startswith(("allow", "ignore"))} | {"header"}
 
 
 def option_findings(kind: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -70,11 +68,7 @@ def _refusal(kind: str, name: str) -> str:
     if reason:
         return f"the reader option {name!r} cannot be set: {reason}. For {kind} there are: {allowed}"
     close = get_close_matches(name.lower(), [known.lower() for known in ALLOWED[kind]], 1)
-    meant = (
-        f" Did you mean {next(known for known in ALLOWED[kind] if known.lower() == close[0])!r}?"
-        if close
-        else ""
-    )
+    meant = f" Did you mean {next(known for known in ALLOWED[kind] if known.lower() == close[0])!r}?" if close else ""
     return f"{name!r} is not a reader option that can be set for {kind}.{meant} There are: {allowed}"
 
 

@@ -19,9 +19,7 @@ from tidemark.config.values import unfit
 NAME = r"[a-z][a-z0-9_]*"
 _CRON_FIELD = re.compile(r"[0-9A-Za-z*/,#?-]+")
 
-IRRELEVANT = frozenset(
-    {"pipeline", "warehouse", "schedule", "micro_batch", "retention", "airflow", "quality"}
-)
+IRRELEVANT = frozenset({"pipeline", "warehouse", "schedule", "micro_batch", "retention", "airflow", "quality"})
 """Settings of a pipeline that no result depends on."""
 IRRELEVANT_IN_SOURCES = frozenset({"landing", "quality"})
 """Settings of a source that no result depends on: objects are named relative to `landing`."""
@@ -67,9 +65,9 @@ class PipelineSpec(Settings):
     warehouse: str = Field(description="Folder of all tables; default $TIDEMARK_WAREHOUSE, else ./warehouse")
     schedule: str | None = Field(None, description="Cron of 5 fields; absent: not scheduled")
     start: Instant | None = Field(None, description="First output time; absent: from the first row")
-    micro_batch: Annotated[
-        MicroBatchSpec, BeforeValidator(_micro_batch), PlainSerializer(_written_micro_batch)
-    ] = Field(MicroBatchSpec(), description="auto, or the most files and bytes of a micro-batch")
+    micro_batch: Annotated[MicroBatchSpec, BeforeValidator(_micro_batch), PlainSerializer(_written_micro_batch)] = (
+        Field(MicroBatchSpec(), description="auto, or the most files and bytes of a micro-batch")
+    )
     retention: RetentionSpec = Field(RetentionSpec(), description="How long rows are kept; absent: for ever")
     sources: dict[str, SourceSpec] = Field(description="The sources by name")
     airflow: dict[str, Any] = Field(default_factory=dict, description="Passed to the DAG")
@@ -85,9 +83,7 @@ class PipelineSpec(Settings):
     def _cron(cls, value: str | None) -> str | None:
         fields = value.split() if value is not None else ["*"] * 5
         if len(fields) != 5 or not all(map(_CRON_FIELD.fullmatch, fields)):
-            raise ValueError(
-                f'{value!r} is not a cron text (minute hour day month weekday), such as "*/15 * * * *"'
-            )
+            raise ValueError(f'{value!r} is not a cron text (minute hour day month weekday), such as "*/15 * * * *"')
         return value
 
     def resolved(self) -> dict[str, Any]:
@@ -120,6 +116,4 @@ def relevant(resolved: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in resolved.items() if key not in IRRELEVANT} | {"sources": sources}
 
 
-PIPELINE_KEYS = tuple(
-    field.alias or name for name, field in PipelineSpec.model_fields.items() if name != "path"
-)
+PIPELINE_KEYS = tuple(field.alias or name for name, field in PipelineSpec.model_fields.items() if name != "path")

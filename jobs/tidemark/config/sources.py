@@ -32,9 +32,7 @@ class PartitionSpec(Settings):
     """`partition`: what names a row's partition: an expression, or a part of the object's path."""
 
     column: Expression | None = Field(None, description="Column or Spark SQL expression")
-    path: str | None = Field(
-        None, description="Regular expression with one group, searched in the object's URI"
-    )
+    path: str | None = Field(None, description="Regular expression with one group, searched in the object's URI")
 
     @field_validator("path")
     @classmethod
@@ -90,9 +88,7 @@ class QualitySpec(Settings):
     max_adjusted: Fraction | None = Field(None, description="Largest share of adjusted rows")
     max_quarantined: Fraction | None = Field(None, description="Largest share of quarantined rows")
     max_watermark_delay: Duration | None = Field(None, description="Longest time from the watermark to as_of")
-    max_jump: Factor | None = Field(
-        None, description="Largest factor between this run's rows and what is usual"
-    )
+    max_jump: Factor | None = Field(None, description="Largest factor between this run's rows and what is usual")
     on_failure: Literal["block", "warn"] | None = Field(None, description="Absent: recorded, never blocks")
 
 
@@ -129,19 +125,11 @@ class SourceSpec(Settings):
     format: Literal["json", "csv", "parquet", "orc"] = Field(description="json is JSON lines")
     options: ReaderOptions = Field(default_factory=dict, description="Spark reader options")
     columns: Columns = Field(alias="schema", description="Column list in Spark DDL, or {file: name.ddl}")
-    partition: PartitionSpec | None = Field(
-        None, description='What names a row\'s partition; absent: one, "0"'
-    )
+    partition: PartitionSpec | None = Field(None, description='What names a row\'s partition; absent: one, "0"')
     partitions: Names = Field((), description="Declared partitions")
-    arrival_time: Expression | None = Field(
-        None, description="Column or expression; absent: the landing time"
-    )
-    landing_delay: Duration = Field(
-        0, description="Longest time from a row's arrival to its object being listed"
-    )
-    clock_skew: Duration = Field(
-        5 * MINUTE, description="An arrival this much after its landing time is quarantined"
-    )
+    arrival_time: Expression | None = Field(None, description="Column or expression; absent: the landing time")
+    landing_delay: Duration = Field(0, description="Longest time from a row's arrival to its object being listed")
+    clock_skew: Duration = Field(5 * MINUTE, description="An arrival this much after its landing time is quarantined")
     timestamp_by: Expression | None = Field(
         None, description="Column or expression of the event time; absent: arrival"
     )

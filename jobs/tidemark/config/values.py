@@ -123,6 +123,4 @@ def columns(value: object) -> tuple[Column, ...]:
     """The columns of a DDL text."""
     if isinstance(value, tuple):
         return value
-    return parse_schema(
-        text_of(value, "a schema", '"DeviceId STRING, Speed DOUBLE", or {file: readings.ddl}')
-    )
+    return parse_schema(text_of(value, "a schema", '"DeviceId STRING, Speed DOUBLE", or {file: readings.ddl}'))

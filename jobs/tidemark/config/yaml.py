@@ -131,9 +131,7 @@ class _Reader:
     def value(self, node: Node, path: KeyPath) -> object:
         self.seen += 1
         if len(path) > _MAX_DEPTH or self.seen > _MAX_NODES:
-            raise _refused(
-                self.path, node.start_mark.line + 1, "is nested too deep, or an alias repeats without end"
-            )
+            raise _refused(self.path, node.start_mark.line + 1, "is nested too deep, or an alias repeats without end")
         if isinstance(node, MappingNode):
             return self.mapping(node, path)
         if isinstance(node, SequenceNode):

@@ -106,9 +106,7 @@ def parse_size(text: str) -> int:
 def format_size(size: int) -> str:
     """The text `parse_size` reads back, in the largest binary unit that divides `size`."""
     unit = next(
-        unit
-        for unit in ("TiB", "GiB", "MiB", "KiB", "B")
-        if size % _SIZES[unit] == 0 and (size or unit == "B")
+        unit for unit in ("TiB", "GiB", "MiB", "KiB", "B") if size % _SIZES[unit] == 0 and (size or unit == "B")
     )
     return f"{size // _SIZES[unit]}{unit}"
 

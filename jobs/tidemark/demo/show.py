@@ -21,7 +21,7 @@ _WHY = {
 }
 
 
-def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record:  # noqa: ANN401 # handed on to Pipeline.load
+def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record:  # handed on to Pipeline.load
     """Write, run and replay the demo under `folder`; returns what the runs did together.
 
     An earlier demo's tables there are replaced.
@@ -59,9 +59,8 @@ def _one_run(pipeline: Pipeline, as_of: int, say: Callable[[str], None]) -> Reco
     run = pipeline.run(as_of)
     counts = {fate: sum(batch[fate] for batch in run["batches"]) for fate in _FATES}
     told = ", ".join(f"{count:,} {fate.replace('_', ' ')}" for fate, count in counts.items())
-    say(
-        f"run as of {run['as_of'][:10]}: {sum(counts.values()):,} records: {told} ({time.monotonic() - started:.0f} s)"
-    )
+    seconds = time.monotonic() - started
+    say(f"run as of {run['as_of'][:10]}: {sum(counts.values()):,} records: {told} ({seconds:.0f} s)")
     return run
 
 

@@ -164,9 +164,7 @@ def _discovery(
     told = {Diagnostic.LISTED_LATE: late, **reported} if late else reported
     findings = [_finding(source, kind, items, horizon.tolerance(kind)) for kind, items in told.items()]
     taken = [_landed(place, source, item, ObjectState.PLANNED) for item in new]
-    others = [
-        _landed(place, source, item, ObjectState.CHANGED) for items in reported.values() for item in items
-    ]
+    others = [_landed(place, source, item, ObjectState.CHANGED) for items in reported.values() for item in items]
     return Discovery(
         new=tuple(sorted(taken, key=lambda item: item.order)),
         findings=tuple(sorted(findings, key=lambda finding: finding.type)),

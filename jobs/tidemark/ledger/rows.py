@@ -178,9 +178,7 @@ def batch_record(row: Row) -> BatchRecord:
         closing=tuple(row["closing"] or ()),
         accounts=tuple(_account(count) for count in row["counts"] or ()),
         digests=tuple(TableDigest(**digest) for digest in row["digests"] or ()),
-        combined={
-            each["source"]: Combined(each["watermark"], each["complete"]) for each in row["combined"] or ()
-        },
+        combined={each["source"]: Combined(each["watermark"], each["complete"]) for each in row["combined"] or ()},
         timings={each["phase"]: each["seconds"] for each in row["timings"] or ()},
     )
 

@@ -37,9 +37,7 @@ class Store:
         self.path = path
         self.schema = schema
         self._integers = with_integer_times(schema)
-        self._writer = WriterProperties(
-            compression="ZSTD", max_row_group_size=GROUP_ROWS.get(path.name, 4096)
-        )
+        self._writer = WriterProperties(compression="ZSTD", max_row_group_size=GROUP_ROWS.get(path.name, 4096))
         self._opened: DeltaTable | None = None
 
     def open(self) -> DeltaTable | None:
@@ -178,9 +176,7 @@ class Store:
         if instead_of is None:
             self._guarded(lambda: write_deltalake(table, data, mode="append", **options))
         else:
-            self._guarded(
-                lambda: write_deltalake(table, data, mode="overwrite", predicate=instead_of, **options)
-            )
+            self._guarded(lambda: write_deltalake(table, data, mode="overwrite", predicate=instead_of, **options))
 
     def _guarded(self, commit: Callable[[], object]) -> None:
         try:

@@ -55,9 +55,7 @@ def promote(root: Path, version: int, now: int) -> None:
     """Make a recorded version the only live one, in one commit; the same again changes nothing."""
     known = {each.version: each for each in listed(root)}
     if version not in known:
-        raise UsageError(
-            f"version {version} does not exist", where=str(root), hint=f"promote one of {sorted(known)}"
-        )
+        raise UsageError(f"version {version} does not exist", where=str(root), hint=f"promote one of {sorted(known)}")
     if not known[version].live:
         _change(root, lambda rows: [_switched(each, version, now) for each in rows])
 

@@ -22,8 +22,14 @@ _MEMORY = "1GB"
 _MOVED = "_moved_micros"
 
 
-def export_rows(datasets: Mapping[str, Dataset], where: Filter, target: Path, format: str) -> dict[str, Any]:  # noqa: A002
-    """Write all matching rows to `target` and return `{path, format, rows}`.
+def export_rows(
+    datasets: Mapping[str, Dataset],
+    where: Filter,
+    target: Path,
+    format: str,  # noqa: A002
+    limit: int | None = None,
+) -> dict[str, Any]:
+    """Write the matching rows (the newest `limit`, or all) to `target` and return `{path, format, rows}`.
 
     Columns: `_source`, those of the events tables, `_moved_micros`, then the payload; sources that lack a
     column have nulls. In CSV times are ISO 8601 with Z, reasons joined by `;`, bytes base64, nested values
@@ -38,6 +44,7 @@ def export_rows(datasets: Mapping[str, Dataset], where: Filter, target: Path, fo
         connection.execute(f"SET memory_limit = '{_MEMORY}'")
         connection.execute("SET temp_directory = ?", [scratch])
         query = _query(connection, chosen, where, payload, text=format == "csv")
+        query += "" if limit is None else f" LIMIT {limit:d}"
         rows = _write(connection, query, target, FORMATS[format])
     return {"path": str(target), "format": format, "rows": rows}
 
@@ -75,7 +82,7 @@ def _query(
         parts.append(f"SELECT {_columns(source, dataset.schema, payload, text=text)} FROM {found}")  # noqa: S608
     renamed = ", ".join(f'{column} AS "{_quoted(title)}"' for column, title in zip(shown, titles, strict=True))
     union = " UNION ALL BY NAME ".join(parts)
-    return f"SELECT {renamed} FROM (SELECT * FROM ({union}) ORDER BY {NEWEST_FIRST})"  # noqa: S608
+    return f"SELECT {renamed} FROM ({union}) ORDER BY {NEWEST_FIRST}"  # noqa: S608
 
 
 def _columns(source: str, schema: pa.Schema, payload: Mapping[str, str], *, text: bool) -> str:

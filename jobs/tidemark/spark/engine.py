@@ -19,10 +19,11 @@ from tidemark.core.progress import Seen
 from tidemark.spark import accounts, damage, events, substreams, tables
 from tidemark.spark.damage import Damage
 from tidemark.spark.digest import table_digest
-from tidemark.spark.judge import highs, judge, stage
-from tidemark.spark.landing import read_rows, uri_text, with_own_arrival
+from tidemark.spark.judge import OFFSET, highs, judge, stage
+from tidemark.spark.landing import read_rows, uri_text, uris, with_own_arrival
 from tidemark.spark.layout import CELL_BITS, Layout, plan_layout
-from tidemark.spark.names import ARRIVAL, OWN, PARTITION, SKIPPED
+from tidemark.spark.names import ARRIVAL, OWN, PARTITION, ROW, SKIPPED
+from tidemark.spark.repair import found_then, skipped_by_offsets
 
 
 def _nothing(step: str) -> None:
@@ -61,17 +62,20 @@ class Engine:
         When `repairing`, what a crashed attempt has already appended stands and is only read.
         """
         place = self.place(f"events/{source.name}")
-        rows = self._appended(place, batch_id) if repairing else None
-        if rows is not None:
-            digest, found = events.measure(rows, source.name), Damage()
-        else:
+        digest: TableDigest | None = None
+        if not (repairing and tables.holds(place, batch_id)):
             digest, found, rows = self._write(source, batch_id, objects, opening)
             self.reached("events")
+        if digest is None:
+            rows = events.appended(self.spark, source, place, batch_id)
+            found = found_then(self.spark, source, batch_id, objects, opening, rows)
         if rows is None:
-            return Outcome((), objects=self._settled(objects, {}, found.gone))
+            settled = self._settled(objects, {}, found)
+            skipped = self._skipped(source, batch_id, rows, settled, opening)
+            return Outcome((), objects=settled, skipped=skipped)
         with self._timed("accounts"):
             outcome = self.report(source, batch_id, rows, objects, opening, found)
-        if digest.rows != sum(report.account.rows for report in outcome.partitions.values()):
+        if digest is None or digest.rows != sum(report.account.rows for report in outcome.partitions.values()):
             digest = events.measure(rows, source.name)
         kept = self._write_substreams(source, batch_id, rows, repairing)
         return replace(outcome, digests=(digest, *kept))
@@ -96,31 +100,33 @@ class Engine:
         if limits:
             arrived = with_own_arrival(self.spark, source, rows, objects)
             late = accounts.count_arrivals_before(arrived, OWN, limits)
-        settled = self._settled(objects, accounts.rows_per_file(rows), found.gone)
-        skipped = self._skipped(source, batch_id, settled, opening)
+        settled = self._settled(objects, accounts.rows_per_file(rows), found)
+        skipped = self._skipped(source, batch_id, rows, settled, opening)
         return Outcome((), partitions, settled, skipped, late)
 
-    def _appended(self, place: str, batch_id: int) -> DataFrame | None:
-        """What a crashed attempt appended; None when it did not come so far."""
-        if not tables.exists(place):
-            return None
-        rows = tables.slice_of(self.spark, place, batch_id)
-        return None if rows.isEmpty() else rows
-
-    def rejudge(self, source: SourceSpec, batch_id: int, rows: DataFrame, opening: Opening, size: int) -> DataFrame:
+    def rejudge(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        rows: DataFrame,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        numbered: bool = False,
+    ) -> DataFrame:
         """Event rows of a batch, computed again and written nowhere; keys' watermarks come from the rows
-        that set them."""
+        that set them. `numbered` rows stand at their offsets already: others, which they followed, are missing."""
         recorded = None
         if source.over and source.timestamp_by:
             whole = self.spark.read.format("delta").load(self.place(f"events/{source.name}"))
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
-        layout, staged = self._staged(source, batch_id, rows, opening, size)
-        return events.event_rows(judge(staged, source, recorded, layout), source)
+        layout, staged = self._staged(source, batch_id, rows, opening, sum(item.size for item in objects))
+        staged = staged.withColumn(OFFSET, F.col(ROW)) if numbered else staged
+        return events.event_rows(judge(staged, source, recorded, layout), source, uris(self.spark, objects))
 
     def _write(
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
-    ) -> tuple[TableDigest, Damage, DataFrame | None]:
+    ) -> tuple[TableDigest | None, Damage, DataFrame | None]:
         refused = {item.uri: item.refusal for item in objects if item.refusal is not None}
         found = Damage(refused, damage.gone([item for item in objects if item.refusal is None]))
         try:
@@ -145,7 +151,7 @@ class Engine:
         objects: Sequence[LandedObject],
         opening: Opening,
         found: Damage,
-    ) -> tuple[TableDigest, DataFrame | None]:
+    ) -> tuple[TableDigest | None, DataFrame | None]:
         left = [item for item in objects if item.uri not in found.gone]
         if not left:
             return table_digest(f"events/{source.name}", 0, 0, 0), None
@@ -156,8 +162,8 @@ class Engine:
         rows = read_rows(self.spark, source, left, found.unreadable)
         with self._timed("judge"):
             layout, staged = self._staged(source, batch_id, rows, opening, sum(item.size for item in left))
-            judged = events.event_rows(judge(staged, source, recorded, layout), source)
-            return events.write_events(judged, source.name, self.place(f"events/{source.name}"), batch_id)
+            judged = events.event_rows(judge(staged, source, recorded, layout), source, uris(self.spark, left))
+            return events.write_events(judged, source, self.place(f"events/{source.name}"), batch_id)
 
     def _staged(
         self, source: SourceSpec, batch_id: int, rows: DataFrame, opening: Opening, size: int
@@ -190,12 +196,19 @@ class Engine:
         return (digest,)
 
     def _skipped(
-        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        kept: DataFrame | None,
+        objects: Sequence[LandedObject],
+        opening: Opening,
     ) -> dict[str, Seen]:
         """Rows before the pipeline's `start`: in no table, but their offsets and arrivals count."""
         left = [item for item in objects if item.state is not ObjectState.VANISHED]
         if opening.read_from is None or not left:
             return {}
+        if damage.gone(left):
+            return skipped_by_offsets(kept, opening)
         damaged = {item.uri: "" for item in left if item.state is ObjectState.QUARANTINED}
         rows = read_rows(self.spark, source, left, damaged)
         skipped = stage(self.spark, rows, source, opening, Layout(1), batch_id).where(SKIPPED)
@@ -204,13 +217,13 @@ class Engine:
 
     @staticmethod
     def _settled(
-        objects: Sequence[LandedObject], rows: Mapping[str, tuple[int, bool]], gone: frozenset[str]
+        objects: Sequence[LandedObject], rows: Mapping[str, tuple[int, bool]], found: Damage
     ) -> tuple[LandedObject, ...]:
         settled = []
         for item in objects:
-            count, whole = rows.get(uri_text(item.uri), (0, False))
+            count, whole = rows.get(uri_text(item.uri), (0, item.uri in found.unreadable))
             state = ObjectState.QUARANTINED if whole else ObjectState.READ
-            if not count and (item.uri in gone or damage.tag_of(item.path) is None):
+            if not count and (item.uri in found.gone or damage.tag_of(item.path) is None):
                 state = ObjectState.VANISHED
             settled.append(replace(item, state=state, rows=count))
         return tuple(settled)

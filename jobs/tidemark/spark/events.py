@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.account import TableDigest
 from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
 from tidemark.spark.judge import BATCH, OFFSET, verdict
-from tidemark.spark.names import ARRIVAL, EVENT, PARTITION, RAW, SKIPPED, SUBSTREAM, URI
-from tidemark.spark.tables import append
+from tidemark.spark.names import ARRIVAL, EVENT, OBJECT, PARTITION, RAW, SKIPPED, SUBSTREAM, URI
+from tidemark.spark.tables import append, quoted, slice_of
 
 PARTITION_COLUMN = "_arrival_date"
 STATISTICS = "_partition,_offset,_arrival_time,_event_time,_system_timestamp,_disposition,_batch_id"
 """Columns whose range each file records: those that readers and closing windows prune by."""
 
 
-def event_rows(judged: DataFrame, source: SourceSpec) -> DataFrame:
-    """Judged rows as rows of `events/<source>`; skipped ones are in no table."""
+def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFrame:
+    """Judged rows as rows of `events/<source>`; skipped ones are in no table. `uris` names their objects."""
     fates = verdict(source.policy)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
     columns = {
@@ -44,18 +44,32 @@ def event_rows(judged: DataFrame, source: SourceSpec) -> DataFrame:
         "_system_timestamp",
     ]
     order += ["_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw"]
-    payload = [F.col(f"`{column.name}`") for column in source.columns]
-    return judged.where(~F.col(SKIPPED)).select(*[columns[name].alias(name) for name in order], *payload)
+    payload = [quoted(column.name) for column in source.columns]
+    named = judged.where(~F.col(SKIPPED)).join(uris, OBJECT, "left")
+    return named.select(*[columns[name].alias(name) for name in order], *payload)
 
 
-def write_events(rows: DataFrame, source: str, place: str, batch_id: int) -> tuple[TableDigest, DataFrame | None]:
-    """Append one micro-batch; counts and digest are taken inside the write. Returns them, and the rows as
-    they were written (None: there was none)."""
-    seen = Observation(f"{source}-{batch_id}")
+def write_events(
+    rows: DataFrame, source: SourceSpec, place: str, batch_id: int
+) -> tuple[TableDigest | None, DataFrame | None]:
+    """Append one micro-batch; counts and digest are taken inside the write. Returns them (None: it had been
+    appended before, and that stands), and the rows as they were written (None: there was none)."""
+    seen = Observation(f"{source.name}-{batch_id}")
     observed = rows.observe(seen, *digest_columns(row_hash(rows)))
-    written = append(observed, place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS)
+    done, written = append(observed, place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS)
+    if not done:
+        return None, appended(rows.sparkSession, source, place, batch_id)
     found = seen.get
-    return table_digest(f"events/{source}", found[ROWS], found[LOW], found[HIGH]), written
+    return table_digest(f"events/{source.name}", found[ROWS], found[LOW], found[HIGH]), written
+
+
+def appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> DataFrame | None:
+    """What a micro-batch appended, with the columns that its `source` declared, in their order; None when it
+    appended no row."""
+    rows = slice_of(spark, place, batch_id)
+    payload = [column.name for column in source.columns]
+    fixed = [name for name in rows.columns if name.startswith("_") and name not in payload]
+    return None if rows.isEmpty() else rows.select(*[quoted(name) for name in [*fixed, *payload]])
 
 
 def measure(rows: DataFrame, source: str) -> TableDigest:

@@ -1,61 +1,70 @@
-"""Parses the four formats row by row, keeping the text of what does not parse.
-
-Text formats are read as lines and parsed from them, so that the raw text of every row is at hand. A value
-that does not fit the schema makes the row corrupt, unless it stands in a time column: then the time is
-missing and the row has a bad time instead.
-"""
+"""Reads objects of the four formats row by row, keeping the text of what does not parse."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
 
-from pyspark.sql import Column, DataFrame, SparkSession
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
+from tidemark.core.batch import LandedObject
+from tidemark.spark.fitness import beyond_years, column_of, not_utf8, payload_of
+from tidemark.spark.lines import FLAG, VALUE, parse_csv, parse_json, required_times
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
+from tidemark.spark.sight import Sight
+from tidemark.spark.small import small_frame
 
 UNREADABLE = "object cannot be read: "
 """How the one row of an object that cannot be read begins its raw text."""
-_VALUE = "__tidemark_value"
-_FLAG = "__tidemark_flag"
-_LINE_OPTIONS = {
-    "sep": "\x01",
-    "quote": "\x00",
-    "escape": "\x00",
-    "comment": "\x00",
+_BYTES = "ISO-8859-1"
+"""Reads bytes as they are: what is no UTF-8 must be found, not replaced."""
+_WHOLE_LINES = {
+    "encoding": _BYTES,
+    "sep": "\u2028",
+    "quote": "\u2029",
+    "escape": "\u2029",
+    "comment": "\u2060",
     "maxCharsPerColumn": "-1",
-    "maxColumns": "1000000",
     "mode": "PERMISSIVE",
-    "columnNameOfCorruptRecord": _FLAG,
+    "columnNameOfCorruptRecord": FLAG,
 }
-_OVERFLOWING = "[0-9]{14}"
-"""Digits of a JSON number of seconds that may not fit a timestamp, and so may wrap to a plausible one."""
+"""Signs that no byte stands for, so that a line is one value whatever is in it."""
+_NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
+_ORC_CALENDAR = {"orc.proleptic.gregorian.default": "true"}
+"""Writers other than Java's say nothing of their calendar: days before 1582 would be moved."""
+_RAW_OPTIONS = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
 
 
-def read(spark: SparkSession, source: SourceSpec, paths: Sequence[str]) -> DataFrame:
-    """Payload columns, whether the row is corrupt, its text, its file and its place in the file."""
-    lines = _lines(spark, source, paths)
-    placed = lines.select(
-        *lines.columns,
-        F.col("_metadata.file_path").alias(PATH),
-        F.col("_metadata.file_block_start").alias(BLOCK),
-        F.monotonically_increasing_id().alias(ROW),
-    )
-    if source.format == "json":
-        return _parsed(source, placed, F.from_json, _json_flaws())
-    if source.format == "csv":
-        return _parsed(source, placed, F.from_csv, _csv_flaws(source))
-    payload = [_column(column.name) for column in source.columns]
-    text = F.to_json(F.struct(*payload)) if payload else F.lit("")
-    return placed.select(*payload, F.lit(False).alias(CORRUPT), text.alias(TEXT), PATH, BLOCK, ROW)
+def read(
+    spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject], sights: Mapping[str, Sight]
+) -> DataFrame:
+    """Payload columns, whether the row is corrupt, its text (null where its payload says it all), its file
+    and its place in the file.
+
+    `sights` tells what was seen of each object; objects of one kind are read together.
+    """
+    kinds: dict[Sight, list[str]] = {}
+    for item in objects:
+        kinds.setdefault(sights[item.uri], []).append(item.path)
+    frames = [_read_alike(spark, source, paths, sight) for sight, paths in kinds.items()]
+    result = frames[0]
+    for frame in frames[1:]:
+        result = result.unionByName(frame)
+    return result
 
 
 def unreadable(spark: SparkSession, source: SourceSpec, notes: Sequence[tuple[str, str]]) -> DataFrame:
     """One corrupt row for each (path, note): an object that cannot be read, with the reason as its text."""
     texts = [(path, UNREADABLE + note) for path, note in notes]
-    found = spark.createDataFrame(texts, f"`{PATH}` STRING, `{TEXT}` STRING")
+    found = small_frame(spark, texts, [(PATH, pa.string()), (TEXT, pa.string())])
     payload = [F.lit(None).cast(column.type).alias(column.name) for column in source.columns]
     return found.select(
         *payload,
@@ -67,74 +76,85 @@ def unreadable(spark: SparkSession, source: SourceSpec, notes: Sequence[tuple[st
     )
 
 
-def _column(name: str) -> Column:
-    return F.col(f"`{name.replace('`', '``')}`")
+def row_text(values: list[Column]) -> Column:
+    """A row of a columnar file as text, with all that is in it."""
+    return F.to_json(F.struct(*values), _RAW_OPTIONS)
 
 
-def _lines(spark: SparkSession, source: SourceSpec, paths: Sequence[str]) -> DataFrame:
+def _read_alike(spark: SparkSession, source: SourceSpec, paths: Sequence[str], sight: Sight) -> DataFrame:
+    _prepare(spark)
     reader = spark.read.option("recursiveFileLookup", "true").option("__globPaths__", "false")
     if source.format == "json":
-        return reader.text(list(paths)).withColumnRenamed("value", _VALUE)
+        return parse_json(source, _placed(reader.text(list(paths)).withColumnRenamed("value", VALUE)))
     if source.format == "csv":
-        header = source.options.get("header", "false")
-        reader = reader.options(**_LINE_OPTIONS).option("header", header)
-        lines = reader.schema(f"`{_VALUE}` STRING, `{_FLAG}` STRING").csv(list(paths))
-        return lines.withColumn(_VALUE, F.coalesce(_FLAG, _VALUE)).drop(_FLAG)
-    return reader.options(**source.options).schema(_ddl(source)).format(source.format).load(list(paths))
+        return parse_csv(source, _placed(_csv_lines(reader, source, paths)))
+    types = {column.name: _type_in(sight, column.name, column.type) for column in source.columns}
+    reader = reader.schema(", ".join(f"{column_of(name)} {kind}" for name, kind in types.items() if kind))
+    rows = _placed(reader.options(**_ORC_CALENDAR, **source.options).format(source.format).load(list(paths)))
+    return _typed(source, rows, sight)
 
 
-def _ddl(source: SourceSpec, as_text: frozenset[str] = frozenset(), flag: bool = False) -> str:
-    quoted = [(column.name.replace("`", "``"), column.type) for column in source.columns]
-    fields = [f"`{name}` {'STRING' if name.lower() in as_text else kind}" for name, kind in quoted]
-    return ", ".join([*fields, f"`{_FLAG}` STRING"] if flag else fields)
+def _prepare(spark: SparkSession) -> None:
+    """What readers take from the session and the JVM.
+
+    ORC has times without a zone, which its reader takes to be in the JVM's: they are UTC wherever the job
+    runs. Hadoop looks for checksums beside local files, and cannot where a name has a colon.
+    """
+    spark.conf.set(_NANOS_AS_LONG, "true")
+    jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
+    if jvm is None or context is None:
+        raise RuntimeError("no Spark session is open")
+    jvm.java.util.TimeZone.setDefault(jvm.java.util.TimeZone.getTimeZone("UTC"))
+    jvm.org.apache.hadoop.fs.FileSystem.getLocal(context.hadoopConfiguration()).setVerifyChecksum(False)
 
 
-def _time_columns(source: SourceSpec) -> frozenset[str]:
-    named = {expression.strip("`").lower() for expression in (source.timestamp_by, source.arrival_time) if expression}
-    return frozenset(
-        column.name.lower()
-        for column in source.columns
-        if column.name.lower() in named and column.type.upper().startswith(("TIMESTAMP", "DATE"))
+def _placed(rows: DataFrame) -> DataFrame:
+    return rows.select(
+        *[column_of(name) for name in rows.columns],
+        F.col("_metadata.file_path").alias(PATH),
+        F.col("_metadata.file_block_start").alias(BLOCK),
+        F.monotonically_increasing_id().alias(ROW),
     )
 
 
-def _parsed(source: SourceSpec, lines: DataFrame, parse: Callable[..., Column], flaws: Column) -> DataFrame:
-    options = {key: value for key, value in source.options.items() if key.lower() != "header"}
-    options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _FLAG}
-    value = F.col(_VALUE)
-    parsed = lines.withColumn("row", parse(value, _ddl(source, flag=True), options))
-    parsed = parsed.where(value.rlike(r"\S"))
-    unfit = F.col(f"row.{_FLAG}").isNotNull()
-    times = _time_columns(source)
-    fields = {column.name: F.col("row").getField(column.name) for column in source.columns}
-    if times:
-        loose = parse(value, _ddl(source, as_text=times, flag=True), options)
-        unfit = F.when(unfit, loose.getField(_FLAG).isNotNull()).otherwise(F.lit(False))
-        if source.format == "json":
-            suspicious = value.rlike(_OVERFLOWING)
-            for name in [name for name in fields if name.lower() in times]:
-                wraps = suspicious & loose.getField(name).rlike("^-?[0-9]{14,}$")
-                fields[name] = F.when(~F.coalesce(wraps, F.lit(False)), fields[name])
-    payload = [field.alias(name) for name, field in fields.items()]
-    corrupt = unfit | flaws | ~F.is_valid_utf8(value)
-    return parsed.select(*payload, corrupt.alias(CORRUPT), F.make_valid_utf8(value).alias(TEXT), PATH, BLOCK, ROW)
+def _csv_lines(reader: DataFrameReader, source: SourceSpec, paths: Sequence[str]) -> DataFrame:
+    """Lines that are rows: no header, which Spark finds in split files too, no comments, no blank lines."""
+    given = {key.lower(): value for key, value in source.options.items()}
+    options = _WHOLE_LINES | {key: given[key] for key in ("header", "comment") if given.get(key)}
+    lines = reader.options(**options).schema(f"`{VALUE}` STRING, `{FLAG}` STRING").csv(list(paths))
+    return lines.select(F.encode(F.coalesce(FLAG, VALUE), _BYTES).cast("string").alias(VALUE), "_metadata")
 
 
-def _json_flaws() -> Column:
-    """More than one document on a line: the parser would silently take the first alone."""
-    value = F.col(_VALUE)
-    bare = F.regexp_replace(value, r'"(\\.|[^"\\])*"', '""')
-    early = F.instr(value, "}") < F.length(F.rtrim(value))
-    return F.coalesce(early & bare.rlike(r"\}\s*[^\s,\]\}]"), F.lit(False))
+def _type_in(sight: Sight, name: str, kind: str) -> str | None:
+    """The type to read a column as; None where the object has nothing to read."""
+    lower = name.lower()
+    if lower in sight.nanos:
+        return "BIGINT"
+    return None if lower in sight.nulls else kind
 
 
-def _csv_flaws(source: SourceSpec) -> Column:
-    """A quote that is opened and never closed: an odd number of quotes that are not escaped."""
-    options = {key.lower(): value for key, value in source.options.items()}
-    mark, escape = options.get("quote", '"'), options.get("escape", "\\")
-    if not mark or mark == "\x00":
-        return F.lit(False)
-    text: Column = F.col(_VALUE)
-    if escape and escape != mark:
-        text = F.regexp_replace(text, f"{re.escape(escape)}.", "")
-    return (F.length(text) - F.length(F.replace(text, F.lit(mark), F.lit("")))) % 2 == 1
+def _value_in(sight: Sight, name: str, kind: str) -> Column:
+    """A column of the schema from what was read: nanoseconds are cut to microseconds, never rounded up."""
+    if name.lower() in sight.nulls:
+        return F.lit(None).cast(kind)
+    value = F.col(column_of(name))
+    if name.lower() not in sight.nanos:
+        return value
+    return F.timestamp_micros(F.floor(value / F.lit(1000))).cast(kind)
+
+
+def _typed(source: SourceSpec, rows: DataFrame, sight: Sight) -> DataFrame:
+    """Rows of a columnar file; those with a value that no table can hold are corrupt."""
+    typed = [_value_in(sight, column.name, column.type).alias(column.name) for column in source.columns]
+    rows = rows.select(*typed, PATH, BLOCK, ROW)
+    values = {column.name: F.col(column_of(column.name)) for column in source.columns}
+    bad: dict[str, Column] = {}
+    for name, value in values.items():
+        kind = rows.schema[name].dataType
+        found = [check for check in (beyond_years(kind, value), not_utf8(kind, value)) if check is not None]
+        if found:
+            bad[name] = F.coalesce(reduce(or_, found), F.lit(False))
+    payload, corrupt = payload_of(values, bad, required_times(source))
+    lost = reduce(or_, bad.values(), F.lit(False))
+    text = F.when(lost, row_text(list(values.values())))
+    return rows.select(*payload, corrupt.alias(CORRUPT), text.alias(TEXT), PATH, BLOCK, ROW)

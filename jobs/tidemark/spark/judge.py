@@ -7,6 +7,7 @@ is what lets it be computed by window functions, chunk by chunk.
 
 from __future__ import annotations
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
@@ -32,12 +33,14 @@ from tidemark.spark.names import (
     TASK,
     WATERMARK,
 )
+from tidemark.spark.small import small_frame
 
 OFFSET = "__tidemark_offset"
 BATCH = "__tidemark_batch"
 _CELL = "__tidemark_cell"
 _STATE = "__tidemark_state"
 _CARRY = "__tidemark_carry"
+_STATE_FIELDS = ("next_offset", "last_arrival", "estimated_high", "watermark", "batch_id")
 _BEFORE = (Window.unboundedPreceding, -1)
 
 
@@ -48,7 +51,7 @@ def stage(
 
     `STAGED` is null for rows that are quarantined, skipped or dropped by those steps.
     """
-    spread = _spread(spark, _with_state(spark, rows, opening, batch_id), layout)
+    spread = _with_state(spark, _spread(spark, rows, layout), opening, batch_id)
     ordered = Window.partitionBy(CHUNK, TASK, PARTITION).orderBy(*ORDER)
     state, carry = F.col(_STATE), F.col(_CARRY)
     base = state["next_offset"] + F.coalesce(carry["rows"], F.lit(0))
@@ -149,15 +152,21 @@ def _bounded(policy: Policy) -> Column:
 
 def _with_state(spark: SparkSession, rows: DataFrame, opening: Opening, batch_id: int) -> DataFrame:
     """Join what changes from batch to batch as data: literals would be compiled anew for every batch."""
-    kind = "struct<next_offset: long, last_arrival: long, estimated_high: long, watermark: long, batch_id: long>"
+    kind = f"struct<{', '.join(f'{name}: long' for name in _STATE_FIELDS)}>"
 
     def packed(state: PartitionState) -> tuple[int | None, ...]:
         return state.next_offset, state.last_arrival, state.estimated_high, state.watermark, batch_id
 
     unseen = F.struct(*[F.lit(value).cast("long") for value in packed(opening.unseen)]).cast(kind)
-    known = [(name, packed(state)) for name, state in opening.states.items()]
-    states = spark.createDataFrame(known, f"`{PARTITION}` STRING, `{_STATE}` {kind}")
-    return rows.join(F.broadcast(states), PARTITION, "left").withColumn(_STATE, F.coalesce(_STATE, unseen))
+    known = [(name, *packed(state)) for name, state in opening.states.items()]
+    columns: list[tuple[str, pa.DataType]] = [
+        (PARTITION, pa.string()),
+        *[(name, pa.int64()) for name in _STATE_FIELDS],
+    ]
+    states = small_frame(spark, known, columns)
+    states = states.select(PARTITION, F.struct(*_STATE_FIELDS).alias(_STATE))
+    joined = rows.join(F.broadcast(states), PARTITION, "left")
+    return joined.withColumn(_STATE, F.coalesce(F.col(_STATE), unseen))
 
 
 def _spread(spark: SparkSession, rows: DataFrame, layout: Layout) -> DataFrame:
@@ -176,9 +185,16 @@ def _spread(spark: SparkSession, rows: DataFrame, layout: Layout) -> DataFrame:
     known = []
     for (partition, place), number in layout.cells.items():
         chunk = layout.chunks[partition, number]
-        known.append((partition, *place, number, (chunk.rows_before, chunk.arrival_before, chunk.high_before)))
-    schema = f"`{PARTITION}` STRING, `{OBJECT}` INT, `{BLOCK}` LONG, `{_CELL}` INT, `{CHUNK}` INT, `{_CARRY}` {carry}"
-    cells = F.broadcast(spark.createDataFrame(known, schema))
+        known.append((partition, *place, number, chunk.rows_before, chunk.arrival_before, chunk.high_before))
+    columns: list[tuple[str, pa.DataType]] = [(PARTITION, pa.string()), (OBJECT, pa.int32()), (BLOCK, pa.int64())]
+    columns += [
+        (_CELL, pa.int32()),
+        (CHUNK, pa.int32()),
+        *[(name, pa.int64()) for name in ("rows", "arrival", "high")],
+    ]
+    cells = small_frame(spark, known, columns)
+    carried = F.struct("rows", "arrival", "high").alias(_CARRY)
+    cells = F.broadcast(cells.select(PARTITION, OBJECT, BLOCK, _CELL, CHUNK, carried))
     rows = rows.withColumn(_CELL, cell_of_row(layout.bits)).join(cells, [PARTITION, OBJECT, BLOCK, _CELL], "left")
     task = F.coalesce(F.pmod(F.col(CHUNK), F.lit(layout.tasks)), task)
     rows = rows.withColumns({TASK: task, CHUNK: F.coalesce(CHUNK, F.lit(-1))}).drop(_CELL)

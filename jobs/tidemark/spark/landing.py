@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -31,8 +33,13 @@ from tidemark.spark.names import (
     TEXT,
     URI,
 )
+from tidemark.spark.sight import look_at
+from tidemark.spark.small import Columns, small_frame
 from tidemark.spark.sql import value_of
+from tidemark.spark.tables import quoted
 from tidemark.spark.times import micros_of
+
+_PATH_PARTITION = "__tidemark_path_partition"
 
 
 def read_rows(
@@ -43,20 +50,23 @@ def read_rows(
 ) -> DataFrame:
     """The rows of `objects`, which are in log order, with their payload columns and:
 
-    rank of the object, split and position (row order), URI, partition (`_unknown` where it cannot be
+    rank of the object, split and position (row order), partition (`_unknown` where it cannot be
     read), own arrival and event time in microseconds UTC (null where they cannot be read), substream,
     reason of quarantine or null, raw text of a quarantined row or null.
 
-    `damaged` maps a URI to why its object cannot be read: it becomes one quarantined row that says so.
+    `damaged` maps a URI to why its object cannot be read: it becomes one quarantined row that says so. So
+    does an object that shows at first sight that it does not hold what the schema says.
     """
-    damaged = damaged or {}
-    sound = [item.path for item in objects if item.uri not in damaged]
+    sights = look_at(source, [item for item in objects if item.uri not in (damaged or {})])
+    refused = {uri: sight.refusal for uri, sight in sights.items() if sight.refusal is not None}
+    damaged = {**refused, **(damaged or {})}
+    sound = [item for item in objects if item.uri not in damaged]
     notes = [(_place_of(item), damaged[item.uri]) for item in objects if item.uri in damaged]
-    frames = [formats.read(spark, source, sound)] if sound else []
+    frames = [formats.read(spark, source, sound, sights)] if sound else []
     if notes:
         frames.append(formats.unreadable(spark, source, notes))
     parsed = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-    return _placed(source, _with_object(spark, parsed, objects))
+    return _placed(source, _with_object(spark, source, parsed, objects))
 
 
 def rows_of_events(
@@ -69,12 +79,11 @@ def rows_of_events(
         micros_of(placed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
     )
     bad = F.when(F.col("_disposition") == Fate.QUARANTINED.value, F.element_at("_reasons", 1))
-    payload = [F.col(f"`{column.name}`") for column in source.columns]
+    payload = [quoted(column.name) for column in source.columns]
     return placed.select(
         OBJECT,
         F.lit(0).cast("long").alias(BLOCK),
         F.col("_offset").alias(ROW),
-        F.col("_file").alias(URI),
         F.col("_partition").alias(PARTITION),
         _own_arrival(source, placed).alias(OWN),
         event.alias(EVENT),
@@ -95,8 +104,14 @@ def with_own_arrival(
 
 def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
     known = [(uri_text(item.uri), rank, item.modified) for rank, item in enumerate(objects)]
-    ranked = spark.createDataFrame(known, f"`_file` STRING, `{OBJECT}` INT, `{MODIFIED}` LONG")
-    return events.join(F.broadcast(ranked), "_file")
+    columns: Columns = [("_file", pa.string()), (OBJECT, pa.int32()), (MODIFIED, pa.int64())]
+    return events.join(small_frame(spark, known, columns), "_file")
+
+
+def uris(spark: SparkSession, objects: Sequence[LandedObject]) -> DataFrame:
+    """The URI of each object, by its rank: joined once rows are judged, so that it is not shuffled."""
+    known = [(rank, uri_text(item.uri)) for rank, item in enumerate(objects)]
+    return small_frame(spark, known, [(OBJECT, pa.int32()), (URI, pa.string())])
 
 
 def spark_path(path: str) -> str:
@@ -126,14 +141,21 @@ def _quoted(char: str) -> str:
     return char
 
 
-def _with_object(spark: SparkSession, parsed: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
+def _with_object(
+    spark: SparkSession, source: SourceSpec, parsed: DataFrame, objects: Sequence[LandedObject]
+) -> DataFrame:
     known = [
-        (place, rank, item.modified, uri_text(item.uri))
+        (place, rank, item.modified, _partition_of_path(source, item.uri))
         for rank, item in enumerate(objects)
         for place in _places_of(item)
     ]
-    schema = f"`{PATH}` STRING, `{OBJECT}` INT, `{MODIFIED}` LONG, `{URI}` STRING"
-    found = parsed.join(F.broadcast(spark.createDataFrame(known, schema)), PATH, "left")
+    columns: Columns = [
+        (PATH, pa.string()),
+        (OBJECT, pa.int32()),
+        (MODIFIED, pa.int64()),
+        (_PATH_PARTITION, pa.string()),
+    ]
+    found = parsed.join(small_frame(spark, known, columns), PATH, "left")
     strange = F.raise_error(F.concat(F.lit("a row of an object that was not planned: "), F.col(PATH)))
     return found.withColumn(OBJECT, F.when(F.col(OBJECT).isNull(), strange).otherwise(F.col(OBJECT)))
 
@@ -156,9 +178,10 @@ def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
             SUBSTREAM: _substream(source),
         }
     ).withColumn(BAD, reason)
-    payload = [F.col(f"`{column.name}`") for column in source.columns]
-    raw = F.when(F.col(BAD).isNotNull(), F.col(TEXT)).alias(RAW)
-    return timed.select(*ORDER, URI, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *payload)
+    payload = [quoted(column.name) for column in source.columns]
+    text = F.coalesce(F.make_valid_utf8(TEXT), formats.row_text(payload))
+    raw = F.when(F.col(BAD).isNotNull(), text).alias(RAW)
+    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *payload)
 
 
 def _partition(source: SourceSpec) -> Column:
@@ -166,8 +189,15 @@ def _partition(source: SourceSpec) -> Column:
         return F.lit(SINGLE)
     if source.partition.column is not None:
         return value_of(source.partition.column).cast("string")
-    found = F.regexp_extract(F.col(URI), source.partition.path or "", 1)
-    return F.when(found != "", found)
+    return F.col(_PATH_PARTITION)
+
+
+def _partition_of_path(source: SourceSpec, uri: str) -> str | None:
+    """The partition that an object's name says; None where it says none."""
+    if source.partition is None or source.partition.path is None:
+        return None
+    found = re.search(source.partition.path, uri)
+    return found.group(1) or None if found else None
 
 
 def _own_arrival(source: SourceSpec, parsed: DataFrame) -> Column:

@@ -17,7 +17,7 @@ from tidemark.spark import damage, events, substreams, tables
 from tidemark.spark.digest import row_hash
 from tidemark.spark.engine import Engine
 from tidemark.spark.formats import UNREADABLE
-from tidemark.spark.landing import read_rows, rows_of_events
+from tidemark.spark.landing import read_rows, rows_of_events, uri_text
 
 MOST_DIFFERENCES = 20
 _SHOWN = ("_event_time", "_arrival_time", "_system_timestamp", "_disposition", "_reasons", "_watermark", "_file")
@@ -54,12 +54,12 @@ class Recomputed:
             rows = read_rows(engine.spark, part.source, taken, self._notes(taken))
         else:
             self.skipped = self._skipped_then()
-            opening = replace(opening, states=_moved_on(opening, self.skipped), read_from=None)
+            opening = replace(opening, read_from=None)
             rows = rows_of_events(engine.spark, part.source, self._events(), taken)
         self.from_landing = from_landing
         self.taken = taken
-        size = sum(item.size for item in taken)
-        self.rows = engine.rejudge(part.source, part.batch_id, rows, opening, size).persist()
+        numbered = opening.read_from != part.opening.read_from
+        self.rows = engine.rejudge(part.source, part.batch_id, rows, taken, opening, numbered).persist()
 
     def close(self) -> None:
         """Let go of what was kept."""
@@ -104,15 +104,16 @@ class Recomputed:
             return self.rows.limit(0)
         names = [column.name for column in self.part.source.columns]
         fixed = [name for name in self.recorded.columns if name.startswith("_") and name not in names]
-        return self.recorded.select(*fixed, *[F.col(f"`{name}`") for name in names])
+        return self.recorded.select(*fixed, *map(tables.quoted, names))
 
     def _notes(self, taken: Sequence[LandedObject]) -> dict[str, str]:
         """Why the objects that were quarantined whole could not be read, as recorded then."""
-        whole = [item.uri for item in taken if item.state is ObjectState.QUARANTINED]
+        whole = {uri_text(item.uri): item.uri for item in taken if item.state is ObjectState.QUARANTINED}
         if not whole or self.recorded is None:
-            return {}
-        found = self.recorded.where(F.col("_file").isin(whole)).select("_file", "_raw").collect()
-        return {row["_file"]: row["_raw"].removeprefix(UNREADABLE) for row in found}
+            return dict.fromkeys(whole.values(), "")
+        found = self.recorded.where(F.col("_file").isin(list(whole))).select("_file", "_raw").collect()
+        notes = {whole[row["_file"]]: row["_raw"].removeprefix(UNREADABLE) for row in found}
+        return dict.fromkeys(whole.values(), "") | notes
 
     def _skipped_then(self) -> dict[str, Seen]:
         """Rows that `start` skipped in the recorded batch: offsets tell how many, since they are in no table."""
@@ -126,11 +127,3 @@ class Recomputed:
             if count:
                 skipped[name] = Seen(count, state.last_arrival, None)
         return skipped
-
-
-def _moved_on(opening: Opening, skipped: Mapping[str, Seen]) -> dict[str, PartitionState]:
-    states = dict(opening.states)
-    for name, seen in skipped.items():
-        state = states.get(name, opening.unseen)
-        states[name] = replace(state, next_offset=state.next_offset + seen.rows)
-    return states

@@ -15,6 +15,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
+from tidemark.spark.jars import require_java
 from tidemark.spark.settings import RESULT_SETTINGS
 
 _COST_SETTINGS = {
@@ -68,6 +69,7 @@ def _start(master: str | None) -> SparkSession:
     for key, value in _STATIC_SETTINGS.items():
         conf.set(key, value)
     if "PYSPARK_GATEWAY_PORT" not in os.environ and SparkContext._gateway is None:
+        require_java()
         for key, value in _LOCAL_SETTINGS.items():
             conf.set(key, value)
         conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))

@@ -16,7 +16,7 @@ from tidemark.core.policy import Fate
 from tidemark.core.progress import MIN_TIME
 from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
 from tidemark.spark.names import KEY, PARTITION
-from tidemark.spark.tables import append, exists
+from tidemark.spark.tables import append, exists, holds
 
 REACHED = "__tidemark_reached"
 
@@ -80,16 +80,16 @@ def write(
     spark: SparkSession, rows: DataFrame, place: str, source: str, batch_id: int, repairing: bool
 ) -> TableDigest:
     """Append what a batch changed; when `repairing`, what is there already stands."""
-    written = spark.read.format("delta").load(place) if repairing and exists(place) else None
-    if written is not None:
-        done = written.where((F.col("batch_id") == batch_id) & (F.col("source") == source))
-        if not done.isEmpty():
-            return measure(done, source)
-    seen = Observation(f"substreams-{source}-{batch_id}")
-    observed = rows.observe(seen, *digest_columns(row_hash(rows)))
-    append(observed, place, batch_id, application=f"tidemark/{source}")
-    found = seen.get
-    return table_digest(f"substreams/{source}", found[ROWS], found[LOW], found[HIGH])
+    application = f"tidemark/{source}"
+    if not (repairing and holds(place, batch_id, application)):
+        seen = Observation(f"substreams-{source}-{batch_id}")
+        observed = rows.observe(seen, *digest_columns(row_hash(rows)))
+        done, _ = append(observed, place, batch_id, application=application)
+        if done:
+            found = seen.get
+            return table_digest(f"substreams/{source}", found[ROWS], found[LOW], found[HIGH])
+    written = spark.read.format("delta").load(place)
+    return measure(written.where((F.col("batch_id") == batch_id) & (F.col("source") == source)), source)
 
 
 def measure(rows: DataFrame, source: str) -> TableDigest:

@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from urllib.parse import unquote
 
+from deltalake import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 APPLICATION = "tidemark"
 """Name under which a micro-batch's id is recorded in a table's log, so that it is appended once."""
+_LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
 
 
 def append(
@@ -21,10 +23,11 @@ def append(
     partition_by: str | None = None,
     statistics: str | None = None,
     application: str = APPLICATION,
-) -> DataFrame | None:
-    """Append the rows of one micro-batch; a repeated call with the same id changes nothing.
+) -> tuple[bool, DataFrame | None]:
+    """Append the rows of one micro-batch; a repeated call with the same id changes nothing, runs nothing, and
+    returns False: whoever waits for what it would have observed waits for ever.
 
-    Returns the rows as written, read from the files of this very commit (None: it has none), so that
+    Returns also the rows as written, read from the files of this very commit (None: it has none), so that
     reading them back does not have to look for them among all the table's files.
     """
     writer = (
@@ -39,9 +42,21 @@ def append(
         writer = writer.option("delta.dataSkippingStatsColumns", statistics)
     if partition_by:
         writer = writer.partitionBy(partition_by)
+    settings = rows.sparkSession.conf
+    settings.unset(_LAST_COMMIT)
     writer.save(place)
-    version = rows.sparkSession.conf.get("spark.databricks.delta.lastCommitVersionInSession")
-    return _files_of(rows, Path(place), int(version or 0))
+    version = settings.get(_LAST_COMMIT, None)
+    if version is None:
+        return False, None
+    return True, _files_of(rows, Path(place), int(version))
+
+
+def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:
+    """Whether a micro-batch was appended to the table at `place`, be it without a row."""
+    if not exists(place):
+        return False
+    known = DeltaTable(place).transaction_version(application)
+    return known is not None and known >= batch_id
 
 
 def _files_of(rows: DataFrame, place: Path, version: int) -> DataFrame | None:

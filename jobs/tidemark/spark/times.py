@@ -11,6 +11,8 @@ from tidemark.core.times import MAX_TIME, MIN_TIME
 from tidemark.errors import ConfigError, Problem
 from tidemark.spark.sql import value_of
 
+TIME_OF_DAY = r"^[\x00-\x20\x7f-\x9f]*(T|[0-9]{1,2}:)"
+"""Text that Spark would read as a time of today, whenever that is: it says no date."""
 _TIME_TYPES = (TimestampType, TimestampNTZType, DateType, StringType)
 
 
@@ -27,7 +29,10 @@ def micros_of(rows: DataFrame, expression: str, key: str) -> Column:
     if not isinstance(kind, _TIME_TYPES):
         allowed = "TIMESTAMP, TIMESTAMP_NTZ, DATE or STRING; for numbers write timestamp_millis(column)"
         raise ConfigError([Problem("", key, f"{expression!r} gives {kind.simpleString()}: it must give {allowed}")])
-    micros = F.unix_micros(value_of(expression).cast("timestamp"))
+    value = value_of(expression)
+    if isinstance(kind, StringType):
+        value = F.when(~value.rlike(TIME_OF_DAY), value)
+    micros = F.unix_micros(value.cast("timestamp"))
     return F.when(micros.between(MIN_TIME, MAX_TIME), micros)
 
 

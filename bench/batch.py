@@ -1,0 +1,177 @@
+"""Row `history`: one micro-batch with years behind it against one on a young warehouse, and against streaming."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.clock import alternate, seconds
+from bench.data import Trickle
+from bench.figures import Figure, Section
+from bench.history import Past, check, fabricate
+from bench.peers import Streaming
+from bench.place import Place
+from bench.subject import configure, phases, typical_phases
+from tidemark.pipeline import Pipeline
+
+ROWS, LANES = 1000, 4
+FULL_PAST = Past(batches=100_000, objects=1_000_000, files=20_000)
+WARM_UPS = 100
+LEAST_WARM_UPS = 12
+"""After ten commits a table has its first checkpoint, which later commits read: before that it costs less."""
+ROUNDS = 5
+"""Batches measured for each repeat."""
+
+
+@dataclass
+class Side:
+    """One warehouse, fed with the objects of a trickle one by one, each by a run of its own."""
+
+    folder: Path
+    trickle: Trickle
+    next: int = 0
+    summaries: list[dict[str, Any]] = field(default_factory=list)
+    spent: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def config(self) -> Path:
+        return configure(self.folder, self.folder / "landing", LANES)
+
+    def batch(self) -> float:
+        """Land one object and run; a new Pipeline each time, as each scheduled run is."""
+        as_of = self.trickle.land(self.next, [self.folder / "landing"])
+        self.next += 1
+        config = self.config
+        found: list[Pipeline] = []
+
+        def run() -> None:
+            found.append(Pipeline.load(config, {}))
+            self.summaries.append(found[0].run(as_of))
+
+        took = seconds(run)
+        assert [batch["rows"] for batch in self.summaries[-1]["batches"]] == [ROWS], "a batch has other rows"
+        last = found[0].ledger.last().committed_through
+        self.spent.append(phases(found[0].ledger.batches(last, last)) | {"whole": took})
+        return took
+
+    def fates(self) -> list[dict[str, Any]]:
+        """What became of the rows, run by run."""
+        names = ("rows", "on_time", "adjusted", "dropped", "quarantined", "by_reason")
+        return [{name: summary["batches"][0][name] for name in names} for summary in self.summaries]
+
+
+def measure(place: Place) -> Section:
+    """Both warehouses get the same objects in turns; what streaming costs is measured after that."""
+    warm_ups, rounds = place.scaled(WARM_UPS, LEAST_WARM_UPS), ROUNDS * place.repeats
+    past = Past(*[place.scaled(full, 10) for full in (FULL_PAST.batches, FULL_PAST.objects, FULL_PAST.files)])
+    trickle = Trickle(place.spark, place.cache, ROWS, LANES, warm_ups + rounds + 1)
+    old, young = (Side(place.work / name, trickle) for name in ("old", "young"))
+    old.batch(), young.batch()
+    place.say(f"fabricating {past.batches:,} batches, {past.objects:,} objects, {past.files:,} live files")
+    ledger = Pipeline.load(old.config, {}).ledger
+    fabricate(ledger, past)
+    check(ledger, past)
+    taken = alternate({"old": old.batch, "young": young.batch}, rounds, place.say, warm_ups)
+    assert old.fates() == young.fates(), "the past changed what became of rows"
+    restarted, live = _streaming(place, trickle, min(warm_ups, 10), rounds)
+    idle = alternate({"old": _nothing_to_do(old), "young": _nothing_to_do(young)}, place.repeats, place.say)
+    shutil.rmtree(old.folder)
+    shutil.rmtree(young.folder)
+    behind = f"{past.batches:,} batches, {past.objects:,} objects and {past.files:,} live files behind it"
+    what = f"a micro-batch of {ROWS:,} rows"
+    return Section(
+        "history",
+        "A micro-batch with years behind it",
+        [
+            Figure.of(f"{what}, {behind}", "the same on a young warehouse", taken["old"], taken["young"], 1.15),
+            Figure.apart(what, "a Structured Streaming trigger, restarted", taken["young"], restarted),
+            Figure.apart(what, "a Structured Streaming trigger, left running", taken["young"], live),
+            Figure.of(
+                f"a run from the shell with nothing to do, {behind}", "the same, young", idle["old"], idle["young"]
+            ),
+        ],
+        [
+            _means(f"Mean of {rounds} batches after {warm_ups} warm-up ones", taken["old"], taken["young"]),
+            _where("With the past", old.spent[-rounds:]),
+            _where("Without", young.spent[-rounds:]),
+            "Objects have names in no order, as Spark gives them, so that no look-up is spared by their bounds; "
+            "those of the past are gone from landing.",
+            "A trigger is two queries side by side, watermarked rows and 1-minute windows by partition, both to "
+            "Delta; restarted means taken up from the checkpoint, as each run of tidemark is.",
+            "The run with nothing to do ran where no Java can be found.",
+        ],
+    )
+
+
+def _streaming(place: Place, trickle: Trickle, warm_ups: int, rounds: int) -> tuple[list[float], list[float]]:
+    """Seconds of restarted triggers, and of triggers of queries left running."""
+    restarted = _triggers(place, trickle, "restarted", warm_ups, rounds)
+    stream = Streaming(place.spark, place.work / "live" / "landing", place.work / "live")
+    queries = stream.running()
+    try:
+        live = _fed(place, trickle, stream, lambda: stream.caught_up(queries), warm_ups, rounds)
+    finally:
+        for query in queries:
+            query.stop()
+    shutil.rmtree(stream.folder)
+    return restarted, live
+
+
+def _triggers(place: Place, trickle: Trickle, name: str, warm_ups: int, rounds: int) -> list[float]:
+    stream = Streaming(place.spark, place.work / name / "landing", place.work / name)
+    found = _fed(place, trickle, stream, stream.restart, warm_ups, rounds)
+    shutil.rmtree(stream.folder)
+    return found
+
+
+def _fed(
+    place: Place, trickle: Trickle, stream: Streaming, trigger: Callable[[], None], warm_ups: int, rounds: int
+) -> list[float]:
+    """Land one object after the other and wait until the trigger has taken it."""
+    landed = 0
+
+    def case() -> float:
+        nonlocal landed
+
+        def arrive() -> None:
+            trickle.land(landed, [stream.landing])
+            trigger()
+
+        took = seconds(arrive)
+        landed += 1
+        assert stream.rows == landed * ROWS, f"streaming wrote {stream.rows} rows of {landed * ROWS}"
+        return took
+
+    return alternate({"streaming": case}, rounds, place.say, warm_ups)["streaming"]
+
+
+def _nothing_to_do(side: Side) -> Callable[[], float]:
+    """A run from the shell when nothing has landed, where no Java can be found."""
+    environ = {**os.environ, "PATH": str(Path(sys.executable).parent), "JAVA_HOME": str(side.folder / "no-java")}
+    command = [sys.executable, "-m", "tidemark", "run", str(side.config)]
+    return lambda: seconds(lambda: subprocess.run(command, env=environ, check=True, capture_output=True))
+
+
+def _where(which: str, runs: list[dict[str, float]]) -> str:
+    spent = typical_phases(runs)
+    whole, judging = spent.pop("whole"), spent.pop("judging")
+    parts = ", ".join(f"{name} {took:.2f} s" for name, took in spent.items())
+    rest = judging - sum(spent.values())
+    return (
+        f"{which}: {parts}, the rest of the batch {rest:.2f} s, discovery, plan and upkeep {whole - judging:.2f} s."
+    )
+
+
+def _means(what: str, old: list[float], young: list[float]) -> str:
+    """The means, in which what happens every few batches has its part."""
+    with_past, without = sum(old) / len(old), sum(young) / len(young)
+    return (
+        f"{what}, Delta's checkpoints and occasional merges included: {with_past:.2f} s with the past, "
+        f"{without:.2f} s without, {with_past / without:.2f} times."
+    )

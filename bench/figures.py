@@ -1,0 +1,115 @@
+"""Figures as a table on the terminal and as marked blocks of docs/performance.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.clock import Spread, ratios
+
+HEADINGS = ("what", "against", "ratio", "spread", "reach", "seconds", "against, seconds")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One comparison. `ratio` is ours over theirs, `reach` the most it should be (None: only told)."""
+
+    what: str
+    against: str
+    ratio: Spread
+    seconds: Spread
+    other: Spread
+    reach: float | None = None
+
+    @classmethod
+    def of(
+        cls, what: str, against: str, ours: Sequence[float], theirs: Sequence[float], reach: float | None = None
+    ) -> Figure:
+        """The figure of measurements taken in turns."""
+        return cls(what, against, ratios(ours, theirs), Spread.of(ours), Spread.of(theirs), reach)
+
+    @classmethod
+    def apart(cls, what: str, against: str, ours: Sequence[float], theirs: Sequence[float]) -> Figure:
+        """The figure of measurements not taken in turns: the ratio of medians, with its extremes."""
+        mine, other = Spread.of(ours), Spread.of(theirs)
+        ratio = Spread(mine.median / other.median, mine.low / other.high, mine.high / other.low)
+        return cls(what, against, ratio, mine, other)
+
+    def cells(self) -> tuple[str, ...]:
+        """The figure as texts, in the order of HEADINGS."""
+        reach = "told"
+        if self.reach is not None:
+            met = "reached" if self.ratio.median <= self.reach else "not reached"
+            reach = f"at most {self.reach:g}: {met}"
+        return (
+            self.what,
+            self.against,
+            f"{self.ratio.median:.2f}",
+            f"{self.ratio.low:.2f}-{self.ratio.high:.2f}",
+            reach,
+            f"{self.seconds.median:.2f}",
+            f"{self.other.median:.2f}",
+        )
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one row of the bench measured, with sentences on what else it saw."""
+
+    row: str
+    title: str
+    figures: list[Figure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def machine() -> str:
+    """The machine and the versions, in general terms."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    packages = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "delta-spark", "deltalake"))
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB of memory; {packages}"
+
+
+def show(sections: Sequence[Section], scale: str) -> None:
+    """Print one table, and below it what else is to be told."""
+    console = Console() if sys.stdout.isatty() else Console(width=160)
+    table = Table(title=f"tidemark on {machine()}; {scale}", title_justify="left")
+    for heading in HEADINGS:
+        table.add_column(heading)
+    for section in sections:
+        table.add_section()
+        for figure in section.figures:
+            table.add_row(*figure.cells())
+    console.print(table)
+    for section in sections:
+        for note in section.notes:
+            console.print(f"[bold]{section.row}[/bold]: {note}", highlight=False)
+
+
+def write_docs(page: Path, sections: Sequence[Section], scale: str) -> None:
+    """Replace the marked block of each section; a page without one is wrong and left as it is."""
+    text = page.read_text()
+    for section in sections:
+        begin, end = f"<!-- bench: {section.row} -->", f"<!-- end of {section.row} -->"
+        pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+        if not pattern.search(text):
+            raise ValueError(f"{page} has no block {begin} ... {end} to write to")
+        block = f"{begin}\n{_markdown(section, scale)}\n{end}"
+        text = pattern.sub(block.replace("\\", r"\\"), text)
+    page.write_text(text)
+
+
+def _markdown(section: Section, scale: str) -> str:
+    lines = ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
+    lines += ["| " + " | ".join(figure.cells()) + " |" for figure in section.figures]
+    lines += ["", *[f"- {note}" for note in section.notes], ""]
+    lines.append(f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()}; {scale}.")
+    return "\n".join(lines)

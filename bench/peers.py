@@ -1,0 +1,101 @@
+"""What people would use instead: a bare Spark job, and Structured Streaming."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from deltalake import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+
+from bench.data import SCHEMA
+from tidemark.spark.events import PARTITION_COLUMN, STATISTICS
+
+PAYLOAD = tuple(column.split()[0] for column in SCHEMA.split(", "))
+
+
+def bare_job(spark: SparkSession, landing: Path, target: Path) -> None:
+    """Read, bring partitions together, sort by event time, write the columns of an events table: each
+    system column constant or a copy of a payload column, the same layout and the same statistics."""
+    cores = spark.sparkContext.defaultParallelism
+    rows = _read(spark, landing).repartition(cores, "lane").sortWithinPartitions("lane", "event_time")
+    system = [column.alias(name) for name, column in _system_columns().items()]
+    written = rows.select(*system, *PAYLOAD).write.format("delta").partitionBy(PARTITION_COLUMN)
+    written.option("delta.dataSkippingStatsColumns", STATISTICS).save(str(target))
+
+
+def payload_copy(spark: SparkSession, landing: Path, target: Path) -> None:
+    """Copy the payload to Delta as it comes, neither spread nor sorted."""
+    _read(spark, landing).write.format("delta").save(str(target))
+
+
+def rows_of(target: Path) -> int:
+    """Rows of a Delta table."""
+    return int(DeltaTable(str(target)).to_pyarrow_dataset().count_rows())
+
+
+def _read(spark: SparkSession, landing: Path) -> DataFrame:
+    return spark.read.schema(SCHEMA).parquet(str(landing))
+
+
+def _system_columns() -> dict[str, Column]:
+    event, arrival = F.col("event_time"), F.col("arrived")
+    return {
+        "_partition": F.col("lane"),
+        "_offset": F.col("id"),
+        "_arrival_time": arrival,
+        "_arrival_date": arrival.cast("date"),
+        "_event_time": event,
+        "_end_time": F.lit(None).cast("timestamp"),
+        "_system_timestamp": event,
+        "_disposition": F.lit("on_time"),
+        "_reasons": F.array().cast("array<string>"),
+        "_watermark": event,
+        "_substream": F.lit(None).cast("string"),
+        "_batch_id": F.lit(1).cast("long"),
+        "_file": F.lit("00.parquet"),
+        "_raw": F.lit(None).cast("string"),
+    }
+
+
+class Streaming:
+    """Structured Streaming over a landing folder: watermarked rows, and 1-minute windows, both to Delta."""
+
+    def __init__(self, spark: SparkSession, landing: Path, folder: Path) -> None:
+        self.spark, self.landing, self.folder = spark, landing, folder
+        landing.mkdir(parents=True, exist_ok=True)
+        spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+
+    def restart(self) -> None:
+        """Take up both queries from their checkpoints, process what has landed, and end."""
+        for query in self._start(lambda writer: writer.trigger(availableNow=True)):
+            query.awaitTermination()
+
+    def running(self) -> list[StreamingQuery]:
+        """Both queries, left running; `caught_up` waits for them."""
+        return self._start(lambda writer: writer.trigger(processingTime="0 seconds"))
+
+    @staticmethod
+    def caught_up(queries: list[StreamingQuery]) -> None:
+        for query in queries:
+            query.processAllAvailable()
+
+    @property
+    def rows(self) -> int:
+        """Rows that the first query has written."""
+        return rows_of(self.folder / "rows")
+
+    def _start(self, triggered: Callable[..., object]) -> list[StreamingQuery]:
+        rows = self.spark.readStream.schema(SCHEMA).parquet(str(self.landing)).withWatermark("event_time", "1 minute")
+        windows = rows.groupBy(F.window("event_time", "1 minute"), "lane").agg(
+            F.count("*").alias("n"), F.avg("speed").alias("speed")
+        )
+        found = []
+        for name, frame in (("rows", rows), ("windows", windows)):
+            writer = frame.writeStream.format("delta").outputMode("append").queryName(name)
+            writer = writer.option("checkpointLocation", str(self.folder / "checkpoints" / name))
+            triggered(writer)
+            found.append(writer.start(str(self.folder / name)))
+        return found

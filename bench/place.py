@@ -1,0 +1,27 @@
+"""What every row of the bench is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from bench.data import FULL_ROWS
+
+
+@dataclass(frozen=True)
+class Place:
+    """The session, folders for kept data and for targets, how many rows, how often, and where to tell."""
+
+    spark: SparkSession
+    cache: Path
+    work: Path
+    rows: int
+    repeats: int
+    say: Callable[[str], None]
+
+    def scaled(self, full: int, least: int) -> int:
+        """A number that goes with the rows, when fewer than all are measured."""
+        return max(least, full * min(self.rows, FULL_ROWS) // FULL_ROWS)

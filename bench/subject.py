@@ -1,0 +1,70 @@
+"""tidemark as it is measured: a configuration, a fresh warehouse, a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from bench.answers import Answer, expected, found
+from bench.data import SCHEMA, Landed
+from tidemark.core.account import BatchRecord
+from tidemark.pipeline import Pipeline
+
+SOURCE = "readings"
+EVENTS = f"events/{SOURCE}"
+
+
+def configure(folder: Path, landing: Path, lanes: int) -> Path:
+    """Write a pipeline over `landing` with its warehouse in `folder`; returns the configuration's path."""
+    source = {
+        "landing": str(landing),
+        "format": "parquet",
+        "schema": SCHEMA,
+        "partition": {"column": "lane"},
+        "partitions": [str(lane) for lane in range(lanes)],
+        "arrival_time": "arrived",
+        "landing_delay": "1h",
+        "timestamp_by": "event_time",
+        "early_arrival": {"tolerance": "5m", "action": "drop"},
+        "late_arrival": {"tolerance": "1m", "action": "adjust"},
+        "out_of_order": {"tolerance": "5s", "action": "adjust"},
+    }
+    document = {"pipeline": "bench", "warehouse": str(folder / "warehouse"), "sources": {SOURCE: source}}
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "pipeline.yml"
+    config.write_text(json.dumps(document, indent=2))
+    return config
+
+
+def fresh(folder: Path, landed: Landed) -> Pipeline:
+    """A pipeline that has never run."""
+    return Pipeline.load(configure(folder, landed.folder, landed.lanes), {})
+
+
+def check(pipeline: Pipeline, landed: Landed) -> Answer:
+    """Every row has the fate and the time that it must have, or the measurement stops."""
+    answer, right = found(pipeline.table(EVENTS)), expected(tuple(landed.files))
+    assert answer == right, f"a wrong answer: {answer}, not {right}"
+    return answer
+
+
+def records(pipeline: Pipeline) -> list[BatchRecord]:
+    """All committed batches."""
+    return pipeline.ledger.batches(1, pipeline.ledger.last().committed_through)
+
+
+def phases(records: Sequence[BatchRecord]) -> dict[str, float]:
+    """Seconds by phase, summed over the batches of a run."""
+    total: dict[str, float] = {}
+    for record in records:
+        for phase, took in record.timings.items():
+            total[phase] = total.get(phase, 0.0) + took
+    return total
+
+
+def typical_phases(runs: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The median of each phase over runs."""
+    names = dict.fromkeys(name for run in runs for name in run)
+    return {name: median(run.get(name, 0.0) for run in runs) for name in names}

@@ -1,0 +1,180 @@
+"""Parses lines of JSON and CSV, so that the raw text of every row is at hand.
+
+A value that does not fit the schema makes the row corrupt, unless it stands in a required time: then the
+time is missing and the row has a bad time instead. What Spark's parsers would take silently (a second
+document on the line, a number that overflows, a time of day, which they complete with today's date) is no
+value here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
+from typing import cast
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from tidemark.config import SourceSpec
+from tidemark.config.ddl import parse_type, quoted
+from tidemark.config.expressions import plain_names
+from tidemark.spark.fitness import any_leaf, beyond_years, column_of, payload_of
+from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
+from tidemark.spark.times import TIME_OF_DAY
+
+VALUE = "__tidemark_value"
+FLAG = "__tidemark_flag"
+_LOOSE = "__tidemark_loose"
+_EXACT = "__tidemark_exact"
+_TIMES = ("TIMESTAMP", "DATE")
+_OVERFLOWING = "^-?[0-9]{14,}$"
+"""A JSON number of seconds that may not fit a timestamp, and so may wrap to a plausible one."""
+_JSON_SUSPECTS = r"""[0-9]{14}|["'][\x00-\x20\x7f-\x9f]*(\\|T[0-9\\]|[0-9]{1,2}[:\\])"""
+
+Parse = Callable[[Column, str, dict[str, str]], Column]
+
+
+def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
+    """Rows of JSON lines: one object a line."""
+    options = _options(source)
+    rows = lines.where(F.col(VALUE).rlike(r"\S"))
+    return _parsed(source, rows, F.from_json, options, _several_documents(options), _JSON_SUSPECTS)
+
+
+def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
+    """Rows of CSV: as many values a line as the schema has columns, every quote closed."""
+    options = _options(source)
+    sep, mark = options.get("sep", ","), options.get("quote", '"')
+    suspects = rf"(^|{re.escape(sep)}|{re.escape(mark)})[\x00-\x20]*(T[0-9]|[0-9]{{1,2}}:)"
+    return _parsed(source, lines, F.from_csv, options, _broken_quotes(options), suspects)
+
+
+def _options(source: SourceSpec) -> dict[str, str]:
+    """Reader options for the parsing of single lines; `header` and `encoding` are of whole files."""
+    spelled = {"delimiter": "sep"} | {name.lower(): name for name in ("sep", "quote", "escape", "comment")}
+    given = {spelled.get(key.lower(), key): value for key, value in source.options.items()}
+    return {key: value for key, value in given.items() if key.lower() not in ("header", "encoding")}
+
+
+def _parsed(
+    source: SourceSpec, lines: DataFrame, parse: Parse, options: dict[str, str], flaw: Column, suspects: str
+) -> DataFrame:
+    options = options | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": FLAG}
+    value = F.col(VALUE)
+    types = {column.name: column.type for column in source.columns}
+    rows = lines.withColumn(_EXACT, parse(value, _ddl(types), options))
+    dubious = value.rlike(suspects)
+    texts = F.when(dubious, parse(value, _ddl({name: _without_times(kind) for name, kind in types.items()}), options))
+    rows = rows.withColumn(_LOOSE, texts)
+    unfit = F.col(_EXACT).isNull() | F.col(_EXACT).getField(FLAG).isNotNull()
+    times = required_times(source)
+    if times:
+        required = {name: _as_text(kind, times[name]) if name in times else kind for name, kind in types.items()}
+        unfit = F.when(unfit, parse(value, _ddl(required), options).getField(FLAG).isNotNull()).otherwise(
+            F.lit(False)
+        )
+    exact = {name: F.col(_EXACT).getField(name) for name in types}
+    bad = _not_values(rows, "timestampFormat" in options)
+    payload, misfits = payload_of(exact, bad, times)
+    corrupt = unfit | misfits | flaw | ~F.is_valid_utf8(value)
+    return rows.select(
+        *payload,
+        F.coalesce(corrupt, F.lit(True)).alias(CORRUPT),
+        value.alias(TEXT),
+        PATH,
+        BLOCK,
+        ROW,
+    )
+
+
+def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:
+    """For each column in which something may be wrong although the parser took it: whether it is."""
+    no_time = _OVERFLOWING if formatted else f"{_OVERFLOWING}|{TIME_OF_DAY}"
+    huge = ~F.col(VALUE).rlike("(?i)inf")
+    found: dict[str, Column] = {}
+    exact, loose = F.col(_EXACT), F.col(_LOOSE)
+    for field in cast(StructType, rows.schema[_EXACT].dataType):
+        if field.name == FLAG:
+            continue
+        checks = [
+            beyond_years(field.dataType, exact.getField(field.name)),
+            any_leaf(field.dataType, exact.getField(field.name), {"float": _infinite, "double": _infinite}),
+            any_leaf(field.dataType, loose.getField(field.name), {"timestamp": lambda text: text.rlike(no_time)}),
+        ]
+        checks[1] = None if checks[1] is None else checks[1] & huge
+        there = [F.coalesce(check, F.lit(False)) for check in checks if check is not None]
+        if there:
+            found[field.name] = reduce(or_, there)
+    return found
+
+
+def _infinite(number: Column) -> Column:
+    return F.abs(number) == float("inf")
+
+
+def _ddl(types: Mapping[str, str]) -> str:
+    return ", ".join([*[f"{column_of(name)} {kind}" for name, kind in types.items()], f"`{FLAG}` STRING"])
+
+
+def _without_times(kind: str) -> str:
+    """A type with text wherever it has a TIMESTAMP."""
+    return re.sub(r"\bTIMESTAMP\b(?=\s*(?:[,>]|$))", "STRING", kind)
+
+
+def required_times(source: SourceSpec) -> dict[str, list[list[str]]]:
+    """By column, the members (or the column itself) that are the row's required times."""
+    found: dict[str, list[list[str]]] = {}
+    columns = {column.name.lower(): column.name for column in source.columns}
+    for expression in (source.timestamp_by, source.arrival_time):
+        names = plain_names(expression or "")
+        if names and names[0].lower() in columns:
+            found.setdefault(columns[names[0].lower()], []).append(names[1:])
+    return found
+
+
+def _as_text(kind: str, paths: list[list[str]]) -> str:
+    """A type with text for the times at the end of `paths`."""
+    if [] in paths:
+        return "STRING" if kind.startswith(_TIMES) else kind
+    fields = parse_type(kind).fields
+    if not fields:
+        return kind
+    members = []
+    for field in fields:
+        below = [path[1:] for path in paths if path[0].lower() == field.name.lower()]
+        members.append(f"{quoted(field.name)}: {_as_text(field.type, below) if below else field.type}")
+    return f"STRUCT<{', '.join(members)}>"
+
+
+def _several_documents(options: dict[str, str]) -> Column:
+    """More on the line than one document: the parser would silently take the first alone.
+
+    The line is put in an array with a second element: only one whole document leaves an array of two.
+    """
+    value = F.col(VALUE)
+    listed = F.concat(F.lit("["), value, F.lit("\n,{}]"))
+    size = F.size(F.from_json(listed, f"ARRAY<STRUCT<`{FLAG}`: STRING>>", options))
+    early = F.instr(value, "}") < F.length(F.rtrim(value))
+    return F.when(early, F.coalesce(size != 2, F.lit(True))).otherwise(F.lit(False))
+
+
+def _broken_quotes(options: dict[str, str]) -> Column:
+    """A quote that is never closed or stands where none can: Spark would guess what is meant.
+
+    Quantifiers are possessive, so that rows of any length are matched without recursion.
+    """
+    mark, sep = options.get("quote", '"'), options.get("sep", ",")
+    escape = options.get("escape", "\\")
+    if not mark or mark == "\x00":
+        return F.lit(False)
+    q, s, e = re.escape(mark), re.escape(sep), re.escape(escape) if escape else ""
+    blank = r"[\x00-\x20&&[^" + s + r"]]*+" if len(sep) == 1 else ""
+    lead = blank if options.get("ignoreLeadingWhiteSpace", "false").lower() == "true" else ""
+    inside = rf"[^{q}]++|{q}{q}" if escape == mark else rf"[^{q}{e}]++|{e}(?s:.)" if e else rf"[^{q}]++"
+    plain = rf"(?:(?!{s})[^{q}])*+(?:{q}(?:(?!{s})[^{q}])*+{q}(?:(?!{s})[^{q}])*+)*+"
+    field = rf"(?:{lead}{q}(?:{inside})*+{q}{blank}|(?!{lead}{q}){plain})"
+    value = F.col(VALUE)
+    return F.contains(value, F.lit(mark)) & ~value.rlike(rf"\A{field}(?:{s}{field})*+\z")

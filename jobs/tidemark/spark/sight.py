@@ -1,0 +1,114 @@
+"""What is seen of an object before it is read: its first line or its footer.
+
+Read where the run is driven, a few hundred bytes an object: what Spark would convert silently, or could
+not read although it can be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import orc, parquet
+
+from tidemark.config import SourceSpec
+from tidemark.core.batch import LandedObject
+from tidemark.spark.filetypes import differences, types_of
+
+_MOST = 1 << 20
+_SHOWN = 300
+_COLUMNAR = ("parquet", "orc")
+
+
+@dataclass(frozen=True)
+class Sight:
+    """How an object is to be read: `refusal` why it cannot be; `nulls` columns (in lower case) of a type
+    that holds nothing but null, `nanos` those with times in nanoseconds."""
+
+    refusal: str | None = None
+    nulls: frozenset[str] = frozenset()
+    nanos: frozenset[str] = frozenset()
+
+
+def look_at(source: SourceSpec, objects: Iterable[LandedObject]) -> dict[str, Sight]:
+    """By URI. What cannot be looked at has a plain sight: reading it will tell why."""
+    return {item.uri: _look(source, item) for item in objects}
+
+
+def _look(source: SourceSpec, item: LandedObject) -> Sight:
+    if item.size == 0 and (source.format in _COLUMNAR or item.path.endswith(".gz")):
+        return Sight("it is empty: not even a header was written")
+    if source.format == "csv" and source.options.get("header", "").lower() == "true":
+        return Sight(_header_finding(source, item.path))
+    if source.format not in _COLUMNAR:
+        return Sight()
+    try:
+        return _parquet_sight(source, item.path) if source.format == "parquet" else _orc_sight(source, item.path)
+    except (OSError, pa.ArrowException):
+        return Sight()
+
+
+def _orc_sight(source: SourceSpec, path: str) -> Sight:
+    """Spark would convert values of other types, to null where that cannot be."""
+    types = types_of(orc.ORCFile(path).schema)
+    if all(name.startswith("_col") for name in types):
+        types = dict(zip((column.name.lower() for column in source.columns), types.values(), strict=False))
+    return Sight("; ".join(differences(source.columns, types))[:_SHOWN] or None)
+
+
+def _parquet_sight(source: SourceSpec, path: str) -> Sight:
+    """Spark has no type for nanoseconds, nor for a column without any value: both come from pandas."""
+    written = parquet.read_metadata(path).schema
+    types = types_of(written.to_arrow_schema())
+    old = {
+        column.path.lower() for column in map(written.column, range(len(written))) if column.physical_type == "INT96"
+    }
+    times = {column.name.lower() for column in source.columns if column.type.startswith("TIMESTAMP")}
+    nanos = {name for name in times & types.keys() - old if str(types[name]).startswith("timestamp[ns")}
+    nulls = {column.name.lower() for column in source.columns} & {
+        name for name in types if pa.types.is_null(types[name])
+    }
+    return Sight(nulls=frozenset(nulls), nanos=frozenset(nanos))
+
+
+def _header_finding(source: SourceSpec, path: str) -> str | None:
+    """Why the header does not name the columns of the schema in their order."""
+    options = {key.lower(): value for key, value in source.options.items()}
+    try:
+        line = _first_line(path, options.get("comment", ""))
+    except (OSError, EOFError):
+        return None
+    if line is None:
+        return None
+    found = [name.strip() for name in _values(line, options)]
+    wanted = [column.name for column in source.columns]
+    if [name.lower() for name in found] == [name.lower() for name in wanted]:
+        return None
+    return f"its header names the columns {_list(found)}, the schema {_list(wanted)}"
+
+
+def _first_line(path: str, comment: str) -> str | None:
+    with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
+        start = file.read(_MOST)
+    for line in start.decode("utf-8-sig", "replace").replace("\r", "\n").split("\n"):
+        if line.strip() and not (comment and line.startswith(comment)):
+            return line
+    return None
+
+
+def _values(line: str, options: Mapping[str, str]) -> list[str]:
+    sep, mark = options.get("sep", options.get("delimiter", ",")), options.get("quote", '"')
+    if len(sep) > 1 or not mark or mark not in line:
+        return line.split(sep)
+    escape = options.get("escape", "\\")
+    reader = csv.reader([line], delimiter=sep, quotechar=mark, escapechar=escape if escape != mark else None)
+    return next(reader)
+
+
+def _list(names: list[str]) -> str:
+    text = ", ".join(names)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
