@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from tidemark.ledger.listing import LandingPlace, list_objects
 from tidemark.spark import names
 from tidemark.spark.landing import read_rows
 
-LANDED = 1_800_000_000_000_000
-"""Landing time of files that are given none: 2027-01-15T08:00:00Z."""
+LANDED = 1_780_000_000_000_000
+"""Landing time of files that are given none: 2026-05-28T20:26:40Z."""
 MINUTE = 60_000_000
 
 
@@ -51,7 +52,7 @@ def touch(path: Path, modified: int = LANDED) -> None:
     os.utime(path, ns=(modified * 1000, modified * 1000))
 
 
-def objects_in(folder: Path) -> list[LandedObject]:
+def objects_in(folder: Path | str) -> list[LandedObject]:
     """What lies in `folder`, in log order."""
     place = LandingPlace(str(folder))
     found = [
@@ -62,10 +63,10 @@ def objects_in(folder: Path) -> list[LandedObject]:
 
 
 def read(spark, source: SourceSpec, objects: Sequence[LandedObject] | None = None, **options: Any) -> list[Read]:
-    """All rows in log order."""
+    """All rows in log order; values as pyarrow gives them."""
     chosen = objects_in(Path(source.landing)) if objects is None else objects
-    rows = read_rows(spark, source, chosen, **options).orderBy(*names.ORDER).collect()
-    return [_read(row.asDict(recursive=True)) for row in rows]
+    rows = read_rows(spark, source, chosen, **options).orderBy(*names.ORDER)
+    return [_read(row, chosen) for row in rows.toArrow().to_pylist()]
 
 
 def by_file(rows: Sequence[Read]) -> dict[str, list[Read]]:
@@ -75,9 +76,9 @@ def by_file(rows: Sequence[Read]) -> dict[str, list[Read]]:
     return found
 
 
-def _read(row: dict[str, Any]) -> Read:
+def _read(row: dict[str, Any], objects: Sequence[LandedObject]) -> Read:
     return Read(
-        uri=row.pop(names.URI),
+        uri=objects[row[names.OBJECT]].uri,
         partition=row.pop(names.PARTITION),
         arrival=row.pop(names.OWN),
         event=row.pop(names.EVENT),
@@ -86,3 +87,8 @@ def _read(row: dict[str, Any]) -> Read:
         raw=row.pop(names.RAW),
         payload={name: value for name, value in row.items() if name not in names.ORDER},
     )
+
+
+def micros(time: datetime | None) -> int | None:
+    """A time that Spark gave as microseconds."""
+    return None if time is None else (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
