@@ -1,0 +1,55 @@
+"""Upkeep after a commit changes nothing that a reader, a later run or a replay sees."""
+
+from __future__ import annotations
+
+import pytest
+
+import oracle
+from product import DAY, Product, expected, verdicts
+from tidemark import keeping
+
+S = oracle.SECOND
+BASE = 1_767_225_600 * S
+
+
+def fed(folder, runs, **settings):
+    source = oracle.Source(late=(60 * S, "adjust"), over=True, partitions=("0",), landing_delay=S)
+    product = Product(folder, {"s": source}, settings)
+    product.feed("s", runs)
+    return product, oracle.judge(source, runs)
+
+
+def steady(count, step=10 * S):
+    """One run after the other, with one row each of two substreams that stay and one that is new."""
+    runs = []
+    for number in range(count):
+        at = BASE + number * step
+        names = ("a", "b", f"new-{number}")
+        rows = tuple(oracle.Row("0", at, at, name) for name in names)
+        runs.append(oracle.Run(at + S, (oracle.Obj(f"{number:03d}", at + S, rows),)))
+    return tuple(runs)
+
+
+@pytest.mark.usefixtures("spark")
+def test_merging_keeps_the_latest_row_of_each_substream_above_its_floor(tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "MERGE_EVERY", 4)
+    product, outcome = fed(tmp_path, steady(8))
+    assert verdicts(product.events("s")) == expected(outcome)
+    kept = {(row["partition"], row["substream"]) for row in product.table("substreams")}
+    rows = product.table("substreams")
+    assert len(rows) == len(kept), "one row a substream"
+    assert kept == set(outcome.ends[-1].substreams)
+    assert len(list(product.folder_of("events/s").rglob("*.parquet"))) > 1
+    assert product.pipeline().replay(all_batches=True)["identical"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_retention_drops_whole_days_of_events_and_old_batches(tmp_path):
+    runs = steady(4, step=DAY)
+    product, outcome = fed(tmp_path, runs, retention={"events": "1d", "ledger": "1d"})
+    left = {row["_offset"] for row in product.events("s")}
+    assert max(left) == 11
+    assert 0 not in left
+    assert {row["_offset"]: row["_disposition"] for row in product.events("s")} == {
+        verdict.offset: verdict.disposition for verdict in outcome.verdicts if verdict.offset in left
+    }
