@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.clock import alternate, seconds
 from bench.data import landed
 from bench.figures import Figure, Section
-from bench.peers import bare_job, payload_copy, rows_of
+from bench.peers import bare_job, lean_job, payload_copy, rows_of
 from bench.place import Place
 from bench.subject import check, fresh, phases, records, typical_phases
 
@@ -17,7 +17,7 @@ LANES = 4
 
 
 def measure(place: Place) -> Section:
-    """Three cases in turns, each to a fresh target."""
+    """Four cases in turns, each to a fresh target."""
     data = landed(place.spark, place.cache, place.rows, LANES)
     runs: list[dict[str, float]] = []
     fates: Mapping[str, int] = {}
@@ -42,7 +42,12 @@ def measure(place: Place) -> Section:
 
         return case
 
-    cases = {"tidemark": judged, "bare job": written(bare_job), "payload copy": written(payload_copy)}
+    cases = {
+        "tidemark": judged,
+        "bare job": written(bare_job),
+        "lean job": written(lean_job),
+        "payload copy": written(payload_copy),
+    }
     taken = alternate(cases, place.repeats, place.say)
     what = f"judge {data.rows:,} rows, {LANES} partitions"
     ours = taken["tidemark"]
@@ -53,6 +58,7 @@ def measure(place: Place) -> Section:
             Figure.of(
                 what, "bare Spark: read, repartition, sort, write the same columns", ours, taken["bare job"], 1.3
             ),
+            Figure.of(what, "the same, with bounds kept of four columns only", ours, taken["lean job"]),
             Figure.of(what, "bare Spark: copy the payload columns", ours, taken["payload copy"]),
         ],
         [

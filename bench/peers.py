@@ -16,14 +16,22 @@ from tidemark.spark.events import PARTITION_COLUMN, STATISTICS
 PAYLOAD = tuple(column.split()[0] for column in SCHEMA.split(", "))
 
 
-def bare_job(spark: SparkSession, landing: Path, target: Path) -> None:
+def bare_job(spark: SparkSession, landing: Path, target: Path, statistics: str | None = None) -> None:
     """Read, bring partitions together, sort by event time, write the columns of an events table: each
-    system column constant or a copy of a payload column, the same layout and the same statistics."""
+    system column constant or a copy of a payload column, in the same layout. Delta keeps the bounds of every
+    column, as it does by default, or of those in `statistics`."""
     cores = spark.sparkContext.defaultParallelism
     rows = _read(spark, landing).repartition(cores, "lane").sortWithinPartitions("lane", "event_time")
     system = [column.alias(name) for name, column in _system_columns().items()]
     written = rows.select(*system, *PAYLOAD).write.format("delta").partitionBy(PARTITION_COLUMN)
-    written.option("delta.dataSkippingStatsColumns", STATISTICS).save(str(target))
+    if statistics is not None:
+        written = written.option("delta.dataSkippingStatsColumns", statistics)
+    written.save(str(target))
+
+
+def lean_job(spark: SparkSession, landing: Path, target: Path) -> None:
+    """The bare job with Delta told to keep the bounds of the same few columns as tidemark has it."""
+    bare_job(spark, landing, target, STATISTICS)
 
 
 def payload_copy(spark: SparkSession, landing: Path, target: Path) -> None:

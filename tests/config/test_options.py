@@ -55,6 +55,7 @@ def test_an_option_that_breaks_a_promise_is_refused_by_name(kind: str, name: str
         ("parquet", {"mergeSchema": "true"}, "only false is allowed"),
         ("csv", {"header": "yes"}, "'yes' is not true or false"),
         ("csv", {"quote": "''"}, "must be one character"),
+        ("csv", {"comment": "¿"}, "must be an ASCII character"),
         ("csv", {"sep": ""}, "must be a character that is no line end"),
         ("csv", {"sep": ";", "delimiter": ";"}, "is the same option as 'sep'"),
         ("csv", {"header": "true", "HEADER": "true"}, "is the same option as 'header'"),

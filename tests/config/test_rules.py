@@ -80,6 +80,11 @@ def _late(tolerance: str, action: str = "adjust") -> dict[str, str]:
             "schema",
             "column 'a' is ARRAY<INT>, which csv cannot hold",
         ),
+        (
+            {"schema": "a STRUCT<m: ARRAY<MAP<INT, STRING>>>"},
+            "schema",
+            "column 'a' is STRUCT<m: ARRAY<MAP<INT, STRING>>>, but the keys of a json object are text",
+        ),
         ({"landing": "."}, "landing", "lie in one another"),
         ({"landing": "./warehouse/toll/v1/events"}, "landing", "lie in one another"),
         ({"landing": "./file"}, "landing", "is a file: name the folder it is in"),

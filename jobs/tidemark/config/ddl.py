@@ -37,15 +37,24 @@ _BAD_IN_NAME = re.compile(r"[ ,;{}()\n\t=]")
 
 @dataclass(frozen=True)
 class Type:
-    """A column's type; `fields` are the members of a STRUCT, `element` the values of an ARRAY or MAP."""
+    """A column's type; `fields` are the members of a STRUCT, `element` the values of an ARRAY or MAP,
+    `key` the keys of a MAP."""
 
     text: str
     fields: tuple[Column, ...] = ()
     element: Type | None = None
+    key: Type | None = None
 
     @property
     def nested(self) -> bool:
         return bool(self.fields) or self.element is not None
+
+    def parts(self) -> Iterator[Type]:
+        """The type itself and every type within it."""
+        yield self
+        within = [parse_type(member.type) for member in self.fields]
+        for part in (*within, *(each for each in (self.key, self.element) if each is not None)):
+            yield from part.parts()
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,7 @@ class _Reader:
             return Type(f"ARRAY<{element.text}>", element=element)
         if upper == "MAP":
             key, element = self.arguments(2)
-            return Type(f"MAP<{key.text}, {element.text}>", element=element)
+            return Type(f"MAP<{key.text}, {element.text}>", element=element, key=key)
         if upper == "STRUCT":
             return self.struct()
         raise ValueError(_unknown_type(word))

@@ -72,7 +72,7 @@ def _refusal(kind: str, name: str) -> str:
     return f"{name!r} is not a reader option that can be set for {kind}.{meant} There are: {allowed}"
 
 
-def _value_finding(name: str, value: str) -> str:
+def _value_finding(name: str, value: str) -> str:  # noqa: PLR0911 # one rule a line
     lower = value.lower()
     if name == "encoding" and lower.replace("-", "") != "utf8":
         return f"{value!r}: only UTF-8 is read: convert the files before they land"
@@ -84,4 +84,6 @@ def _value_finding(name: str, value: str) -> str:
         return f"{value!r} must be one character"
     if name in ("sep", "delimiter") and (not value or "\n" in value or "\r" in value):
         return f"{value!r} must be a character that is no line end"
+    if name == "comment" and not value.isascii():
+        return f"{value!r} must be an ASCII character"
     return ""

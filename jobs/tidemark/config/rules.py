@@ -42,7 +42,7 @@ class Source:
 def source_errors(source: Source) -> Iterator[Finding]:
     """What makes a source impossible."""
     yield from _options(source)
-    yield from _nested_csv(source)
+    yield from _unheld_types(source)
     yield from _expressions(source)
     yield from _required(source)
     yield from _partitions(source)
@@ -100,15 +100,17 @@ def _options(source: Source) -> Iterator[Finding]:
             yield ("options", name), message
 
 
-def _nested_csv(source: Source) -> Iterator[Finding]:
-    if not source.sound("schema", "format") or source.spec.format != "csv":
+def _unheld_types(source: Source) -> Iterator[Finding]:
+    """Types that the format has no way to write."""
+    if not source.sound("schema", "format"):
         return
     for column in source.spec.columns:
-        if parse_type(column.type).nested or column.type == "BINARY":
-            yield (
-                ("schema",),
-                f"column {column.name!r} is {column.type}, which csv cannot hold: read it as STRING",
-            )
+        kind, name = parse_type(column.type), f"column {column.name!r} is {column.type}"
+        if source.spec.format == "csv" and (kind.nested or column.type == "BINARY"):
+            yield ("schema",), f"{name}, which csv cannot hold: read it as STRING"
+        keys = [part.key.text for part in kind.parts() if part.key is not None]
+        if source.spec.format == "json" and any(key != "STRING" for key in keys):
+            yield ("schema",), f"{name}, but the keys of a json object are text: read it as MAP<STRING, ...>"
 
 
 def _expressions(source: Source) -> Iterator[Finding]:

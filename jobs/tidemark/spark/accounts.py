@@ -1,13 +1,17 @@
-"""What became of a micro-batch's rows, per partition, read back from what was written.
+"""What became of a micro-batch's rows, per partition and object, read back from what was written.
 
 Reading back rather than counting on the way makes the first run, a repair after a crash and a replay one
-code path, and counts what is in the table and not what was sent to it.
+code path, and counts what is in the table and not what was sent to it. Rows are first grouped by all that
+matters with counts and extremes alone, which Spark does in compiled code without holding rows; quantiles
+and sums come from the few groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
@@ -15,6 +19,7 @@ from tidemark.core.account import Account, Diagnostic, Occurrence, PartitionRepo
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import Seen
 from tidemark.spark.formats import UNREADABLE
+from tidemark.spark.small import small_frame
 
 FINDINGS = {
     Reason.EARLY: Diagnostic.EARLY,
@@ -24,19 +29,34 @@ FINDINGS = {
     Reason.INVALID_ROW: Diagnostic.INVALID_ROW,
 }
 _QUANTILES = [0.5, 0.95, 0.99]
+_TEXT, _FATE = "reasons", "fate"
 
 
-def report_partitions(events: DataFrame, source: str) -> dict[str, PartitionReport]:
-    """Per partition: fates, reasons, moves, progress and findings, in one pass over `events`."""
-    marked = events.select("*", *_flags())
-    found = marked.groupBy("_partition").agg(*_counts(), *_moves(), *_findings()).collect()
-    return {row["_partition"]: _partition_report(source, row) for row in found}
+@dataclass(frozen=True)
+class Told:
+    """What the rows of a batch say: by partition, and by URI the rows of each object with whether its one row
+    says that it cannot be read."""
+
+    partitions: dict[str, PartitionReport]
+    files: dict[str, tuple[int, bool]]
+
+
+def report(events: DataFrame, source: str) -> Told:
+    """Fates, reasons, moves, progress and findings of each partition, and the rows of each object."""
+    grouped = _grouped(events)
+    by = grouped.groupingSets([["_partition"], ["_file"]], "_partition", "_file")
+    found = by.agg(F.grouping("_file").alias("of_partition"), *_sums(), *_moves(), *_findings()).collect()
+    partitions = [row for row in found if row["of_partition"]]
+    samples = _samples(events, partitions)
+    return Told(
+        {row["_partition"]: _partition_report(source, row, samples) for row in partitions},
+        {row["_file"]: (row["rows"], row["rows"] == 1 and row["whole"]) for row in found if not row["of_partition"]},
+    )
 
 
 def rows_per_file(events: DataFrame) -> dict[str, tuple[int, bool]]:
     """By URI: rows of each object, and whether its one row says that it cannot be read."""
-    whole = F.coalesce(F.bool_or(F.col("_raw").startswith(UNREADABLE)), F.lit(False))
-    found = events.groupBy("_file").agg(F.count("*"), whole).collect()
+    found = events.groupBy("_file").agg(F.count("*"), _whole()).collect()
     return {row[0]: (row[1], row[1] == 1 and row[2]) for row in found}
 
 
@@ -58,27 +78,52 @@ def count_arrivals_before(events: DataFrame, own: str, limits: Mapping[str, int]
     }
 
 
-def _flags() -> list[Column]:
-    acted = F.col("_disposition") != Fate.ON_TIME.value
-    return [(acted & F.array_contains("_reasons", reason.value)).alias(f"is_{reason.value}") for reason in FINDINGS]
+def _grouped(events: DataFrame) -> DataFrame:
+    """Rows that share partition, object, fate, reasons and size of move (to three significant digits)."""
+    fate = F.lit(None).cast("int")
+    for number, each in enumerate(Fate):
+        fate = F.when(F.col("_disposition") == each.value, number).otherwise(fate)
+    off = F.col("_disposition") != Fate.ON_TIME.value
+    size = F.abs(F.unix_micros("_system_timestamp") - F.unix_micros("_event_time"))
+    move = F.when(F.col("_disposition") == Fate.ADJUSTED.value, size)
+    grain = F.pow(F.lit(10), F.greatest(F.floor(F.log10(F.greatest(F.col("move"), F.lit(1)))) - 2, F.lit(0)))
+    rounded = F.when(F.col("move").isNotNull(), (F.floor(F.col("move") / grain) * grain).cast("long"))
+    told = events.withColumns({_TEXT: F.when(off, F.concat_ws(",", "_reasons")), "move": move})
+    arrival = F.unix_micros("_arrival_time")
+    return told.groupBy("_partition", "_file", fate.alias(_FATE), _TEXT, rounded.alias("rounded")).agg(
+        F.count("*").alias("n"),
+        F.max("move").alias("move"),
+        F.min(arrival).alias("first"),
+        F.max(arrival).alias("last"),
+        F.max(F.unix_micros("_system_timestamp")).alias("high"),
+        F.min("_offset").alias("offset"),
+        _whole().alias("whole"),
+    )
 
 
-def _counts() -> list[Column]:
-    fates = [F.count_if(F.col("_disposition") == fate.value).alias(fate.value) for fate in Fate]
+def _whole() -> Column:
+    return F.coalesce(F.bool_or(F.col("_raw").startswith(UNREADABLE)), F.lit(False))
+
+
+def _sums() -> list[Column]:
+    fates = [_count(F.col(_FATE) == number).alias(fate.value) for number, fate in enumerate(Fate)]
     return [
         *fates,
-        F.max(F.unix_micros("_arrival_time")).alias("last_arrival"),
-        F.max(F.unix_micros("_system_timestamp")).alias("high"),
+        F.sum("n").alias("rows"),
+        F.max("last").alias("last_arrival"),
+        F.max("high").alias("high"),
+        F.bool_or("whole").alias("whole"),
     ]
+
+
+def _count(condition: Column) -> Column:
+    return F.coalesce(F.sum(F.when(condition, F.col("n"))), F.lit(0))
 
 
 def _moves() -> list[Column]:
     """Largest move exactly; quantiles over three significant digits, so that few distinct values are held."""
-    size = F.abs(F.unix_micros("_system_timestamp") - F.unix_micros("_event_time"))
-    move = F.when(F.col("_disposition") == Fate.ADJUSTED.value, size)
-    grain = F.pow(F.lit(10), F.greatest(F.floor(F.log10(F.greatest(move, F.lit(1)))) - 2, F.lit(0)))
-    rounded = (F.floor(move / grain) * grain).cast("long")
-    return [F.max(move).alias("largest"), F.percentile(rounded, _QUANTILES).alias("quantiles")]
+    quantiles = F.percentile(F.col("rounded"), _QUANTILES, F.col("n"))
+    return [F.max("move").alias("largest"), quantiles.alias("quantiles")]
 
 
 def _sample() -> Column:
@@ -91,22 +136,38 @@ def _sample() -> Column:
 def _findings() -> list[Column]:
     columns = []
     for reason in FINDINGS:
-        flag = F.col(f"is_{reason.value}")
-        arrival = F.when(flag, F.unix_micros("_arrival_time"))
+        acted = F.find_in_set(F.lit(reason.value), F.col(_TEXT)) > 0
         columns += [
-            F.count_if(flag).alias(f"n_{reason.value}"),
-            F.min(arrival).alias(f"first_{reason.value}"),
-            F.max(arrival).alias(f"last_{reason.value}"),
-            F.min(F.when(flag, _sample())).alias(f"sample_{reason.value}"),
+            _count(acted).alias(f"n_{reason.value}"),
+            F.min(F.when(acted, F.col("first"))).alias(f"first_{reason.value}"),
+            F.max(F.when(acted, F.col("last"))).alias(f"last_{reason.value}"),
+            F.min(F.when(acted, F.col("offset"))).alias(f"offset_{reason.value}"),
         ]
     return columns
+
+
+def _samples(events: DataFrame, partitions: Sequence[Row]) -> dict[tuple[str, int], Sample]:
+    """By partition and offset: the first row of each finding."""
+    wanted = {
+        (row["_partition"], row[f"offset_{reason.value}"])
+        for row in partitions
+        for reason in FINDINGS
+        if row[f"offset_{reason.value}"] is not None
+    }
+    if not wanted:
+        return {}
+    offsets = [offset for _, offset in wanted]
+    listed = small_frame(events.sparkSession, sorted(wanted), [("_partition", pa.string()), ("_offset", pa.int64())])
+    near = events.where(F.col("_offset").between(min(offsets), max(offsets)))
+    found = near.join(listed, ["_partition", "_offset"]).select("_partition", _sample().alias("sample")).collect()
+    return {(row[0], row[1]["offset"]): _read_sample(row[1]) for row in found}
 
 
 def _read_sample(row: Row) -> Sample:
     return Sample(row["offset"], row["event"], row["arrival"], row["file"])
 
 
-def _partition_report(source: str, row: Row) -> PartitionReport:
+def _partition_report(source: str, row: Row, samples: Mapping[tuple[str, int], Sample]) -> PartitionReport:
     fates = {fate: row[fate.value] for fate in Fate}
     reasons = {reason: row[f"n_{reason.value}"] for reason in FINDINGS}
     shifts = None
@@ -117,7 +178,7 @@ def _partition_report(source: str, row: Row) -> PartitionReport:
             reasons[reason],
             row[f"first_{reason.value}"],
             row[f"last_{reason.value}"],
-            _read_sample(row[f"sample_{reason.value}"]),
+            samples[row["_partition"], row[f"offset_{reason.value}"]],
         )
         for reason, diagnostic in FINDINGS.items()
         if reasons[reason]

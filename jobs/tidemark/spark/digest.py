@@ -6,13 +6,14 @@ of the two halves, so that neither the order of rows nor how they are spread ove
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from tidemark.core.account import TableDigest
 
 ROWS, LOW, HIGH = "digest_rows", "digest_low", "digest_high"
+_HASH = "__tidemark_hash"
 _HALF = 0xFFFFFFFF
 _NULL_BITS = 62
 
@@ -39,6 +40,13 @@ def digest_columns(hashed: Column) -> list[Column]:
         F.coalesce(F.sum(hashed.bitwiseAND(_HALF)), F.lit(0)).alias(LOW),
         F.coalesce(F.sum(F.shiftrightunsigned(hashed, 32)), F.lit(0)).alias(HIGH),
     ]
+
+
+def observed(rows: DataFrame, seen: Observation) -> DataFrame:
+    """`rows` as they are, with count and digest observed while they pass. The hash is a column for a moment:
+    so it is computed in compiled code with the row, and not in the observer."""
+    hashed = rows.withColumn(_HASH, row_hash(rows)).observe(seen, *digest_columns(F.col(_HASH)))
+    return hashed.drop(_HASH)
 
 
 def table_digest(table: str, rows: int, low: int, high: int) -> TableDigest:

@@ -15,14 +15,14 @@ from tidemark.config import SourceSpec
 from tidemark.core.account import Outcome, TableDigest
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState
-from tidemark.core.progress import Seen
+from tidemark.core.progress import SINGLE, Seen
 from tidemark.spark import accounts, damage, events, substreams, tables
 from tidemark.spark.damage import Damage
 from tidemark.spark.digest import table_digest
-from tidemark.spark.judge import OFFSET, highs, judge, stage
+from tidemark.spark.judge import highs, judge, stage
 from tidemark.spark.landing import read_rows, uri_text, uris, with_own_arrival
-from tidemark.spark.layout import CELL_BITS, Layout, plan_layout
-from tidemark.spark.names import ARRIVAL, OWN, PARTITION, ROW, SKIPPED
+from tidemark.spark.layout import CELL_BITS, Layout, cut_hot, place
+from tidemark.spark.names import ARRIVAL, OFFSET, OWN, PARTITION, ROW, SKIPPED
 from tidemark.spark.repair import found_then, skipped_by_offsets
 
 
@@ -31,7 +31,11 @@ def _nothing(step: str) -> None:
 
 
 SMALL_BYTES = 16 << 20
-_TASK_BYTES = 128 << 20
+_TASK_BYTES = 32 << 20
+"""Of objects, per task: rows that wait in memory while they are judged are several times as large."""
+_SAMPLED_BYTES = 32 << 20
+_COSTLY_TO_PARSE = ("json", "csv")
+"""Formats whose rows are kept when they are read more than once."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +72,13 @@ class Engine:
             self.reached("events")
         if digest is None:
             rows = events.appended(self.spark, source, place, batch_id)
-            found = found_then(self.spark, source, batch_id, objects, opening, rows)
+            found = found_then(self.spark, source, objects, opening, rows)
         if rows is None:
             settled = self._settled(objects, {}, found)
-            skipped = self._skipped(source, batch_id, rows, settled, opening)
+            skipped = self._skipped(source, rows, settled, opening)
             return Outcome((), objects=settled, skipped=skipped)
         with self._timed("accounts"):
-            outcome = self.report(source, batch_id, rows, objects, opening, found)
+            outcome = self.report(source, rows, objects, opening, found)
         if digest is None or digest.rows != sum(report.account.rows for report in outcome.partitions.values()):
             digest = events.measure(rows, source.name)
         kept = self._write_substreams(source, batch_id, rows, repairing)
@@ -83,14 +87,14 @@ class Engine:
     def report(
         self,
         source: SourceSpec,
-        batch_id: int,
         rows: DataFrame,
         objects: Sequence[LandedObject],
         opening: Opening,
         found: Damage,
     ) -> Outcome:
         """Counts and findings of judged rows, whether written or only recomputed."""
-        partitions = accounts.report_partitions(rows, source.name)
+        told = accounts.report(rows, source.name)
+        partitions = told.partitions
         limits = {
             name: state.estimated_high
             for name, state in opening.states.items()
@@ -100,8 +104,8 @@ class Engine:
         if limits:
             arrived = with_own_arrival(self.spark, source, rows, objects)
             late = accounts.count_arrivals_before(arrived, OWN, limits)
-        settled = self._settled(objects, accounts.rows_per_file(rows), found)
-        skipped = self._skipped(source, batch_id, rows, settled, opening)
+        settled = self._settled(objects, told.files, found)
+        skipped = self._skipped(source, rows, settled, opening)
         return Outcome((), partitions, settled, skipped, late)
 
     def rejudge(
@@ -120,9 +124,10 @@ class Engine:
             whole = self.spark.read.format("delta").load(self.place(f"events/{source.name}"))
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
-        layout, staged = self._staged(source, batch_id, rows, opening, sum(item.size for item in objects))
+        layout, staged = self._staged(source, rows, opening, sum(item.size for item in objects))
         staged = staged.withColumn(OFFSET, F.col(ROW)) if numbered else staged
-        return events.event_rows(judge(staged, source, recorded, layout), source, uris(self.spark, objects))
+        named = uris(self.spark, objects, batch_id)
+        return events.event_rows(judge(staged, source, recorded, layout), source, named)
 
     def _write(
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
@@ -161,20 +166,34 @@ class Engine:
             recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch_id, floors)
         rows = read_rows(self.spark, source, left, found.unreadable)
         with self._timed("judge"):
-            layout, staged = self._staged(source, batch_id, rows, opening, sum(item.size for item in left))
-            judged = events.event_rows(judge(staged, source, recorded, layout), source, uris(self.spark, left))
-            return events.write_events(judged, source, self.place(f"events/{source.name}"), batch_id)
+            size = sum(item.size for item in left)
+            share = min(1.0, _SAMPLED_BYTES / max(size, 1))
+            sample = read_rows(self.spark, source, left, found.unreadable, share) if share < 1 else None
+            try:
+                layout, staged = self._staged(source, rows, opening, size, sample)
+                named = uris(self.spark, left, batch_id)
+                judged = events.event_rows(judge(staged, source, recorded, layout), source, named)
+                return events.write_events(judged, source, self.place(f"events/{source.name}"), batch_id)
+            finally:
+                rows.unpersist()
 
     def _staged(
-        self, source: SourceSpec, batch_id: int, rows: DataFrame, opening: Opening, size: int
+        self, source: SourceSpec, rows: DataFrame, opening: Opening, size: int, sample: DataFrame | None = None
     ) -> tuple[Layout, DataFrame]:
-        layout = Layout(self._tasks(size))
+        """The layout, found from a `sample` of the rows if there is one, and the staged rows."""
+        layout = Layout(self._tasks(size), self.cell_bits)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(layout.tasks))
-        if layout.tasks > 1:
-            layout = plan_layout(rows, layout.tasks, self.cell_bits)
-            if layout.cells:
-                layout = layout.with_highs(highs(stage(self.spark, rows, source, opening, layout, batch_id)))
-        return layout, stage(self.spark, rows, source, opening, layout, batch_id)
+        if layout.tasks > 1 and source.partition is not None:
+            cores = self.tasks or self.spark.sparkContext.defaultParallelism
+            layout = place(rows if sample is None else sample, layout, cores)
+        elif layout.tasks > 1:
+            layout = replace(layout, hot=(SINGLE,))
+        if layout.hot:
+            if source.format in _COSTLY_TO_PARSE:
+                rows.persist()
+            layout = cut_hot(rows, layout)
+            layout = layout.with_highs(highs(stage(rows, source, opening, layout)))
+        return layout, stage(rows, source, opening, layout)
 
     def _tasks(self, size: int) -> int:
         if self.tasks is not None:
@@ -198,7 +217,6 @@ class Engine:
     def _skipped(
         self,
         source: SourceSpec,
-        batch_id: int,
         kept: DataFrame | None,
         objects: Sequence[LandedObject],
         opening: Opening,
@@ -211,7 +229,7 @@ class Engine:
             return skipped_by_offsets(kept, opening)
         damaged = {item.uri: "" for item in left if item.state is ObjectState.QUARANTINED}
         rows = read_rows(self.spark, source, left, damaged)
-        skipped = stage(self.spark, rows, source, opening, Layout(1), batch_id).where(SKIPPED)
+        skipped = stage(rows, source, opening, Layout(1)).where(SKIPPED)
         found = skipped.groupBy(PARTITION).agg(F.count("*"), F.max(ARRIVAL)).collect()
         return {row[0]: Seen(row[1], row[2], None) for row in found}
 

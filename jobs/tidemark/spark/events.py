@@ -7,32 +7,47 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.account import TableDigest
-from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
-from tidemark.spark.judge import BATCH, OFFSET, verdict
-from tidemark.spark.names import ARRIVAL, EVENT, OBJECT, PARTITION, RAW, SKIPPED, SUBSTREAM, URI
+from tidemark.core.times import DAY
+from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, observed, row_hash, table_digest
+from tidemark.spark.names import (
+    ARRIVAL,
+    BATCH,
+    EVENT,
+    OBJECT,
+    OFFSET,
+    PARTITION,
+    RAW,
+    REST,
+    SKIPPED,
+    SUBSTREAM,
+    URI,
+)
+from tidemark.spark.policy import verdict
 from tidemark.spark.tables import append, quoted, slice_of
 
 PARTITION_COLUMN = "_arrival_date"
-STATISTICS = "_partition,_offset,_arrival_time,_event_time,_system_timestamp,_disposition,_batch_id"
+STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
 """Columns whose range each file records: those that readers and closing windows prune by."""
 
 
 def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFrame:
     """Judged rows as rows of `events/<source>`; skipped ones are in no table. `uris` names their objects."""
+    rest = F.col(REST)
     fates = verdict(source.policy)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
+    days = F.expr(f"({ARRIVAL} - pmod({ARRIVAL}, {DAY})) div {DAY}")
     columns = {
         "_partition": F.col(PARTITION),
         "_offset": F.col(OFFSET).cast("long"),
         "_arrival_time": arrival,
-        "_arrival_date": arrival.cast("date"),
+        "_arrival_date": F.date_from_unix_date(days.cast("int")),
         "_event_time": F.timestamp_micros(F.col(EVENT)),
         "_end_time": F.lit(None).cast("timestamp"),
         **fates,
-        "_substream": F.col(SUBSTREAM),
+        "_substream": rest[SUBSTREAM],
         "_batch_id": F.col(BATCH),
         "_file": F.col(URI),
-        "_raw": F.col(RAW),
+        "_raw": rest[RAW],
     }
     order = [
         "_partition",
@@ -44,7 +59,7 @@ def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFr
         "_system_timestamp",
     ]
     order += ["_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw"]
-    payload = [quoted(column.name) for column in source.columns]
+    payload = [rest[column.name].alias(column.name) for column in source.columns]
     named = judged.where(~F.col(SKIPPED)).join(uris, OBJECT, "left")
     return named.select(*[columns[name].alias(name) for name in order], *payload)
 
@@ -55,8 +70,9 @@ def write_events(
     """Append one micro-batch; counts and digest are taken inside the write. Returns them (None: it had been
     appended before, and that stands), and the rows as they were written (None: there was none)."""
     seen = Observation(f"{source.name}-{batch_id}")
-    observed = rows.observe(seen, *digest_columns(row_hash(rows)))
-    done, written = append(observed, place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS)
+    done, written = append(
+        observed(rows, seen), place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS
+    )
     if not done:
         return None, appended(rows.sparkSession, source, place, batch_id)
     found = seen.get

@@ -33,7 +33,6 @@ _WHOLE_LINES = {
     "columnNameOfCorruptRecord": FLAG,
 }
 """Signs that no byte stands for, so that a line is one value whatever is in it."""
-_NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 _ORC_CALENDAR = {"orc.proleptic.gregorian.default": "true"}
 """Writers other than Java's say nothing of their calendar: days before 1582 would be moved."""
 _RAW_OPTIONS = {
@@ -44,17 +43,22 @@ _RAW_OPTIONS = {
 
 
 def read(
-    spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject], sights: Mapping[str, Sight]
+    spark: SparkSession,
+    source: SourceSpec,
+    objects: Sequence[LandedObject],
+    sights: Mapping[str, Sight],
+    share: float = 1.0,
 ) -> DataFrame:
     """Payload columns, whether the row is corrupt, its text (null where its payload says it all), its file
     and its place in the file.
 
-    `sights` tells what was seen of each object; objects of one kind are read together.
+    `sights` tells what was seen of each object; objects of one kind are read together. A `share` below 1 reads
+    a sample of the rows.
     """
     kinds: dict[Sight, list[str]] = {}
     for item in objects:
         kinds.setdefault(sights[item.uri], []).append(item.path)
-    frames = [_read_alike(spark, source, paths, sight) for sight, paths in kinds.items()]
+    frames = [_read_alike(source, _reader(spark), paths, sight, share) for sight, paths in kinds.items()]
     result = frames[0]
     for frame in frames[1:]:
         result = result.unionByName(frame)
@@ -81,26 +85,31 @@ def row_text(values: list[Column]) -> Column:
     return F.to_json(F.struct(*values), _RAW_OPTIONS)
 
 
-def _read_alike(spark: SparkSession, source: SourceSpec, paths: Sequence[str], sight: Sight) -> DataFrame:
+def _reader(spark: SparkSession) -> DataFrameReader:
     _prepare(spark)
-    reader = spark.read.option("recursiveFileLookup", "true").option("__globPaths__", "false")
+    return spark.read.option("recursiveFileLookup", "true").option("__globPaths__", "false")
+
+
+def _read_alike(
+    source: SourceSpec, reader: DataFrameReader, paths: Sequence[str], sight: Sight, share: float
+) -> DataFrame:
     if source.format == "json":
-        return parse_json(source, _placed(reader.text(list(paths)).withColumnRenamed("value", VALUE)))
+        lines = reader.text(list(paths)).withColumnRenamed("value", VALUE)
+        return parse_json(source, _placed(lines, share))
     if source.format == "csv":
-        return parse_csv(source, _placed(_csv_lines(reader, source, paths)))
+        return parse_csv(source, _placed(_csv_lines(reader, source, paths), share))
     types = {column.name: _type_in(sight, column.name, column.type) for column in source.columns}
     reader = reader.schema(", ".join(f"{column_of(name)} {kind}" for name, kind in types.items() if kind))
-    rows = _placed(reader.options(**_ORC_CALENDAR, **source.options).format(source.format).load(list(paths)))
+    rows = _placed(reader.options(**_ORC_CALENDAR, **source.options).format(source.format).load(list(paths)), share)
     return _typed(source, rows, sight)
 
 
 def _prepare(spark: SparkSession) -> None:
-    """What readers take from the session and the JVM.
+    """What readers take from the JVM.
 
     ORC has times without a zone, which its reader takes to be in the JVM's: they are UTC wherever the job
     runs. Hadoop looks for checksums beside local files, and cannot where a name has a colon.
     """
-    spark.conf.set(_NANOS_AS_LONG, "true")
     jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
     if jvm is None or context is None:
         raise RuntimeError("no Spark session is open")
@@ -108,8 +117,9 @@ def _prepare(spark: SparkSession) -> None:
     jvm.org.apache.hadoop.fs.FileSystem.getLocal(context.hadoopConfiguration()).setVerifyChecksum(False)
 
 
-def _placed(rows: DataFrame) -> DataFrame:
-    return rows.select(
+def _placed(rows: DataFrame, share: float) -> DataFrame:
+    sampled = rows if share >= 1 else rows.sample(share, seed=1)
+    return sampled.select(
         *[column_of(name) for name in rows.columns],
         F.col("_metadata.file_path").alias(PATH),
         F.col("_metadata.file_block_start").alias(BLOCK),

@@ -18,6 +18,7 @@ from tidemark.core.progress import SINGLE, UNKNOWN
 from tidemark.spark import formats
 from tidemark.spark.names import (
     BAD,
+    BATCH,
     BLOCK,
     CORRUPT,
     EVENT,
@@ -40,6 +41,8 @@ from tidemark.spark.tables import quoted
 from tidemark.spark.times import micros_of
 
 _PATH_PARTITION = "__tidemark_path_partition"
+_PLANNED = "__tidemark_planned"
+_HASH = "__tidemark_hash"
 
 
 def read_rows(
@@ -47,6 +50,7 @@ def read_rows(
     source: SourceSpec,
     objects: Sequence[LandedObject],
     damaged: Mapping[str, str] | None = None,
+    share: float = 1.0,
 ) -> DataFrame:
     """The rows of `objects`, which are in log order, with their payload columns and:
 
@@ -55,14 +59,15 @@ def read_rows(
     reason of quarantine or null, raw text of a quarantined row or null.
 
     `damaged` maps a URI to why its object cannot be read: it becomes one quarantined row that says so. So
-    does an object that shows at first sight that it does not hold what the schema says.
+    does an object that shows at first sight that it does not hold what the schema says. A `share` below 1
+    reads a sample, drawn before rows are parsed.
     """
     sights = look_at(source, [item for item in objects if item.uri not in (damaged or {})])
     refused = {uri: sight.refusal for uri, sight in sights.items() if sight.refusal is not None}
     damaged = {**refused, **(damaged or {})}
     sound = [item for item in objects if item.uri not in damaged]
     notes = [(_place_of(item), damaged[item.uri]) for item in objects if item.uri in damaged]
-    frames = [formats.read(spark, source, sound, sights)] if sound else []
+    frames = [formats.read(spark, source, sound, sights, share)] if sound else []
     if notes:
         frames.append(formats.unreadable(spark, source, notes))
     parsed = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
@@ -87,7 +92,7 @@ def rows_of_events(
         F.col("_partition").alias(PARTITION),
         _own_arrival(source, placed).alias(OWN),
         event.alias(EVENT),
-        _substream(source).alias(SUBSTREAM),
+        _substream(source, placed).alias(SUBSTREAM),
         bad.alias(BAD),
         F.col("_raw").alias(RAW),
         *payload,
@@ -108,10 +113,11 @@ def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedO
     return events.join(small_frame(spark, known, columns), "_file")
 
 
-def uris(spark: SparkSession, objects: Sequence[LandedObject]) -> DataFrame:
-    """The URI of each object, by its rank: joined once rows are judged, so that it is not shuffled."""
-    known = [(rank, uri_text(item.uri)) for rank, item in enumerate(objects)]
-    return small_frame(spark, known, [(OBJECT, pa.int32()), (URI, pa.string())])
+def uris(spark: SparkSession, objects: Sequence[LandedObject], batch_id: int) -> DataFrame:
+    """The URI of each object and its batch, by its rank: joined once rows are judged, so that they are not
+    shuffled, and as data, so that no batch is compiled anew."""
+    known = [(rank, uri_text(item.uri), batch_id) for rank, item in enumerate(objects)]
+    return small_frame(spark, known, [(OBJECT, pa.int32()), (URI, pa.string()), (BATCH, pa.int64())])
 
 
 def spark_path(path: str) -> str:
@@ -144,25 +150,28 @@ def _quoted(char: str) -> str:
 def _with_object(
     spark: SparkSession, source: SourceSpec, parsed: DataFrame, objects: Sequence[LandedObject]
 ) -> DataFrame:
+    """Rows with what is known of their object, found by a hash of its path: comparing numbers costs less than
+    comparing paths. Should two paths share one, the job stops."""
     known = [
         (place, rank, item.modified, _partition_of_path(source, item.uri))
         for rank, item in enumerate(objects)
         for place in _places_of(item)
     ]
     columns: Columns = [
-        (PATH, pa.string()),
+        (_PLANNED, pa.string()),
         (OBJECT, pa.int32()),
         (MODIFIED, pa.int64()),
         (_PATH_PARTITION, pa.string()),
     ]
-    found = parsed.join(small_frame(spark, known, columns), PATH, "left")
+    planned = small_frame(spark, known, columns).withColumn(_HASH, F.xxhash64(_PLANNED))
+    found = parsed.withColumn(_HASH, F.xxhash64(PATH)).join(planned, _HASH, "left")
     strange = F.raise_error(F.concat(F.lit("a row of an object that was not planned: "), F.col(PATH)))
-    return found.withColumn(OBJECT, F.when(F.col(OBJECT).isNull(), strange).otherwise(F.col(OBJECT)))
+    return found.withColumn(OBJECT, F.when(F.col(PATH) == F.col(_PLANNED), F.col(OBJECT)).otherwise(strange))
 
 
 def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     """Rows with their partition, times, substream and quarantine."""
-    partition = _partition(source)
+    partition = _partition(source, parsed)
     own = _own_arrival(source, parsed)
     event = (
         micros_of(parsed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
@@ -175,7 +184,7 @@ def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
             PARTITION: F.coalesce(partition, F.lit(UNKNOWN)),
             OWN: own,
             EVENT: event,
-            SUBSTREAM: _substream(source),
+            SUBSTREAM: _substream(source, parsed),
         }
     ).withColumn(BAD, reason)
     payload = [quoted(column.name) for column in source.columns]
@@ -184,11 +193,11 @@ def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *payload)
 
 
-def _partition(source: SourceSpec) -> Column:
+def _partition(source: SourceSpec, parsed: DataFrame) -> Column:
     if source.partition is None:
         return F.lit(SINGLE)
     if source.partition.column is not None:
-        return value_of(source.partition.column).cast("string")
+        return value_of(parsed, source.partition.column, "partition.column")[0].cast("string")
     return F.col(_PATH_PARTITION)
 
 
@@ -209,9 +218,9 @@ def _own_arrival(source: SourceSpec, parsed: DataFrame) -> Column:
     return F.when(arrival <= modified + source.clock_skew, F.least(arrival, modified))
 
 
-def _substream(source: SourceSpec) -> Column:
+def _substream(source: SourceSpec, rows: DataFrame) -> Column:
     """The value of `over` as text; several values as one JSON array, nulls included."""
     if not source.over or source.timestamp_by is None:
         return F.lit(None).cast("string")
-    parts = [value_of(part).cast("string") for part in source.over]
+    parts = [value_of(rows, part, "over")[0].cast("string") for part in source.over]
     return parts[0] if len(parts) == 1 else F.to_json(F.array(*parts), {"ignoreNullFields": "false"})

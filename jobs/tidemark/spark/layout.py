@@ -12,7 +12,7 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from tidemark.core.progress import latest
@@ -48,11 +48,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which task judges which rows: `cells` maps the cells of hot partitions to chunks, `placed` maps other
+    """Which task judges which rows: `cells` maps the cells of `hot` partitions to chunks, `placed` maps other
     large partitions to tasks, and the rest go by the hash of their name."""
 
     tasks: int
     bits: int = CELL_BITS
+    hot: tuple[str, ...] = ()
     cells: dict[tuple[str, tuple[int, int, int]], int] = field(default_factory=dict)
     chunks: dict[tuple[str, int], Chunk] = field(default_factory=dict)
     placed: dict[str, int] = field(default_factory=dict)
@@ -73,31 +74,29 @@ def cell_of_row(bits: int) -> Column:
     return F.shiftright(F.col(ROW).bitwiseAND(_POSITION_BITS), bits).cast("int")
 
 
-def plan_layout(rows: DataFrame, tasks: int, bits: int = CELL_BITS) -> Layout:
-    """Count the rows and decide. One pass over partition and arrival alone, before any row is judged."""
-    counted = (
-        rows.groupBy(PARTITION, OBJECT, BLOCK, cell_of_row(bits).alias(_CELL))
-        .agg(F.count("*").alias("rows"), F.max(OWN).alias("arrival"))
-        .persist()
-    )
-    try:
-        sizes = counted.groupBy(PARTITION).agg(F.sum("rows").alias("rows"))
-        whole = counted.agg(F.sum("rows")).first()
-        mean = ((whole[0] if whole else None) or 0) / tasks
-        large = {row[0]: row[1] for row in sizes.where(F.col("rows") > mean / _WORTH_PLACING).collect()}
-        hot = [name for name, size in large.items() if size > mean]
-        found = counted.where(F.col(PARTITION).isin(hot)).collect() if hot else []
-    finally:
-        counted.unpersist()
-    layout = _chunked(
-        Layout(tasks, bits), [Cell(r[0], (r[1], r[2], r[3]), r["rows"], r["arrival"]) for r in found], mean
-    )
-    return replace(layout, placed=_placed({n: s for n, s in large.items() if n not in hot}, tasks))
+def place(sample: DataFrame, layout: Layout, cores: int) -> Layout:
+    """Count the rows of partitions, of all or of a sample, and decide where they go and which are hot: those
+    with more rows than one of `cores` has to judge."""
+    whole = Observation()
+    sizes = sample.groupBy(PARTITION).agg(F.count("*").alias("rows")).observe(whole, F.sum("rows").alias("all"))
+    largest = sizes.orderBy(F.desc("rows"), PARTITION).limit(_WORTH_PLACING * layout.tasks).collect()
+    rows = whole.get["all"] or 0
+    worth = {row[0]: row[1] for row in largest if row[1] > rows / layout.tasks / _WORTH_PLACING}
+    hot = tuple(name for name, size in worth.items() if size > rows / cores)
+    return replace(layout, hot=hot, placed=_placed({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
 
 
-def _chunked(layout: Layout, cells: list[Cell], mean: float) -> Layout:
+def cut_hot(rows: DataFrame, layout: Layout) -> Layout:
+    """Cut hot partitions into chunks; one pass over their arrivals, before any row is judged."""
+    cell = cell_of_row(layout.bits).alias(_CELL)
+    groups = rows.where(F.col(PARTITION).isin(list(layout.hot))).groupBy(PARTITION, OBJECT, BLOCK, cell)
+    found = groups.agg(F.count("*").alias("rows"), F.max(OWN).alias("arrival")).collect()
+    return _chunked(layout, [Cell(row[0], (row[1], row[2], row[3]), row["rows"], row["arrival"]) for row in found])
+
+
+def _chunked(layout: Layout, cells: list[Cell]) -> Layout:
     """Group cells into chunks of about a quarter of a task's rows, at least one cell."""
-    grain = max(1 << layout.bits, int(mean / 4))
+    grain = max(1 << layout.bits, sum(cell.rows for cell in cells) // (4 * layout.tasks))
     numbers: dict[tuple[str, tuple[int, int, int]], int] = {}
     chunks: dict[tuple[str, int], Chunk] = {}
     partition, number, filled, rows, arrival = None, -1, 0, 0, None

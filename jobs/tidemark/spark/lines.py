@@ -23,7 +23,7 @@ from tidemark.config.ddl import parse_type, quoted
 from tidemark.config.expressions import plain_names
 from tidemark.spark.fitness import any_leaf, beyond_years, column_of, payload_of
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
-from tidemark.spark.times import TIME_OF_DAY
+from tidemark.spark.sql import TIME_OF_DAY
 
 VALUE = "__tidemark_value"
 FLAG = "__tidemark_flag"

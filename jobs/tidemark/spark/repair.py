@@ -26,7 +26,6 @@ from tidemark.spark.names import OBJECT, SKIPPED
 def found_then(
     spark: SparkSession,
     source: SourceSpec,
-    batch_id: int,
     objects: Sequence[LandedObject],
     opening: Opening,
     rows: DataFrame | None,
@@ -49,7 +48,7 @@ def found_then(
         rest = [item for item in objects if item.uri not in gone]
         whole = {item.uri: "" for item in spoken if kept[uri_text(item.uri)][1]}
         unreadable |= whole
-    staged = stage(spark, read_rows(spark, source, rest, unreadable), source, opening, Layout(1), batch_id)
+    staged = stage(read_rows(spark, source, rest, unreadable), source, opening, Layout(1))
     told = {row[0] for row in staged.where(~F.col(SKIPPED)).select(OBJECT).distinct().collect()}
     missed = {rest[rank].uri for rank in told} & {item.uri for item in there}
     return Damage({uri: note for uri, note in unreadable.items() if uri not in missed}, gone | missed)

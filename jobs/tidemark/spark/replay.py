@@ -69,7 +69,7 @@ class Recomputed:
         """Digests and counts, as the first run's."""
         source, batch_id = self.part.source, self.part.batch_id
         opening = self.part.opening if self.from_landing else replace(self.part.opening, read_from=None)
-        found = self.engine.report(source, batch_id, self.rows, self.taken, opening, damage.Damage())
+        found = self.engine.report(source, self.rows, self.taken, opening, damage.Damage())
         digests = [events.measure(self.rows, source.name)]
         if source.over and source.timestamp_by:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)

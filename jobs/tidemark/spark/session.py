@@ -33,9 +33,10 @@ _STATIC_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    "spark.sql.codegen.cache.maxEntries": "1000",  # 100 do not hold two batches' code: it would be compiled anew
 }
+_EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _LOCAL_SETTINGS = {
-    "spark.driver.memory": "4g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
@@ -68,14 +69,25 @@ def _start(master: str | None) -> SparkSession:
     conf = SparkConf().setAppName("tidemark")
     for key, value in _STATIC_SETTINGS.items():
         conf.set(key, value)
+    conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC".strip())
     if "PYSPARK_GATEWAY_PORT" not in os.environ and SparkContext._gateway is None:
         require_java()
         for key, value in _LOCAL_SETTINGS.items():
             conf.set(key, value)
+        conf.set("spark.driver.memory", f"{_memory() >> 20}m")
         conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, delta_jars())))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
     return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _memory() -> int:
+    """A third of the memory this process may use, from 1 to 16 GiB: rows that do not fit are judged on disk."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        text = Path(limit).read_text().strip() if Path(limit).is_file() else ""
+        whole = min(whole, int(text)) if text.isdigit() else whole
+    return min(max(whole // 3, 1 << 30), 16 << 30)
 
 
 def _launch(conf: SparkConf) -> JavaGateway:

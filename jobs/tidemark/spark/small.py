@@ -13,9 +13,14 @@ Columns = Sequence[tuple[str, pa.DataType]]
 
 
 def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], columns: Columns) -> DataFrame:
-    """Rows as a frame that is broadcast where it is joined. Going through Arrow makes it a local relation,
-    which costs no job; a list of tuples would cost one."""
+    """Rows as a frame that is broadcast where it is joined."""
+    return F.broadcast(local_frame(spark, rows, columns))
+
+
+def local_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], columns: Columns) -> DataFrame:
+    """Rows as a frame. Going through Arrow makes it a local relation, which costs no job; a list of tuples
+    would cost one."""
     listed = list(rows)
     arrays = [pa.array([row[index] for row in listed], kind) for index, (_, kind) in enumerate(columns)]
     table = pa.table(dict(zip([name for name, _ in columns], arrays, strict=True)))
-    return F.broadcast(spark.createDataFrame(table))
+    return spark.createDataFrame(table)

@@ -1,27 +1,111 @@
-"""SQL expressions of a configuration as columns that never stop a job."""
+"""SQL expressions of a configuration as columns that never stop a job and never read a clock."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import reduce
+from operator import or_
+from typing import Any
 
+from py4j.java_gateway import JavaObject
 from pyspark import SparkContext
-from pyspark.sql import Column
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
+from tidemark.errors import ConfigError, Problem
+
+TIME_OF_DAY = r"^[\x00-\x20\x7f-\x9f]*(T|[0-9]{1,2}:)"
+"""Text that Spark would read as a time of today, whenever that is: it says no date."""
 _COLUMN = re.compile(r"\w+|`(?:[^`]|``)+`")
+_SPECIAL = re.compile(r"\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
+_TIMES = ("timestamp", "timestamp_ntz", "date")
 
 
-def value_of(expression: str) -> Column:
-    """The value of `expression`; null in a row on which it cannot be computed.
+def value_of(rows: DataFrame, expression: str, key: str) -> tuple[Column, DataType]:
+    """The value of `expression` over `rows` and its type; null in a row on which it cannot be computed, be it
+    because a time of day would have to be completed with the day on which the job happens to run.
+
+    Raises ConfigError when the expression cannot be resolved or reads the clock whatever the row says; `key`
+    tells where it stands.
+    """
+    try:
+        selected = rows.select(F.expr(expression))
+    except AnalysisException as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError([Problem("", key, f"{expression!r} cannot be resolved: {reason}")]) from error
+    kind = selected.schema[0].dataType
+    if _COLUMN.fullmatch(expression):
+        return F.expr(expression), kind
+    tried = _tried(F.expr(expression)._jc)
+    try:
+        texts = list(_texts_read_as_times(_expression_of(selected)))
+    except ValueError as error:
+        raise ConfigError([Problem("", key, f"{expression!r} {error}")]) from error
+    if not texts:
+        return tried, kind
+    dayless = [F.coalesce(_tried(text).rlike(TIME_OF_DAY), F.lit(False)) for text in texts]
+    return F.when(~reduce(or_, dayless), tried), kind
+
+
+def _tried(column: JavaObject) -> Column:
+    """Null where a column cannot be computed.
 
     Turning ANSI mode off is not enough: overflowing times and unknown zones raise all the same. Catalyst's
     own `TryEval`, on which the `try_` functions are built, has no SQL name.
     """
-    if _COLUMN.fullmatch(expression):
-        return F.expr(expression)
+    jvm = _jvm()
+    columns = jvm.org.apache.spark.sql.classic.ExpressionUtils
+    expressions = jvm.org.apache.spark.sql.catalyst.expressions
+    return Column(columns.column(expressions.TryEval(columns.expression(column))))
+
+
+def _texts_read_as_times(expression: JavaObject) -> Iterator[JavaObject]:
+    """The texts within a resolved expression that Spark casts to a time, as columns."""
+    for node in _nodes(expression):
+        if _name(node) != "Cast" or node.dataType().typeName() not in _TIMES:
+            continue
+        text = node.child()
+        if text.dataType().typeName() != "string":
+            continue
+        if text.foldable():
+            _require_a_date(text)
+        elif node.dataType().typeName() == "timestamp":
+            if any(_name(part) == "NamedLambdaVariable" for part in _nodes(text)):
+                raise ValueError(
+                    "takes text for a time inside a function over elements: Spark completes a time of day with"
+                    " today's date; use to_timestamp(element, format)"
+                )
+            yield _jvm().org.apache.spark.sql.classic.ExpressionUtils.column(text)
+
+
+def _require_a_date(text: JavaObject) -> None:
+    value = str(text.value()) if _name(text) == "Literal" else None
+    if value is None or _SPECIAL.match(value) or re.match(TIME_OF_DAY, value):
+        raise ValueError(f"reads the clock for {text.sql()}: write a date and a time")
+
+
+def _nodes(expression: JavaObject) -> Iterator[JavaObject]:
+    yield expression
+    children: Any = expression.children()
+    for index in range(children.size()):
+        yield from _nodes(children.apply(index))
+
+
+def _expression_of(selected: DataFrame) -> JavaObject:
+    """The only expression of a projection, with functions such as `to_timestamp` replaced by what they do."""
+    replaced = _jvm().org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions
+    return replaced.apply(selected._jdf.queryExecution().analyzed()).expressions().head()
+
+
+def _name(node: JavaObject) -> str:
+    return str(node.getClass().getSimpleName())
+
+
+def _jvm() -> Any:  # noqa: ANN401 # py4j has no types
     context = SparkContext._active_spark_context
     if context is None or context._jvm is None:
         raise RuntimeError("no Spark session is open")
-    catalyst = context._jvm.org.apache.spark.sql.catalyst.expressions
-    columns = context._jvm.org.apache.spark.sql.classic.ExpressionUtils
-    return Column(columns.column(catalyst.TryEval(columns.expression(F.expr(expression)._jc))))
+    return context._jvm

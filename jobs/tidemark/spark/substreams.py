@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from tidemark.core.account import TableDigest
 from tidemark.core.policy import Fate
 from tidemark.core.progress import MIN_TIME
-from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
+from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, observed, row_hash, table_digest
 from tidemark.spark.names import KEY, PARTITION
 from tidemark.spark.tables import append, exists, holds
 
@@ -83,8 +83,7 @@ def write(
     application = f"tidemark/{source}"
     if not (repairing and holds(place, batch_id, application)):
         seen = Observation(f"substreams-{source}-{batch_id}")
-        observed = rows.observe(seen, *digest_columns(row_hash(rows)))
-        done, _ = append(observed, place, batch_id, application=application)
+        done, _ = append(observed(rows, seen), place, batch_id, application=application)
         if done:
             found = seen.get
             return table_digest(f"substreams/{source}", found[ROWS], found[LOW], found[HIGH])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StringType, TimestampNTZType, TimestampType
 
 from tidemark.core.times import MAX_TIME, MIN_TIME
 from tidemark.errors import ConfigError, Problem
-from tidemark.spark.sql import value_of
+from tidemark.spark.sql import TIME_OF_DAY, value_of
 
-TIME_OF_DAY = r"^[\x00-\x20\x7f-\x9f]*(T|[0-9]{1,2}:)"
-"""Text that Spark would read as a time of today, whenever that is: it says no date."""
 _TIME_TYPES = (TimestampType, TimestampNTZType, DateType, StringType)
 
 
@@ -21,21 +18,11 @@ def micros_of(rows: DataFrame, expression: str, key: str) -> Column:
 
     Raises ConfigError when the expression cannot be resolved or gives no time; `key` says where it stands.
     """
-    try:
-        kind = rows.select(F.expr(expression)).schema[0].dataType
-    except AnalysisException as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError([Problem("", key, f"{expression!r} cannot be resolved: {reason}")]) from error
+    value, kind = value_of(rows, expression, key)
     if not isinstance(kind, _TIME_TYPES):
         allowed = "TIMESTAMP, TIMESTAMP_NTZ, DATE or STRING; for numbers write timestamp_millis(column)"
         raise ConfigError([Problem("", key, f"{expression!r} gives {kind.simpleString()}: it must give {allowed}")])
-    value = value_of(expression)
     if isinstance(kind, StringType):
         value = F.when(~value.rlike(TIME_OF_DAY), value)
     micros = F.unix_micros(value.cast("timestamp"))
     return F.when(micros.between(MIN_TIME, MAX_TIME), micros)
-
-
-def timestamp(micros: Column) -> Column:
-    """Microseconds UTC as a Spark timestamp."""
-    return F.timestamp_micros(micros)

@@ -1,0 +1,126 @@
+"""Sends rows to the tasks that judge them, narrow: columns that judging does not look at travel as one.
+
+What is known before a batch comes as rows too: each partition's state, and what earlier chunks leave to a
+chunk, as a seed that stands before the rows of its task, so that the running sums and maxima over a task's
+rows begin with it. As data, and not as literals, it has no batch compiled anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.core.advance import Opening
+from tidemark.core.progress import PartitionState, latest
+from tidemark.spark.layout import Layout, cell_of_row
+from tidemark.spark.names import BAD, BLOCK, CHUNK, EVENT, OBJECT, ORDER, OWN, PARTITION, REST, SEED, TASK
+from tidemark.spark.small import Columns, local_frame, small_frame
+from tidemark.spark.tables import quoted
+
+_CELL = "__tidemark_cell"
+_NARROW = (*ORDER, PARTITION, OWN, EVENT, BAD)
+_WHOLE, _NOT_CHUNKED = 0, -1
+"""Chunks of partitions that are not cut: where none is, and where others are."""
+_FIELDS = ("rows", "watermark", "high")
+
+
+class _Seed(NamedTuple):
+    """What stands before the rows of one chunk; times in microseconds."""
+
+    partition: str
+    chunk: int
+    arrival: int | None
+    rows: int
+    watermark: int | None
+    high: int | None
+
+
+def spread(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
+    """Each row in its task, with its chunk, seeds before them; what is not needed to judge a row is packed in
+    `REST`. `SEED` is null but for seeds.
+
+    Where rows have no event time of their own, a partition's arrivals begin at its estimated arrivals.
+    """
+    rest = F.struct(*[quoted(name) for name in rows.columns if name not in _NARROW])
+    chunk = F.lit(_WHOLE)
+    if layout.cells:
+        rows = _with_chunk(rows, layout)
+        chunk = F.coalesce(F.col(CHUNK), F.lit(_NOT_CHUNKED))
+    narrow = rows.select(*_NARROW, rest.alias(REST), chunk.alias(CHUNK))
+    seeds = _seeds(narrow, layout, opening, own_time)
+    task = _task(layout).alias(TASK)
+    none = F.lit(None).cast(seeds.schema[SEED].dataType)
+    whole = narrow.select("*", task, none.alias(SEED)).unionByName(seeds.select("*", task))
+    return whole.coalesce(1) if layout.tasks == 1 else whole.repartitionById(layout.tasks, F.col(TASK))
+
+
+def _task(layout: Layout) -> Column:
+    if layout.tasks == 1:
+        return F.lit(0)
+    task = F.pmod(F.hash(PARTITION), F.lit(layout.tasks))
+    if layout.placed:
+        places = F.create_map(*[F.lit(part) for item in layout.placed.items() for part in item])
+        task = F.coalesce(F.element_at(places, F.col(PARTITION)), task)
+    if layout.cells:
+        task = F.when(F.col(CHUNK) >= 0, F.pmod(F.col(CHUNK), F.lit(layout.tasks))).otherwise(task)
+    return task
+
+
+def _with_chunk(rows: DataFrame, layout: Layout) -> DataFrame:
+    """The chunk of each row of a hot partition; null for other rows."""
+    known = [(partition, *place, number) for (partition, place), number in layout.cells.items()]
+    columns: Columns = [
+        (PARTITION, pa.string()),
+        (OBJECT, pa.int32()),
+        (BLOCK, pa.int64()),
+        (_CELL, pa.int32()),
+        (CHUNK, pa.int32()),
+    ]
+    cells = small_frame(rows.sparkSession, known, columns)
+    return rows.withColumn(_CELL, cell_of_row(layout.bits)).join(cells, [PARTITION, OBJECT, BLOCK, _CELL], "left")
+
+
+def _seeds(narrow: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
+    """Rows that no object has: they come first, and are quarantined as far as judging can tell."""
+    columns: Columns = [
+        (PARTITION, pa.string()),
+        (CHUNK, pa.int32()),
+        *[(name, pa.int64()) for name in (OWN, *_FIELDS)],
+    ]
+    seeds = local_frame(narrow.sparkSession, list(_known(layout, opening, own_time)), columns)
+    types = {field.name: field.dataType for field in narrow.schema}
+    given = {
+        PARTITION: F.col(PARTITION),
+        CHUNK: F.col(CHUNK),
+        OWN: F.col(OWN),
+        OBJECT: F.lit(-1),
+        BAD: F.lit(SEED),
+    }
+    filled = [given.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()]
+    return seeds.select(*filled, F.struct(*_FIELDS).alias(SEED))
+
+
+def _known(layout: Layout, opening: Opening, own_time: bool) -> Iterator[_Seed]:
+    hot = {chunk.partition for chunk in layout.chunks.values()}
+    for name, state in opening.states.items():
+        if name not in hot:
+            whole = _NOT_CHUNKED if layout.cells else _WHOLE
+            yield _Seed(name, whole, _arrival(state, own_time), state.next_offset, state.watermark, None)
+    for chunk in layout.chunks.values():
+        state = opening.states.get(chunk.partition, opening.unseen)
+        yield _Seed(
+            chunk.partition,
+            chunk.number,
+            latest(_arrival(state, own_time), chunk.arrival_before),
+            state.next_offset + chunk.rows_before,
+            state.watermark,
+            chunk.high_before,
+        )
+
+
+def _arrival(state: PartitionState, own_time: bool) -> int | None:
+    return state.last_arrival if own_time else latest(state.last_arrival, state.estimated_high)
