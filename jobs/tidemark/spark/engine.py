@@ -35,7 +35,7 @@ _TASK_BYTES = 32 << 20
 """Of objects, per task: rows that wait in memory while they are judged are several times as large."""
 _SAMPLED_BYTES = 32 << 20
 _COSTLY_TO_PARSE = ("json", "csv")
-"""Formats whose rows are kept when they are read more than once."""
+"""Formats whose rows are worth keeping when they are read more than once."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Engine:
             share = min(1.0, _SAMPLED_BYTES / max(size, 1))
             sample = read_rows(self.spark, source, left, found.unreadable, share) if share < 1 else None
             try:
-                layout, staged = self._staged(source, rows, opening, size, sample)
+                layout, staged = self._staged(source, rows, opening, size, sample, keep=True)
                 named = uris(self.spark, left, batch_id)
                 judged = events.event_rows(judge(staged, source, recorded, layout), source, named)
                 return events.write_events(judged, source, self.place(f"events/{source.name}"), batch_id)
@@ -178,9 +178,16 @@ class Engine:
                 rows.unpersist()
 
     def _staged(
-        self, source: SourceSpec, rows: DataFrame, opening: Opening, size: int, sample: DataFrame | None = None
+        self,
+        source: SourceSpec,
+        rows: DataFrame,
+        opening: Opening,
+        size: int,
+        sample: DataFrame | None = None,
+        keep: bool = False,
     ) -> tuple[Layout, DataFrame]:
-        """The layout, found from a `sample` of the rows if there is one, and the staged rows."""
+        """The layout, found from a `sample` of the rows if there is one, and the staged rows. `keep` rows that
+        are read more than once and cost much to parse; the caller lets go of them."""
         layout = Layout(self._tasks(size), self.cell_bits)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
@@ -189,7 +196,7 @@ class Engine:
         elif layout.tasks > 1:
             layout = replace(layout, hot=(SINGLE,))
         if layout.hot:
-            if source.format in _COSTLY_TO_PARSE:
+            if keep and source.format in _COSTLY_TO_PARSE:
                 rows.persist()
             layout = cut_hot(rows, layout)
             layout = layout.with_highs(highs(stage(rows, source, opening, layout)))
