@@ -63,6 +63,17 @@ def test_an_object_is_taken_once_and_a_change_is_reported_once_and_never_read(tm
     assert hold_replay(product)["batches"][0]["input"] == "events"
 
 
+def test_events_name_an_object_as_the_ledger_does_even_where_its_name_is_no_text(tmp_path):
+    product = Product(tmp_path, {"s": PLAIN})
+    odd = Obj(os.fsdecode(b"b\xff.json"), at(11), obj("b", 11).rows)
+    product.land("s", [obj("a", 10), odd])
+    product.run(at(12))
+    named = {row["uri"] for row in product.table("objects")}
+    assert {row["_file"] for row in product.events("s")} == named == {"a", "//b%FF.json"}
+    hold_conservation(product)
+    hold_replay(product)
+
+
 def test_an_object_quarantined_whole_is_taken_again_once_it_is_replaced(tmp_path):
     product = Product(tmp_path, {"s": PLAIN})
     product.land("s", [obj("a", 10), Obj("b.gz", at(10))])

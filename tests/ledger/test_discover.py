@@ -9,12 +9,11 @@ import pytest
 from ledger_samples import NOON, SECOND, land, plan_run
 
 from tidemark.core.account import Diagnostic
-from tidemark.core.batch import ObjectState
+from tidemark.core.batch import ObjectState, loaded_uri, stored_uri
 from tidemark.ledger import files, store
 from tidemark.ledger.discover import discover, known_objects
 from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.listing import LandingPlace
-from tidemark.ledger.rows import loaded_uri, stored_uri
 
 MINUTE = 60 * SECOND
 AGE = 10 * MINUTE

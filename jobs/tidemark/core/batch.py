@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+_QUOTED = "//"
 
 
 class ObjectState(StrEnum):
     """What became of an object. Only READ and QUARANTINED ones are taken for good; a quarantined one is
-    taken again when it has changed, and a vanished one when it is back."""
+    taken again when it has changed, and a vanished one when it is back. CHANGED stands for an object as it was
+    last reported and not read: changed after it was taken, too old, or landed after the source was closed."""
 
     PLANNED = "planned"
     READ = "read"
@@ -97,3 +101,20 @@ def _groups(
         size += item.size
     if group:
         yield tuple(group)
+
+
+def stored_uri(uri: str) -> str:
+    """The URI as tables hold it: itself, unless its bytes are no UTF-8. Then `//` (which starts no
+    other URI) and the bytes percent-encoded, so that no two names ever become one."""
+    try:
+        uri.encode("utf-8")
+    except UnicodeEncodeError:
+        return _QUOTED + quote_from_bytes(uri.encode("utf-8", "surrogateescape"), safe="/ ")
+    return uri
+
+
+def loaded_uri(stored: str) -> str:
+    """The inverse of `stored_uri`."""
+    if not stored.startswith(_QUOTED):
+        return stored
+    return unquote_to_bytes(stored.removeprefix(_QUOTED)).decode("utf-8", "surrogateescape")

@@ -15,10 +15,10 @@ from enum import Enum
 import pyarrow as pa
 
 from tidemark.core.account import Diagnostic, Finding, Sample
-from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.listing import LandingPlace, Listed, list_objects
-from tidemark.ledger.rows import Row, stored_uri, uri_key
+from tidemark.ledger.rows import Row, uri_key
 
 _MESSAGES = {
     Diagnostic.LISTED_LATE: "listed only after an earlier run's as_of had passed; if usual, raise `settle`",

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
-from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from tidemark.core.account import (
     Account,
@@ -20,30 +19,11 @@ from tidemark.core.account import (
     TableDigest,
     total,
 )
-from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.batch import LandedObject, ObjectState, loaded_uri, stored_uri
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import PartitionState
 
 Row = dict[str, Any]
-
-_QUOTED = "//"
-
-
-def stored_uri(uri: str) -> str:
-    """The URI as tables hold it: itself, unless its bytes are no UTF-8. Then `//` (which starts no
-    other URI) and the bytes percent-encoded, so that no two names ever become one."""
-    try:
-        uri.encode("utf-8")
-    except UnicodeEncodeError:
-        return _QUOTED + quote_from_bytes(uri.encode("utf-8", "surrogateescape"), safe="/ ")
-    return uri
-
-
-def loaded_uri(stored: str) -> str:
-    """The inverse of `stored_uri`."""
-    if not stored.startswith(_QUOTED):
-        return stored
-    return unquote_to_bytes(stored.removeprefix(_QUOTED)).decode("utf-8", "surrogateescape")
 
 
 def uri_key(source: str, stored: str) -> int:

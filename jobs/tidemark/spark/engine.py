@@ -14,13 +14,13 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.account import Outcome, TableDigest
 from tidemark.core.advance import Opening
-from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import SINGLE, Seen
 from tidemark.spark import accounts, damage, events, substreams, tables
 from tidemark.spark.damage import Damage
 from tidemark.spark.digest import table_digest
 from tidemark.spark.judge import highs, judge, stage
-from tidemark.spark.landing import read_rows, uri_text, uris, with_own_arrival
+from tidemark.spark.landing import read_rows, uris, with_own_arrival
 from tidemark.spark.layout import CELL_BITS, Layout, cut_hot, place
 from tidemark.spark.names import ARRIVAL, OFFSET, OWN, PARTITION, ROW, SKIPPED
 from tidemark.spark.repair import found_then, skipped_by_offsets
@@ -246,7 +246,7 @@ class Engine:
     ) -> tuple[LandedObject, ...]:
         settled = []
         for item in objects:
-            count, whole = rows.get(uri_text(item.uri), (0, item.uri in found.unreadable))
+            count, whole = rows.get(stored_uri(item.uri), (0, item.uri in found.unreadable))
             state = ObjectState.QUARANTINED if whole else ObjectState.READ
             if not count and (item.uri in found.gone or damage.tag_of(item.path) is None):
                 state = ObjectState.VANISHED

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.batch import LandedObject
+from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import SINGLE, UNKNOWN
 from tidemark.spark import formats
@@ -108,7 +108,7 @@ def with_own_arrival(
 
 
 def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
-    known = [(uri_text(item.uri), rank, item.modified) for rank, item in enumerate(objects)]
+    known = [(stored_uri(item.uri), rank, item.modified) for rank, item in enumerate(objects)]
     columns: Columns = [("_file", pa.string()), (OBJECT, pa.int32()), (MODIFIED, pa.int64())]
     return events.join(small_frame(spark, known, columns), "_file")
 
@@ -116,7 +116,7 @@ def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedO
 def uris(spark: SparkSession, objects: Sequence[LandedObject], batch_id: int) -> DataFrame:
     """The URI of each object and its batch, by its rank: joined once rows are judged, so that they are not
     shuffled, and as data, so that no batch is compiled anew."""
-    known = [(rank, uri_text(item.uri), batch_id) for rank, item in enumerate(objects)]
+    known = [(rank, stored_uri(item.uri), batch_id) for rank, item in enumerate(objects)]
     return small_frame(spark, known, [(OBJECT, pa.int32()), (URI, pa.string()), (BATCH, pa.int64())])
 
 
@@ -126,13 +126,8 @@ def spark_path(path: str) -> str:
     return "file://" + "".join(_quoted(char) for char in path)
 
 
-def uri_text(uri: str) -> str:
-    """A URI as tables hold it: bytes that are no UTF-8 are written as escapes."""
-    return uri.encode("utf-8", "backslashreplace").decode()
-
-
 def _place_of(item: LandedObject) -> str:
-    return spark_path(item.path) if item.refusal is None else f"refused:{uri_text(item.uri)}"
+    return spark_path(item.path) if item.refusal is None else f"refused:{stored_uri(item.uri)}"
 
 
 def _places_of(item: LandedObject) -> list[str]:

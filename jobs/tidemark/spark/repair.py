@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
-from tidemark.core.batch import LandedObject
+from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.core.progress import Seen
 from tidemark.spark import accounts, damage
 from tidemark.spark.damage import Damage
 from tidemark.spark.judge import stage
-from tidemark.spark.landing import read_rows, uri_text
+from tidemark.spark.landing import read_rows
 from tidemark.spark.layout import Layout
 from tidemark.spark.names import OBJECT, SKIPPED
 
@@ -33,7 +33,7 @@ def found_then(
     """The damage among objects of which `rows`, the appended events, say nothing. One that would have a row
     there if it had been read counts as gone: so it is taken again, and nothing of it is lost or doubled."""
     kept = {} if rows is None else accounts.rows_per_file(rows)
-    silent = [item for item in objects if uri_text(item.uri) not in kept]
+    silent = [item for item in objects if stored_uri(item.uri) not in kept]
     gone = damage.gone(silent)
     there = [item for item in silent if item.uri not in gone]
     if not there:
@@ -42,11 +42,11 @@ def found_then(
     unreadable |= damage.find_unreadable(spark, source, [item for item in there if item.refusal is None])
     rest = there
     if opening.read_from is not None:
-        spoken = [item for item in objects if uri_text(item.uri) in kept]
+        spoken = [item for item in objects if stored_uri(item.uri) in kept]
         if damage.gone(spoken):
             return Damage({}, frozenset(item.uri for item in silent))
         rest = [item for item in objects if item.uri not in gone]
-        whole = {item.uri: "" for item in spoken if kept[uri_text(item.uri)][1]}
+        whole = {item.uri: "" for item in spoken if kept[stored_uri(item.uri)][1]}
         unreadable |= whole
     staged = stage(read_rows(spark, source, rest, unreadable), source, opening, Layout(1))
     told = {row[0] for row in staged.where(~F.col(SKIPPED)).select(OBJECT).distinct().collect()}

@@ -11,13 +11,13 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.account import Outcome
 from tidemark.core.advance import Opening
-from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import PartitionState, Seen
 from tidemark.spark import damage, events, substreams, tables
 from tidemark.spark.digest import row_hash
 from tidemark.spark.engine import Engine
 from tidemark.spark.formats import UNREADABLE
-from tidemark.spark.landing import read_rows, rows_of_events, uri_text
+from tidemark.spark.landing import read_rows, rows_of_events
 
 MOST_DIFFERENCES = 20
 _SHOWN = ("_event_time", "_arrival_time", "_system_timestamp", "_disposition", "_reasons", "_watermark", "_file")
@@ -108,7 +108,7 @@ class Recomputed:
 
     def _notes(self, taken: Sequence[LandedObject]) -> dict[str, str]:
         """Why the objects that were quarantined whole could not be read, as recorded then."""
-        whole = {uri_text(item.uri): item.uri for item in taken if item.state is ObjectState.QUARANTINED}
+        whole = {stored_uri(item.uri): item.uri for item in taken if item.state is ObjectState.QUARANTINED}
         if not whole or self.recorded is None:
             return dict.fromkeys(whole.values(), "")
         found = self.recorded.where(F.col("_file").isin(list(whole))).select("_file", "_raw").collect()
