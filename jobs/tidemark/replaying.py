@@ -96,7 +96,7 @@ class Replay:
         before = Before.run(self.ledger, record.run_first)
         states = self.ledger.states(record.batch_id)
         result = advance(
-            rules_of(then), states, before.combined, outcomes, step_of(record, before, before.brought(states))
+            rules_of(then), states, before.combined, outcomes, step_of(record, before.brought(states))
         )
         recorded = self.ledger.findings(record.batch_id)
         listed = [finding for finding in recorded if finding.type in LISTED]

@@ -49,14 +49,13 @@ class Before:
 
     states: States
     combined: Mapping[str, Combined]
-    as_of: int | None
 
     @classmethod
     def run(cls, ledger: Ledger, first: int) -> Before:
         """As recorded before the run whose first batch is `first`."""
         prior = ledger.batches(first - 1, first - 1)
         states = ledger.states(first)
-        return cls(states, prior[0].combined, prior[0].as_of) if prior else cls(states, {}, None)
+        return cls(states, prior[0].combined if prior else {})
 
     def brought(self, states: States) -> frozenset[Key]:
         """Partitions that rows have reached since, skipped ones included."""
@@ -107,7 +106,7 @@ class Run:
             started = time.perf_counter()
             objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
             outcomes = self._judge(record, objects, states, before, repairing)
-            result = advance(self.rules, states, before.combined, outcomes, step_of(record, before, brought))
+            result = advance(self.rules, states, before.combined, outcomes, step_of(record, brought))
             timed = replace(record, timings=self._timings(outcomes, started))
             done.append(self._record(timed, objects, outcomes, states, result))
             states, brought = result.states, result.brought
@@ -171,9 +170,9 @@ def accounts_of(outcomes: Mapping[str, Outcome]) -> tuple[Account, ...]:
     return tuple(sorted(found, key=lambda account: (account.source, account.partition)))
 
 
-def step_of(record: BatchRecord, before: Before, brought: frozenset[Key]) -> Step:
+def step_of(record: BatchRecord, brought: frozenset[Key]) -> Step:
     """Where in its run a recorded batch stands."""
-    return Step(record.as_of, record.ends_run, before.as_of, frozenset(record.closing), brought)
+    return Step(record.as_of, record.ends_run, frozenset(record.closing), brought)
 
 
 def changed_states(before: States, after: States, batch_id: int) -> dict[Key, PartitionState]:

@@ -102,7 +102,7 @@ def test_a_run_that_waits_goes_on_when_the_other_has_ended(tmp_path):
     hold_conservation(product)
 
 
-@pytest.mark.parametrize("step", ["planned", "events", pytest.param("watermarks", marks=pytest.mark.wide)])
+@pytest.mark.parametrize("step", ["planned", "events", pytest.param("watermarks", marks=pytest.mark.long)])
 def test_without_the_lock_a_second_run_finishes_the_first_and_nothing_doubles(tmp_path, monkeypatch, step):
     product = landed(tmp_path / "unlocked")
     twin = fork(product, tmp_path / "twin")
@@ -158,7 +158,7 @@ def test_a_killed_run_is_repaired_and_its_lock_does_not_block(tmp_path):
     hold_replay(product)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.wide)])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_an_interrupted_close_is_finished_by_the_next_run(tmp_path, number):
     product = landed(tmp_path / "closing")
     twin = fork(product, tmp_path / "twin")

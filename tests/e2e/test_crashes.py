@@ -34,7 +34,7 @@ STEPS = ["planned", "events", "substreams", *END, "events", "substreams", "event
 FIRST_STEPS = ["planned", "events", "substreams", "events", *END]
 SECOND = at(30)
 FOLLOWED = ("again", "later")
-LONG = [pytest.mark.wide]
+LONG = [pytest.mark.long]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def test_the_run_after_a_crash_at_any_step_leaves_what_there_would_be_without_it
     hold_conservation(product)
 
 
-@pytest.mark.wide
+@pytest.mark.long
 @pytest.mark.parametrize("how", FOLLOWED)
 @pytest.mark.parametrize("number", **steps(STEPS))
 def test_the_same_whatever_the_next_run_finds(scene, number, how):

@@ -59,7 +59,7 @@ def test_rows_and_states_equal_the_oracle(tmp_path, source):
     hold()
 
 
-@pytest.mark.wide
+@pytest.mark.long
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("source", [pytest.param(source, id=name) for name, source in POLICIES])
 def test_rows_and_states_equal_the_oracle_for_every_combination_of_policies(tmp_path, source):

@@ -111,7 +111,7 @@ def test_the_cut_into_runs_and_micro_batches_changes_no_row(tmp_path):
         hold_cuts(tmp_path, *case)
 
 
-@pytest.mark.wide
+@pytest.mark.long
 def test_the_same_for_any_source(tmp_path):
     for case in drawn(cut_logs(None, 12), 6):
         hold_cuts(tmp_path, *case)
@@ -160,7 +160,7 @@ def test_a_replay_does_not_depend_on_how_rows_are_spread(spark, hot, spread, tas
     hold_spread(hot, spark, spread, tasks, source)
 
 
-@pytest.mark.wide
+@pytest.mark.long
 @pytest.mark.parametrize("source", ["landing", "events"])
 @pytest.mark.parametrize("tasks", TASKS)
 @pytest.mark.parametrize("spread", SPREAD, ids=["usual", "no adaptive execution", "many splits"])
@@ -174,8 +174,8 @@ def test_no_replay_depends_on_how_rows_are_spread(spark, hot, spread, tasks, sou
     ("spread", "tasks"),
     [
         pytest.param(SPREAD[2], 3, id="many splits, 3 tasks"),
-        pytest.param(SPREAD[1], 8, id="8 tasks", marks=pytest.mark.wide),
-        pytest.param(SPREAD[0], 1, id="1 task", marks=pytest.mark.wide),
+        pytest.param(SPREAD[1], 8, id="8 tasks", marks=pytest.mark.long),
+        pytest.param(SPREAD[0], 1, id="1 task", marks=pytest.mark.long),
     ],
 )
 def test_a_run_does_not_depend_on_how_rows_are_spread(spark, hot, tmp_path, spread, tasks):
@@ -332,7 +332,7 @@ def test_rows_from_the_start_on_are_as_in_a_pipeline_from_the_beginning(tmp_path
         hold_start(tmp_path, *case)
 
 
-@pytest.mark.wide
+@pytest.mark.long
 def test_the_same_for_any_start_of_any_source(tmp_path):
     for case in drawn(started_logs(None, 10), 8):
         hold_start(tmp_path, *case)

@@ -45,11 +45,10 @@ class SourceRules:
 @dataclass(frozen=True)
 class Step:
     """Where in its run a micro-batch stands. `brought` names the partitions to which the run has brought
-    rows in earlier micro-batches; `previous_as_of` is that of the run before."""
+    rows in earlier micro-batches."""
 
     as_of: int
     ends_run: bool
-    previous_as_of: int | None
     closing: frozenset[str] = frozenset()
     brought: frozenset[Key] = frozenset()
 
@@ -115,7 +114,8 @@ def advance(
         rules = sources[name]
         opening = opening_states(rules, states)
         for partition, seen in _seen(outcome).items():
-            before = opening.get(partition, unseen_state(rules, combined))
+            unseen = PartitionState() if partition == UNKNOWN else unseen_state(rules, combined)
+            before = opening.get(partition, unseen)
             after[name, partition] = after_batch(before, seen, rules.policy, step.as_of, rules.substreams)
             brought.add((name, partition))
         findings += _row_findings(rules, outcome)
@@ -125,8 +125,9 @@ def advance(
             rules for name, rules in sources.items() if not (name in combined and combined[name].complete)
         ]
         for rules in open_sources:
-            after |= _ended(rules, after, brought, step)
-            findings += _standing_still(rules, after, step)
+            ended = _ended(rules, after, brought, step)
+            findings += _standing_still(rules, after, ended, step)
+            after |= ended
             found[rules.name] = _combined(rules, after, combined, step)
     return Advance(after, tuple(findings), found, frozenset(brought))
 
@@ -205,11 +206,12 @@ def _row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
         )
 
 
-def _standing_still(rules: SourceRules, states: Mapping[Key, PartitionState], step: Step) -> Iterator[Finding]:
-    for (name, partition), state in sorted(states.items()):
-        if name != rules.name or partition == UNKNOWN:
+def _standing_still(rules: SourceRules, before: States, ended: States, step: Step) -> Iterator[Finding]:
+    for (name, partition), state in sorted(ended.items()):
+        if partition == UNKNOWN:
             continue
-        if not_progressing(state, rules.policy, step.as_of, step.previous_as_of):
+        earlier = before.get((name, partition))
+        if not_progressing(state, rules.policy, step.as_of, earlier is not None and earlier.idle):
             yield Finding(
                 name,
                 partition,

@@ -119,12 +119,12 @@ def combine(watermarks: Iterable[int | None], recorded: int | None) -> int | Non
     return latest(min(w for w in known if w is not None), recorded)
 
 
-def not_progressing(state: PartitionState, policy: Policy, as_of: int, previous_as_of: int | None) -> bool:
-    """Whether an idle partition has stood still for longer than late (late off: than one run). One never
-    seen stands still from the run that first recorded it."""
+def not_progressing(state: PartitionState, policy: Policy, as_of: int, was_idle: bool) -> bool:
+    """Whether an idle partition has stood still for longer than late (late off: than one run, so that it
+    `was_idle` in the run before, too). One never seen stands still from the run that first recorded it."""
     last = state.since if state.last_seen is None else state.last_seen
     if not state.idle or last is None:
         return False
     if policy.late is not None:
         return as_of - last > policy.late.micros
-    return previous_as_of is not None and last < previous_as_of
+    return was_idle

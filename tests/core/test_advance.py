@@ -1,0 +1,48 @@
+"""Progress at the end of a run, where the whole product was once found to differ from the rules."""
+
+from __future__ import annotations
+
+from tidemark.core.account import Combined, Diagnostic, Outcome
+from tidemark.core.advance import SourceRules, States, Step, advance
+from tidemark.core.policy import Action, Policy, Tolerance
+from tidemark.core.progress import UNKNOWN, Seen
+
+SECOND = 1_000_000
+OFF = Policy(early=None, late=None, out_of_order=Tolerance(0, Action.ADJUST))
+
+
+def rules(*partitions: str) -> SourceRules:
+    return SourceRules("s", OFF, partitions, 0, substreams=False)
+
+
+def skipped(partition: str) -> dict[str, Outcome]:
+    """A batch whose only row moves no watermark."""
+    return {"s": Outcome((), skipped={partition: Seen(1, 5 * SECOND, None)})}
+
+
+def test_unknown_rows_that_come_late_take_no_watermark() -> None:
+    recorded = {"s": Combined(9 * SECOND)}
+    done = advance({"s": rules()}, {}, recorded, skipped(UNKNOWN), Step(10 * SECOND, True))
+    assert done.states["s", UNKNOWN].watermark is None
+    other = advance({"s": rules()}, {}, recorded, skipped("p"), Step(10 * SECOND, True))
+    assert other.states["s", "p"].watermark == 9 * SECOND
+
+
+def test_with_late_off_a_partition_idle_in_two_runs_is_reported_even_at_one_as_of() -> None:
+    states: States = {}
+    found = []
+    for _ in range(3):
+        done = advance({"s": rules("never")}, states, {}, {}, Step(10 * SECOND, True))
+        states = done.states
+        found.append([finding.type for finding in done.findings])
+    assert found == [[], [Diagnostic.NOT_PROGRESSING], [Diagnostic.NOT_PROGRESSING]]
+
+
+def test_a_row_ends_idleness() -> None:
+    states: States = {}
+    found = []
+    for outcomes in ({}, skipped("p"), {}, {}):
+        done = advance({"s": rules("p")}, states, {}, outcomes, Step(10 * SECOND, True))
+        states = done.states
+        found.append(len(done.findings))
+    assert found == [0, 0, 0, 1]
