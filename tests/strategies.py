@@ -272,6 +272,7 @@ def logs(
     for _ in range(draw(st.integers(*runs))):
         given_as_of = as_of + draw(st.sampled_from((5, 1, 0, 2, 10, 30, -3))) * SECOND
         given_as_of += draw(st.sampled_from((0, 0, TICK)))
+        given_as_of = given_as_of if made else max(given_as_of, as_of)  # nothing was recorded to go back from
         as_of = max(as_of, given_as_of)
         ages = draw(st.lists(st.sampled_from((0, 1, 1, 2, 4, 8)), max_size=3))
         uris = [f"{draw(st.sampled_from(FOLDERS))}{next(numbers):03d}" for _ in ages]
