@@ -95,9 +95,7 @@ class Replay:
         then = self._then(record)
         before = Before.run(self.ledger, record.run_first)
         states = self.ledger.states(record.batch_id)
-        result = advance(
-            rules_of(then), states, before.combined, outcomes, step_of(record, before.brought(states))
-        )
+        result = advance(rules_of(then), states, before.combined, outcomes, step_of(record, before.brought(states)))
         recorded = self.ledger.findings(record.batch_id)
         listed = [finding for finding in recorded if finding.type in LISTED]
         digests = [digest for outcome in outcomes.values() for digest in outcome.digests]

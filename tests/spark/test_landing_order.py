@@ -174,7 +174,7 @@ def test_objects_of_one_landing_time_are_in_the_order_of_the_bytes_of_their_name
 
 
 @pytest.mark.parametrize("kind", ["json", pytest.param("parquet", marks=pytest.mark.long)])
-def test_offsets_do_not_depend_on_splits_tasks_or_cells(spark, tmp_path, conf, kind):
+def test_offsets_do_not_depend_on_splits_tasks_cells_or_samples(spark, tmp_path, conf, monkeypatch, kind):
     landing = tmp_path / "landing"
     landing.mkdir()
     count = 500
@@ -192,7 +192,11 @@ def test_offsets_do_not_depend_on_splits_tasks_or_cells(spark, tmp_path, conf, k
         touch(path, LANDED + number // 2)
     source = source_of(landing, "n BIGINT, k STRING", format=kind, partition={"column": "k"})
     found = {}
-    for case, (size, tasks, bits) in enumerate([(1 << 30, 1, 16), (1500, 3, 4), (1 << 30, 5, 1)]):
+    whole = 1 << 30
+    for case, (size, tasks, bits, sampled) in enumerate(
+        [(whole, 1, 16, whole), (1500, 3, 4, whole), (whole, 5, 1, whole), (1500, 3, 4, 2000)]
+    ):
+        monkeypatch.setattr("tidemark.spark.engine._SAMPLED_BYTES", sampled)
         conf(splits=size, open_cost=1)
         found[case] = _offsets(spark, source, tmp_path / f"version-{case}", tasks, bits)
     assert all(offsets == found[0] for offsets in found.values())

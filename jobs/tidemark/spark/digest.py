@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from tidemark.core.account import TableDigest
+from tidemark.spark.names import HASH
 
 ROWS, LOW, HIGH = "digest_rows", "digest_low", "digest_high"
-_HASH = "__tidemark_hash"
 _HALF = 0xFFFFFFFF
 _NULL_BITS = 62
 
@@ -45,8 +45,8 @@ def digest_columns(hashed: Column) -> list[Column]:
 def observed(rows: DataFrame, seen: Observation) -> DataFrame:
     """`rows` as they are, with count and digest observed while they pass. The hash is a column for a moment:
     so it is computed in compiled code with the row, and not in the observer."""
-    hashed = rows.withColumn(_HASH, row_hash(rows)).observe(seen, *digest_columns(F.col(_HASH)))
-    return hashed.drop(_HASH)
+    hashed = rows.withColumn(HASH, row_hash(rows)).observe(seen, *digest_columns(F.col(HASH)))
+    return hashed.drop(HASH)
 
 
 def table_digest(table: str, rows: int, low: int, high: int) -> TableDigest:

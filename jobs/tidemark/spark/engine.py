@@ -24,6 +24,7 @@ from tidemark.spark.landing import read_rows, uris, with_own_arrival
 from tidemark.spark.layout import CELL_BITS, Layout, cut_hot, place
 from tidemark.spark.names import ARRIVAL, OFFSET, OWN, PARTITION, ROW, SKIPPED
 from tidemark.spark.repair import found_then, skipped_by_offsets
+from tidemark.spark.sight import look_at
 
 
 def _nothing(step: str) -> None:
@@ -164,11 +165,12 @@ class Engine:
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch_id, floors)
-        rows = read_rows(self.spark, source, left, found.unreadable)
+        sights = look_at(source, [item for item in left if item.uri not in found.unreadable])
+        rows = read_rows(self.spark, source, left, found.unreadable, sights=sights)
         with self._timed("judge"):
-            size = sum(item.size for item in left)
-            share = min(1.0, _SAMPLED_BYTES / max(size, 1))
-            sample = read_rows(self.spark, source, left, found.unreadable, share) if share < 1 else None
+            size, sample = sum(item.size for item in left), None
+            if size > _SAMPLED_BYTES and source.partition is not None:
+                sample = read_rows(self.spark, source, left, found.unreadable, _SAMPLED_BYTES / size, sights)
             try:
                 layout, staged = self._staged(source, rows, opening, size, sample, keep=True)
                 named = uris(self.spark, left, batch_id)

@@ -22,6 +22,7 @@ from tidemark.spark.names import (
     BLOCK,
     CORRUPT,
     EVENT,
+    HASH,
     MODIFIED,
     OBJECT,
     ORDER,
@@ -34,7 +35,7 @@ from tidemark.spark.names import (
     TEXT,
     URI,
 )
-from tidemark.spark.sight import look_at
+from tidemark.spark.sight import Sight, look_at
 from tidemark.spark.small import Columns, small_frame
 from tidemark.spark.sql import value_of
 from tidemark.spark.tables import quoted
@@ -42,7 +43,6 @@ from tidemark.spark.times import micros_of
 
 _PATH_PARTITION = "__tidemark_path_partition"
 _PLANNED = "__tidemark_planned"
-_HASH = "__tidemark_hash"
 
 
 def read_rows(
@@ -51,6 +51,7 @@ def read_rows(
     objects: Sequence[LandedObject],
     damaged: Mapping[str, str] | None = None,
     share: float = 1.0,
+    sights: Mapping[str, Sight] | None = None,
 ) -> DataFrame:
     """The rows of `objects`, which are in log order, with their payload columns and:
 
@@ -60,9 +61,11 @@ def read_rows(
 
     `damaged` maps a URI to why its object cannot be read: it becomes one quarantined row that says so. So
     does an object that shows at first sight that it does not hold what the schema says. A `share` below 1
-    reads a sample, drawn before rows are parsed.
+    reads a sample, drawn before rows are parsed. `sights` is what a look at the objects has shown, if there
+    was one.
     """
-    sights = look_at(source, [item for item in objects if item.uri not in (damaged or {})])
+    unread = [item for item in objects if item.uri not in (damaged or {})]
+    sights = look_at(source, unread) if sights is None else sights
     refused = {uri: sight.refusal for uri, sight in sights.items() if sight.refusal is not None}
     damaged = {**refused, **(damaged or {})}
     sound = [item for item in objects if item.uri not in damaged]
@@ -158,8 +161,8 @@ def _with_object(
         (MODIFIED, pa.int64()),
         (_PATH_PARTITION, pa.string()),
     ]
-    planned = small_frame(spark, known, columns).withColumn(_HASH, F.xxhash64(_PLANNED))
-    found = parsed.withColumn(_HASH, F.xxhash64(PATH)).join(planned, _HASH, "left")
+    planned = small_frame(spark, known, columns).withColumn(HASH, F.xxhash64(_PLANNED))
+    found = parsed.withColumn(HASH, F.xxhash64(PATH)).join(planned, HASH, "left")
     strange = F.raise_error(F.concat(F.lit("a row of an object that was not planned: "), F.col(PATH)))
     return found.withColumn(OBJECT, F.when(F.col(PATH) == F.col(_PLANNED), F.col(OBJECT)).otherwise(strange))
 

@@ -16,12 +16,11 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from tidemark.core.progress import latest
-from tidemark.spark.names import BLOCK, OBJECT, OWN, PARTITION, ROW
+from tidemark.spark.names import BLOCK, CELL, OBJECT, OWN, PARTITION, ROW
 
 CELL_BITS = 16
 """Rows of one split that are never cut further, as a power of two: the grain of chunks."""
 _POSITION_BITS = (1 << 33) - 1
-_CELL = "__tidemark_cell"
 _WORTH_PLACING = 20
 
 
@@ -88,7 +87,7 @@ def place(sample: DataFrame, layout: Layout, cores: int) -> Layout:
 
 def cut_hot(rows: DataFrame, layout: Layout) -> Layout:
     """Cut hot partitions into chunks; one pass over their arrivals, before any row is judged."""
-    cell = cell_of_row(layout.bits).alias(_CELL)
+    cell = cell_of_row(layout.bits).alias(CELL)
     groups = rows.where(F.col(PARTITION).isin(list(layout.hot))).groupBy(PARTITION, OBJECT, BLOCK, cell)
     found = groups.agg(F.count("*").alias("rows"), F.max(OWN).alias("arrival")).collect()
     return _chunked(layout, [Cell(row[0], (row[1], row[2], row[3]), row["rows"], row["arrival"]) for row in found])

@@ -17,11 +17,10 @@ from pyspark.sql import functions as F
 from tidemark.core.advance import Opening
 from tidemark.core.progress import PartitionState, latest
 from tidemark.spark.layout import Layout, cell_of_row
-from tidemark.spark.names import BAD, BLOCK, CHUNK, EVENT, OBJECT, ORDER, OWN, PARTITION, REST, SEED, TASK
+from tidemark.spark.names import BAD, BLOCK, CELL, CHUNK, EVENT, OBJECT, ORDER, OWN, PARTITION, REST, SEED, TASK
 from tidemark.spark.small import Columns, local_frame, small_frame
 from tidemark.spark.tables import quoted
 
-_CELL = "__tidemark_cell"
 _NARROW = (*ORDER, PARTITION, OWN, EVENT, BAD)
 _WHOLE, _NOT_CHUNKED = 0, -1
 """Chunks of partitions that are not cut: where none is, and where others are."""
@@ -77,11 +76,11 @@ def _with_chunk(rows: DataFrame, layout: Layout) -> DataFrame:
         (PARTITION, pa.string()),
         (OBJECT, pa.int32()),
         (BLOCK, pa.int64()),
-        (_CELL, pa.int32()),
+        (CELL, pa.int32()),
         (CHUNK, pa.int32()),
     ]
     cells = small_frame(rows.sparkSession, known, columns)
-    return rows.withColumn(_CELL, cell_of_row(layout.bits)).join(cells, [PARTITION, OBJECT, BLOCK, _CELL], "left")
+    return rows.withColumn(CELL, cell_of_row(layout.bits)).join(cells, [PARTITION, OBJECT, BLOCK, CELL], "left")
 
 
 def _seeds(narrow: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
