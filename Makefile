@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JARS := $(VENV)/share/tidemark/jars
+FUNCTIONS := $(wildcard jobs/tidemark/spark/jvm/*.java)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
 CODE := jobs tests bench
 
@@ -16,7 +17,7 @@ CODE := jobs tests bench
 help: ## show this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-install: $(STAMP) ## make .venv with the command `tidemark`, and fetch Delta's jars into it
+install: $(STAMP) ## make .venv with the command `tidemark`, with the jars that jobs need in it
 
 demo: $(STAMP) ## run a year of real flights through a pipeline, into ./demo
 	$(BIN)/tidemark demo
@@ -37,11 +38,11 @@ bench: $(STAMP) ## measure the costs that docs/performance.md states, side by si
 
 # Spark comes as a source archive, and a build in isolation would fetch tools that no hash covers:
 # the build tools of the lock are installed first, then everything else with them.
-$(STAMP): requirements.lock jars.lock pyproject.toml
+$(STAMP): requirements.lock jars.lock pyproject.toml $(FUNCTIONS)
 	@command -v python3.11 >/dev/null || { echo "error: Python 3.11 was not found: install it (Debian: apt-get install python3.11 python3.11-venv)" >&2; exit 4; }
 	@PYTHONPATH=jobs python3.11 -m tidemark.spark.jars check
 	@rm -f $@
-	@echo "installing into $(VENV): Python packages, then Delta's jars; this takes a few minutes the first time"
+	@echo "installing into $(VENV): Python packages, then jars; this takes a few minutes the first time"
 	@python3.11 -m venv $(VENV) || { echo "error: no virtual environment could be made: install python3.11-venv" >&2; exit 4; }
 	@awk '/^[a-z]/ { tool = /^(setuptools|wheel)==/ } tool' requirements.lock > $(VENV)/build-tools.lock
 	@$(PIP) --require-hashes -r $(VENV)/build-tools.lock

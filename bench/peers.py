@@ -22,7 +22,8 @@ def bare_job(spark: SparkSession, landing: Path, target: Path, statistics: str |
     column, as it does by default, or of those in `statistics`."""
     cores = spark.sparkContext.defaultParallelism
     rows = _read(spark, landing).repartition(cores, "lane").sortWithinPartitions("lane", "event_time")
-    system = [column.alias(name) for name, column in _system_columns().items()]
+    file = next(landing.glob("*.parquet")).as_uri()
+    system = [column.alias(name) for name, column in _system_columns(file).items()]
     written = rows.select(*system, *PAYLOAD).write.format("delta").partitionBy(PARTITION_COLUMN)
     if statistics is not None:
         written = written.option("delta.dataSkippingStatsColumns", statistics)
@@ -48,7 +49,7 @@ def _read(spark: SparkSession, landing: Path) -> DataFrame:
     return spark.read.schema(SCHEMA).parquet(str(landing))
 
 
-def _system_columns() -> dict[str, Column]:
+def _system_columns(file: str) -> dict[str, Column]:
     event, arrival = F.col("event_time"), F.col("arrived")
     return {
         "_partition": F.col("lane"),
@@ -63,7 +64,7 @@ def _system_columns() -> dict[str, Column]:
         "_watermark": event,
         "_substream": F.lit(None).cast("string"),
         "_batch_id": F.lit(1).cast("long"),
-        "_file": F.lit("00.parquet"),
+        "_file": F.lit(file),
         "_raw": F.lit(None).cast("string"),
     }
 

@@ -16,7 +16,7 @@ import pytest
 
 import tidemark
 from tidemark.errors import TidemarkError
-from tidemark.spark import jars
+from tidemark.spark import compiled, jars
 
 ROOT = Path(__file__).parents[1]
 JOBS = ROOT / "jobs"
@@ -269,10 +269,10 @@ def test_ci_runs_the_tests_of_the_readme():
 
 
 def test_the_jars_that_jobs_use_are_those_of_the_lock():
-    from tidemark.spark.session import delta_jars
+    from tidemark.spark.session import installed_jars
 
     locked = {jar.file_name: jar for jar in jars.read_lock(ROOT / "jars.lock")}
-    found = {path.name: path for path in delta_jars()}
+    found = {path.name: path for path in installed_jars() if path.name != compiled.JAR}
     assert found.keys() == locked.keys(), "run `make install`"
     for name, path in found.items():
         assert jars.is_sound(path, locked[name]), f"{path} differs from jars.lock"
@@ -290,6 +290,32 @@ def test_jars_that_are_there_are_not_resolved_again(tmp_path, monkeypatch):
     monkeypatch.setattr(jars, "_resolve", lambda missing: pytest.fail(f"{missing} is there"))
     assert jars.install(lock, folder) == [folder / "a.b_c-1.0.jar"]
     assert [path.name for path in folder.iterdir()] == ["a.b_c-1.0.jar"]
+
+
+def test_our_functions_are_compiled_anew_when_their_sources_change(tmp_path, monkeypatch):
+    sources = tmp_path / "jvm"
+    sources.mkdir()
+    monkeypatch.setattr(compiled, "SOURCES", sources)
+    (sources / "One.java").write_text("package tidemark; public class One { static int one() { return 1; } }")
+    jar = compiled.compile_into(tmp_path)
+    first = jar.read_bytes()
+    assert compiled.is_current(jar)
+    monkeypatch.setattr(compiled, "_compile", lambda _: pytest.fail("it is current"))
+    assert compiled.compile_into(tmp_path).read_bytes() == first
+    monkeypatch.undo()
+    monkeypatch.setattr(compiled, "SOURCES", sources)
+    (sources / "One.java").write_text("package tidemark; public class One { static int one() { return")
+    assert not compiled.is_current(jar)
+    with pytest.raises(TidemarkError, match=r"do not compile: .*One\.java"):
+        compiled.compile_into(tmp_path)
+
+
+def test_jars_that_are_missing_or_older_than_the_code_are_told(tmp_path, monkeypatch):
+    from tidemark.spark.session import installed_jars
+
+    monkeypatch.setenv("TIDEMARK_JARS", str(tmp_path))
+    with pytest.raises(TidemarkError, match="older than the code"):
+        installed_jars()
 
 
 def test_a_jar_with_another_sum_is_refused(tmp_path, monkeypatch):

@@ -3,16 +3,18 @@
 Reading back rather than counting on the way makes the first run, a repair after a crash and a replay one
 code path, and counts what is in the table and not what was sent to it. Rows are first grouped by all that
 matters with counts and extremes alone, which Spark does in compiled code without holding rows; quantiles
-and sums come from the few groups.
+and sums come from the few groups. Objects stand in groups and joins by a hash of their URI: long texts
+there would cost more than all else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.core.account import Account, Diagnostic, Occurrence, PartitionReport, Sample, Shifts
@@ -29,7 +31,8 @@ FINDINGS = {
     Reason.INVALID_ROW: Diagnostic.INVALID_ROW,
 }
 _QUANTILES = [0.5, 0.95, 0.99]
-_TEXT, _FATE = "reasons", "fate"
+_hashed = F.xxhash64
+_TEXT, _FATE, _OBJECT, _KEY = "reasons", "fate", "object", "key"
 
 
 @dataclass(frozen=True)
@@ -41,16 +44,20 @@ class Told:
     files: dict[str, tuple[int, bool]]
 
 
-def report(events: DataFrame, source: str) -> Told:
-    """Fates, reasons, moves, progress and findings of each partition, and the rows of each object."""
-    grouped = _grouped(events)
-    by = grouped.groupingSets([["_partition"], ["_file"]], "_partition", "_file")
-    found = by.agg(F.grouping("_file").alias("of_partition"), *_sums(), *_moves(), *_findings()).collect()
+def report(events: DataFrame, source: str, uris: Sequence[str]) -> Told:
+    """Fates, reasons, moves, progress and findings of each partition, and the rows of each object of `uris`."""
+    standing, named = _object(events.sparkSession, uris)
+    by = _grouped(events, standing).groupingSets([["_partition"], [_OBJECT]], "_partition", _OBJECT)
+    found = by.agg(F.grouping(_OBJECT).alias("of_partition"), *_sums(), *_moves(), *_findings()).collect()
     partitions = [row for row in found if row["of_partition"]]
     samples = _samples(events, partitions)
     return Told(
         {row["_partition"]: _partition_report(source, row, samples) for row in partitions},
-        {row["_file"]: (row["rows"], row["rows"] == 1 and row["whole"]) for row in found if not row["of_partition"]},
+        {
+            named[row[_OBJECT]]: (row["rows"], row["rows"] == 1 and row["whole"])
+            for row in found
+            if not row["of_partition"]
+        },
     )
 
 
@@ -78,7 +85,15 @@ def count_arrivals_before(events: DataFrame, own: str, limits: Mapping[str, int]
     }
 
 
-def _grouped(events: DataFrame) -> DataFrame:
+def _object(spark: SparkSession, uris: Sequence[str]) -> tuple[Column, dict[Any, str]]:
+    """What stands for an object in groups, and the URI of each: a hash, or the URI where two share one."""
+    listed = small_frame(spark, [(uri,) for uri in uris], [("_file", pa.string())])
+    hashed = _hashed("_file")
+    named = {row[0]: row[1] for row in listed.select(hashed, "_file").collect()}
+    return (hashed, named) if len(named) == len(uris) else (F.col("_file"), {uri: uri for uri in uris})
+
+
+def _grouped(events: DataFrame, standing: Column) -> DataFrame:
     """Rows that share partition, object, fate, reasons and size of move (to three significant digits)."""
     fate = F.lit(None).cast("int")
     for number, each in enumerate(Fate):
@@ -90,7 +105,9 @@ def _grouped(events: DataFrame) -> DataFrame:
     rounded = F.when(F.col("move").isNotNull(), (F.floor(F.col("move") / grain) * grain).cast("long"))
     told = events.withColumns({_TEXT: F.when(off, F.concat_ws(",", "_reasons")), "move": move})
     arrival = F.unix_micros("_arrival_time")
-    return told.groupBy("_partition", "_file", fate.alias(_FATE), _TEXT, rounded.alias("rounded")).agg(
+    return told.groupBy(
+        "_partition", standing.alias(_OBJECT), fate.alias(_FATE), _TEXT, rounded.alias("rounded")
+    ).agg(
         F.count("*").alias("n"),
         F.max("move").alias("move"),
         F.min(arrival).alias("first"),
@@ -157,9 +174,10 @@ def _samples(events: DataFrame, partitions: Sequence[Row]) -> dict[tuple[str, in
     if not wanted:
         return {}
     offsets = [offset for _, offset in wanted]
+    key = F.xxhash64("_partition", "_offset").alias(_KEY)
     listed = small_frame(events.sparkSession, sorted(wanted), [("_partition", pa.string()), ("_offset", pa.int64())])
-    near = events.where(F.col("_offset").between(min(offsets), max(offsets)))
-    found = near.join(listed, ["_partition", "_offset"]).select("_partition", _sample().alias("sample")).collect()
+    near = events.where(F.col("_offset").between(min(offsets), max(offsets))).withColumn(_KEY, key)
+    found = near.join(listed.select(key), _KEY).select("_partition", _sample().alias("sample")).collect()
     return {(row[0], row[1]["offset"]): _read_sample(row[1]) for row in found}
 
 

@@ -94,7 +94,7 @@ class Engine:
         found: Damage,
     ) -> Outcome:
         """Counts and findings of judged rows, whether written or only recomputed."""
-        told = accounts.report(rows, source.name)
+        told = accounts.report(rows, source.name, [stored_uri(item.uri) for item in objects])
         partitions = told.partitions
         limits = {
             name: state.estimated_high

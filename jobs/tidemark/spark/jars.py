@@ -1,7 +1,8 @@
-"""Delta's jars, resolved once at installation by Spark's own Ivy, so that nothing is downloaded when a job runs.
+"""The jars that jobs need, put in place once at installation: Delta's, resolved by Spark's own Ivy, so that
+nothing is downloaded when a job runs, and our own.
 
     python -m tidemark.spark.jars check              Java is here and Spark runs on it
-    python -m tidemark.spark.jars install LOCK DIR   the jars of LOCK are in DIR, their sums verified
+    python -m tidemark.spark.jars install LOCK DIR   the jars of LOCK are in DIR, their sums verified, and ours
 
 Only the standard library is imported before Java has been checked: `check` runs before anything is installed.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidemark.errors import TidemarkError
+from tidemark.spark.compiled import JAR, compile_into
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JVMView
@@ -74,7 +76,7 @@ def install(lock: Path, folder: Path) -> list[Path]:
         require_java()
         for jar, found in zip(missing, _resolve(missing), strict=True):
             _place(jar, found, folder)
-    names = {jar.file_name for jar in jars}
+    names = {jar.file_name for jar in jars} | {JAR}
     for other in set(folder.iterdir()):
         if other.name not in names:
             other.unlink()
@@ -131,6 +133,7 @@ def main(arguments: list[str]) -> int:
                 require_java()
             case ["install", lock, folder]:
                 install(Path(lock), Path(folder))
+                compile_into(Path(folder))
             case _:
                 sys.stderr.write(f"{__doc__}\n")
                 return 2

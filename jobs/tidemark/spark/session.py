@@ -15,6 +15,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
+from tidemark.spark.compiled import JAR, is_current
 from tidemark.spark.jars import require_java
 from tidemark.spark.settings import RESULT_SETTINGS
 
@@ -42,13 +43,15 @@ _LOCAL_SETTINGS = {
 }
 
 
-def delta_jars() -> list[Path]:
-    """Delta's jars as `make install` left them, so that nothing is downloaded when a job runs."""
+def installed_jars() -> list[Path]:
+    """Delta's jars and our functions as `make install` left them, so that nothing is downloaded when a job runs."""
     folder = Path(os.environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
     jars = sorted(folder.glob("*.jar"))
-    if not jars:
+    if len(jars) < 2 or not is_current(folder / JAR):
         raise TidemarkError(
-            "Delta's jars are not installed", where=str(folder), hint="run `make install` in the project folder"
+            "the jars of Delta and tidemark are not installed, or are older than the code",
+            where=str(folder),
+            hint="run `make install` in the project folder",
         )
     return jars
 
@@ -76,7 +79,7 @@ def _start(master: str | None) -> SparkSession:
             conf.set(key, value)
         conf.set("spark.driver.memory", f"{_memory() >> 20}m")
         conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
-        conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, delta_jars())))
+        conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, installed_jars())))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
     return SparkSession.builder.config(conf=conf).getOrCreate()
 

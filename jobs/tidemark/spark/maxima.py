@@ -1,0 +1,31 @@
+"""What the rows of a task have reached by each row, group after group, in one pass that holds no rows.
+
+Window functions can say the same, but keep all rows of a group until the last has come. These are functions
+with a memory, from `jvm/`: rows must have been sorted, with a group's seed before its rows, and stay so.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, SparkSession
+
+
+def reached(spark: SparkSession, chunk: Column, partition: Column, own: Column, seed: Column) -> Column:
+    """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and what the
+    group's seed said: whether there was one (`seeded`), its `watermark` and `high`."""
+    told = [seed[name] for name in ("rows", "watermark", "high")]
+    return _call(spark, "Running", chunk, partition.cast("binary"), own, *told)
+
+
+def greatest_before(spark: SparkSession, group: Column, part: Column, value: Column) -> Column:
+    """The greatest value of a group's rows before each row; null where there is none. `group` and `part`, numbers
+    or bytes, name a row's group together."""
+    return _call(spark, "Before", group, part, value)
+
+
+def _call(spark: SparkSession, name: str, *arguments: Column) -> Column:
+    context = spark.sparkContext
+    jvm = context._jvm
+    if jvm is None:
+        raise RuntimeError("no Spark session is open")
+    function = getattr(jvm.tidemark, name).function()
+    return Column(function.apply(jvm.PythonUtils.toSeq([argument._jc for argument in arguments])))
