@@ -23,12 +23,12 @@ from tidemark.core.account import BatchRecord
 from tidemark.core.batch import LandedObject
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import batch_row, object_row, state_row
-from tidemark.spark.tables import APPLICATION
+from tidemark.spark.tables import APPLICATION, CHECKPOINT_EVERY
 
 _BATCHES_A_FILE = 10_000
 _OBJECTS_A_FILE = 100_000
-_COMMITS = 10
-"""Spark writes a checkpoint every ten commits: so both warehouses write theirs in the same turns."""
+_COMMITS = CHECKPOINT_EVERY
+"""Of the past: a whole number of checkpoints, so that both warehouses write theirs in the same turns."""
 _FILES_A_DAY = 50
 
 
@@ -102,9 +102,10 @@ def _linked(table: Path, source: Path, first: dict[str, Any], number: int, past:
     os.link(source, table / path)
     statistics = json.loads(first["stats"])
     for bound in ("minValues", "maxValues"):
-        statistics[bound]["_batch_id"] = _batch_of(number, past)
-        for name in ("_arrival_time", "_event_time", "_system_timestamp"):
-            statistics[bound][name] = f"{day:%Y-%m-%d}{statistics[bound][name][10:]}"
+        found = statistics[bound]
+        found["_batch_id"] = _batch_of(number, past)
+        for name in found.keys() & {"_arrival_time", "_system_timestamp"}:
+            found[name] = f"{day:%Y-%m-%d}{found[name][10:]}"
     return {
         **first,
         "path": path,

@@ -12,6 +12,8 @@ from pyspark.sql import functions as F
 
 APPLICATION = "tidemark"
 """Name under which a micro-batch's id is recorded in a table's log, so that it is appended once."""
+CHECKPOINT_EVERY = 50
+"""Commits between checkpoints of a table's log: each lists all live files, which grow with history."""
 _LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
 
 
@@ -37,6 +39,7 @@ def append(
         .option("txnVersion", batch_id)
         .option("mergeSchema", "true")
         .option("delta.logRetentionDuration", "interval 7 days")
+        .option("delta.checkpointInterval", CHECKPOINT_EVERY)
     )
     if statistics:
         writer = writer.option("delta.dataSkippingStatsColumns", statistics)
