@@ -11,6 +11,8 @@ JARS := $(VENV)/share/tidemark/jars
 FUNCTIONS := $(wildcard jobs/tidemark/spark/jvm/*.java)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
 CODE := jobs tests bench
+# Two processes: while one waits for its driver, the other judges.
+SIDE_BY_SIDE := -n 2 --dist worksteal
 
 .PHONY: help install demo test test-long lint bench
 
@@ -23,10 +25,10 @@ demo: $(STAMP) ## run a year of real flights through a pipeline, into ./demo
 	$(BIN)/tidemark demo
 
 test: $(STAMP) ## run the tests (under 20 minutes on 2 cores)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
 test-long: $(STAMP) ## run the matrices and the long random runs (under 40 minutes on 2 cores)
-	$(BIN)/python -m pytest -m long $(ARGS)
+	$(BIN)/python -m pytest -m long $(SIDE_BY_SIDE) $(ARGS)
 
 lint: $(STAMP) ## check style, formatting and types
 	$(BIN)/ruff check $(CODE)

@@ -142,6 +142,8 @@ def _fed(
         def arrive() -> None:
             trickle.land(landed, [stream.landing])
             trigger()
+            while stream.rows < (landed + 1) * ROWS:  # queries left running may have listed just before
+                trigger()
 
         took = seconds(arrive)
         landed += 1

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MASTER = "local[2]"
 TESTS = Path(__file__).parent
 SPARK_FOLDERS = {"spark", "e2e"}
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Compiling code for a few rows takes longer than judging them; results do not depend on it."""
 
 os.environ.setdefault("TIDEMARK_MASTER", MASTER)
 
@@ -55,3 +57,13 @@ def spark() -> Iterator[SparkSession]:
     session = open_session(MASTER)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def quick(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, for tests of many small runs."""
+    for key, value in INTERPRETED.items():
+        spark.conf.set(key, value)
+    yield spark
+    for key in INTERPRETED:
+        spark.conf.unset(key)

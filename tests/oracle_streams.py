@@ -17,7 +17,7 @@ from oracle import UNKNOWN, Outcome, Row, Run, Source, Verdict, in_log_order, la
 
 COMPLETE = math.inf
 Watermark = float | None
-Part = tuple[str, ...]
+Part = tuple[str | None, ...]
 Payload = Mapping[str, Any]
 
 
@@ -115,10 +115,12 @@ class _Flow:
 
 @dataclass
 class _Stepping:
-    """A window step between runs: rows by (part, window), and how far each part's windows are closed."""
+    """A window step between runs: rows by (part, window), how far each part's windows are closed, and the latest
+    that idleness has closed: of the step, so also of parts that no row has come to yet."""
 
     counted: dict[tuple[Part, tuple[int, int]], list[Item]] = field(default_factory=dict)
     reached: dict[Part, Watermark] = field(default_factory=dict)
+    idle: int | None = None
 
 
 def flow(
@@ -178,7 +180,7 @@ class _Streams:
     # -- a source
 
     def _bring(self, name: str, number: int) -> None:
-        outcome, flow_ = self.judged[name], self.flows[name]
+        outcome, flow_, source = self.judged[name], self.flows[name], self.sources[name][0]
         end = outcome.ends[number]
         mine = [verdict for verdict in outcome.verdicts if verdict.run == number]
         if mine:
@@ -192,17 +194,13 @@ class _Streams:
             for substream in self._substreams(name, partition, number):
                 own = end.substreams.get((partition, substream))
                 reached = latest(None if own is None else own[0], state.floor)
-                keyed = reached if self._keyed(name) else state.watermark
-                flow_.parts[partition, _text(substream)] = COMPLETE if end.complete else keyed
-
-    def _keyed(self, name: str) -> bool:
-        source = self.sources[name][0]
-        return source.over and source.timestamp_by
+                keyed = reached if source.over and source.timestamp_by else state.watermark
+                flow_.parts[partition, substream] = COMPLETE if end.complete else keyed
 
     def _substreams(self, name: str, partition: str, number: int) -> set[str | None]:
         """Those seen so far; without `over` all rows are in one."""
         rows = [v for v in self.judged[name].verdicts if v.partition == partition and v.run <= number]
-        return {v.substream if self._keyed(name) else None for v in rows}
+        return {v.substream for v in rows}
 
     def _item(self, name: str, verdict: Verdict) -> Item:
         assert verdict.system_timestamp is not None
@@ -213,7 +211,7 @@ class _Streams:
             payload=self.payload(name, self._row(name, verdict)),
             source=name,
             partition=verdict.partition,
-            substream=verdict.substream if self._keyed(name) else None,
+            substream=verdict.substream,
             offset=verdict.offset,
             event=verdict.event,
             watermark=verdict.watermark,
@@ -260,20 +258,20 @@ class _Streams:
         flow_, state = self.flows[name], self.windows[name]
         below = self.flows[step.inputs[0]]
         dead, outside = self._count(window, state, items)
-        idle = self._idle_bound(name, window, number)
+        state.idle = latest(state.idle, self._idle_bound(name, window, number))
         parts = _parts_of(window, below)
         closed: list[Item] = []
-        for part in sorted(parts.keys() | state.reached.keys() | {part for part, _ in state.counted}):
-            before = state.reached.get(part)
-            after = _later(_later(before, parts.get(part)), idle)
+        for part in parts.keys() | state.reached.keys() | {part for part, _ in state.counted}:
+            after = latest(state.reached.get(part), parts.get(part), state.idle)
             state.reached[part] = after
             closed += self._close(name, window, state, part, after)
         flow_.brought = closed
         flow_.parts = {part: _pulled_back(window, reached) for part, reached in state.reached.items()}
-        flow_.watermark = minimum(list(flow_.parts.values()), flow_.watermark)
+        seen = list(flow_.parts.values())
         if window.partition_by == "substream":
-            floors = [_pulled_back(window, reached) for part, reached in below.parts.items() if len(part) == 1]
-            flow_.watermark = minimum(floors, flow_.watermark)
+            floors = [latest(reached, state.idle) for part, reached in below.parts.items() if len(part) == 1]
+            seen = [_pulled_back(window, reached) for reached in floors]
+        flow_.watermark = minimum(seen, flow_.watermark)
         written = [item for item in closed if self.start is None or item.end > self.start]
         written = sorted(written, key=lambda item: item.sort_key)
         reached = minimum(list(state.reached.values()))
@@ -289,7 +287,7 @@ class _Streams:
             outside += not found
             for start, end in found:
                 bound = end + window.allowed_lateness
-                step, own = state.reached.get(part), item.watermark
+                step, own = latest(state.reached.get(part), state.idle), item.watermark
                 late = (own is not None and own >= bound) or (step is not None and step >= bound)
                 if item.judged and late:
                     dead.append(Dead(item, (start, end)))
@@ -333,12 +331,17 @@ class _Streams:
         return rows
 
 
+def held(time: int) -> int:
+    """A time as tables hold it: one beyond the years 1 to 9999 stands at their bound."""
+    return min(max(time, oracle.MIN_TIME), oracle.MAX_TIME)
+
+
 def _window_row(name: str, part: Part, span: tuple[int, int], group: tuple[Any, ...], payload: Payload) -> Item:
     start, end = span
     partition = part[0] if part else None
-    substream = _value(part[1]) if len(part) > 1 else None
+    substream = part[1] if len(part) > 1 else None
     order = (end, *[_nulls_first(value) for value in (partition, substream, *group)])
-    return Item(start, end, order, payload, name, partition, substream, None, judged=False)
+    return Item(held(start), held(end), order, payload, name, partition, substream, None, judged=False)
 
 
 def _parts_of(window: Window, below: _Flow) -> dict[Part, Watermark]:
@@ -354,7 +357,7 @@ def _part_of(window: Window, item: Item) -> Part:
     assert item.partition is not None
     if window.partition_by == "partition":
         return (item.partition,)
-    return (item.partition, _text(item.substream))
+    return (item.partition, item.substream)
 
 
 def _pulled_back(window: Window, reached: Watermark) -> Watermark:
@@ -373,17 +376,5 @@ def _plus(watermark: Watermark, shift: int) -> Watermark:
     return None if watermark is None else watermark + shift
 
 
-def _later(one: Watermark, other: Watermark) -> Watermark:
-    return max((w for w in (one, other) if w is not None), default=None)
-
-
 def _nulls_first(value: Any) -> tuple[bool, Any]:
     return value is not None, value.encode() if isinstance(value, str) else value
-
-
-def _text(substream: str | None) -> str:
-    return "" if substream is None else f"={substream}"
-
-
-def _value(text: str) -> str | None:
-    return text[1:] if text else None

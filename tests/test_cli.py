@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tidemark import cli
+from tidemark.cli import failures
 from tidemark.cli.output import LONGEST_LIST
 from tidemark.errors import CheckFailed, ConfigError, Held, Problem, TidemarkError, UsageError
 from tidemark.pipeline import Pipeline
@@ -488,3 +489,23 @@ def test_the_module_and_the_applications_are_the_command():
     for verb in ("run", "close", "replay"):
         out = start(str(JOBS / f"{verb}.py"), "--help").communicate(timeout=30)[0]
         assert out.startswith(f"Usage: tidemark {verb} ")
+
+
+def test_a_termination_that_was_dropped_on_the_way_is_raised_again(monkeypatch):
+    """As what is raised while Python finalizes an object is."""
+    monkeypatch.setattr(failures, "AGAIN", 0.05)
+    passed = []
+
+    def drop() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1)
+        except failures.Terminated:
+            passed.append("dropped")
+        time.sleep(5)
+        passed.append("the end")
+
+    with pytest.raises(failures.Terminated), failures.interruptible():
+        drop()
+    assert passed == ["dropped"]
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)

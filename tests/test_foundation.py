@@ -300,7 +300,7 @@ def test_our_functions_are_compiled_anew_when_their_sources_change(tmp_path, mon
     jar = compiled.compile_into(tmp_path)
     first = jar.read_bytes()
     assert compiled.is_current(jar)
-    monkeypatch.setattr(compiled, "_compile", lambda _: pytest.fail("it is current"))
+    monkeypatch.setattr(compiled, "_compile", lambda *_: pytest.fail("it is current"))
     assert compiled.compile_into(tmp_path).read_bytes() == first
     monkeypatch.undo()
     monkeypatch.setattr(compiled, "SOURCES", sources)

@@ -13,6 +13,7 @@ from tidemark.ledger import upkeep
 from tidemark.ledger.ledger import Ledger
 from tidemark.running import rules_of
 
+OUTPUTS = ("streams", "dead_letters", "before_start")
 MERGE_EVERY = 50
 """Batches after which events and substreams are merged; the small tables know their own time."""
 
@@ -20,12 +21,18 @@ MERGE_EVERY = 50
 class SparkTables(Protocol):
     """What upkeep needs of the Spark room."""
 
-    def merge(self, sources: Sequence[str], since: int, floors: dict[tuple[str, str], int]) -> float:
+    def merge(
+        self, sources: Sequence[str], outputs: Sequence[str], since: int, floors: dict[tuple[str, str], int]
+    ) -> float:
         """Merge small files; seconds it took."""
         ...
 
     def retain(self, sources: Sequence[str], before: int) -> None:
         """Delete whole days of events."""
+        ...
+
+    def retain_letters(self, tables: Sequence[str], first: int) -> None:
+        """Delete dead letters of batches before the first."""
         ...
 
 
@@ -58,13 +65,21 @@ class Keeping:
             for key, state in states.items()
             if state.floor is not None and (rules := rules_of(self.spec).get(key[0])) and rules.substreams
         }
-        return tables.merge(list(self.spec.sources), oldest - delay - DAY, floors)
+        return tables.merge(list(self.spec.sources), self._outputs(OUTPUTS), oldest - delay - DAY, floors)
+
+    def _outputs(self, kinds: Sequence[str]) -> list[str]:
+        """The tables of published streams, by kind."""
+        published = [name for name, step in self.spec.streams.items() if step.published]
+        return [f"{kind}/{name}" for kind in kinds for name in published]
 
     def _retain(self, as_of: int) -> None:
         """Once a day: whole days of events, and batches of the ledger."""
         retention = self.spec.retention
         if retention.events is not None and self.tables is not None:
             self.tables().retain(list(self.spec.sources), as_of - retention.events)
+        if retention.dead_letters is not None and self.tables is not None:
+            first = self._first_batch_since(as_of - retention.dead_letters)
+            self.tables().retain_letters(self._outputs(("dead_letters",)), first)
         if retention.ledger is not None:
             ages = [source.max_object_age for source in self.spec.sources.values()]
             oldest = None if None in ages else as_of - 2 * max(age for age in ages if age is not None)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
     from tidemark.spark.engine import Engine
+    from tidemark.spark.outputs import Outputs
     from tidemark.spark.upkeep import Upkeep
 
 
@@ -128,7 +129,8 @@ class Pipeline:
     ) -> Record:
         """Compute recorded batches again (default: of the last run) and compare; writes nothing."""
         records = self._chosen(run, from_batch, to_batch, all_batches)
-        replay = Replay(self.spec, self.ledger, lambda: self.engine, self.planning.place, settings.changed)
+        again = partial(self._outputs, recompute=True)
+        replay = Replay(self.spec, self.ledger, lambda: self.engine, again, self.planning.place, settings.changed)
         verdicts = []
         for done, record in enumerate(records):
             self.progress("replay", done, len(records))
@@ -219,7 +221,14 @@ class Pipeline:
         return [pending[0].run_id]
 
     def _executor(self, spec: PipelineSpec) -> Run:
-        return Run(spec, self.ledger, lambda: self.engine, self.planning.place, self.reached, self.progress)
+        return Run(
+            spec, self.ledger, lambda: self.engine, self._outputs, self.planning.place, self.reached, self.progress
+        )
+
+    def _outputs(self, spec: PipelineSpec, recompute: bool = False) -> Outputs:
+        from tidemark.spark.outputs import Outputs
+
+        return Outputs(self.engine.spark, str(self.ledger.folder), spec, recompute)
 
     def _repeated(self, run_id: str, repaired: bool, batches: range) -> Record:
         """A run that is committed already: verified, unless it has only just been finished."""
@@ -244,7 +253,7 @@ class Pipeline:
             findings += self.ledger.findings(record.batch_id)
         first, last = records[-1].run_first, records[-1].run_last
         whole = records if len(records) == last - first + 1 else self.ledger.batches(first, last)
-        return run_summary(whole, self.ledger.states(last + 1), records[-1].combined, findings, notes)
+        return run_summary(whole, self.ledger.states(last + 1), findings, notes)
 
     def _chosen(
         self, run: str | None, from_batch: int | None, to_batch: int | None, all_batches: bool

@@ -16,6 +16,7 @@ from tidemark.core.account import BatchRecord
 from tidemark.core.progress import PartitionState
 from tidemark.core.times import parse_time
 from tidemark.errors import UsageError
+from tidemark.ledger.files import is_table
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import partition_state, uri_key
 from tidemark.report.explain import SourceFacts, explain
@@ -24,7 +25,7 @@ from tidemark.report.rows import find_rows
 from tidemark.report.selection import Filter
 from tidemark.report.status import status
 from tidemark.running import rules_of
-from tidemark.summaries import Record
+from tidemark.summaries import Record, stream_summary
 
 LAST_BATCHES = 30
 SUBSTREAMS = "substreams"
@@ -79,7 +80,7 @@ class Reader:
         if name in self.ledger.stores:
             return self.ledger.table(name)
         place = Path(self.path(name)["path"])
-        if not (place / "_delta_log").is_dir():
+        if not is_table(place):
             raise UsageError(f"table {name} is empty: no row has been written to it yet", where=str(place))
         column = "batch_id" if name == SUBSTREAMS else "_batch_id"
         whole = DeltaTable(place).to_pyarrow_dataset()
@@ -87,7 +88,15 @@ class Reader:
 
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
-        known = [*[f"events/{name}" for name in self.spec.sources], *self.ledger.stores, SUBSTREAMS]
+        published = [name for name, step in self.spec.streams.items() if step.published]
+        windowed = [name for name in published if self.spec.streams[name].window]
+        known = [
+            *[f"events/{name}" for name in self.spec.sources],
+            *[f"streams/{name}" for name in published],
+            *[f"dead_letters/{name}" for name in windowed],
+            *self.ledger.stores,
+            SUBSTREAMS,
+        ]
         if table not in known:
             raise UsageError(f"there is no table {table!r}", hint=f"tables: {', '.join(sorted(known))}")
         return {"path": str(self.ledger.folder / table)}
@@ -131,10 +140,25 @@ class Reader:
         return {
             "pipeline": self.spec.name,
             "version": self.ledger.version,
-            "streams": [],
+            "streams": self._streams(records),
             "pending": pending,
             **found,
         }
+
+    def _streams(self, records: Sequence[BatchRecord]) -> list[Record]:
+        """How far each stream has come, and what the last run did to it."""
+        ended = next((record for record in reversed(records) if record.ends_run), None)
+        if ended is None:
+            return []
+        return [
+            {
+                "stream": name,
+                "published": name in self.spec.streams and self.spec.streams[name].published,
+                **stream_summary(end),
+                "watermark_delay_micros": None if end.state.watermark is None else ended.as_of - end.state.watermark,
+            }
+            for name, end in ended.streams.items()
+        ]
 
     def known(self, source: str) -> str:
         """The name of a declared source."""
@@ -144,7 +168,7 @@ class Reader:
 
     def _events(self, source: str | None) -> dict[str, ds.Dataset]:
         names = list(self.spec.sources) if source is None else [self.known(source)]
-        present = [name for name in names if (self.ledger.folder / "events" / name / "_delta_log").is_dir()]
+        present = [name for name in names if is_table(self.ledger.folder / "events" / name)]
         return {name: self.table(f"events/{name}") for name in present}
 
     @staticmethod

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tidemark.advancing import Streams, Writing, measured
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.core.account import LISTED, BatchRecord, Outcome, TableDigest
 from tidemark.core.advance import advance, open_source
@@ -42,6 +43,7 @@ class Replay:
     spec: PipelineSpec
     ledger: Ledger
     engine: Callable[[], Engine]
+    outputs: Callable[[PipelineSpec], Writing]
     place: Callable[[LandedObject], LandedObject]
     engine_changes: Callable[[str], Sequence[str]]
 
@@ -77,7 +79,7 @@ class Replay:
             mine = [item for item in objects if item.source == name]
             if not any(item.state is not ObjectState.VANISHED for item in mine):
                 continue
-            opening = open_source(rules_of(then)[name], states, before.combined, then.start)
+            opening = open_source(rules_of(then)[name], states, before.combined, Streams(then).read_from)
             left = {partition: state for (owner, partition), state in after.items() if owner == name}
             there = in_landing(mine)
             if wanted == "landing" and not there:
@@ -102,6 +104,9 @@ class Replay:
         changed = changed_states(states, result.states, record.batch_id)
         digests.append(digest_states(record.batch_id, changed))
         digests.append(digest_findings(record.batch_id, [*listed, *result.findings]))
+        if record.ends_run:
+            then = self._then(record)
+            digests += measured(Streams(then), before.ending(record, result), lambda: self.outputs(then))
         return digests
 
     def _then(self, record: BatchRecord) -> PipelineSpec:

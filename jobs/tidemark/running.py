@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from tidemark.advancing import Ending, Streams, Writing, take_on
 from tidemark.config import PipelineSpec, SourceSpec
-from tidemark.core.account import Account, BatchRecord, Combined, Outcome
+from tidemark.core.account import Account, BatchRecord, Combined, Outcome, TableDigest
 from tidemark.core.advance import (
     Advance,
     Key,
@@ -25,6 +26,7 @@ from tidemark.core.advance import (
 )
 from tidemark.core.batch import LandedObject
 from tidemark.core.progress import PartitionState
+from tidemark.core.streams import StreamEnd
 from tidemark.ledger.ledger import COMMITTED, Ledger, records_all
 
 
@@ -49,13 +51,26 @@ class Before:
 
     states: States
     combined: Mapping[str, Combined]
+    streams: Mapping[str, StreamEnd] = field(default_factory=dict)
 
     @classmethod
     def run(cls, ledger: Ledger, first: int) -> Before:
         """As recorded before the run whose first batch is `first`."""
         prior = ledger.batches(first - 1, first - 1)
         states = ledger.states(first)
-        return cls(states, prior[0].combined if prior else {})
+        return cls(states, prior[0].combined, prior[0].streams) if prior else cls(states, {})
+
+    def ending(self, record: BatchRecord, result: Advance) -> Ending:
+        """The end of the run whose last batch came to `result`."""
+        return Ending(
+            record,
+            self.states,
+            result.states,
+            self.combined,
+            result.combined,
+            self.streams,
+            result.brought,
+        )
 
     def brought(self, states: States) -> frozenset[Key]:
         """Partitions that rows have reached since, skipped ones included."""
@@ -86,13 +101,16 @@ class Run:
     spec: PipelineSpec
     ledger: Ledger
     engine: Callable[[], Judging]
+    outputs: Callable[[PipelineSpec], Writing]
     place: Callable[[LandedObject], LandedObject]
     reached: Callable[[str], None]
     progress: Callable[[str, int, int], None]
     rules: dict[str, SourceRules] = field(init=False)
+    streams: Streams = field(init=False)
 
     def __post_init__(self) -> None:
         self.rules = rules_of(self.spec)
+        self.streams = Streams(self.spec)
 
     def execute(self, records: Sequence[BatchRecord], repairing: bool) -> list[BatchRecord]:
         """Execute the planned batches of one run in order; returns them as committed."""
@@ -108,7 +126,7 @@ class Run:
             outcomes = self._judge(record, objects, states, before, repairing)
             result = advance(self.rules, states, before.combined, outcomes, step_of(record, brought))
             timed = replace(record, timings=self._timings(outcomes, started))
-            done.append(self._record(timed, objects, outcomes, states, result))
+            done.append(self._record(timed, objects, outcomes, before, states, result, repairing))
             states, brought = result.states, result.brought
         self.progress("judge", count, count)
         return done
@@ -125,7 +143,7 @@ class Run:
         for name, source in self.spec.sources.items():
             mine = [item for item in objects if item.source == name]
             if mine:
-                opening = open_source(self.rules[name], states, before.combined, self.spec.start)
+                opening = open_source(self.rules[name], states, before.combined, self.streams.read_from)
                 outcomes[name] = self.engine().judge(source, record.batch_id, mine, opening, repairing)
         return outcomes
 
@@ -140,8 +158,10 @@ class Run:
         record: BatchRecord,
         objects: Sequence[LandedObject],
         outcomes: Mapping[str, Outcome],
+        before: Before,
         states: States,
         result: Advance,
+        repairing: bool,
     ) -> BatchRecord:
         batch_id = record.batch_id
         digests = [digest for outcome in outcomes.values() for digest in outcome.digests]
@@ -150,18 +170,29 @@ class Run:
         noticed = self.ledger.noticed(record)
         digests.append(self.ledger.record_findings(batch_id, [*noticed.findings, *result.findings]))
         self.reached("diagnostics")
+        streams: dict[str, StreamEnd] = {}
+        if record.ends_run:
+            streams, written = self._advance(before.ending(record, result), repairing)
+            digests += written
         committed = replace(
             record,
             status=COMMITTED,
             accounts=accounts_of(outcomes),
             digests=tuple(digests),
             combined=result.combined if record.ends_run else {},
+            streams=streams,
         )
         settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
         final = [settled.get((item.source, item.uri), item) for item in objects]
         self.ledger.commit(committed, [*final, *noticed.reported])
         self.reached("committed")
         return committed
+
+    def _advance(self, ending: Ending, repairing: bool) -> tuple[dict[str, StreamEnd], list[TableDigest]]:
+        self.progress("streams", 0, 1)
+        found = take_on(self.streams, ending, lambda: self.outputs(self.spec), repairing, self.reached)
+        self.progress("streams", 1, 1)
+        return found
 
 
 def accounts_of(outcomes: Mapping[str, Outcome]) -> tuple[Account, ...]:

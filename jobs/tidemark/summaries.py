@@ -9,6 +9,7 @@ from tidemark.core.account import BatchRecord, Combined, Finding, total
 from tidemark.core.advance import States
 from tidemark.core.batch import LandedObject
 from tidemark.core.progress import UNKNOWN
+from tidemark.core.streams import StreamEnd
 from tidemark.core.times import format_time
 
 LONGEST_LIST = 1000
@@ -49,6 +50,17 @@ def watermarks_summary(states: States, combined: Mapping[str, Combined]) -> Reco
     return found
 
 
+def stream_summary(end: StreamEnd) -> Record:
+    """What a run did to one stream."""
+    return {
+        "rows": end.rows,
+        "outside": end.outside,
+        "dead_letters": end.dead_letters,
+        "watermark": time_text(end.state.watermark),
+        "complete": end.state.complete,
+    }
+
+
 def finding_summary(finding: Finding) -> Record:
     """One diagnostic."""
     return {
@@ -86,7 +98,6 @@ def plan_summary(objects: Sequence[LandedObject], as_of: int, batches: int, find
 def run_summary(
     records: Sequence[BatchRecord],
     states: States,
-    combined: Mapping[str, Combined],
     findings: Sequence[Finding],
     notes: Sequence[str],
 ) -> Record:
@@ -97,8 +108,8 @@ def run_summary(
         "as_of": format_time(last.as_of),
         "batches": [batch_summary(record) for record in records[:LONGEST_LIST]],
         "truncated": len(records) > LONGEST_LIST,
-        "watermarks": watermarks_summary(states, combined),
-        "streams": {},
+        "watermarks": watermarks_summary(states, last.combined),
+        "streams": {name: stream_summary(end) for name, end in last.streams.items()},
         "quality": [],
         "objects": sum(record.objects for record in records),
         "bytes": sum(record.bytes for record in records),

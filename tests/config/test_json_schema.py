@@ -18,6 +18,7 @@ from tidemark.config.landed_at import LandedAtSpec
 from tidemark.config.pipeline import PIPELINE_KEYS, MicroBatchSpec, RetentionSpec
 from tidemark.config.schema import SCHEMA_FILE, schema_text
 from tidemark.config.sources import SOURCE_KEYS, LateSpec, PartitionSpec, QualitySpec
+from tidemark.config.streams import STREAM_KEYS, HoppingSpec, TumblingSpec
 from tidemark.config.yaml import read_yaml
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -33,6 +34,7 @@ def test_the_schema_knows_every_key() -> None:
     schema = json_schema()
     assert set(schema["properties"]) == set(PIPELINE_KEYS)
     assert set(schema["$defs"]["SourceSpec"]["properties"]) == {*SOURCE_KEYS, "extends"}
+    assert set(schema["$defs"]["StreamSpec"]["properties"]) == set(STREAM_KEYS)
     assert schema["additionalProperties"] is False
 
 
@@ -40,11 +42,13 @@ def test_the_defaults_of_the_schema_are_as_they_are_written() -> None:
     source = json_schema()["$defs"]["SourceSpec"]["properties"]
     assert source["late_arrival"]["default"] == {"tolerance": "5s", "action": "adjust"}
     assert (source["clock_skew"]["default"], source["settle"]["default"]) == ("5m", "0s")
+    stream = json_schema()["$defs"]["StreamSpec"]["properties"]
+    assert (stream["shift"]["default"], stream["publish"]["default"]) == ("0s", False)
 
 
 def test_every_pattern_of_the_schema_is_a_regular_expression_that_lets_the_environment_in() -> None:
     patterns = set(_patterns(json_schema()))
-    assert len(patterns) == 2
+    assert len(patterns) == 3
     assert all(re.search(pattern, "${NAME:-5s}") for pattern in patterns)
 
 
@@ -55,6 +59,10 @@ def test_the_example_loads(environ: dict[str, str]) -> None:
     assert spec.warehouse == environ.get("TOLL_WAREHOUSE", str(DOCS.parent / "warehouse"))
 
 
+def test_the_streams_of_the_example_give_no_warning() -> None:
+    assert [warning for warning in load_pipeline(EXAMPLE, {}).warnings if warning.key.startswith("streams")] == []
+
+
 def test_the_example_has_every_key() -> None:
     content = read_yaml(EXAMPLE, {}).content
     readings = content["sources"]["readings"]
@@ -62,6 +70,10 @@ def test_the_example_has_every_key() -> None:
     assert set(content) == set(PIPELINE_KEYS)
     assert set(readings) | {"extends"} == {*SOURCE_KEYS, "extends"}
     assert "extends" in content["sources"]["gates"]
+    streams = content["streams"].values()
+    assert {key for stream in streams for key in stream} == set(STREAM_KEYS)
+    windows = [stream[key] for stream in streams for key in ("tumbling", "hopping") if key in stream]
+    assert any(isinstance(window, str) for window in windows)
     for part, model in [
         (content["micro_batch"], MicroBatchSpec),
         (content["retention"], RetentionSpec),
@@ -69,11 +81,13 @@ def test_the_example_has_every_key() -> None:
         (readings["landed_at"], LandedAtSpec),
         (readings["late_arrival"], LateSpec),
         (readings["partition"] | own["partition"], PartitionSpec),
+        (windows[1], TumblingSpec),
+        (windows[2], HoppingSpec),
     ]:
         assert set(part) == set(model.model_fields)
 
 
-@pytest.mark.parametrize("key", [*PIPELINE_KEYS, *SOURCE_KEYS, "extends"])
+@pytest.mark.parametrize("key", [*PIPELINE_KEYS, *SOURCE_KEYS, *STREAM_KEYS, "extends"])
 def test_the_page_on_configuration_explains_every_key(key: str) -> None:
     assert f"`{key}`" in (DOCS / "configuration.md").read_text(encoding="utf-8")
 

@@ -270,11 +270,7 @@ class TestExtends:
         ("quality.max_late", "1%", "there is no such key 'max_late': did you mean"),
         ("pipelin", "x", "there is no such key 'pipelin': did you mean pipeline?"),
         ("zzz", "x", "there is no such key 'zzz': there are pipeline, warehouse, schedule"),
-        (
-            "streams",
-            {"a": {"from": "readings"}},
-            "not supported yet: tidemark of this version judges sources",
-        ),
+        ("streams", ["a"], '["a"] must be a mapping of names to streams'),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(files: Files, key: str, value: object, message: str) -> None:
@@ -342,8 +338,8 @@ def test_a_setting_that_cannot_be_is_refused(files: Files, key: str, value: obje
         ("late_arival", "x", "there is no such key 'late_arival': did you mean late_arrival"),
         ("name", "x", "there is no such key 'name'"),
         ("columns", "x", "there is no such key 'columns'"),
-        ("punctuation", {"every": 10}, "not supported yet: tidemark of this version judges sources"),
-        ("shape", "point", "not supported yet: tidemark of this version judges sources"),
+        ("punctuation", {"every": 10}, "not supported yet: this version has sources with tolerance policies"),
+        ("shape", "point", "not supported yet: this version has sources with tolerance policies"),
     ],
 )
 def test_a_key_of_a_source_that_cannot_be_is_refused(files: Files, key: str, value: object, message: str) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oracle import MIN_TIME, SECOND, UNKNOWN, Obj, Outcome, Policy, Row, Run, Source, Verdict, judge
+from published import EXAMPLES, PUBLISHED, at, length
 from strategies import (
     BASE,
     TICK,
@@ -31,23 +29,11 @@ from strategies import (
     wide_logs,
 )
 
-PUBLISHED = json.loads((Path(__file__).parents[1] / "data" / "published.json").read_text())
-EXAMPLES = {example["name"]: example for example in PUBLISHED}
 JUDGED = [e for e in PUBLISHED if "expected" in e]
-UNITS = {"s": SECOND, "m": 60 * SECOND}
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def micros(text: str | None) -> int | None:
-    if text is None:
-        return None
-    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
-
-
-def at(text: str) -> int:
-    time = micros(text)
-    assert time is not None
-    return time
+    return None if text is None else at(text)
 
 
 def source_of(policy: dict[str, Any]) -> Source:
@@ -55,7 +41,7 @@ def source_of(policy: dict[str, Any]) -> Source:
         value = policy.get(name, default)
         if not isinstance(value, dict):
             return None if value == "off" else default
-        return int(value["tolerance"][:-1]) * UNITS[value["tolerance"][-1]], value["action"]
+        return length(value["tolerance"]), value["action"]
 
     out_of_order = setting("out_of_order", (0, "adjust"))
     assert out_of_order is not None

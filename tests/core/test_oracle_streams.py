@@ -6,9 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oracle import SECOND, Obj, Row, Run, Source
-from oracle_streams import COMPLETE, Step, StepRun, Window, flow
+from oracle_streams import COMPLETE, Step, StepRun, Window, flow, held
+from published import EXAMPLES, at, length
 from strategies import BASE, TICK, LawfulLog, Log, lawful_logs, logs, recuts
 
-PUBLISHED = json.loads((Path(__file__).parents[1] / "data" / "published.json").read_text())
-EXAMPLES = {example["name"]: example for example in PUBLISHED}
-UNITS = {"s": SECOND, "m": 60 * SECOND}
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ATLAS = Source(early=None, late=None, out_of_order=(0, "keep"), single=True)
 LAW = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 KINDS = {
@@ -34,14 +29,6 @@ KINDS = {
     "lateness": Window(4 * SECOND, 4 * SECOND, allowed_lateness=2 * SECOND),
 }
 MANY = [pytest.param(window, id=name) for name, window in KINDS.items()]
-
-
-def at(text: str) -> int:
-    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
-
-
-def length(text: str) -> int:
-    return int(text[:-1]) * UNITS[text[-1]]
 
 
 def s(seconds: float) -> int:
@@ -195,6 +182,11 @@ def test_a_late_row_of_a_kept_source_is_a_dead_letter_of_the_windows_it_is_late_
 # -- laws
 
 
+def in_tables(span: tuple[int, int]) -> tuple[int, int]:
+    """The bounds of a window as tables hold them."""
+    return held(span[0]), held(span[1])
+
+
 @pytest.mark.parametrize("window", MANY)
 @LAW
 @given(st.data())
@@ -208,13 +200,13 @@ def test_per_window_the_rows_that_belong_are_counted_or_dead_letters(window: Win
     for run in found:
         for item in run["all"].written:
             spans = list(window.over(item.start, item.end))
-            belonging.update(spans)
+            belonging.update(map(in_tables, spans))
             outside += not spans
     held: Counter[tuple[int, int]] = Counter()
     for run in found:
         for item in run["w"].written:
             held[item.start, item.end] += item.payload["n"]
-        held.update(letter.window for letter in run["w"].dead_letters)
+        held.update(in_tables(letter.window) for letter in run["w"].dead_letters)
     assert held == belonging
     assert sum(run["w"].outside for run in found) == outside
 

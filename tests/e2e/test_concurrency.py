@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from tidemark.ledger.ledger import Ledger
 pytestmark = pytest.mark.usefixtures("quick")
 AS_OF = format_time(at(12))
 JOBS = Path(__file__).parents[2] / "jobs"
+FOLDER = "TIDEMARK_TEST_FOLDER"
+"""Names, in the environment of a command and of the JVM that it starts, the pipeline they belong to."""
 
 
 def landed(folder: Path) -> Product:
@@ -38,7 +40,7 @@ def command(product: Product, *arguments: str) -> subprocess.Popen[str]:
     """The command line in a process of its own, as `tidemark <verb> CONFIG ...`."""
     verb, *options = arguments
     line = [sys.executable, "-m", "tidemark", verb, str(product.config), "--json", *options]
-    environment = os.environ | {"PYTHONPATH": str(JOBS)}
+    environment = os.environ | {"PYTHONPATH": str(JOBS), FOLDER: str(product.folder)}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(line, env=environment, **pipes)  # noqa: S603 - the product itself
 
@@ -49,6 +51,17 @@ def await_(what: Callable[[], object], process: subprocess.Popen[str], seconds: 
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until, "it never came so far"
         time.sleep(0.01)
+
+
+def processes(product: Product) -> list[str]:
+    """What still runs of the commands over a pipeline."""
+    mark = f"{FOLDER}={product.folder}".encode()
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark in (place / "environ").read_bytes().split(b"\0"):
+                found.append((place / "comm").read_text().strip())
+    return found
 
 
 def statuses(product: Product) -> list[str]:
@@ -184,5 +197,9 @@ def test_a_terminated_run_says_143_and_is_safe_to_repeat(tmp_path):
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 143
     assert json.loads(out)["error"]["code"] == "interrupted"
+    until = time.monotonic() + 30
+    while processes(product) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert processes(product) == [], "its JVM must end with it"
     product.run(at(12))
     assert contents(product, 1) == contents(twin)

@@ -25,6 +25,7 @@ from samples import (
 
 from oracle import Obj, Run, Source, judge
 from product import Product, expected, verdicts
+from tidemark.errors import UsageError
 from tidemark.ledger.store import Store
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -279,6 +280,19 @@ def test_a_batch_that_appended_no_row_is_repaired(tmp_path, source):
     assert states(product) == [(1, "a", "read", 0)]
     offsets = sum(row["next_offset"] for row in product.table("watermarks") if row["batch_id"] == 1)
     assert offsets == (0 if source is KEYED else 12)
+    hold_replay(product)
+
+
+def test_a_log_that_a_crash_left_without_a_commit_is_no_table(tmp_path):
+    product = landed(tmp_path)
+    crash(product, STEPS.index("planned") + 1, at(12))
+    for table in ("events/s", "watermarks", "diagnostics"):
+        (product.folder_of(table) / "_delta_log" / "_staged_commits").mkdir(parents=True)
+    assert product.pipeline().rows()["total"] == 0
+    with pytest.raises(UsageError, match="no row has been written"):
+        product.pipeline().table("events/s")
+    product.run(at(12))
+    assert verdicts(product.events("s")) == expected(judge(PLAIN, [Run(at(12), (obj("a", 10), obj("b", 11)))]))
     hold_replay(product)
 
 

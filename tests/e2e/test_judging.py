@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from samples import drawn
 
 import oracle
 from product import Product, expected, micros, verdicts
@@ -15,16 +15,6 @@ PARTITIONS = 20
 POLICIES = every_policy(partitions=wide_names(2), landing_delay=2_000_000, clock_skew=1_000_000)
 QUICK = POLICIES[:: len(POLICIES) // 5]
 _examples = iter(range(1_000_000))
-
-
-def sampled(count: int) -> settings:
-    return settings(
-        max_examples=count,
-        deadline=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
 
 
 def hold_equal(folder: Path, source: oracle.Source, runs: tuple[oracle.Run, ...]) -> None:
@@ -51,21 +41,13 @@ def hold_states(product: Product, outcome: oracle.Outcome) -> None:
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("source", [pytest.param(source, id=name) for name, source in QUICK])
 def test_rows_and_states_equal_the_oracle(tmp_path, source):
-    @sampled(1)
-    @given(wide_logs(source=source, partitions=PARTITIONS))
-    def hold(log):
-        hold_equal(tmp_path, log.source, log.runs)
-
-    hold()
+    (log,) = drawn(wide_logs(source=source, partitions=PARTITIONS), 1)
+    hold_equal(tmp_path, log.source, log.runs)
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("source", [pytest.param(source, id=name) for name, source in POLICIES])
 def test_rows_and_states_equal_the_oracle_for_every_combination_of_policies(tmp_path, source):
-    @sampled(2)
-    @given(wide_logs(source=source, partitions=PARTITIONS))
-    def hold(log):
-        hold_equal(tmp_path, log.source, log.runs)
-
-    hold()
+    (log,) = drawn(wide_logs(source=source, partitions=PARTITIONS), 1)
+    hold_equal(tmp_path, log.source, log.runs)

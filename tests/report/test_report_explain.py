@@ -14,16 +14,13 @@ from hypothesis import strategies as st
 from report_warehouse import FakeLedger, Recorded, event, facts_of, record, table_of, write
 
 from oracle import SECOND, Obj, Row, Run, Source, Verdict, judge
+from published import EXAMPLES
 from strategies import BASE, Log, logs
 from tidemark.core.times import DAY, MINUTE, parse_time
 from tidemark.errors import UsageError
 from tidemark.report.explain import explain
 from tidemark.report.tolerances import Need
 
-EXAMPLES = {
-    example["name"]: example
-    for example in json.loads((Path(__file__).parents[1] / "data" / "published.json").read_text())
-}
 AS_OF = parse_time("2026-01-01T12:30:00Z")
 DROP = Source(early=(5 * MINUTE, "drop"), late=(5 * MINUTE, "drop"), out_of_order=(MINUTE, "drop"), single=True)
 

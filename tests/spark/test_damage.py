@@ -16,7 +16,7 @@ import oracle
 from product import Product
 from tidemark.spark import damage
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = pytest.mark.usefixtures("quick")
 PLAIN = oracle.Source(timestamp_by=False, arrival_column=False, single=True)
 AS_OF = LANDED + 1_000_000
 SOUND = 30

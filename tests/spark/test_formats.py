@@ -347,6 +347,7 @@ COLUMNS = {
     "other zone": (_row(pa.array([NOON], pa.timestamp("us", "Europe/Berlin"))), NOON),
     "no zone": (_row(pa.array([NAIVE], pa.timestamp("us"))), NOON),
     "nanoseconds": (_row(pa.array([1767270615123456789], NS)), NOON),
+    "nanoseconds just before a microsecond": (_row(pa.array([1767270615123456999], NS)), NOON),
     "nanoseconds before 1970": (_row(pa.array([-1], NS)), datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
     "nanoseconds, no zone": (_row(pa.array([NAIVE], pa.timestamp("ns"))), NOON),
     "before 1970": (_row(pa.array([-1500000], US)), datetime(1969, 12, 31, 23, 59, 58, 500000, tzinfo=UTC)),

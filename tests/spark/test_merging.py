@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from deltalake import DeltaTable
 
 import oracle
 from product import DAY, Product, expected, verdicts
 from tidemark import keeping
+from tidemark.spark import tables
+from tidemark.spark.upkeep import Upkeep
 
 S = oracle.SECOND
 BASE = 1_767_225_600 * S
@@ -30,10 +33,10 @@ def steady(count, step=10 * S):
     return tuple(runs)
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("quick")
 def test_merging_keeps_the_latest_row_of_each_substream_above_its_floor(tmp_path, monkeypatch):
-    monkeypatch.setattr(keeping, "MERGE_EVERY", 4)
-    product, outcome = fed(tmp_path, steady(8))
+    monkeypatch.setattr(keeping, "MERGE_EVERY", 3)
+    product, outcome = fed(tmp_path, steady(6))
     assert verdicts(product.events("s")) == expected(outcome)
     kept = {(row["partition"], row["substream"]) for row in product.table("substreams")}
     rows = product.table("substreams")
@@ -43,7 +46,32 @@ def test_merging_keeps_the_latest_row_of_each_substream_above_its_floor(tmp_path
     assert product.pipeline().replay(all_batches=True)["identical"]
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("quick")
+def test_merging_keeps_the_rows_of_streams_and_makes_their_files_fewer(tmp_path, monkeypatch):
+    streams = {
+        "copy": {"from": "s", "publish": True},
+        "w": {"from": "s", "tumbling": "5s", "select": {"n": "count(*)"}},
+    }
+    plain, _ = fed(tmp_path / "plain", steady(4, 60 * S), streams=streams)
+    monkeypatch.setattr(keeping, "MERGE_EVERY", 4)
+    merged, _ = fed(tmp_path / "merged", steady(4, 60 * S), streams=streams)
+    for table in ("streams/copy", "streams/w"):
+        rows = [sorted(map(repr, product.table(table))) for product in (plain, merged)]
+        assert rows[0] == rows[1] != []
+        files = [len(DeltaTable(product.folder_of(table)).file_uris()) for product in (plain, merged)]
+        assert files[1] < files[0]
+    assert merged.pipeline().replay(all_batches=True)["identical"]
+
+
+def test_retention_of_dead_letters_goes_by_batch(spark, tmp_path):
+    place = tmp_path / "dead_letters" / "w"
+    for number in (1, 2, 3):
+        tables.append(spark.range(2).selectExpr("id", f"CAST({number} AS BIGINT) AS _batch_id"), str(place), number)
+    Upkeep(spark, tmp_path).retain_letters(["dead_letters/w", "dead_letters/none"], 3)
+    assert set(DeltaTable(place).to_pyarrow_table(columns=["_batch_id"])["_batch_id"].to_pylist()) == {3}
+
+
+@pytest.mark.usefixtures("quick")
 def test_retention_drops_whole_days_of_events_and_old_batches(tmp_path):
     runs = steady(4, step=DAY)
     product, outcome = fed(tmp_path, runs, retention={"events": "1d", "ledger": "1d"})

@@ -18,6 +18,7 @@ from tidemark.errors import ConfigError, TidemarkError
 
 DEBUG_VARIABLE = "TIDEMARK_DEBUG"
 LONGEST_MESSAGE = 500
+AGAIN = 5.0
 SAFE = "the next run finishes what this one began"
 
 
@@ -55,18 +56,22 @@ class Failure:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Within, SIGTERM raises Terminated, as SIGINT raises KeyboardInterrupt."""
+    """Within, SIGTERM raises Terminated, as SIGINT raises KeyboardInterrupt, and again every AGAIN seconds: Python
+    drops what is raised while it cleans up objects, and then nobody would hear of it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before = {number: signal.signal(number, _terminate) for number in (signal.SIGTERM, signal.SIGALRM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the handler's signature
+    signal.setitimer(signal.ITIMER_REAL, AGAIN)
     raise Terminated
 
 

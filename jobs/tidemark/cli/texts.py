@@ -30,6 +30,7 @@ def run_text(config: Path) -> Callable[[Record], RenderableType]:
         _batches(record["batches"]),
         _reasons(record["batches"]),
         _watermarks(record["watermarks"]),
+        _streams(record["streams"]),
         _listed("Noted", [*_changes(record)]),
         _diagnostics(record.get("diagnostics", [])),
         _next_commands(record, config),
@@ -166,6 +167,17 @@ def _watermarks(sources: Record) -> Table | None:
                 table.add_row("", partition, watermark or "none yet")
         if len(partitions) > LONGEST_TABLE:
             table.add_row("", f"{len(partitions) - LONGEST_TABLE:,} more", "see `tidemark status`")
+    return table
+
+
+def _streams(streams: Record) -> Table | None:
+    """One line a stream: what the run wrote to it, and how far it has come."""
+    if not streams:
+        return None
+    table = _table("stream", "rows written>", "in no window>", "dead letters>", "watermark")
+    for name, stream in list(streams.items())[:LONGEST_TABLE]:
+        counts = (f"{stream[key]:,}" if stream[key] else "-" for key in ("rows", "outside", "dead_letters"))
+        table.add_row(name, *counts, "complete" if stream["complete"] else stream["watermark"] or "none yet")
     return table
 
 

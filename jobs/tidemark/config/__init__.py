@@ -12,6 +12,7 @@ from tidemark.config.load import Loaded, from_resolved, load_pipeline
 from tidemark.config.pipeline import MicroBatchSpec, PipelineSpec, RetentionSpec
 from tidemark.config.schema import json_schema
 from tidemark.config.sources import PartitionSpec, QualitySpec, SourceSpec
+from tidemark.config.streams import StreamSpec
 
 __all__ = [
     "SYSTEM_COLUMNS",
@@ -24,6 +25,7 @@ __all__ = [
     "QualitySpec",
     "RetentionSpec",
     "SourceSpec",
+    "StreamSpec",
     "changes",
     "from_resolved",
     "json_schema",

@@ -1,6 +1,7 @@
 """What may change in a pipeline from one run to the next, and what needs a backfill.
 
-Free: a new column (null in older rows), a declared partition, a source, and whatever no result depends on.
+Free: a new column (null in older rows), a declared partition, a source, a stream, the end of a stream, and whatever
+no result depends on.
 All else would make rows of one table follow two sets of rules, so it is refused.
 """
 
@@ -35,7 +36,7 @@ def changes(recorded: Mapping[str, Any], spec: PipelineSpec) -> list[str]:
 
 
 def _pipeline(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]:
-    for key in sorted((old.keys() | new.keys()) - {"sources"}):
+    for key in sorted((old.keys() | new.keys()) - {"sources", "streams"}):
         free = key in IRRELEVANT - {"pipeline"}
         yield from _values(key, old.get(key), new.get(key), free=free)
     before, after = old["sources"], new["sources"]
@@ -47,6 +48,18 @@ def _pipeline(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]
     for name in before.keys() - after.keys():
         message = "the source is gone: a source cannot be removed or renamed, its rows stand in the tables"
         yield False, f"sources.{name}", message
+    yield from _streams(old["streams"], new["streams"])
+
+
+def _streams(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]:
+    for name in new:
+        if name not in old:
+            yield True, f"streams.{name}", "a new stream: it begins at its sources' present watermark"
+        else:
+            yield from _values(f"streams.{name}", old[name], new[name], free=False)
+    for name in old:
+        if name not in new:
+            yield True, f"streams.{name}", "the stream is removed: its table stays"
 
 
 def _source(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]:

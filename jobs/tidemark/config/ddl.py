@@ -113,6 +113,11 @@ def _name_findings(name: str) -> Iterator[str]:
             " or so (csv: change it here; other formats: have it written under the new name, or leave it out"
             " of the schema)"
         )
+    yield from unstorable(name)
+
+
+def unstorable(name: str) -> Iterator[str]:
+    """Why Delta cannot have a column of that name."""
     if _BAD_IN_NAME.search(name):
         yield f"column {name!r} cannot be stored by Delta: no blank , ; {{ }} ( ) = or line break in a name"
 

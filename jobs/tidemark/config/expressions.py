@@ -14,6 +14,7 @@ from tidemark.config.row import Row
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`")
 _PART = re.compile(r"`(?:[^`]|``)+`|[^.`]+|\.")
+_CONSTANTS = ("true", "false", "null")
 _TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_NTZ", "DATE", "STRING")
 _NUMERIC = re.compile(r"TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(.*\)")
 
@@ -46,17 +47,19 @@ def key_findings(text: str, row: Row) -> list[str]:
     return findings
 
 
-def expression_findings(text: str, row: Row) -> list[str]:
-    """What is wrong with any expression over a row."""
+def expression_findings(text: str, row: Row, *, constants: bool = False) -> list[str]:
+    """What is wrong with any expression over a row; with `constants` it need not read a column."""
     if not text.strip():
         return ["is empty: name a column or write a Spark SQL expression"]
+    if constants and text.strip().lower() in _CONSTANTS:
+        return []
     names = plain_names(text)
     if names:
         return row.findings(names)
     written = row.find(text.strip())
     if written:
         return [f"{text!r} is read as an expression: write the column as {quoted(written.name)}"]
-    return _checked(text, row)
+    return _checked(text, row, constants=constants)
 
 
 def plain_names(text: str) -> list[str]:
@@ -75,7 +78,7 @@ def plain_type(text: str, row: Row) -> Type | None:
     return row.type(names) if names else None
 
 
-def _checked(text: str, row: Row, *, time: bool = False) -> list[str]:
+def _checked(text: str, row: Row, *, time: bool = False, constants: bool = False) -> list[str]:
     from tidemark.config import sql  # its parser takes a tenth of a second to load
 
-    return sql.no_time(text) if time else sql.findings(text, row)
+    return sql.no_time(text) if time else sql.findings(text, row, constants=constants)

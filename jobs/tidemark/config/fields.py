@@ -44,6 +44,13 @@ PositiveDuration = Annotated[
     int, BeforeValidator(values.positive_duration), PlainSerializer(format_duration), _DURATION
 ]
 """Microseconds, one or more."""
+SignedDuration = Annotated[
+    int,
+    BeforeValidator(values.signed_duration),
+    PlainSerializer(format_duration),
+    pattern("-?[0-9]+(us|ms|s|m|h|d)", "5m", "-1h"),
+]
+"""Microseconds, below zero too."""
 Instant = Annotated[
     int,
     BeforeValidator(values.instant),
@@ -78,6 +85,11 @@ ReaderOptions = Annotated[
     dict[str, str],
     BeforeValidator(values.option_texts),
     described("object", additionalProperties={"type": ["string", "boolean", "integer"]}),
+]
+Selected = Annotated[
+    dict[str, str],
+    BeforeValidator(values.selected),
+    described("object", additionalProperties={"type": ["string", "boolean", "number"]}),
 ]
 Columns = Annotated[
     tuple[Column, ...],

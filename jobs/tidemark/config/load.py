@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tidemark.config.given import NOT_YET, Given, read_source
+from tidemark.config.given import Given, read_source
+from tidemark.config.given_streams import read_streams
 from tidemark.config.messages import findings, unknown_key
 from tidemark.config.paths import folder
 from tidemark.config.pipeline import PIPELINE_KEYS, PipelineSpec, checked_name
@@ -22,7 +23,10 @@ from tidemark.config.rules import (
     source_errors,
     source_warnings,
 )
-from tidemark.config.sources import SourceSpec
+from tidemark.config.sources import SOURCE_KEYS, SourceSpec
+from tidemark.config.stream_expressions import expression_errors, expression_warnings
+from tidemark.config.stream_rules import Streams, structure_errors, structure_warnings
+from tidemark.config.streams import StreamSpec
 from tidemark.config.values import shown
 from tidemark.config.yaml import Document, KeyPath, key_text, read_yaml
 from tidemark.errors import ConfigError, Problem
@@ -50,9 +54,11 @@ def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None) ->
     problems: list[Problem] = []
     sources = _read_sources(document, environ, problems)
     specs = {name: _source_spec(given) for name, given in sources.items()}
-    for given in sources.values():
-        problems += given.problems
-    spec = _pipeline_spec(document, specs, environ, problems)
+    problems += [problem for given in sources.values() for problem in given.problems]
+    streams = read_streams(document, problems)
+    ruled = Streams(streams, specs, _bad_sources(document, sources))
+    problems += _placed(document, sources, (*structure_errors(ruled), *expression_errors(ruled)))
+    spec = _pipeline_spec(document, specs, ruled.specs, environ, problems)
     if spec is not None:
         sound = {name: each for name, each in specs.items() if "landing" not in sources[name].bad}
         settled = spec.model_copy(update={"sources": sound})
@@ -65,7 +71,8 @@ def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None) ->
         for name, given in sources.items()
         for path, message in source_warnings(Source(specs[name], given.keys, frozenset()))
     ]
-    warnings += _placed(document, sources, pipeline_warnings(spec))
+    of_all = (*pipeline_warnings(spec), *structure_warnings(ruled), *expression_warnings(ruled))
+    warnings += _placed(document, sources, of_all)
     return Loaded(spec, warnings)
 
 
@@ -74,9 +81,12 @@ def from_resolved(resolved: Mapping[str, Any], *, at: PipelineSpec | None = None
 
     Raises ConfigError if it was not made by `resolved()`.
     """
-    named = {name: {**source, "name": name} for name, source in resolved.get("sources", {}).items()}
+    named = {
+        key: {name: {**each, "name": name} for name, each in resolved.get(key, {}).items()}
+        for key in ("sources", "streams")
+    }
     try:
-        spec = PipelineSpec.model_validate({**resolved, "sources": named})
+        spec = PipelineSpec.model_validate({**resolved, **named})
     except ValidationError as error:
         raise ConfigError(
             [Problem(_RECORDED, key_text(path), message) for path, message in findings(error, PipelineSpec)]
@@ -114,6 +124,13 @@ def _read_sources(document: Document, environ: Mapping[str, str], problems: list
     return sources
 
 
+def _bad_sources(document: Document, sources: Mapping[str, Given]) -> dict[str, set[str]]:
+    """Which keys are wrong in each source that is named in the file; of one that could not be read, all."""
+    entries = document.content.get("sources")
+    named = entries if isinstance(entries, dict) else {}
+    return {name: sources[name].bad if name in sources else set(SOURCE_KEYS) for name in named}
+
+
 def _source_spec(given: Given) -> SourceSpec:
     """The source with stand-ins for what is wrong, which is noted in `given`."""
     try:
@@ -131,16 +148,20 @@ def _source_spec(given: Given) -> SourceSpec:
 
 
 def _pipeline_spec(
-    document: Document, sources: Mapping[str, SourceSpec], environ: Mapping[str, str], problems: list[Problem]
+    document: Document,
+    sources: Mapping[str, SourceSpec],
+    streams: Mapping[str, StreamSpec],
+    environ: Mapping[str, str],
+    problems: list[Problem],
 ) -> PipelineSpec | None:
-    """The pipeline around its sources, if its own settings hold; what does not is added to `problems`."""
+    """The pipeline around its sources and streams, if its own settings hold; what does not is added to `problems`."""
     content = {key: value for key, value in document.content.items() if value is not None}
     for key in [key for key in content if key not in PIPELINE_KEYS]:
-        message = f"streams and windows: `streams` {NOT_YET}" if key == "streams" else unknown_key(key, PIPELINE_KEYS)
-        problems.append(_problem(document, (key,), message))
+        problems.append(_problem(document, (key,), unknown_key(key, PIPELINE_KEYS)))
         del content[key]
     if "sources" in content:
         content["sources"] = dict(sources)
+    content["streams"] = dict(streams)
     warehouse = content.get("warehouse", environ.get(WAREHOUSE_VARIABLE) or "./warehouse")
     if isinstance(warehouse, str):
         try:

@@ -26,6 +26,7 @@ _WRONG_KINDS = {
     "model_type": _MAPPING,
     "dict_type": _MAPPING,
     "model_attributes_type": _MAPPING,
+    "bool_type": "is neither true nor false",
 }
 
 

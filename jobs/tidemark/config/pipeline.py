@@ -1,4 +1,4 @@
-"""Model of one pipeline: its own settings and its sources."""
+"""Model of one pipeline: its own settings, its sources and its streams."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
 from tidemark.config.credentials import masked
 from tidemark.config.fields import Count, Instant, PositiveDuration, Settings, Size
 from tidemark.config.sources import QualitySpec, SourceSpec
+from tidemark.config.streams import StreamSpec
 from tidemark.config.values import unfit
 
 NAME = r"[a-z][a-z0-9_]*"
@@ -70,6 +71,7 @@ class PipelineSpec(Settings):
     )
     retention: RetentionSpec = Field(RetentionSpec(), description="How long rows are kept; absent: for ever")
     sources: dict[str, SourceSpec] = Field(description="The sources by name")
+    streams: dict[str, StreamSpec] = Field(default_factory=dict, description="The streams by name")
     airflow: dict[str, Any] = Field(default_factory=dict, description="Passed to the DAG")
     quality: QualitySpec | None = Field(None, description="Limits a run must hold to")
 
@@ -98,7 +100,7 @@ class PipelineSpec(Settings):
 
 
 def checked_name(value: str) -> str:
-    """`value`, if it can name a pipeline or a source. Raises ValueError."""
+    """`value`, if it can name a pipeline, a source or a stream. Raises ValueError."""
     if not re.fullmatch(NAME, value):
         raise ValueError(
             f"{value!r} is not a name: write small letters, digits and _, a letter first, such as toll_booths"
@@ -107,13 +109,14 @@ def checked_name(value: str) -> str:
 
 
 def relevant(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a resolved configuration that results depend on."""
+    """The part of a resolved configuration that results depend on; streams only where there are some."""
     sources = {
         name: {key: value for key, value in source.items() if key not in IRRELEVANT_IN_SOURCES}
         | {"partitions": sorted(source["partitions"])}
         for name, source in resolved["sources"].items()
     }
-    return {key: value for key, value in resolved.items() if key not in IRRELEVANT} | {"sources": sources}
+    ignored = IRRELEVANT if resolved.get("streams") else IRRELEVANT | {"streams"}
+    return {key: value for key, value in resolved.items() if key not in ignored} | {"sources": sources}
 
 
 PIPELINE_KEYS = tuple(field.alias or name for name, field in PipelineSpec.model_fields.items() if name != "path")

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Protocol
 
-from tidemark.config.ddl import Column, Type, parse_type, quoted
+from tidemark.config.ddl import Type, parse_type, quoted
 
 _MANY = 20
 
 
+class Known(Protocol):
+    """A column that may be read; its type is None where only Spark will know it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str | None: ...
+
+
 @dataclass(frozen=True)
 class Row:
-    """The columns of a source; None where the schema itself is wrong, so that any name may be right."""
+    """The columns of a source or stream, called `of`; None where they are wrong, so that any name may be right."""
 
-    columns: tuple[Column, ...] | None
+    columns: Sequence[Known] | None
+    of: str = "the schema"
 
-    def find(self, name: str) -> Column | None:
+    def find(self, name: str) -> Known | None:
         """The column of that name in any case."""
         return next((column for column in self.columns or () if column.name.lower() == name.lower()), None)
 
@@ -26,7 +39,7 @@ class Row:
             return []
         column = self.find(names[0])
         if column is None:
-            return [_unknown(names[0], [known.name for known in self.columns], "a column of the schema")]
+            return [_unknown(names[0], [known.name for known in self.columns], f"a column of {self.of}")]
         return _follow(column, names[1:])[1]
 
     def type(self, names: list[str]) -> Type | None:
@@ -35,8 +48,10 @@ class Row:
         return _follow(column, names[1:])[0] if column else None
 
 
-def _follow(column: Column, names: list[str]) -> tuple[Type | None, list[str]]:
+def _follow(column: Known, names: list[str]) -> tuple[Type | None, list[str]]:
     """The type reached by following member names from a column, or what stands in the way."""
+    if column.type is None:
+        return None, []
     reached, path = parse_type(column.type), column.name
     for name in names:
         while reached.element is not None and reached.text.startswith("ARRAY"):

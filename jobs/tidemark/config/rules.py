@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from tidemark.config.ddl import parse_type
 from tidemark.config.expressions import key_findings, time_findings
@@ -16,6 +17,7 @@ from tidemark.config.paths import fixed_part, overlap
 from tidemark.config.pipeline import PipelineSpec
 from tidemark.config.row import Row
 from tidemark.config.sources import SINGLE_PARTITION, SourceSpec
+from tidemark.config.streams import StreamSpec
 from tidemark.config.yaml import KeyPath
 from tidemark.core.policy import Action
 from tidemark.core.times import format_duration
@@ -26,17 +28,23 @@ UNKNOWN_PARTITION = "_unknown"
 _POLICIES = ("early_arrival", "late_arrival", "out_of_order")
 
 
-@dataclass(frozen=True)
-class Source:
-    """One source under the rules: its values, which keys were written, and which of those are wrong."""
+Spec = TypeVar("Spec", SourceSpec, StreamSpec)
 
-    spec: SourceSpec
+
+@dataclass(frozen=True)
+class Ruled(Generic[Spec]):
+    """A source or stream under the rules: its values, which keys were written, and which of those are wrong."""
+
+    spec: Spec
     given: frozenset[str]
     bad: frozenset[str]
 
     def sound(self, *keys: str) -> bool:
         """Whether the values of all these keys, given or by default, can be relied on."""
         return self.bad.isdisjoint(keys)
+
+
+Source = Ruled[SourceSpec]
 
 
 def source_errors(source: Source) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tidemark.config.pipeline import PipelineSpec
 from tidemark.config.sources import SourceSpec
+from tidemark.config.streams import StreamSpec
 
 SCHEMA_FILE = Path(__file__).with_name("pipeline.schema.json")
 
@@ -37,6 +38,7 @@ def json_schema() -> dict[str, Any]:
         choices = source["properties"][key]["anyOf"]
         choices[:] = [{"const": "off"}, *(choice for choice in choices if choice.get("type") != "null")]
     _defaults(source["properties"], SourceSpec.model_validate(_SOURCE).model_dump(mode="json", by_alias=True))
+    _streams(models)
     minimal = PipelineSpec.model_validate({"pipeline": "p", "warehouse": "/", "sources": {"s": _SOURCE}})
     _defaults(schema["properties"], minimal.resolved())
     models["LandedAtSpec"]["properties"]["plus"]["default"] = "0s"
@@ -46,6 +48,15 @@ def json_schema() -> dict[str, Any]:
 def schema_text() -> str:
     """The schema as `SCHEMA_FILE` holds it."""
     return json.dumps(json_schema(), indent=2) + "\n"
+
+
+def _streams(models: dict[str, Any]) -> None:
+    stream = models["StreamSpec"]["properties"]
+    del stream["name"]
+    stream["tumbling"]["anyOf"].insert(0, models["TumblingSpec"]["properties"]["size"])
+    _defaults(stream, StreamSpec.model_validate({}).model_dump(mode="json", by_alias=True))
+    for window in ("TumblingSpec", "HoppingSpec"):
+        models[window]["properties"]["offset"]["default"] = "0s"
 
 
 def _defaults(properties: dict[str, Any], resolved: dict[str, Any]) -> None:

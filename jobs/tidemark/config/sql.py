@@ -1,6 +1,6 @@
-"""Checking Spark SQL over one row.
+"""Checking Spark SQL over one row, or over the rows of a window.
 
-An expression that passes has a value that depends on its row alone: known columns, allowed functions, nothing
+An expression that passes has a value that depends on these rows alone: known columns, allowed functions, nothing
 that looks at other rows, files, the session or a clock. Functions are read from the words as written, since a
 parser renames them.
 """
@@ -8,7 +8,7 @@ parser renames them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 
@@ -34,34 +34,44 @@ _PARSER_ERRORS = (SqlglotError, LookupError, TypeError, ValueError, AttributeErr
 _ROW_ONLY = "results may depend on the row only"
 
 _SHAPES: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
-    ((exp.Query, exp.Subquery), "has a subquery: an expression sees one row only"),
-    ((exp.Window,), "has a window function: an expression sees one row only"),
+    ((exp.Query, exp.Subquery), "has a subquery: an expression reads no other table"),
+    ((exp.Window,), "has a window function: an expression sees no rows before or after its own"),
     ((exp.Placeholder, exp.Parameter, exp.SessionParameter), "has a parameter: write the value itself"),
-    ((exp.Count,), "counts rows: an expression sees one row only"),
-    ((exp.Star,), "has a `*`: name the columns"),
     ((exp.AtTimeZone,), "has AT TIME ZONE, which Spark does not know: use to_utc_timestamp(column, zone)"),
     ((exp.Block, exp.Alias, exp.Command), "is more than one expression: write one"),
 )
+_OF_ONE_ROW: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
+    ((exp.Count,), "counts rows: an expression sees one row only"),
+    ((exp.Star,), "has a `*`: name the columns"),
+)
 
 
-def findings(text: str, row: Row) -> list[str]:
-    """What is wrong with a text as an expression over `row`."""
+def findings(text: str, row: Row, *, constants: bool = False, aggregates: Container[str] = frozenset()) -> list[str]:
+    """What is wrong with a text as an expression over `row`; with `constants` it need not read a column.
+
+    With `aggregates` it is one over a window's rows, which may call these.
+    """
     try:
         tokens = sqlglot.tokenize(text, dialect="spark")
     except SqlglotError as error:
         return [f"{text!r} is not a Spark SQL expression{_position(error)}"]
-    found = list(dict.fromkeys([*_functions(tokens), *_session_words(tokens)]))
+    found = list(dict.fromkeys([*_functions(tokens, aggregates), *_session_words(tokens)]))
     try:
         tree = _parsed(text)
     except _PARSER_ERRORS as error:
         return found or [f"{text!r} is not a Spark SQL expression{_position(error)}"]
-    shape = _shape(tree, tokens)
+    shape = _shape(tree, tokens) or (_stars(tree) if aggregates else _first_of(_OF_ONE_ROW, tree))
     if shape:
         return [f"{text!r} {shape}"]
-    columns = [[part.name for part in column.parts] for column in tree.find_all(exp.Column)]
-    if not found and not columns:
+    columns = _columns(tree)
+    if not found and not columns and not constants:
         return [f"{text!r} reads no column: name a column (text in quotes is a text, not a column)"]
     return found or list(dict.fromkeys(finding for names in columns for finding in row.findings(names)))
+
+
+def columns_read(text: str) -> list[list[str]]:
+    """The columns in an expression that passed `findings`, each with the members that follow it."""
+    return _columns(_parsed(text))
 
 
 def no_time(text: str) -> list[str]:
@@ -83,6 +93,10 @@ def _parsed(text: str) -> exp.Expr:
     return sqlglot.parse_one(text, dialect="spark", into=exp.Condition)
 
 
+def _columns(tree: exp.Expr) -> list[list[str]]:
+    return [[part.name for part in column.parts] for column in tree.find_all(exp.Column)]
+
+
 def _position(error: Exception) -> str:
     details = next((detail for detail in getattr(error, "errors", []) if detail.get("highlight")), None)
     return f": not understood at {details['highlight']!r}" if details else ""
@@ -96,30 +110,50 @@ def _shape(tree: exp.Expr, tokens: Sequence[sqlglot.Token]) -> str:
         return "has a comma with nothing after it"
     if any(token.comments for token in tokens):
         return "has a comment: write it as a comment of the YAML file"
-    shape = next((message for kinds_of, message in _SHAPES if tree.find(*kinds_of)), "")
+    shape = _first_of(_SHAPES, tree)
     arrows = sum(token.text in ("->", "->>", "=>") for token in tokens)
     if not shape and arrows != len(list(tree.find_all(exp.Lambda))):
         return "has an arrow that belongs to no function: use get_json_object(column, '$.name') to read JSON"
     return shape
 
 
-def _functions(tokens: Sequence[sqlglot.Token]) -> Iterator[str]:
+def _first_of(shapes: tuple[tuple[tuple[type[exp.Expr], ...], str], ...], tree: exp.Expr) -> str:
+    return next((message for kinds, message in shapes if tree.find(*kinds)), "")
+
+
+def _stars(tree: exp.Expr) -> str:
+    """A `*` that is not the one of count(*)."""
+    for star in tree.find_all(exp.Star):
+        if not isinstance(star.parent, exp.Count) or star.parent.expressions:
+            return "has a `*` that is not alone in count(*): name the columns"
+    return ""
+
+
+def _functions(tokens: Sequence[sqlglot.Token], aggregates: Container[str]) -> Iterator[str]:
     """Findings about every word before a parenthesis, and about literals that read the clock."""
     for index, token in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else None
-        name, kind = token.text.lower(), token.token_type.name
+        name = token.text.lower()
         if following is None:
             continue
         if name in _TYPED_LITERALS and following.token_type.name.endswith("STRING"):
             if _CLOCK_LITERAL.match(following.text):
                 yield f"{token.text} '{following.text}' reads the clock: {_ROW_ONLY}"
-        elif following.text == "(" and (kind == "IDENTIFIER" or _is_function_word(token)):
+        elif is_call(tokens, index) and name not in aggregates and not _within_group(tokens, index):
             yield from _call(name, _before(tokens, index), tokens[index + 2 : index + 3])
 
 
-def _is_function_word(token: sqlglot.Token) -> bool:
-    quoted_text = token.token_type.name.endswith("STRING")
-    return not quoted_text and bool(_WORD.fullmatch(token.text)) and token.text.lower() not in KEYWORDS
+def is_call(tokens: Sequence[sqlglot.Token], index: int) -> bool:
+    """Whether a token is the name of a function that is called there."""
+    if index + 1 >= len(tokens) or tokens[index + 1].text != "(":
+        return False
+    text, kind = tokens[index].text, tokens[index].token_type.name
+    word = not kind.endswith("STRING") and bool(_WORD.fullmatch(text)) and text.lower() not in KEYWORDS
+    return kind == "IDENTIFIER" or word
+
+
+def _within_group(tokens: Sequence[sqlglot.Token], index: int) -> bool:
+    return tokens[index].text.lower() == "group" and _before(tokens, index).lower() == "within"
 
 
 def _call(name: str, before: str, first_argument: Sequence[sqlglot.Token]) -> Iterator[str]:

@@ -50,6 +50,13 @@ def duration(value: object) -> int:
     return parse_duration(text_of(value, "a duration", "5s"))
 
 
+def signed_duration(value: object) -> int:
+    """Microseconds, below zero too."""
+    if type(value) is int:
+        return duration(value)
+    return parse_duration(text_of(value, "a duration", "5m or -5m"), signed=True)
+
+
 def positive_duration(value: object) -> int:
     """Microseconds, one or more."""
     micros = duration(value)
@@ -116,6 +123,16 @@ def option_texts(value: object) -> dict[str, str]:
     for name, item in value.items():
         if not isinstance(item, str | bool | int):
             raise unfit({name: item}, 'must be text, such as "true"')
+    return {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
+
+
+def selected(value: object) -> dict[str, str]:
+    """Expressions by the column they give; true, false and numbers are taken as text."""
+    if not isinstance(value, dict):
+        raise unfit(value, "must be a mapping of new columns to expressions, such as {n: count(*)}")
+    for name, item in value.items():
+        if not isinstance(item, str | bool | int | float):
+            raise unfit({name: item}, "is not an expression: write text, such as count(*), or a number")
     return {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
 
 

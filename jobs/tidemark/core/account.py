@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from tidemark.core.batch import LandedObject
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import Seen
+
+if TYPE_CHECKING:
+    from tidemark.core.streams import StreamEnd
 
 
 class Diagnostic(StrEnum):
@@ -42,6 +48,19 @@ class Shifts:
     p50: int
     p95: int
     p99: int
+
+    @classmethod
+    def of(cls, largest: int, sizes: Mapping[int, int]) -> Shifts:
+        """From the largest move and how often there was each rounded size; between two sizes a quantile lies
+        in proportion, and is cut to a whole microsecond."""
+        ordered = sorted(sizes)
+        through = list(accumulate(sizes[size] for size in ordered))
+        quantiles = []
+        for percent in (50, 95, 99):
+            place = percent * (through[-1] - 1)
+            below, above = (ordered[bisect_right(through, index)] for index in (place // 100, -(-place // 100)))
+            quantiles.append(below + (above - below) * (place % 100) // 100)
+        return cls(largest, *quantiles)
 
 
 @dataclass(frozen=True)
@@ -134,8 +153,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """One row of `batches`. `run_first` and `run_last` bound the run it belongs to; `combined` and
-    what concerns the end of a run stand in the run's last batch only."""
+    """One row of `batches`. `run_first` and `run_last` bound the run it belongs to; `combined`, `streams`
+    and what concerns the end of a run stand in the run's last batch only."""
 
     batch_id: int
     run_id: str
@@ -153,6 +172,7 @@ class BatchRecord:
     accounts: tuple[Account, ...] = ()
     digests: tuple[TableDigest, ...] = ()
     combined: Mapping[str, Combined] = field(default_factory=dict)
+    streams: Mapping[str, StreamEnd] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
 
     @property

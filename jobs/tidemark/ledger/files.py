@@ -39,6 +39,11 @@ class DataFile:
         return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
 
 
+def is_table(place: Path) -> bool:
+    """Whether a Delta table is there; a log that a crash left without a commit is none."""
+    return place.is_dir() and DeltaTable.is_deltatable(str(place))
+
+
 def live_files(table: DeltaTable, folder: Path) -> list[DataFile]:
     """The files of a table's present version, oldest batches first."""
     actions = pa.table(table.get_add_actions(flatten=True))

@@ -22,6 +22,7 @@ from tidemark.core.account import (
 from tidemark.core.batch import LandedObject, ObjectState, loaded_uri, stored_uri
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import PartitionState
+from tidemark.core.streams import StreamEnd, StreamState
 
 Row = dict[str, Any]
 
@@ -136,6 +137,16 @@ _PLAIN = (
 )
 
 
+def _stream(name: str, end: StreamEnd) -> Row:
+    counts = {"rows": end.rows, "outside": end.outside, "dead_letters": end.dead_letters}
+    return {"stream": name, **asdict(end.state), **counts}
+
+
+def _stream_end(row: Row) -> StreamEnd:
+    state = StreamState(**{name: row[name] for name in StreamState.__dataclass_fields__})
+    return StreamEnd(state, row["rows"], row["outside"], row["dead_letters"])
+
+
 def batch_row(record: BatchRecord) -> Row:
     """One row of `batches`, with the totals over its accounts."""
     fates, reasons = total(record.accounts)
@@ -147,6 +158,7 @@ def batch_row(record: BatchRecord) -> Row:
         "counts": [_count(account) for account in record.accounts],
         "digests": [asdict(digest) for digest in record.digests],
         "combined": [{"source": name, **asdict(value)} for name, value in record.combined.items()],
+        "streams": [_stream(name, end) for name, end in record.streams.items()],
         "timings": [{"phase": phase, "seconds": seconds} for phase, seconds in record.timings.items()],
     }
 
@@ -159,6 +171,7 @@ def batch_record(row: Row) -> BatchRecord:
         accounts=tuple(_account(count) for count in row["counts"] or ()),
         digests=tuple(TableDigest(**digest) for digest in row["digests"] or ()),
         combined={each["source"]: Combined(each["watermark"], each["complete"]) for each in row["combined"] or ()},
+        streams={each["stream"]: _stream_end(each) for each in row["streams"] or ()},
         timings={each["phase"]: each["seconds"] for each in row["timings"] or ()},
     )
 

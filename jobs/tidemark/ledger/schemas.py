@@ -36,6 +36,17 @@ _COUNTS: Kinds = {
 }
 _DIGEST: Kinds = {"table": _TEXT, "rows": _LONG, "digest": _TEXT}
 _COMBINED: Kinds = {"source": _TEXT, "watermark": TIME, "complete": _FLAG}
+_STREAM: Kinds = {
+    "stream": _TEXT,
+    "watermark": TIME,
+    "complete": _FLAG,
+    "reached": TIME,
+    "idle_bound": TIME,
+    "begins": TIME,
+    "rows": _LONG,
+    "outside": _LONG,
+    "dead_letters": _LONG,
+}
 _TIMING: Kinds = {"phase": _TEXT, "seconds": pa.float64()}
 _SAMPLE: Kinds = {"offset": _LONG, "event_time": TIME, "arrival_time": TIME, "file": _TEXT}
 _OBJECT: Kinds = {
@@ -69,6 +80,7 @@ BATCHES = _schema(
         "counts": pa.list_(_struct(_COUNTS)),
         "digests": pa.list_(_struct(_DIGEST)),
         "combined": pa.list_(_struct(_COMBINED)),
+        "streams": pa.list_(_struct(_STREAM)),
         "timings": pa.list_(_struct(_TIMING)),
     }
 )

@@ -76,7 +76,7 @@ def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
     parts.append(_partitions(record, wide=width >= WIDE_STATUS))
     if record["truncated"]:
         parts.append(Text(f"Only {len(record['partitions']):,} partitions are shown."))
-    parts += [Text(), *_sources(record)]
+    parts += [Text(), *_sources(record), *_streams(record)]
     if record["runs"]:
         parts += [Text(), _runs(record["runs"], wide=width >= WIDE)]
     commands = [run["command"] for run in record["runs"] if run["command"]]
@@ -183,6 +183,16 @@ def _sources(record: Mapping[str, Any]) -> Iterator[RenderableType]:
             yield _indented(Text(f"Held back: {safe(why.get((source['source'], partition)) or partition)}."))
         if len(held) > _MOST_REASONS:
             yield _indented(Text(f"Held back by {len(held) - _MOST_REASONS:,} more partitions, marked above."))
+
+
+def _streams(record: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """One sentence a stream that is published."""
+    for stream in record.get("streams", []):
+        if stream["published"]:
+            written = f"{stream['rows']:,} rows written by the last run"
+            late = f", {stream['dead_letters']:,} dead letters" if stream["dead_letters"] else ""
+            progress = _source({**stream, "source": stream["stream"]}).replace("combined watermark", "watermark")
+            yield Text(f"{progress.removesuffix('.')}; {written}{late}.")
 
 
 def _source(source: Mapping[str, Any]) -> str:

@@ -4,11 +4,18 @@ brings for its own code, so that a Java without one will do."""
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from tidemark.errors import TidemarkError
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
 
 SOURCES = Path(__file__).parent / "jvm"
 JAR = "tidemark-functions.jar"
@@ -23,12 +30,12 @@ def is_current(jar: Path) -> bool:
 
 
 def compile_into(folder: Path) -> Path:
-    """Put the jar into the folder; one that is current is left alone. Raises TidemarkError with what the
-    compiler says."""
+    """Put the jar into the folder, which holds Delta's; one that is current is left alone. Raises TidemarkError
+    with what the compiler says."""
     jar = folder / JAR
     if not is_current(jar):
         with tempfile.TemporaryDirectory() as classes:
-            _compile(Path(classes))
+            _compile(Path(classes), [each for each in folder.glob("*.jar") if each.name != JAR])
             partial = jar.with_suffix(".partial")
             with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as packed:
                 for file in sorted(Path(classes).rglob("*.class")):
@@ -36,6 +43,21 @@ def compile_into(folder: Path) -> Path:
                 packed.comment = _fingerprint()
             partial.replace(jar)
     return jar
+
+
+@contextmanager
+def quiet_jvm(jars: Sequence[Path] = ()) -> Iterator[tuple[JavaGateway, IO[str]]]:
+    """A JVM with Spark's classes and those of `jars` but no session, for set-up, and what it has to say."""
+    from pyspark import SparkConf
+    from pyspark.java_gateway import launch_gateway
+
+    conf = SparkConf(loadDefaults=False).set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
+    with tempfile.TemporaryFile("w+") as log:
+        gateway = launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call] # py4j has no types
+        try:
+            yield gateway, log
+        finally:
+            gateway.shutdown()
 
 
 def _fingerprint() -> bytes:
@@ -47,12 +69,10 @@ def _sources() -> list[Path]:
     return sorted(SOURCES.glob("*.java"))
 
 
-def _compile(classes: Path) -> None:
+def _compile(classes: Path, jars: Sequence[Path]) -> None:
     from py4j.protocol import Py4JJavaError
-    from pyspark.java_gateway import launch_gateway
 
-    with tempfile.TemporaryFile("w+") as log:
-        gateway = launch_gateway(popen_kwargs={"stderr": log})  # type: ignore[no-untyped-call] # py4j has no types
+    with quiet_jvm(jars) as (gateway, _):
         try:
             file = gateway.jvm.java.io.File
             compiler = gateway.jvm.org.codehaus.janino.CompilerFactory().newCompiler()
@@ -64,5 +84,3 @@ def _compile(classes: Path) -> None:
         except Py4JJavaError as error:
             said = error.java_exception.getMessage()
             raise TidemarkError(f"the functions for the JVM do not compile: {said}", where=str(SOURCES)) from error
-        finally:
-            gateway.shutdown()

@@ -19,8 +19,9 @@ _NULL_BITS = 62
 
 
 def row_hash(frame: DataFrame) -> Column:
-    """The hash of one row of `frame`, all columns in their order."""
-    columns = [_hashable(field.name, field.dataType) for field in frame.schema]
+    """The hash of one row of `frame`: of all columns, in the order of their names, wherever they stand."""
+    fields = sorted(frame.schema, key=lambda field: field.name)
+    columns = [_hashable(field.name, field.dataType) for field in fields]
     nulls = []
     for start in range(0, len(columns), _NULL_BITS):
         flags = [
@@ -53,6 +54,12 @@ def table_digest(table: str, rows: int, low: int, high: int) -> TableDigest:
     """The digest of `rows` rows as 32 hexadecimal digits."""
     mask = (1 << 64) - 1
     return TableDigest(table, rows, f"{high & mask:016x}{low & mask:016x}")
+
+
+def measured(table: str, rows: DataFrame) -> TableDigest:
+    """The digest of rows that are not written now."""
+    found = rows.agg(*digest_columns(row_hash(rows))).collect()[0]
+    return table_digest(table, found[ROWS], found[LOW], found[HIGH])
 
 
 def _hashable(name: str, kind: DataType) -> Column:

@@ -18,13 +18,13 @@ from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import SINGLE, Seen
 from tidemark.spark import accounts, damage, events, substreams, tables
 from tidemark.spark.damage import Damage
-from tidemark.spark.digest import table_digest
 from tidemark.spark.judge import highs, judge, stage
-from tidemark.spark.landing import read_rows, uris, with_own_arrival
+from tidemark.spark.landing import read_rows, uris, with_object, with_own_arrival
 from tidemark.spark.layout import CELL_BITS, Layout, cut_hot, place
-from tidemark.spark.names import ARRIVAL, OFFSET, OWN, PARTITION, ROW, SKIPPED
+from tidemark.spark.names import ARRIVAL, OBJECT, OFFSET, OWN, PARTITION, ROW, SKIPPED
 from tidemark.spark.repair import found_then, skipped_by_offsets
 from tidemark.spark.sight import look_at
+from tidemark.spark.tally import NOTHING, Tally, Told
 
 
 def _nothing(step: str) -> None:
@@ -67,11 +67,11 @@ class Engine:
         When `repairing`, what a crashed attempt has already appended stands and is only read.
         """
         place = self.place(f"events/{source.name}")
-        digest: TableDigest | None = None
+        told: Told | None = None
         if not (repairing and tables.holds(place, batch_id)):
-            digest, found, rows = self._write(source, batch_id, objects, opening)
+            told, found, rows = self._write(source, batch_id, objects, opening)
             self.reached("events")
-        if digest is None:
+        if told is None:
             rows = events.appended(self.spark, source, place, batch_id)
             found = found_then(self.spark, source, objects, opening, rows)
         if rows is None:
@@ -79,23 +79,22 @@ class Engine:
             skipped = self._skipped(source, rows, settled, opening)
             return Outcome((), objects=settled, skipped=skipped)
         with self._timed("accounts"):
-            outcome = self.report(source, rows, objects, opening, found)
-        if digest is None or digest.rows != sum(report.account.rows for report in outcome.partitions.values()):
-            digest = events.measure(rows, source.name)
+            told = told or self.count(rows, objects)
+            outcome = self.report(source, rows, told, objects, opening, found)
         kept = self._write_substreams(source, batch_id, rows, repairing)
-        return replace(outcome, digests=(digest, *kept))
+        return replace(outcome, digests=(*outcome.digests, *kept))
 
     def report(
         self,
         source: SourceSpec,
         rows: DataFrame,
+        told: Told,
         objects: Sequence[LandedObject],
         opening: Opening,
         found: Damage,
     ) -> Outcome:
-        """Counts and findings of judged rows, whether written or only recomputed."""
-        told = accounts.report(rows, source.name, [stored_uri(item.uri) for item in objects])
-        partitions = told.partitions
+        """Counts and findings of judged rows, whether written or only recomputed, and `told` of them."""
+        partitions = accounts.partitions_of(told, source.name)
         limits = {
             name: state.estimated_high
             for name, state in opening.states.items()
@@ -105,9 +104,15 @@ class Engine:
         if limits:
             arrived = with_own_arrival(self.spark, source, rows, objects)
             late = accounts.count_arrivals_before(arrived, OWN, limits)
-        settled = self._settled(objects, told.files, found)
+        settled = self._settled(objects, accounts.files_of(told), found)
         skipped = self._skipped(source, rows, settled, opening)
-        return Outcome((), partitions, settled, skipped, late)
+        return Outcome((told.digest(f"events/{source.name}"),), partitions, settled, skipped, late)
+
+    def count(self, rows: DataFrame, objects: Sequence[LandedObject]) -> Told:
+        """What became of event rows of these objects, as it is counted where they are written."""
+        tally = Tally(self.spark, [item.uri for item in objects])
+        tally.counted(rows if OBJECT in rows.columns else with_object(self.spark, rows, objects)).count()
+        return tally.told()
 
     def rejudge(
         self,
@@ -118,8 +123,9 @@ class Engine:
         opening: Opening,
         numbered: bool = False,
     ) -> DataFrame:
-        """Event rows of a batch, computed again and written nowhere; keys' watermarks come from the rows
-        that set them. `numbered` rows stand at their offsets already: others, which they followed, are missing."""
+        """Event rows of a batch with the numbers of their objects, computed again and written nowhere; keys'
+        watermarks come from the rows that set them. `numbered` rows stand at their offsets already: others, which
+        they followed, are missing."""
         recorded = None
         if source.over and source.timestamp_by:
             whole = self.spark.read.format("delta").load(self.place(f"events/{source.name}"))
@@ -132,11 +138,11 @@ class Engine:
 
     def _write(
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
-    ) -> tuple[TableDigest | None, Damage, DataFrame | None]:
+    ) -> tuple[Told | None, Damage, DataFrame | None]:
         refused = {item.uri: item.refusal for item in objects if item.refusal is not None}
         found = Damage(refused, damage.gone([item for item in objects if item.refusal is None]))
         try:
-            digest, rows = self._attempt(source, batch_id, objects, opening, found)
+            told, rows = self._attempt(source, batch_id, objects, opening, found)
         except damage.SPARK_ERRORS:
             named = [item for item in objects if item.refusal is None]
             missing = damage.gone(named)
@@ -147,8 +153,8 @@ class Engine:
             if not unreadable and missing == found.gone:
                 raise
             found = Damage(refused | unreadable, missing)
-            digest, rows = self._attempt(source, batch_id, objects, opening, found)
-        return digest, found, rows
+            told, rows = self._attempt(source, batch_id, objects, opening, found)
+        return told, found, rows
 
     def _attempt(
         self,
@@ -157,10 +163,10 @@ class Engine:
         objects: Sequence[LandedObject],
         opening: Opening,
         found: Damage,
-    ) -> tuple[TableDigest | None, DataFrame | None]:
+    ) -> tuple[Told | None, DataFrame | None]:
         left = [item for item in objects if item.uri not in found.gone]
         if not left:
-            return table_digest(f"events/{source.name}", 0, 0, 0), None
+            return NOTHING, None
         recorded = None
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
@@ -175,7 +181,8 @@ class Engine:
                 layout, staged = self._staged(source, rows, opening, size, sample, keep=True)
                 named = uris(self.spark, left, batch_id)
                 judged = events.event_rows(judge(staged, source, recorded, layout), source, named)
-                return events.write_events(judged, source, self.place(f"events/{source.name}"), batch_id)
+                tally = Tally(self.spark, [item.uri for item in left])
+                return events.write_events(judged, tally, source, self.place(f"events/{source.name}"), batch_id)
             finally:
                 rows.unpersist()
 
@@ -201,7 +208,7 @@ class Engine:
             if keep and source.format in _COSTLY_TO_PARSE:
                 rows.persist()
             layout = cut_hot(rows, layout)
-            layout = layout.with_highs(highs(stage(rows, source, opening, layout)))
+            layout = layout.with_highs(highs(rows, source, opening, layout))
         return layout, stage(rows, source, opening, layout)
 
     def _tasks(self, size: int) -> int:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.account import TableDigest
 from tidemark.core.times import DAY
-from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, observed, row_hash, table_digest
 from tidemark.spark.names import (
     ARRIVAL,
     BATCH,
@@ -24,6 +22,7 @@ from tidemark.spark.names import (
 )
 from tidemark.spark.policy import verdict
 from tidemark.spark.tables import append, quoted, slice_of
+from tidemark.spark.tally import Tally, Told
 
 PARTITION_COLUMN = "_arrival_date"
 STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
@@ -31,7 +30,8 @@ STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
 
 
 def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFrame:
-    """Judged rows as rows of `events/<source>`; skipped ones are in no table. `uris` names their objects."""
+    """Judged rows as rows of `events/<source>`, and the number of their object; skipped ones are in no table.
+    `uris` names the objects."""
     rest = F.col(REST)
     fates = verdict(source.policy)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
@@ -61,22 +61,16 @@ def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFr
     order += ["_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw"]
     payload = [rest[column.name].alias(column.name) for column in source.columns]
     named = judged.where(~F.col(SKIPPED)).join(uris, OBJECT, "left")
-    return named.select(*[columns[name].alias(name) for name in order], *payload)
+    return named.select(*[columns[name].alias(name) for name in order], *payload, OBJECT)
 
 
 def write_events(
-    rows: DataFrame, source: SourceSpec, place: str, batch_id: int
-) -> tuple[TableDigest | None, DataFrame | None]:
-    """Append one micro-batch; counts and digest are taken inside the write. Returns them (None: it had been
-    appended before, and that stands), and the rows as they were written (None: there was none)."""
-    seen = Observation(f"{source.name}-{batch_id}")
-    done, written = append(
-        observed(rows, seen), place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS
-    )
-    if not done:
-        return None, appended(rows.sparkSession, source, place, batch_id)
-    found = seen.get
-    return table_digest(f"events/{source.name}", found[ROWS], found[LOW], found[HIGH]), written
+    rows: DataFrame, tally: Tally, source: SourceSpec, place: str, batch_id: int
+) -> tuple[Told | None, DataFrame | None]:
+    """Append one micro-batch of `event_rows`, counted inside the write. Returns what was counted (None: it had
+    been appended before, and that stands), and the rows as they were written (None: there was none)."""
+    done, written = append(tally.counted(rows), place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS)
+    return (tally.told(), written) if done else (None, appended(rows.sparkSession, source, place, batch_id))
 
 
 def appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> DataFrame | None:
@@ -86,9 +80,3 @@ def appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int)
     payload = [column.name for column in source.columns]
     fixed = [name for name in rows.columns if name.startswith("_") and name not in payload]
     return None if rows.isEmpty() else rows.select(*[quoted(name) for name in [*fixed, *payload]])
-
-
-def measure(rows: DataFrame, source: str) -> TableDigest:
-    """The digest of event rows without writing them."""
-    found = rows.agg(*digest_columns(row_hash(rows))).collect()[0]
-    return table_digest(f"events/{source}", found[ROWS], found[LOW], found[HIGH])

@@ -21,6 +21,12 @@ def column_of(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
+def fit(kind: DataType, value: Column) -> Column:
+    """A computed value, or null where no table could hold it."""
+    found = [check for check in (beyond_years(kind, value), not_utf8(kind, value)) if check is not None]
+    return F.when(~F.coalesce(reduce(or_, found), F.lit(False)), value) if found else value
+
+
 def beyond_years(kind: DataType, value: Column) -> Column | None:
     """Whether a time anywhere in a value is outside the years 1 to 9999; None if its type has no times."""
     return any_leaf(

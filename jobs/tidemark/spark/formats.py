@@ -18,6 +18,7 @@ from tidemark.spark.lines import FLAG, VALUE, parse_csv, parse_json, required_ti
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.sight import Sight
 from tidemark.spark.small import small_frame
+from tidemark.spark.times import divided
 
 UNREADABLE = "object cannot be read: "
 """How the one row of an object that cannot be read begins its raw text."""
@@ -153,7 +154,7 @@ def _value_in(sight: Sight, name: str, kind: str) -> Column:
     value = F.col(column_of(name))
     if name.lower() not in sight.nanos:
         return value
-    return F.timestamp_micros(F.floor(value / F.lit(1000))).cast(kind)
+    return F.timestamp_micros(divided(value, 1000)).cast(kind)
 
 
 def _typed(source: SourceSpec, rows: DataFrame, sight: Sight) -> DataFrame:

@@ -15,14 +15,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.compiled import JAR, compile_into
+from tidemark.spark.compiled import JAR, compile_into, quiet_jvm
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JVMView
@@ -102,10 +101,7 @@ def _place(jar: Jar, found: Path, folder: Path) -> None:
 
 def _resolve(jars: list[Jar]) -> list[Path]:
     """The jars alone, without what they depend on (Spark ships it), from where the user's Ivy settings point."""
-    from pyspark.java_gateway import launch_gateway
-
-    with tempfile.TemporaryFile("w+") as log:
-        gateway = launch_gateway(popen_kwargs={"stderr": log})  # type: ignore[no-untyped-call]
+    with quiet_jvm() as (gateway, log):
         try:
             return [_resolve_one(gateway.jvm, jar) for jar in jars]
         except Exception as error:
@@ -116,8 +112,6 @@ def _resolve(jars: list[Jar]) -> list[Path]:
                 f"Delta's jars can't be downloaded: {reason}",
                 hint="check the network; DEFAULT_ARTIFACT_REPOSITORY (Spark's own variable) names a mirror",
             ) from error
-        finally:
-            gateway.shutdown()
 
 
 def _resolve_one(jvm: JVMView, jar: Jar) -> Path:

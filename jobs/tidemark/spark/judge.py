@@ -14,13 +14,17 @@ from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
 from tidemark.core.progress import MIN_TIME
 from tidemark.spark.layout import Layout
-from tidemark.spark.maxima import greatest_before, reached
+from tidemark.spark.maxima import greatest_before, latest_in_cell, reached
 from tidemark.spark.names import (
     ARRIVAL,
+    ARRIVED_BEFORE,
     BAD,
+    BLOCK,
+    CELL,
     CHUNK,
     EVENT,
     KEY,
+    OBJECT,
     OFFSET,
     ORDER,
     OWN,
@@ -33,7 +37,8 @@ from tidemark.spark.names import (
     WATERMARK,
 )
 from tidemark.spark.policy import bounded
-from tidemark.spark.spread import spread
+from tidemark.spark.spread import chunked, spread
+from tidemark.spark.substreams import REACHED
 
 _RUN = "__tidemark_run"
 _STARTED = "__tidemark_started"
@@ -53,14 +58,8 @@ def stage(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout)
     running = reached(rows.sparkSession, F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed)
     placed = placed.withColumn(_RUN, running).where(seed.isNull())
     started = F.when(run["seeded"], run["watermark"]).otherwise(F.lit(opening.unseen.watermark).cast("long"))
-    event = F.col(EVENT) if own_time else F.col(ARRIVAL)
-    placed = placed.withColumn(ARRIVAL, run["arrival"])
-    placed = placed.withColumns({OFFSET: run["number"] - 1, EVENT: event, _STARTED: started})
-    skipped = F.lit(False)
-    if opening.read_from is not None:
-        skipped = F.coalesce(F.col(ARRIVAL) < opening.read_from, F.lit(False))
-    placed = placed.withColumn(SKIPPED, skipped).drop(SEED, OWN)
-    return placed.withColumn(STAGED, F.when(F.col(BAD).isNull() & ~F.col(SKIPPED), bounded(source.policy)))
+    told = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: started}
+    return _staged(placed.withColumns(told).drop(SEED, OWN), source, opening)
 
 
 def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, layout: Layout) -> DataFrame:
@@ -72,7 +71,7 @@ def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, l
         staged = _by_key(staged, layout)
         if substreams is not None:
             staged = staged.join(substreams, [PARTITION, KEY], "left")
-            before = F.greatest(before, F.col("__tidemark_reached"))
+            before = F.greatest(before, F.col(REACHED))
         staged = staged.sortWithinPartitions(PARTITION, KEY, OFFSET)
         group, part = F.col(PARTITION).cast("binary"), F.col(KEY).cast("binary")
     else:
@@ -89,7 +88,24 @@ def _by_key(staged: DataFrame, layout: Layout) -> DataFrame:
     return keyed.repartition(layout.tasks, PARTITION, KEY) if layout.tasks > 1 else keyed
 
 
-def highs(staged: DataFrame) -> list[tuple[str, int, int | None]]:
-    """(partition, chunk, highest staged time) of the chunks of hot partitions."""
-    found = staged.where(F.col(CHUNK) >= 0).groupBy(PARTITION, CHUNK).agg(F.max(STAGED)).collect()
-    return [(row[0], row[1], row[2]) for row in found]
+def highs(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout) -> list[tuple[str, int, int | None]]:
+    """(partition, chunk, highest staged time) of the chunks of hot partitions: in one pass over rows as they are
+    read, since what arrived before each cell is known."""
+    cells = chunked(rows, layout, opening, source.timestamp_by is not None).where(F.col(CHUNK) >= 0)
+    arrival = F.greatest(
+        F.col(ARRIVED_BEFORE),
+        latest_in_cell(rows.sparkSession, F.col(PARTITION), F.xxhash64(OBJECT, BLOCK, CELL), F.col(OWN)),
+    )
+    found = _staged(cells.withColumn(ARRIVAL, arrival), source, opening)
+    return [(row[0], row[1], row[2]) for row in found.groupBy(PARTITION, CHUNK).agg(F.max(STAGED)).collect()]
+
+
+def _staged(rows: DataFrame, source: SourceSpec, opening: Opening) -> DataFrame:
+    """Rows with what is `SKIPPED`, and the time that the early and late steps leave them; `ARRIVAL` is known."""
+    skipped, event = F.lit(False), F.col(ARRIVAL)
+    if opening.read_from is not None:
+        skipped = F.coalesce(F.col(ARRIVAL) < opening.read_from, F.lit(False))
+    if source.timestamp_by is not None:
+        event = F.col(EVENT)
+    told = rows.withColumns({EVENT: event, SKIPPED: skipped})
+    return told.withColumn(STAGED, F.when(F.col(BAD).isNull() & ~F.col(SKIPPED), bounded(source.policy)))

@@ -110,6 +110,11 @@ def with_own_arrival(
     return placed.withColumn(OWN, _own_arrival(source, placed))
 
 
+def with_object(spark: SparkSession, events: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
+    """Event rows with the number of their object."""
+    return _of_events(spark, events, objects).select(*map(quoted, events.columns), OBJECT)
+
+
 def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
     known = [(stored_uri(item.uri), rank, item.modified) for rank, item in enumerate(objects)]
     columns: Columns = [("_file", pa.string()), (OBJECT, pa.int32()), (MODIFIED, pa.int64())]

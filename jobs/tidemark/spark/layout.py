@@ -47,13 +47,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which task judges which rows: `cells` maps the cells of `hot` partitions to chunks, `placed` maps other
-    large partitions to tasks, and the rest go by the hash of their name."""
+    """Which task judges which rows: `cells` maps the cells of `hot` partitions to chunks (`arrivals`: to the latest
+    arrival before them), `placed` maps other large partitions to tasks, and the rest go by the hash of their name."""
 
     tasks: int
     bits: int = CELL_BITS
     hot: tuple[str, ...] = ()
     cells: dict[tuple[str, tuple[int, int, int]], int] = field(default_factory=dict)
+    arrivals: dict[tuple[str, tuple[int, int, int]], int | None] = field(default_factory=dict)
     chunks: dict[tuple[str, int], Chunk] = field(default_factory=dict)
     placed: dict[str, int] = field(default_factory=dict)
 
@@ -97,6 +98,7 @@ def _chunked(layout: Layout, cells: list[Cell]) -> Layout:
     """Group cells into chunks of about a quarter of a task's rows, at least one cell."""
     grain = max(1 << layout.bits, sum(cell.rows for cell in cells) // (4 * layout.tasks))
     numbers: dict[tuple[str, tuple[int, int, int]], int] = {}
+    arrivals: dict[tuple[str, tuple[int, int, int]], int | None] = {}
     chunks: dict[tuple[str, int], Chunk] = {}
     partition, number, filled, rows, arrival = None, -1, 0, 0, None
     for item in sorted(cells, key=lambda cell: (cell.partition, cell.place)):
@@ -105,9 +107,9 @@ def _chunked(layout: Layout, cells: list[Cell]) -> Layout:
         if filled >= grain:
             number, filled = number + 1, 0
             chunks[partition, number] = Chunk(partition, number, rows, arrival)
-        numbers[partition, item.place] = number
+        numbers[partition, item.place], arrivals[partition, item.place] = number, arrival
         filled, rows, arrival = filled + item.rows, rows + item.rows, latest(arrival, item.arrival)
-    return replace(layout, cells=numbers, chunks=chunks)
+    return replace(layout, cells=numbers, arrivals=arrivals, chunks=chunks)
 
 
 def _placed(sizes: dict[str, int], tasks: int) -> dict[str, int]:

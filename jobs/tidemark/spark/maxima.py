@@ -22,6 +22,11 @@ def greatest_before(spark: SparkSession, group: Column, part: Column, value: Col
     return _call(spark, "Before", group, part, value)
 
 
+def latest_in_cell(spark: SparkSession, partition: Column, cell: Column, own: Column) -> Column:
+    """The latest arrival of a partition's rows in their cell by each row, as rows come from their files."""
+    return _call(spark, "Latest", partition.cast("binary"), cell, own)
+
+
 def _call(spark: SparkSession, name: str, *arguments: Column) -> Column:
     context = spark.sparkContext
     jvm = context._jvm

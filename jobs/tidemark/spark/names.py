@@ -24,7 +24,9 @@ REST = f"{_PREFIX}rest"
 """All of a row that judging does not look at, packed: rows are moved and kept as few columns."""
 
 HASH = f"{_PREFIX}hash"
+COUNTED = f"{_PREFIX}counted"
 SEED = f"{_PREFIX}seed"
+ARRIVED_BEFORE = f"{_PREFIX}arrived_before"
 CELL = f"{_PREFIX}cell"
 CHUNK = f"{_PREFIX}chunk"
 TASK = f"{_PREFIX}task"
@@ -34,3 +36,15 @@ ARRIVAL = f"{_PREFIX}arrival"
 STAGED = f"{_PREFIX}staged"
 WATERMARK = f"{_PREFIX}watermark"
 SKIPPED = f"{_PREFIX}skipped"
+
+JUDGED = f"{_PREFIX}judged"
+RANK = f"{_PREFIX}rank"
+SOURCE = f"{_PREFIX}source"
+WINDOW = f"{_PREFIX}window"
+
+
+def ordinal(rank: int | None = None, number: int = 0) -> str:
+    """A column that orders rows of one path: its windows' end (-1) or a value they are grouped by; without a
+    rank, how all of them begin."""
+    prefix = f"{_PREFIX}order_"
+    return prefix if rank is None else f"{prefix}{rank:04}_" + (f"{number:04}" if number >= 0 else "end")

@@ -13,11 +13,12 @@ from tidemark.core.account import Outcome
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import PartitionState, Seen
-from tidemark.spark import damage, events, substreams, tables
-from tidemark.spark.digest import row_hash
+from tidemark.spark import damage, substreams, tables
+from tidemark.spark.digest import measured, row_hash
 from tidemark.spark.engine import Engine
 from tidemark.spark.formats import UNREADABLE
 from tidemark.spark.landing import read_rows, rows_of_events
+from tidemark.spark.names import OBJECT
 
 MOST_DIFFERENCES = 20
 _SHOWN = ("_event_time", "_arrival_time", "_system_timestamp", "_disposition", "_reasons", "_watermark", "_file")
@@ -59,21 +60,23 @@ class Recomputed:
         self.from_landing = from_landing
         self.taken = taken
         numbered = opening.read_from != part.opening.read_from
-        self.rows = engine.rejudge(part.source, part.batch_id, rows, taken, opening, numbered).persist()
+        self.counted = engine.rejudge(part.source, part.batch_id, rows, taken, opening, numbered).persist()
+        self.rows = self.counted.drop(OBJECT)
 
     def close(self) -> None:
         """Let go of what was kept."""
-        self.rows.unpersist()
+        self.counted.unpersist()
 
     def outcome(self) -> Outcome:
         """Digests and counts, as the first run's."""
         source, batch_id = self.part.source, self.part.batch_id
         opening = self.part.opening if self.from_landing else replace(self.part.opening, read_from=None)
-        found = self.engine.report(source, self.rows, self.taken, opening, damage.Damage())
-        digests = [events.measure(self.rows, source.name)]
+        told = self.engine.count(self.counted, self.taken)
+        found = self.engine.report(source, self.rows, told, self.taken, opening, damage.Damage())
+        digests = list(found.digests)
         if source.over and source.timestamp_by:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)
-            digests.append(substreams.measure(changed, source.name))
+            digests.append(measured(substreams.table_of(source.name), changed))
         return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
 
     def differences(self) -> Iterator[str]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import locale
 import os
+import signal
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from py4j.java_gateway import JavaGateway
@@ -26,6 +30,7 @@ _COST_SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
     "spark.sql.maxConcurrentOutputFileWriters": "16",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot never compiles larger methods, which many columns make
 }
 
 _STATIC_SETTINGS = {
@@ -102,19 +107,38 @@ def _launch(conf: SparkConf) -> JavaGateway:
     if not os.environ.get("TIDEMARK_DEBUG"):
         log = tempfile.NamedTemporaryFile("w+", prefix="tidemark-spark-", suffix=".log")  # noqa: SIM115 # the JVM's
     try:
-        return launch_gateway(
-            conf,
-            {  # type: ignore[no-untyped-call] # py4j has no types
-                "env": environ,
-                "stderr": log,
-                "stdout": log,
-            },
-        )
+        with _signals_kept():
+            return launch_gateway(
+                conf,
+                {  # type: ignore[no-untyped-call] # py4j has no types
+                    "env": environ,
+                    "stderr": log,
+                    "stdout": log,
+                },
+            )
     except PySparkException as error:
         said = _last_line(log.name) if log else ""
         raise TidemarkError(
             f"Spark did not start: {said or error}", hint="check that Java 17 is installed"
         ) from error
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Signals that end a command are heard once the JVM hears us: one whose launch is cut short never ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    ours = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    before = {number: signal.signal(number, lambda number, _: heard.append(number)) for number in ours}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        if heard:
+            signal.raise_signal(heard[0])
 
 
 def _last_line(path: str) -> str:

@@ -23,6 +23,7 @@ RESULT_SETTINGS = {
     "spark.sql.csv.parser.columnPruning.enabled": "false",
     "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
+    "spark.sql.execution.replaceHashWithSortAgg": "true",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }

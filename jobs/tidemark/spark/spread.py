@@ -17,7 +17,21 @@ from pyspark.sql import functions as F
 from tidemark.core.advance import Opening
 from tidemark.core.progress import PartitionState, latest
 from tidemark.spark.layout import Layout, cell_of_row
-from tidemark.spark.names import BAD, BLOCK, CELL, CHUNK, EVENT, OBJECT, ORDER, OWN, PARTITION, REST, SEED, TASK
+from tidemark.spark.names import (
+    ARRIVED_BEFORE,
+    BAD,
+    BLOCK,
+    CELL,
+    CHUNK,
+    EVENT,
+    OBJECT,
+    ORDER,
+    OWN,
+    PARTITION,
+    REST,
+    SEED,
+    TASK,
+)
 from tidemark.spark.small import Columns, local_frame, small_frame
 from tidemark.spark.tables import quoted
 
@@ -47,7 +61,7 @@ def spread(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) ->
     rest = F.struct(*[quoted(name) for name in rows.columns if name not in _NARROW])
     chunk = F.lit(_WHOLE)
     if layout.cells:
-        rows = _with_chunk(rows, layout)
+        rows = chunked(rows, layout, opening, own_time).drop(ARRIVED_BEFORE)
         chunk = F.coalesce(F.col(CHUNK), F.lit(_NOT_CHUNKED))
     narrow = rows.select(*_NARROW, rest.alias(REST), chunk.alias(CHUNK))
     seeds = _seeds(narrow, layout, opening, own_time)
@@ -69,15 +83,21 @@ def _task(layout: Layout) -> Column:
     return task
 
 
-def _with_chunk(rows: DataFrame, layout: Layout) -> DataFrame:
-    """The chunk of each row of a hot partition; null for other rows."""
-    known = [(partition, *place, number) for (partition, place), number in layout.cells.items()]
+def chunked(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
+    """The chunk of each row of a hot partition, its cell, and the latest arrival before that; null for other rows."""
+    seeds = {name: _arrival(state, own_time) for name, state in opening.states.items()}
+    unseen = _arrival(opening.unseen, own_time)
+    known = [
+        (partition, *place, number, latest(layout.arrivals[partition, place], seeds.get(partition, unseen)))
+        for (partition, place), number in layout.cells.items()
+    ]
     columns: Columns = [
         (PARTITION, pa.string()),
         (OBJECT, pa.int32()),
         (BLOCK, pa.int64()),
         (CELL, pa.int32()),
         (CHUNK, pa.int32()),
+        (ARRIVED_BEFORE, pa.int64()),
     ]
     cells = small_frame(rows.sparkSession, known, columns)
     return rows.withColumn(CELL, cell_of_row(layout.bits)).join(cells, [PARTITION, OBJECT, BLOCK, CELL], "left")

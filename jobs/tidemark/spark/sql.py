@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from tidemark.config.functions import AGGREGATES
 from tidemark.errors import ConfigError, Problem
 
 TIME_OF_DAY = r"^[\x00-\x20\x7f-\x9f]*(T|[0-9]{1,2}:)"
@@ -31,15 +32,48 @@ def value_of(rows: DataFrame, expression: str, key: str) -> tuple[Column, DataTy
     Raises ConfigError when the expression cannot be resolved or reads the clock whatever the row says; `key`
     tells where it stands.
     """
+    return _value(rows, F.expr(expression), expression, key)
+
+
+def aggregate_of(rows: DataFrame, expression: str, key: str) -> Column:
+    """An aggregate expression over `rows`; what it aggregates is null in rows on which it cannot be computed, as
+    with `value_of`, and so is what cannot be computed from aggregates."""
+    columns = _jvm().org.apache.spark.sql.classic.ExpressionUtils
+    tree = columns.expression(F.expr(expression)._jc)
+    guarded = columns.column(_guarded(rows, tree, key))
+    return Column(guarded) if _is_aggregate(tree) else _tried(guarded)
+
+
+def _guarded(rows: DataFrame, node: JavaObject, key: str) -> JavaObject:
+    """A parsed expression in which the arguments of aggregates are guarded."""
+    columns = _jvm().org.apache.spark.sql.classic.ExpressionUtils
+    children = list(_children(node))
+    if _is_aggregate(node):
+        guarded = [
+            columns.expression(_value(rows, Column(columns.column(child)), child.sql(), key)[0]._jc)
+            if _children(child) and any(_name(part) == "UnresolvedAttribute" for part in _nodes(child))
+            else child
+            for child in children
+        ]
+    else:
+        guarded = [_guarded(rows, child, key) for child in children]
+    return node.withNewChildren(_jvm().PythonUtils.toSeq(guarded)) if guarded else node
+
+
+def _is_aggregate(node: JavaObject) -> bool:
+    return _name(node) == "UnresolvedFunction" and str(node.nameParts().last()).lower() in AGGREGATES
+
+
+def _value(rows: DataFrame, column: Column, expression: str, key: str) -> tuple[Column, DataType]:
     try:
-        selected = rows.select(F.expr(expression))
+        selected = rows.select(column)
     except AnalysisException as error:
         reason = str(error).splitlines()[0]
         raise ConfigError([Problem("", key, f"{expression!r} cannot be resolved: {reason}")]) from error
     kind = selected.schema[0].dataType
     if _COLUMN.fullmatch(expression):
-        return F.expr(expression), kind
-    tried = _tried(F.expr(expression)._jc)
+        return column, kind
+    tried = _tried(column._jc)
     try:
         texts = list(_texts_read_as_times(_expression_of(selected)))
     except ValueError as error:
@@ -89,9 +123,13 @@ def _require_a_date(text: JavaObject) -> None:
 
 def _nodes(expression: JavaObject) -> Iterator[JavaObject]:
     yield expression
+    for child in _children(expression):
+        yield from _nodes(child)
+
+
+def _children(expression: JavaObject) -> list[JavaObject]:
     children: Any = expression.children()
-    for index in range(children.size()):
-        yield from _nodes(children.apply(index))
+    return [children.apply(index) for index in range(children.size())]
 
 
 def _expression_of(selected: DataFrame) -> JavaObject:

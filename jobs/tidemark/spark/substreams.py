@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.core.account import TableDigest
 from tidemark.core.policy import Fate
 from tidemark.core.progress import MIN_TIME
-from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, observed, row_hash, table_digest
+from tidemark.spark.digest import measured
 from tidemark.spark.names import KEY, PARTITION
-from tidemark.spark.tables import append, exists, holds
+from tidemark.spark.tables import append_measured, exists, holds
 
 REACHED = "__tidemark_reached"
 
@@ -80,18 +80,15 @@ def write(
     spark: SparkSession, rows: DataFrame, place: str, source: str, batch_id: int, repairing: bool
 ) -> TableDigest:
     """Append what a batch changed; when `repairing`, what is there already stands."""
-    application = f"tidemark/{source}"
+    application, table = f"tidemark/{source}", table_of(source)
     if not (repairing and holds(place, batch_id, application)):
-        seen = Observation(f"substreams-{source}-{batch_id}")
-        done, _ = append(observed(rows, seen), place, batch_id, application=application)
-        if done:
-            found = seen.get
-            return table_digest(f"substreams/{source}", found[ROWS], found[LOW], found[HIGH])
-    written = spark.read.format("delta").load(place)
-    return measure(written.where((F.col("batch_id") == batch_id) & (F.col("source") == source)), source)
+        written = append_measured(rows, place, batch_id, table, application=application)
+        if written is not None:
+            return written
+    whole = spark.read.format("delta").load(place)
+    return measured(table, whole.where((F.col("batch_id") == batch_id) & (F.col("source") == source)))
 
 
-def measure(rows: DataFrame, source: str) -> TableDigest:
-    """The digest of a source's substream rows without writing them."""
-    found = rows.agg(*digest_columns(row_hash(rows))).collect()[0]
-    return table_digest(f"substreams/{source}", found[ROWS], found[LOW], found[HIGH])
+def table_of(source: str) -> str:
+    """The name under which the digest of a source's substreams is kept."""
+    return f"substreams/{source}"

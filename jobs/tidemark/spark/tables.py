@@ -7,8 +7,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
+
+from tidemark.core.account import TableDigest
+from tidemark.spark.digest import HIGH, LOW, ROWS, observed, table_digest
 
 APPLICATION = "tidemark"
 """Name under which a micro-batch's id is recorded in a table's log, so that it is appended once."""
@@ -32,26 +35,39 @@ def append(
     Returns also the rows as written, read from the files of this very commit (None: it has none), so that
     reading them back does not have to look for them among all the table's files.
     """
-    writer = (
-        rows.write.format("delta")
-        .mode("append")
-        .option("txnAppId", application)
-        .option("txnVersion", batch_id)
-        .option("mergeSchema", "true")
-        .option("delta.logRetentionDuration", "interval 7 days")
-        .option("delta.checkpointInterval", CHECKPOINT_EVERY)
-    )
+    spark = rows.sparkSession
+    options = {"mergeSchema": "true", "txnAppId": application, "txnVersion": str(batch_id)}
+    table = {"delta.logRetentionDuration": "interval 7 days", "delta.checkpointInterval": str(CHECKPOINT_EVERY)}
     if statistics:
-        writer = writer.option("delta.dataSkippingStatsColumns", statistics)
-    if partition_by:
-        writer = writer.partitionBy(partition_by)
-    settings = rows.sparkSession.conf
+        table["delta.dataSkippingStatsColumns"] = statistics
+    settings = spark.conf
     settings.unset(_LAST_COMMIT)
-    writer.save(place)
+    jvm = spark.sparkContext._jvm
+    if jvm is None:
+        raise RuntimeError("no Spark session is open")
+    scala = jvm.PythonUtils
+    by = scala.toSeq([partition_by] if partition_by else [])
+    told = scala.toScalaMap(options), scala.toScalaMap(table)
+    jvm.tidemark.Append.run(spark._jsparkSession, place, rows._jdf, by, *told, application, batch_id)
     version = settings.get(_LAST_COMMIT, None)
     if version is None:
         return False, None
     return True, _files_of(rows, Path(place), int(version))
+
+
+def append_measured(
+    rows: DataFrame,
+    place: str,
+    batch_id: int,
+    table: str,
+    *,
+    statistics: str | None = None,
+    application: str = APPLICATION,
+) -> TableDigest | None:
+    """Append as `append`, and tell the digest of the rows, taken inside the write; None: it was made before."""
+    seen = Observation(f"{table}-{batch_id}")
+    done, _ = append(observed(rows, seen), place, batch_id, statistics=statistics, application=application)
+    return table_digest(table, seen.get[ROWS], seen.get[LOW], seen.get[HIGH]) if done else None
 
 
 def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:
@@ -79,8 +95,8 @@ def quoted(name: str) -> Column:
 
 
 def exists(place: str) -> bool:
-    """Whether a Delta table is at `place`."""
-    return (Path(place) / "_delta_log").is_dir()
+    """Whether a Delta table is at `place`; a log that a crash left without a commit is none."""
+    return Path(place).is_dir() and DeltaTable.is_deltatable(place)
 
 
 def slice_of(spark: SparkSession, place: str, batch_id: int) -> DataFrame:

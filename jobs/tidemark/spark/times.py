@@ -26,3 +26,16 @@ def micros_of(rows: DataFrame, expression: str, key: str) -> Column:
         value = F.when(~value.rlike(TIME_OF_DAY), value)
     micros = F.unix_micros(value.cast("timestamp"))
     return F.when(micros.between(MIN_TIME, MAX_TIME), micros)
+
+
+def within_years(name: str) -> Column:
+    """A time of a row or window as a table has it: what lies beyond the years 1 to 9999, which not every reader can
+    hold, stands at their bound. Null stays null."""
+    micros = F.unix_micros(name)
+    within = F.least(F.greatest(micros, F.lit(MIN_TIME)), F.lit(MAX_TIME))
+    return F.when(micros.isNotNull(), F.timestamp_micros(within)).alias(name)
+
+
+def divided(number: Column, by: int) -> Column:
+    """A whole number divided and rounded down; by way of doubles that would be wrong for microseconds after 2255."""
+    return F.call_function("div", number - F.pmod(number, F.lit(by)), F.lit(by)) if by > 1 else number

@@ -26,9 +26,12 @@ class Upkeep:
     spark: SparkSession
     root: Path
 
-    def merge(self, sources: Iterable[str], since: int, floors: Mapping[tuple[str, str], int]) -> float:
-        """Merge the small files of events that arrived since `since` (microseconds), and keep of the
-        substreams the latest row of each that is above its partition's floor. Seconds it took."""
+    def merge(
+        self, sources: Iterable[str], outputs: Iterable[str], since: int, floors: Mapping[tuple[str, str], int]
+    ) -> float:
+        """Merge the small files of events that arrived since `since` (microseconds) and of `outputs`, tables of
+        streams, and keep of the substreams the latest row of each that is above its partition's floor. Seconds
+        it took."""
         begun = time.monotonic()
         for name in sources:
             place = str(self.root / "events" / name)
@@ -36,6 +39,10 @@ class Upkeep:
                 day = format_time(since)[:10]
                 table = DeltaTable.forPath(self.spark, place)
                 table.optimize().where(f"_arrival_date >= '{day}'").executeCompaction()
+        for output in outputs:
+            place = str(self.root / output)
+            if exists(place):
+                DeltaTable.forPath(self.spark, place).optimize().executeCompaction()
         self._forget(floors)
         return time.monotonic() - begun
 
@@ -45,6 +52,13 @@ class Upkeep:
             place = str(self.root / "events" / name)
             if exists(place):
                 DeltaTable.forPath(self.spark, place).delete(F.col("_arrival_date") < F.lit(format_time(before)[:10]))
+
+    def retain_letters(self, tables: Iterable[str], first: int) -> None:
+        """Delete the dead letters of batches before `first`."""
+        for table in tables:
+            place = str(self.root / table)
+            if exists(place):
+                DeltaTable.forPath(self.spark, place).delete(F.col("_batch_id") < first)
 
     def _forget(self, floors: Mapping[tuple[str, str], int]) -> None:
         """Rewrite the substreams without superseded rows and without those at or below their floor."""

@@ -1,0 +1,113 @@
+"""Models of one stream of a pipeline: what it reads, what it does with it, and its windows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, StrictBool, ValidationInfo, field_validator
+
+from tidemark.config.fields import (
+    Duration,
+    Expression,
+    Expressions,
+    Names,
+    PositiveDuration,
+    Selected,
+    Settings,
+    SignedDuration,
+)
+from tidemark.core.streams import Window
+from tidemark.core.times import format_duration
+
+
+class TumblingSpec(Settings):
+    """`tumbling`: windows one after the other."""
+
+    size: PositiveDuration = Field(description="Length of a window, and time from one to the next")
+    offset: Duration = Field(0, description="Start of a window after a multiple of size since 1970")
+
+    @field_validator("offset")
+    @classmethod
+    def _within_a_window(cls, value: int, info: ValidationInfo) -> int:
+        return _less_than("size", value, info)
+
+
+class HoppingSpec(Settings):
+    """`hopping`: a window each hop; with hop < size they overlap, with hop > size they leave gaps."""
+
+    size: PositiveDuration = Field(description="Length of a window")
+    hop: PositiveDuration = Field(description="Time from the start of one window to the next")
+    offset: Duration = Field(0, description="Start of a window after a multiple of hop since 1970")
+
+    @field_validator("offset")
+    @classmethod
+    def _within_a_hop(cls, value: int, info: ValidationInfo) -> int:
+        return _less_than("hop", value, info)
+
+
+def _long_form(value: object) -> object:
+    return {"size": value} if isinstance(value, str | int) else value
+
+
+class StreamSpec(Settings):
+    """One stream: rows of a source or of other streams, changed by at most one operator, `where` and `select`.
+
+    Durations are microseconds. `select` holds expressions by the columns they give; without it all columns stay.
+    """
+
+    name: str = Field("", exclude=True, repr=True)
+    from_: str | None = Field(None, alias="from", description="The source or stream that is read")
+    union: Names = Field((), description="Two or more sources or streams, put together by column name")
+    where: Expression | None = Field(None, description="Spark SQL predicate; other rows are left out")
+    select: Selected = Field(default_factory=dict, description="New columns; in a window, aggregates")
+    shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
+    lifetime: PositiveDuration | None = Field(None, description="Every row lives this long from its start")
+    tumbling: Annotated[TumblingSpec | None, BeforeValidator(_long_form)] = Field(
+        None, description="Windows one after the other: 1m, or {size, offset}"
+    )
+    hopping: HoppingSpec | None = Field(None, description="Windows of a size, one each hop")
+    group_by: Expressions = Field((), description="Columns: a window has one row for each of their values")
+    allowed_lateness: Duration = Field(0, description="Windows close this much later")
+    idle_timeout: PositiveDuration | None = Field(
+        None, description="Without rows for so long, time alone closes windows; absent: it never does"
+    )
+    partition_by: Literal["partition", "substream"] | None = Field(
+        None, description="Each partition or substream has windows of its own; absent: all share them"
+    )
+    publish: StrictBool = Field(False, description="Whether rows are written to a table; windows always are")
+
+    @property
+    def window(self) -> Window | None:
+        """The step's windows; those of `tumbling` hop by their size."""
+        shape = self.tumbling or self.hopping
+        if shape is None:
+            return None
+        hop = shape.hop if isinstance(shape, HoppingSpec) else shape.size
+        return Window(shape.size, hop, shape.offset, self.allowed_lateness, self.idle_timeout, self.partition_by)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The columns that tell the parts of `partition_by` apart."""
+        return {"partition": ("_partition",), "substream": ("_partition", "_substream")}.get(
+            self.partition_by or "", ()
+        )
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of what is read, as often as they are given."""
+        return self.union if self.from_ is None else (self.from_,)
+
+    @property
+    def published(self) -> bool:
+        """Whether the stream has a table."""
+        return self.publish or self.window is not None
+
+
+def _less_than(key: str, value: int, info: ValidationInfo) -> int:
+    most = info.data.get(key)
+    if most is not None and value >= most:
+        raise ValueError(f"{format_duration(value)!r} must be less than {key} ({format_duration(most)}), such as 0s")
+    return value
+
+
+STREAM_KEYS = tuple(field.alias or name for name, field in StreamSpec.model_fields.items() if name != "name")

@@ -1,0 +1,93 @@
+"""What a run has to write for a stream: told from recorded states alone, so that nothing is read where nothing is
+due."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidemark.core.streams import StepRules, StreamState, part_reached
+
+
+@dataclass(frozen=True)
+class Part:
+    """One partition of the only source below a step: its watermark before and after the run (with substreams its
+    floor)."""
+
+    partition: str
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True)
+class Due:
+    """One stream at the end of a run of batches `first_batch` to `last_batch`.
+
+    `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
+    a source below. `parts` are those of the only source below a step with `partition_by`, `path` leads from it to the
+    step, and `states` are those of the steps before and after the run.
+    """
+
+    step: StepRules
+    before: StreamState
+    after: StreamState
+    first_batch: int
+    last_batch: int
+    starts: int | None = None
+    kept: bool = False
+    brought: bool = False
+    parts: tuple[Part, ...] = ()
+    path: tuple[StepRules, ...] = ()
+    states: tuple[Mapping[str, StreamState], Mapping[str, StreamState]] = field(default=({}, {}))
+
+    @property
+    def commits(self) -> bool:
+        """Whether rows of a stream without windows may be committed."""
+        if self.before.complete:
+            return False
+        behind = self.kept and self.brought
+        return self.after.complete or self.after.watermark != self.before.watermark or behind
+
+    @property
+    def closes(self) -> bool:
+        """Whether a window may close."""
+        return not self.before.complete and bool(self.closing())
+
+    @property
+    def late(self) -> bool:
+        """Whether the run may have brought rows that are late for a window."""
+        window = self.step.window
+        return window is not None and self.brought and (self.kept or window.idle_timeout is not None)
+
+    @property
+    def gaps(self) -> bool:
+        """Whether the run may have brought rows that lie between windows."""
+        window = self.step.window
+        return window is not None and self.brought and window.hop > window.size
+
+    def closing(self) -> list[tuple[int | None, int | None]]:
+        """What the step, or each part of which a window may close, has passed before the run and after it."""
+        window = self.step.window
+        if window is None:
+            return []
+        passed = [(self.before.reached, self.after.reached)]
+        if window.partition_by == "substream":
+            return passed if self.brought or self.after.complete or self._floors_moved() else []
+        if window.partition_by is not None:
+            passed = [(part.before, part.after) for part in self.reached()]
+        return [each for each in passed if window.closes_between(*each, self.after.complete)]
+
+    def reached(self) -> list[Part]:
+        """What the step has passed for each partition."""
+        before, after = self.states
+        return [
+            Part(
+                part.partition,
+                part_reached(self.path, before, part.before),
+                part_reached(self.path, after, part.after),
+            )
+            for part in self.parts
+        ]
+
+    def _floors_moved(self) -> bool:
+        return self.before.reached != self.after.reached or any(part.before != part.after for part in self.parts)

@@ -1,0 +1,177 @@
+"""How far streams and windows have come when a run ends (time rules: streams and windows).
+
+A stream follows the slowest of its inputs; a window closes once its step has passed its end and the lateness that
+is allowed. All of it is computed from recorded watermarks and as_of alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidemark.core.account import Combined
+from tidemark.core.progress import combine, latest
+
+
+@dataclass(frozen=True)
+class Window:
+    """Windows [n * hop + offset, n * hop + offset + size) for every integer n; microseconds. `partition_by`:
+    None, `partition` or `substream`."""
+
+    size: int
+    hop: int
+    offset: int = 0
+    lateness: int = 0
+    idle_timeout: int | None = None
+    partition_by: str | None = None
+
+    def first_open(self, reached: int) -> int:
+        """Number of the earliest window that is not closed at a watermark."""
+        return (reached - self.lateness - self.size - self.offset) // self.hop + 1
+
+    def start(self, number: int) -> int:
+        return number * self.hop + self.offset
+
+    def pulled_back(self, reached: int | None) -> int | None:
+        """The watermark of the windows' stream: no window that starts before it is still open."""
+        return None if reached is None else min(reached, self.start(self.first_open(reached)))
+
+    def closes_between(self, before: int | None, after: int | None, complete: bool) -> bool:
+        """Whether a window closes while the watermark goes from `before` to `after`."""
+        if complete:
+            return True
+        return after is not None and (before is None or self.first_open(after) > self.first_open(before))
+
+    def idle_bound(self, as_of: int, last_row: int | None) -> int | None:
+        """The latest window end that a step without rows for its idle_timeout takes as passed."""
+        if self.idle_timeout is None or last_row is None or as_of - last_row < self.idle_timeout:
+            return None
+        limit = as_of - self.idle_timeout
+        return (limit - self.offset - self.size) // self.hop * self.hop + self.offset + self.size
+
+
+@dataclass(frozen=True)
+class StepRules:
+    """What the progress of one stream depends on. `sources` are all that lie below it."""
+
+    name: str
+    inputs: tuple[str, ...]
+    sources: tuple[str, ...]
+    shift: int = 0
+    lifetime: int | None = None
+    window: Window | None = None
+
+
+@dataclass(frozen=True)
+class StreamState:
+    """A stream when a run has ended. `watermark` is what streams over it see; when complete it keeps the last
+    finite value. `reached` is a window step's own, `idle_bound` the latest that idleness has set; `begins` is the
+    first output time of a stream that was added later."""
+
+    watermark: int | None = None
+    complete: bool = False
+    reached: int | None = None
+    idle_bound: int | None = None
+    begins: int | None = None
+
+    @property
+    def passed(self) -> int | None:
+        """What the step itself has passed: windows close by it, rows are committed by it."""
+        return self.watermark if self.reached is None else self.reached
+
+
+@dataclass(frozen=True)
+class StreamEnd:
+    """What a run did to a stream: rows it wrote, rows in no window, rows late for a window (once a window)."""
+
+    state: StreamState
+    rows: int = 0
+    outside: int = 0
+    dead_letters: int = 0
+
+
+def advance_streams(
+    steps: Sequence[StepRules],
+    combined: Mapping[str, Combined],
+    last_rows: Mapping[str, int | None],
+    before: Mapping[str, StreamState],
+    as_of: int,
+) -> dict[str, StreamState]:
+    """The states when a run ends; `steps` in an order that has inputs first. `last_rows` is, by source, the as_of
+    of the last run that brought a row."""
+    after: dict[str, StreamState] = {}
+    for step in steps:
+        below = [_seen(name, combined, after) for name in step.inputs]
+        after[step.name] = _advanced(step, below, last_rows, before.get(step.name, StreamState()), as_of)
+    return after
+
+
+def opening_states(
+    steps: Sequence[StepRules],
+    recorded: Mapping[str, StreamState],
+    combined: Mapping[str, Combined],
+    first_run: bool,
+) -> dict[str, StreamState]:
+    """The states that a run starts from: a stream that was not there before begins at its sources' present
+    watermark, unless nothing was."""
+    if first_run:
+        return {step.name: StreamState() for step in steps}
+    fresh = advance_streams(steps, combined, {}, recorded, 0)
+    return {
+        step.name: recorded.get(step.name) or replace(fresh[step.name], begins=fresh[step.name].passed)
+        for step in steps
+    }
+
+
+def lineage(steps: Sequence[StepRules], name: str) -> Iterator[StepRules]:
+    """The steps from the only source below a stream up to it."""
+    step = next(step for step in steps if step.name == name)
+    if step.inputs[0] not in step.sources:
+        yield from lineage(steps, step.inputs[0])
+    yield step
+
+
+def part_reached(path: Sequence[StepRules], states: Mapping[str, StreamState], watermark: int | None) -> int | None:
+    """What the last step of a lineage has passed for one part, whose own watermark is given."""
+    reached = watermark
+    for number, step in enumerate(path, 1):
+        reached = None if reached is None else reached + step.shift
+        if step.window is not None:
+            reached = latest(reached, states[step.name].idle_bound)
+            reached = reached if number == len(path) else step.window.pulled_back(reached)
+    return reached
+
+
+def reach(steps: Sequence[StepRules]) -> int:
+    """How far before an output time its input may lie: windows, lifetimes and shifts summed along the longest
+    path."""
+    longest: dict[str, int] = {}
+    for step in steps:
+        own = step.shift + (step.lifetime or 0) + (step.window.size if step.window else 0)
+        longest[step.name] = max(longest.get(name, 0) for name in step.inputs) + own
+    return max(longest.values(), default=0)
+
+
+def _seen(name: str, combined: Mapping[str, Combined], after: Mapping[str, StreamState]) -> Combined:
+    if name in after:
+        return Combined(after[name].watermark, after[name].complete)
+    return combined.get(name, Combined(None))
+
+
+def _advanced(
+    step: StepRules,
+    below: Sequence[Combined],
+    last_rows: Mapping[str, int | None],
+    before: StreamState,
+    as_of: int,
+) -> StreamState:
+    complete = all(each.complete for each in below)
+    held = [each for each in below if complete or not each.complete]
+    moved = [None if each.watermark is None else each.watermark + step.shift for each in held]
+    if step.window is None:
+        return replace(before, watermark=combine(moved, before.watermark), complete=complete)
+    idle = step.window.idle_bound(as_of, latest(*[last_rows.get(source) for source in step.sources]))
+    bound = latest(before.idle_bound, idle)
+    reached = latest(combine(moved, before.reached), bound)
+    watermark = latest(before.watermark, step.window.pulled_back(reached))
+    return replace(before, watermark=watermark, complete=complete, reached=reached, idle_bound=bound)

@@ -1,0 +1,232 @@
+package tidemark;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Counts of rows with their fates: per partition and kind of row, per object, and of all rows the two sums of
+ * which a digest is made. Two of them add up to that of all their rows, in any order.
+ */
+public final class Tally implements java.io.Serializable {
+    private static final long serialVersionUID = 1L;
+
+    /** What is kept of one kind of row, in this order; the last three are those of the row with the lowest offset. */
+    private static final int ROWS = 0;
+    private static final int FIRST_ARRIVAL = 1;
+    private static final int LAST_ARRIVAL = 2;
+    private static final int HIGH = 3;
+    private static final int OFFSET = 4;
+    private static final int EVENT = 5;
+    private static final int ARRIVAL = 6;
+    private static final int OBJECT = 7;
+    private static final int FIELDS = 8;
+    private static final long NONE = Long.MIN_VALUE;
+
+    private long rows;
+    private long low;
+    private long high;
+    private final Map objects = new HashMap();
+    private final Map partitions = new HashMap();
+    private transient byte[] lastName;
+    private transient Partition last;
+
+    /** One partition: its kinds of row, and how often a row was moved by how much. */
+    private static final class Partition implements java.io.Serializable {
+        private static final long serialVersionUID = 1L;
+
+        private final Map kinds = new HashMap();
+        private final Map moves = new HashMap();
+        private long largest = NONE;
+    }
+
+    boolean isEmpty() {
+        return this.rows == 0;
+    }
+
+    /** One row's part of the digest. */
+    void digest(long hash) {
+        this.rows++;
+        this.low += hash & 0xFFFFFFFFL;
+        this.high += hash >>> 32;
+    }
+
+    void object(Integer object, boolean whole) {
+        long[] found = (long[]) this.objects.get(object);
+        if (found == null) {
+            found = new long[2];
+            this.objects.put(object, found);
+        }
+        found[0]++;
+        found[1] += whole ? 1 : 0;
+    }
+
+    /** A row of a kind (what fate and reasons come to), with its object's number and its times, null where unknown. */
+    void row(byte[] name, String kind, Integer object, Long arrival, Long event, Long stamp, Long offset) {
+        Partition partition = named(name);
+        long[] found = (long[]) partition.kinds.get(kind);
+        if (found == null) {
+            found = new long[FIELDS];
+            Arrays.fill(found, NONE);
+            found[ROWS] = 0;
+            partition.kinds.put(kind, found);
+        }
+        long arrived = value(arrival);
+        long own = offset.longValue();
+        found[ROWS]++;
+        found[FIRST_ARRIVAL] = least(found[FIRST_ARRIVAL], arrived);
+        found[LAST_ARRIVAL] = Math.max(found[LAST_ARRIVAL], arrived);
+        found[HIGH] = Math.max(found[HIGH], value(stamp));
+        if (found[OFFSET] == NONE || own < found[OFFSET]) {
+            found[OFFSET] = own;
+            found[EVENT] = value(event);
+            found[ARRIVAL] = arrived;
+            found[OBJECT] = object.longValue();
+        }
+    }
+
+    /** The last row was moved by so much; kept to three significant digits, so that few sizes are held. */
+    void moved(long size) {
+        long grain = 1;
+        while (size / grain >= 1000) {
+            grain *= 10;
+        }
+        this.last.largest = Math.max(this.last.largest, size);
+        add(this.last.moves, Long.valueOf(size / grain * grain), 1);
+    }
+
+    void merge(Tally other) {
+        this.rows += other.rows;
+        this.low += other.low;
+        this.high += other.high;
+        Iterator entries = other.objects.entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            long[] theirs = (long[]) entry.getValue();
+            long[] ours = (long[]) this.objects.get(entry.getKey());
+            if (ours == null) {
+                this.objects.put(entry.getKey(), theirs.clone());
+            } else {
+                ours[0] += theirs[0];
+                ours[1] += theirs[1];
+            }
+        }
+        entries = other.partitions.entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            merge(named(((String) entry.getKey()).getBytes(StandardCharsets.UTF_8)), (Partition) entry.getValue());
+        }
+    }
+
+    private static void merge(Partition ours, Partition theirs) {
+        ours.largest = Math.max(ours.largest, theirs.largest);
+        Iterator entries = theirs.moves.entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            add(ours.moves, entry.getKey(), ((long[]) entry.getValue())[0]);
+        }
+        entries = theirs.kinds.entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            long[] their = (long[]) entry.getValue();
+            long[] our = (long[]) ours.kinds.get(entry.getKey());
+            if (our == null) {
+                ours.kinds.put(entry.getKey(), their.clone());
+                continue;
+            }
+            our[ROWS] += their[ROWS];
+            our[FIRST_ARRIVAL] = least(our[FIRST_ARRIVAL], their[FIRST_ARRIVAL]);
+            our[LAST_ARRIVAL] = Math.max(our[LAST_ARRIVAL], their[LAST_ARRIVAL]);
+            our[HIGH] = Math.max(our[HIGH], their[HIGH]);
+            if (their[OFFSET] < our[OFFSET]) {
+                System.arraycopy(their, OFFSET, our, OFFSET, FIELDS - OFFSET);
+            }
+        }
+    }
+
+    /** As lists: [rows, low, high, [[object, rows, whole]], [[partition, largest, [[size, times]], [[kind, ...]]]]]. */
+    List told() {
+        List whole = list(new long[] {this.rows, this.low, this.high});
+        List each = new ArrayList();
+        Iterator entries = this.objects.entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            each.add(headed(entry.getKey(), (long[]) entry.getValue()));
+        }
+        whole.add(each);
+        List named = new ArrayList();
+        entries = this.partitions.entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            Partition partition = (Partition) entry.getValue();
+            List one = new ArrayList();
+            one.add(entry.getKey());
+            one.addAll(list(new long[] {partition.largest}));
+            one.add(rowsOf(partition.moves));
+            one.add(rowsOf(partition.kinds));
+            named.add(one);
+        }
+        whole.add(named);
+        return whole;
+    }
+
+    private Partition named(byte[] name) {
+        if (this.last == null || !Arrays.equals(name, this.lastName)) {
+            String text = new String(name, StandardCharsets.UTF_8);
+            Partition found = (Partition) this.partitions.get(text);
+            if (found == null) {
+                found = new Partition();
+                this.partitions.put(text, found);
+            }
+            this.lastName = name;
+            this.last = found;
+        }
+        return this.last;
+    }
+
+    private static void add(Map counts, Object key, long times) {
+        long[] found = (long[]) counts.get(key);
+        if (found == null) {
+            counts.put(key, new long[] {times});
+        } else {
+            found[0] += times;
+        }
+    }
+
+    private static List rowsOf(Map counts) {
+        List rows = new ArrayList();
+        Iterator entries = counts.entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            rows.add(headed(entry.getKey(), (long[]) entry.getValue()));
+        }
+        return rows;
+    }
+
+    private static List headed(Object key, long[] values) {
+        List row = new ArrayList();
+        row.add(key);
+        row.addAll(list(values));
+        return row;
+    }
+
+    private static List list(long[] values) {
+        List found = new ArrayList();
+        for (int index = 0; index < values.length; index++) {
+            found.add(values[index] == NONE ? null : Long.valueOf(values[index]));
+        }
+        return found;
+    }
+
+    private static long least(long one, long other) {
+        return one == NONE || (other != NONE && other < one) ? other : one;
+    }
+
+    private static long value(Long time) {
+        return time == null ? NONE : time.longValue();
+    }
+}

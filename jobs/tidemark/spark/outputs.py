@@ -1,0 +1,227 @@
+"""What a run writes to streams and windows, read from the tables that stand (time rules: streams and windows).
+
+Nothing of a run's micro-batches is kept for it: committed rows and closing windows are found in the events tables by
+their times, so that a repair and a replay find the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import PipelineSpec
+from tidemark.config.topology import columns_of
+from tidemark.core.account import TableDigest
+from tidemark.core.due import Due
+from tidemark.core.streams import StepRules, StreamState, Window
+from tidemark.spark import substreams, windows
+from tidemark.spark.digest import measured, table_digest
+from tidemark.spark.names import KEY, PARTITION, SOURCE
+from tidemark.spark.paths import Rows, Span, paths_into
+from tidemark.spark.small import small_frame
+from tidemark.spark.substreams import REACHED
+from tidemark.spark.tables import append_measured, holds, quoted, slice_of
+from tidemark.spark.times import within_years
+from tidemark.spark.windows import AFTER, BEFORE
+
+STATISTICS = "_system_timestamp,_end_time,_window_start,_window_end,_batch_id"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Reads and writes under `root`, the folder of one version. `recompute`: substreams' watermarks come from the
+    rows that set them, for replays."""
+
+    spark: SparkSession
+    root: str
+    spec: PipelineSpec
+    recompute: bool = False
+
+    def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
+        """Append what the run has for a stream, table by table; what a crashed attempt appended stands."""
+        written = []
+        for table, make in self._tables(due).items():
+            place = f"{self.root}/{table}"
+            written.append(self._written(table, place, make, due.last_batch, repairing))
+        return tuple(digest for digest in written if digest.rows)
+
+    def measure(self, due: Due) -> tuple[TableDigest, ...]:
+        """The digests of the same, nothing written."""
+        frames = {table: make() for table, make in self._tables(due).items()}
+        digests = [measured(table, rows) for table, rows in frames.items() if rows is not None]
+        return tuple(digest for digest in digests if digest.rows)
+
+    def outside(self, due: Due) -> int:
+        """Rows of the run that lie in no window."""
+        rows = self._new(due) if due.gaps else None
+        return 0 if rows is None else windows.outside(rows, _window(due)).count()
+
+    def _written(
+        self, table: str, place: str, make: Callable[[], DataFrame | None], batch_id: int, repairing: bool
+    ) -> TableDigest:
+        nothing = table_digest(table, 0, 0, 0)
+        if not (repairing and holds(place, batch_id)):
+            rows = make()
+            if rows is None:
+                return nothing
+            written = append_measured(rows, place, batch_id, table, statistics=_statistics(rows))
+            if written is not None:
+                return written
+        return measured(table, slice_of(self.spark, place, batch_id))
+
+    def _tables(self, due: Due) -> dict[str, Callable[[], DataFrame | None]]:
+        """What makes the rows of each table that the run may write to."""
+        name = due.step.name
+        found: dict[str, Callable[[], DataFrame | None]] = {}
+        if due.step.window is None:
+            return {f"streams/{name}": lambda: self._committed(due)} if due.commits else found
+        if due.late:
+            found[f"dead_letters/{name}"] = lambda: self._late(due)
+        if due.closes:
+            found[f"streams/{name}"] = lambda: self._closed(due, early=False)
+        if due.closes and due.starts is not None:
+            found[f"before_start/{name}"] = lambda: self._closed(due, early=True)
+        return found
+
+    # -- streams
+
+    def _committed(self, due: Due) -> DataFrame | None:
+        """Rows that the watermark has passed since the run before, and those brought behind it."""
+        before = due.before.watermark
+        bound = None if due.after.complete else due.after.watermark
+        if bound is None and not due.after.complete:
+            return None
+        since = due.first_batch if due.kept and due.brought else None
+        span = Span(after=before, before=bound, since=since)
+        rows = self._along(due, span)
+        if rows is None:
+            return None
+        end = F.unix_micros("_end_time")
+        done = F.lit(True) if bound is None else end <= bound
+        new = F.lit(True) if before is None else (end > before) | (F.col("_batch_id") >= due.first_batch)
+        started = F.lit(True) if due.starts is None else end > due.starts
+        payload = [quoted(column.name) for column in columns_of(self.spec, due.step.name) or ()]
+        times = [within_years(name) for name in ("_system_timestamp", "_end_time")]
+        return rows.where(done & new & started).select(*times, "_partition", "_offset", _batch(due), *payload)
+
+    # -- windows
+
+    def _closed(self, due: Due, *, early: bool) -> DataFrame | None:
+        """One row a window and group that the run closes; `early`: of those that end before the first output."""
+        window, step = _window(due), self.spec.streams[due.step.name]
+        rows = self._along(due, self._closing_span(due))
+        if rows is None:
+            return None
+        counted = windows.closing(self._with_parts(rows, due), window, due.after.complete)
+        if due.starts is not None:
+            end = F.unix_micros(windows.end_of(window))
+            counted = counted.where(end <= due.starts if early else end > due.starts)
+        types = {column.name.lower(): column.type for column in columns_of(self.spec, step.inputs[0]) or ()}
+        found = windows.aggregated(counted, step, window, types)
+        own = ["_window_start", "_window_end", *step.parts]
+        rest = [quoted(name) for name in found.columns if name not in own]
+        bounds = [within_years(name) for name in own[:2]]
+        return found.select(*bounds, *own[2:], _batch(due), *rest)
+
+    def _late(self, due: Due) -> DataFrame | None:
+        """One row a row and window that it is late for."""
+        window = _window(due)
+        rows = self._new(due)
+        if rows is None:
+            return None
+        found = windows.late(self._with_parts(rows, due), window)
+        bounds = {"_window_start": windows.start_of(window), "_window_end": windows.end_of(window)}
+        times = [within_years(name) for name in ("_system_timestamp", "_watermark", *bounds)]
+        source = F.col(SOURCE).alias("_source")
+        own = ["_partition", "_offset", "_event_time"]
+        return found.withColumns(bounds).select(source, *own, *times, _batch(due))
+
+    @staticmethod
+    def _closing_span(due: Due) -> Span:
+        """When rows of closing windows are alive."""
+        window = _window(due)
+        moved = due.closing()
+        known = [before for before, _ in moved if before is not None]
+        ends = [after for _, after in moved if after is not None]
+        if window.partition_by == "substream":
+            return Span(after=None if not known else window.start(window.first_open(known[0])))
+        after = window.start(window.first_open(min(known))) if len(known) == len(moved) else None
+        return Span(after=after, before=None if due.after.complete else max(ends) - window.lateness)
+
+    def _with_parts(self, rows: DataFrame, due: Due) -> DataFrame:
+        """Rows with what their part of the step had passed when the run began, and when it ended."""
+        by = _window(due).partition_by
+        if by is None:
+            known = (due.before.reached, due.after.reached)
+            return rows.withColumns(dict(zip((BEFORE, AFTER), (F.lit(w).cast("long") for w in known), strict=True)))
+        parts = due.reached() if by == "partition" else due.parts
+        listed = small_frame(
+            self.spark,
+            [(part.partition, part.before, part.after) for part in parts],
+            [("_partition", pa.string()), (BEFORE, pa.int64()), (AFTER, pa.int64())],
+        )
+        joined = rows.join(listed, "_partition", "left")
+        return joined if by == "partition" else self._with_substreams(joined, due)
+
+    def _with_substreams(self, rows: DataFrame, due: Due) -> DataFrame:
+        """The same by substream: its own watermark, or its partition's floor, through the steps below."""
+        source = due.path[0].sources[0]
+        keyed = rows.withColumn(KEY, F.coalesce(F.concat(F.lit("="), F.col("_substream")), F.lit("")))
+        for column, batch, states in (
+            (BEFORE, due.first_batch, due.states[0]),
+            (AFTER, due.last_batch + 1, due.states[1]),
+        ):
+            floors = {part.partition: part.before if column == BEFORE else part.after for part in due.parts}
+            own = self._substreams(source, batch, floors)
+            if own is not None:
+                named = own.withColumnRenamed(PARTITION, "_partition")
+                keyed = keyed.join(named, ["_partition", KEY], "left")
+                keyed = keyed.withColumn(column, F.greatest(column, REACHED)).drop(REACHED)
+            keyed = keyed.withColumn(column, _through(due.path, states, F.col(column)))
+        return keyed.drop(KEY)
+
+    def _substreams(self, source: str, before: int, floors: Mapping[str, int | None]) -> DataFrame | None:
+        """The watermarks of substreams above their floors, as they were before a batch."""
+        if not self.recompute:
+            return substreams.recorded(self.spark, f"{self.root}/substreams", source, before, floors)
+        whole = self.spark.read.format("delta").load(f"{self.root}/events/{source}")
+        return substreams.recomputed(whole, before, self.spec.sources[source].policy.disorder, floors)
+
+    def _along(self, due: Due, span: Span) -> DataFrame | None:
+        """The rows that come to the step in a span."""
+        rows = Rows(self.spark, self.root, self.spec, due.last_batch)
+        return rows.along(paths_into(self.spec, self.spec.streams[due.step.name]), span)
+
+    def _new(self, due: Due) -> DataFrame | None:
+        """The rows that the run brought to the step."""
+        return self._along(due, Span(since=due.first_batch, only=True))
+
+
+def _through(path: Sequence[StepRules], states: Mapping[str, StreamState], watermark: Column) -> Column:
+    """`part_reached` of a column of watermarks."""
+    reached = watermark
+    for number, step in enumerate(path, 1):
+        reached = reached + step.shift
+        if step.window is not None:
+            reached = F.greatest(reached, F.lit(states[step.name].idle_bound).cast("long"))
+            reached = reached if number == len(path) else windows.pulled_back(step.window, reached)
+    return reached
+
+
+def _window(due: Due) -> Window:
+    if due.step.window is None:
+        raise ValueError(f"{due.step.name} has no windows")
+    return due.step.window
+
+
+def _batch(due: Due) -> Column:
+    return F.lit(due.last_batch).cast("long").alias("_batch_id")
+
+
+def _statistics(rows: DataFrame) -> str:
+    """Columns whose bounds each file records: those that readers prune by."""
+    return ",".join(name for name in STATISTICS.split(",") if name in rows.columns)

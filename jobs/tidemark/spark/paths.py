@@ -1,0 +1,211 @@
+"""The ways from sources and windows to a stream, and the rows that come along them.
+
+A stream is the union of its paths. Along each, a row's start is its origin's start moved by a constant, and its
+end the origin's end moved by one, or the start and a lifetime: so the rows that a run needs are told by the times
+of the origin, and files of other times are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import PipelineSpec
+from tidemark.config.streams import StreamSpec
+from tidemark.config.topology import columns_of
+from tidemark.spark import tables
+from tidemark.spark.fitness import fit
+from tidemark.spark.names import JUDGED, RANK, SOURCE, ordinal
+from tidemark.spark.sql import value_of
+from tidemark.spark.tables import quoted
+
+SYSTEM = (
+    "_system_timestamp",
+    "_end_time",
+    "_event_time",
+    "_arrival_time",
+    "_partition",
+    "_substream",
+    "_offset",
+    "_watermark",
+    "_window_start",
+    "_window_end",
+    "_batch_id",
+)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Rows alive at some time in [after, before), microseconds; None: without a bound. `since`: also all rows of
+    batches from this one on, or, where `only` is set, these alone."""
+
+    after: int | None = None
+    before: int | None = None
+    since: int | None = None
+    only: bool = False
+
+
+@dataclass(frozen=True)
+class Path:
+    """`steps` from an origin (a source, or a windowed stream) to a stream, and `place`, its positions in unions,
+    outermost first. `begin` moves the start; the end is the origin's end moved by `end`, or, with `lasts`, the start
+    and that."""
+
+    origin: str
+    windowed: bool
+    steps: tuple[StreamSpec, ...] = ()
+    place: tuple[int, ...] = ()
+    begin: int = 0
+    lasts: int | None = None
+
+    def through(self, step: StreamSpec) -> Path:
+        """The path with one step more."""
+        lasts = self.lasts if step.lifetime is None else step.lifetime
+        return replace(self, steps=(*self.steps, step), begin=self.begin + step.shift, lasts=lasts)
+
+
+def paths_to(spec: PipelineSpec, name: str) -> list[Path]:
+    """All paths to a source or stream, in the order of their rows at one instant; to a windowed stream none but
+    itself."""
+    if name in spec.sources:
+        return [Path(name, windowed=False)]
+    step = spec.streams[name]
+    return [Path(name, windowed=True)] if step.window else paths_into(spec, step)
+
+
+def paths_into(spec: PipelineSpec, step: StreamSpec) -> list[Path]:
+    """The paths through a step, or to the windows of one, in the order of their rows at one instant."""
+    found = []
+    for index, name in enumerate(step.inputs):
+        for path in paths_to(spec, name):
+            place = (index, *path.place) if len(step.inputs) > 1 else path.place
+            found.append(replace(path.through(step), place=place))
+    return sorted(found, key=lambda path: path.place)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Reads the rows of streams from the tables of one version, as they stood after batch `last`."""
+
+    spark: SparkSession
+    root: str
+    spec: PipelineSpec
+    last: int
+
+    def along(self, paths: Sequence[Path], span: Span) -> DataFrame | None:
+        """Rows with `SYSTEM` columns, what orders them, and their payload; None where no origin has a row yet."""
+        frames = [frame for rank, path in enumerate(paths) if (frame := self._frame(path, rank, span)) is not None]
+        if not frames:
+            return None
+        whole = frames[0]
+        for frame in frames[1:]:
+            whole = whole.unionByName(frame, allowMissingColumns=True)
+        return whole
+
+    def _frame(self, path: Path, rank: int, span: Span) -> DataFrame | None:
+        rows = self._windows(path, rank, span) if path.windowed else self._events(path, span)
+        if rows is None:
+            return None
+        columns = columns_of(self.spec, path.origin)
+        payload = [column.name for column in columns or ()]
+        for step in path.steps:
+            rows, payload = _stepped(rows, step, payload, last=step is path.steps[-1])
+        return rows.withColumns({RANK: F.lit(rank), SOURCE: F.lit(path.origin)})
+
+    def _events(self, path: Path, span: Span) -> DataFrame | None:
+        place = f"{self.root}/events/{path.origin}"
+        if not tables.exists(place):
+            return None
+        whole = self.spark.read.format("delta").load(place)
+        start = F.col("_system_timestamp")
+        rows = whole.where(start.isNotNull() & (F.col("_batch_id") <= self.last))
+        length = path.lasts or 1
+        rows = rows.where(_needed(start, start, path.begin, length, span))
+        none = F.lit(None).cast("timestamp")
+        payload = [quoted(column.name) for column in self.spec.sources[path.origin].columns]
+        given = {"_end_time": start + F.expr("interval 1 microsecond"), "_window_start": none, "_window_end": none}
+        named = [given.get(name, F.col(name)).alias(name) for name in SYSTEM]
+        return rows.select(*named, F.lit(True).alias(JUDGED), *payload)
+
+    def _windows(self, path: Path, rank: int, span: Span) -> DataFrame | None:
+        name, step = path.origin, self.spec.streams[path.origin]
+        places = [f"{self.root}/{folder}/{name}" for folder in ("streams", "before_start")]
+        frames = [self.spark.read.format("delta").load(place) for place in places if tables.exists(place)]
+        if not frames:
+            return None
+        whole = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+        start, end = F.col("_window_start"), F.col("_window_end")
+        length = path.lasts
+        ends = end if length is None else start
+        rows = whole.where(F.col("_batch_id") <= self.last)
+        rows = rows.where(_needed(start, ends, path.begin, length or 0, span))
+        given = {"_system_timestamp": start, "_end_time": end, "_window_start": start, "_window_end": end}
+        given |= {column: F.col(column) for column in (*step.parts, "_batch_id")}
+        named = [given.get(column, F.lit(None)).cast(_kind(column)).alias(column) for column in SYSTEM]
+        order = [quoted(column).alias(ordinal(rank, n)) for n, column in enumerate(step.group_by)]
+        ending = end.alias(ordinal(rank, -1))
+        payload = [quoted(column.name) for column in columns_of(self.spec, name) or ()]
+        return rows.select(*named, F.lit(False).alias(JUDGED), ending, *order, *payload)
+
+
+def order_of(rows: DataFrame) -> list[Column]:
+    """The sort key, total within a stream: start, place, then what tells rows of one origin apart."""
+    own = sorted(name for name in rows.columns if name.startswith(ordinal()))
+    ends = [name for name in own if name.endswith("_end")]
+    values = [name for name in own if not name.endswith("_end")]
+    named = ["_system_timestamp", RANK, *ends, "_partition", "_offset", "_substream", *values]
+    return [F.col(name) for name in named]
+
+
+def _needed(start: Column, end: Column, begin: int, length: int, span: Span) -> Column:
+    """Whether a row is alive in a span, told from its origin's columns so that files can be skipped."""
+    wanted = F.lit(not span.only)
+    if span.after is not None:
+        wanted = wanted & (end > _time(span.after - begin - length))
+    if span.before is not None:
+        wanted = wanted & (start < _time(span.before - begin))
+    return wanted if span.since is None else wanted | (F.col("_batch_id") >= span.since)
+
+
+def _time(micros: int) -> Column:
+    return F.timestamp_micros(F.lit(micros))
+
+
+def _stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: bool) -> tuple[DataFrame, list[str]]:
+    """Rows after one step, and the names of their payload columns. A window's own `select` is not for its rows."""
+    key = f"streams.{step.name}"
+    if step.where is not None:
+        rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))
+    names = list(payload)
+    if step.select and not (last and step.window):
+        kept = [name for name in rows.columns if name not in payload]
+        told = [_selected(rows, text, f"{key}.select.{name}").alias(name) for name, text in step.select.items()]
+        rows, names = rows.select(*map(quoted, kept), *told), list(step.select)
+    return _moved(rows, step), names
+
+
+def _selected(rows: DataFrame, text: str, key: str) -> Column:
+    value, kind = value_of(rows, text, key)
+    return fit(kind, value)
+
+
+def _moved(rows: DataFrame, step: StreamSpec) -> DataFrame:
+    if step.lifetime is not None:
+        rows = rows.withColumn("_end_time", _plus("_system_timestamp", step.lifetime))
+    if step.shift:
+        moved = ("_system_timestamp", "_end_time", "_watermark")
+        rows = rows.withColumns({name: _plus(name, step.shift) for name in moved})
+    return rows
+
+
+def _plus(name: str, micros: int) -> Column:
+    return F.timestamp_micros(F.unix_micros(name) + micros)
+
+
+def _kind(name: str) -> str:
+    return {"_offset": "bigint", "_batch_id": "bigint"}.get(
+        name, "string" if name in ("_partition", "_substream") else "timestamp"
+    )

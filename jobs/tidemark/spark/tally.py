@@ -1,0 +1,119 @@
+"""Counts what becomes of rows, and takes their digest, while they pass to where they are written.
+
+The first run, a repair after a crash and a replay count alike: a job over event rows, be they just judged or
+read back, is given a function of `jvm/` that counts each row and is true of it. Nothing but counts and extremes
+per partition, kind of row and object comes to the driver.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.core.account import TableDigest
+from tidemark.core.batch import stored_uri
+from tidemark.core.policy import Fate, Reason
+from tidemark.spark.digest import row_hash, table_digest
+from tidemark.spark.formats import UNREADABLE
+from tidemark.spark.names import COUNTED, HASH, OBJECT
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Rows of one partition with the same fate and reasons; times in microseconds. `event_time`,
+    `arrival_time` and `file` are those of the row with the lowest offset."""
+
+    fate: Fate
+    reasons: frozenset[Reason]
+    file: str
+    rows: int
+    first_arrival: int | None
+    last_arrival: int | None
+    high: int | None
+    offset: int
+    event_time: int | None
+    arrival_time: int | None
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How far rows of one partition were moved: the largest, and how often each size (three significant digits)."""
+
+    largest: int | None
+    sizes: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was counted: of all rows, by partition, and by URI the rows of each object and how many
+    of them say that it cannot be read."""
+
+    rows: int
+    low: int
+    high: int
+    files: Mapping[str, tuple[int, int]]
+    partitions: Mapping[str, tuple[Moves, tuple[Kind, ...]]]
+
+    def digest(self, table: str) -> TableDigest:
+        """The digest of all rows counted."""
+        return table_digest(table, self.rows, self.low, self.high)
+
+
+NOTHING = Told(0, 0, 0, {}, {})
+"""What is told of a batch without rows."""
+
+
+class Tally:
+    """Counts the rows of one job; `uris` are those of the objects, in the order of their numbers."""
+
+    def __init__(self, spark: SparkSession, uris: Sequence[str]) -> None:
+        jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
+        if jvm is None or context is None:
+            raise RuntimeError("no Spark session is open")
+        self._jvm = jvm
+        self._uris = [stored_uri(uri) for uri in uris]
+        self._tallied = jvm.tidemark.Tallied.registered(context.sc())
+
+    def counted(self, rows: DataFrame) -> DataFrame:
+        """Event rows, which come with the number of their `OBJECT` and leave without it: counted as they pass."""
+        hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT)))
+        return hashed.withColumn(COUNTED, self._counts()).where(COUNTED).drop(HASH, COUNTED, OBJECT)
+
+    def told(self) -> Told:
+        """What was counted so far: all, once the job has ended."""
+        rows, low, high, objects, partitions = json.loads(self._tallied.told())
+        return Told(
+            rows,
+            low,
+            high,
+            {self._uris[number]: (count, whole) for number, count, whole in objects},
+            {
+                name: (Moves(largest, dict(moves)), tuple(self._kind(*kind) for kind in kinds))
+                for name, largest, moves, kinds in partitions
+            },
+        )
+
+    def _counts(self) -> Column:
+        told = F.col("_disposition") != Fate.ON_TIME.value
+        quarantined = F.col("_disposition") == Fate.QUARANTINED.value
+        arguments = [
+            F.col(HASH),
+            F.col("_partition").cast("binary"),
+            F.col(OBJECT),
+            F.when(told, F.concat_ws(",", "_disposition", "_reasons")),
+            *[F.unix_micros(name) for name in ("_arrival_time", "_event_time", "_system_timestamp")],
+            F.col("_offset"),
+            F.when(quarantined, F.col("_raw").startswith(UNREADABLE)),
+        ]
+        function = self._jvm.tidemark.Count.function(self._tallied, Fate.ADJUSTED.value)
+        return Column(function.apply(self._jvm.PythonUtils.toSeq([argument._jc for argument in arguments])))
+
+    def _kind(self, kind: str, *told: Any) -> Kind:
+        fate, *reasons = kind.split(",") if kind else [Fate.ON_TIME]
+        *figures, number = told
+        return Kind(Fate(fate), frozenset(map(Reason, reasons)), self._uris[number], *figures)

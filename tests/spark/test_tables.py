@@ -1,0 +1,64 @@
+"""Appends to Delta tables: once a batch, at a cost that does not grow with the table."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from delta.exceptions import ConcurrentTransactionException
+from deltalake import DeltaTable
+
+from tidemark.spark.tables import append
+
+
+def batch(spark, number):
+    return spark.range(10).selectExpr("id", f"CAST({number} AS BIGINT) AS _batch_id")
+
+
+def rows_in(place):
+    return DeltaTable(place).to_pyarrow_dataset().count_rows()
+
+
+def test_an_append_is_made_once(spark, tmp_path):
+    place = str(tmp_path / "t")
+    for number in (1, 2):
+        done, written = append(batch(spark, number), place, number)
+        assert done
+        assert written is not None
+        assert written.count() == 10
+        assert append(batch(spark, number), place, number) == (False, None)
+    assert append(batch(spark, 1), place, 1) == (False, None)
+    assert append(batch(spark, 1), place, 1, application="another")[0]
+    assert rows_in(place) == 30
+    assert DeltaTable(place).transaction_version("tidemark") == 2
+
+
+def test_an_append_does_not_list_the_live_files(spark, tmp_path):
+    place = str(tmp_path / "t")
+    for number in (1, 2, 3):
+        append(batch(spark, number), place, number)
+    spark.sparkContext.setJobGroup("append", "one more")
+    try:
+        append(batch(spark, 4), place, 4)
+        jobs = spark.sparkContext.statusTracker().getJobIdsForGroup("append")
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert len(jobs) == 1  # the write; Delta's state of a table takes three more
+
+
+def test_of_two_appends_of_one_batch_at_once_one_is_made(spark, tmp_path):
+    place = str(tmp_path / "t")
+    append(batch(spark, 1), place, 1)
+    together = Barrier(2)
+
+    def attempt(_):
+        together.wait()
+        try:
+            return append(spark.range(200_000).repartition(8).selectExpr("id", "2L AS _batch_id"), place, 2)[0]
+        except ConcurrentTransactionException:
+            return "conflict"
+
+    with ThreadPoolExecutor(2) as threads:
+        told = list(threads.map(attempt, range(2)))
+    assert told.count(True) == 1, told
+    assert rows_in(place) == 200_010
