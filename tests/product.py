@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 from ruamel.yaml import YAML
 
 import oracle
+from tidemark.ledger.files import is_table
 from tidemark.pipeline import Pipeline
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -121,8 +122,9 @@ class Product:
         return self.folder / "warehouse" / "tested" / "v1" / table
 
     def table(self, name: str) -> list[dict[str, Any]]:
+        """Rows of a table; none where there is none, or another process is only making it."""
         place = self.folder_of(name)
-        return DeltaTable(place).to_pyarrow_table().to_pylist() if place.exists() else []
+        return DeltaTable(place).to_pyarrow_table().to_pylist() if is_table(place) else []
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """Rows of `events/<name>` by partition and offset, times as microseconds."""
