@@ -38,7 +38,10 @@ class Kind:
 
 KINDS = (
     Kind(
-        "summed", "sum and average of doubles, first", {"s": "sum(speed)", "a": "avg(speed)", "f": "first(note)"}, 3.5
+        "summed",
+        "sum and average of doubles",
+        {"s": "sum(speed)", "a": "avg(speed)"},
+        3.5,
     ),
     Kind(
         "counted",

@@ -46,6 +46,22 @@ def test_merging_keeps_the_latest_row_of_each_substream_above_its_floor(tmp_path
     assert product.pipeline().replay(all_batches=True)["identical"]
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_state_is_as_large_after_many_batches_of_new_keys_as_after_a_few(tmp_path, monkeypatch):
+    """A key stays for the late tolerance: 60 s, so for the keys of six batches, however many came before."""
+    monkeypatch.setattr(keeping, "MERGE_EVERY", 3)
+    source = oracle.Source(late=(60 * S, "adjust"), over=True, partitions=("0",), landing_delay=S)
+    product = Product(tmp_path, {"s": source})
+    sizes = []
+    for number, run in enumerate(steady(36), 1):
+        product.feed("s", [run])
+        files = DeltaTable(product.folder_of("substreams")).file_uris()
+        sizes.append((len(product.table("substreams")), len(files)))
+        assert number <= 9 or sizes[-1] == sizes[number - 4], "rows and files return to what they were"
+    assert len({row["_substream"] for row in product.events("s")}) == 38
+
+
 @pytest.mark.usefixtures("quick")
 def test_merging_keeps_the_rows_of_streams_and_makes_their_files_fewer(tmp_path, monkeypatch):
     streams = {

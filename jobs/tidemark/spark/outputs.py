@@ -116,7 +116,9 @@ class Outputs:
         rows = self._along(due, self._closing_span(due))
         if rows is None:
             return None
-        counted = windows.closing(self._with_parts(rows, due), window, due.after.complete)
+        known = self._with_parts(rows, due)
+        points = all(path.points for path in paths_into(self.spec, step))
+        counted = windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
         if due.starts is not None:
             end = F.unix_micros(windows.end_of(window))
             counted = counted.where(end <= due.starts if early else end > due.starts)

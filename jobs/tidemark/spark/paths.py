@@ -61,6 +61,11 @@ class Path:
     begin: int = 0
     lasts: int | None = None
 
+    @property
+    def points(self) -> bool:
+        """Whether every row along it is a point."""
+        return not self.windowed and self.lasts is None
+
     def through(self, step: StreamSpec) -> Path:
         """The path with one step more."""
         lasts = self.lasts if step.lifetime is None else step.lifetime

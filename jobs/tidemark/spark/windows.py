@@ -26,14 +26,18 @@ BEFORE, AFTER = f"{WINDOW}_before", f"{WINDOW}_after"
 """What a row's part of the step had passed when the run began, and when it ended; microseconds or null."""
 
 
-def closing(rows: DataFrame, window: Window, complete: bool) -> DataFrame:
+def closing(rows: DataFrame, window: Window, complete: bool, *, kept: bool = True, points: bool = False) -> DataFrame:
     """Rows with the `WINDOW` they count in, of windows that close while their part goes from `BEFORE` to `AFTER`
-    (`complete`: of all that were open). A row is left out of a window that its own watermark had passed before."""
-    after = F.lit(None).cast("long") if complete else F.col(AFTER)
+    (`complete`: of all that were open). `kept`: a row may lie behind its own watermark; it is left out of windows
+    that this had passed before. `points`: all rows are; of windows that do not overlap one is in one at most."""
     rows = rows if complete else rows.where(F.col(AFTER).isNotNull())
-    first = F.greatest(_FIRST, _first_open(window, F.col(BEFORE)), _first_open(window, _own()))
-    last = F.least(_LAST, _first_open(window, after) - 1)
-    return _in_windows(_numbered(rows, window), first, last)
+    open_ = _first_open(window, F.greatest(F.col(BEFORE), _own()) if kept else F.col(BEFORE))
+    bound = F.lit(None).cast("long") if complete else _first_open(window, F.col(AFTER))
+    if points and window.hop >= window.size:
+        number = F.col(WINDOW)
+        lone = _lone(rows, window)
+        return lone.where((open_.isNull() | (number >= open_)) & (bound.isNull() | (number < bound)))
+    return _in_windows(_numbered(rows, window), F.greatest(_FIRST, open_), F.least(_LAST, bound - 1))
 
 
 def late(rows: DataFrame, window: Window) -> DataFrame:
@@ -71,10 +75,11 @@ def aggregated(rows: DataFrame, step: StreamSpec, window: Window, types: dict[st
     Aggregates that depend on the order of rows see them in that of the sort key, each group in one task: so their
     bits do not depend on how rows are spread. The others are computed where the rows are.
     """
-    bounds = ["_window_start", "_window_end"]
     keys = [WINDOW, *step.parts, *step.group_by]
-    rows = rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
-    grouped = [quoted(name) for name in (*keys, *bounds)]
+    bounds = {"_window_start": start_of(window), "_window_end": end_of(window)}
+    read = any(name in text.lower() for name in bounds for text in step.select.values())
+    rows = rows.withColumns(bounds) if read else rows
+    grouped = [quoted(name) for name in (*keys, *(bounds if read else ()))]
     if any(order_sensitive(text, types) for text in step.select.values()):
         rows = rows.repartition(*map(quoted, keys)).sortWithinPartitions(*grouped, *order_of(rows))
     told = [aggregate_of(rows, text, _key(step, name)).alias(name) for name, text in step.select.items()]
@@ -85,7 +90,8 @@ def aggregated(rows: DataFrame, step: StreamSpec, window: Window, types: dict[st
         reason = str(error).splitlines()[0]
         raise ConfigError([Problem("", _key(step, "").rstrip("."), f"cannot be resolved: {reason}")]) from error
     selected = [fit(found.schema[name].dataType, quoted(name)).alias(name) for name in step.select]
-    return found.select(*bounds, *step.parts, *map(quoted, step.group_by), *selected)
+    told_bounds = [bound.alias(name) for name, bound in bounds.items()]
+    return found.select(*told_bounds, *step.parts, *map(quoted, step.group_by), *selected)
 
 
 def _key(step: StreamSpec, name: str) -> str:
@@ -97,6 +103,13 @@ def _numbered(rows: DataFrame, window: Window) -> DataFrame:
     start, end = F.unix_micros("_system_timestamp"), F.unix_micros("_end_time")
     first = divided(start - window.offset - window.size, window.hop) + 1
     return rows.withColumns({_FIRST: first, _LAST: divided(end - 1 - window.offset, window.hop)})
+
+
+def _lone(rows: DataFrame, window: Window) -> DataFrame:
+    """Points with the one `WINDOW` they are in, where windows do not overlap; without those in the gaps."""
+    since = F.unix_micros("_system_timestamp") - window.offset
+    numbered = rows.withColumn(WINDOW, divided(since, window.hop))
+    return numbered if window.hop == window.size else numbered.where(F.pmod(since, F.lit(window.hop)) < window.size)
 
 
 def _in_windows(rows: DataFrame, first: Column, last: Column) -> DataFrame:
