@@ -66,6 +66,16 @@ def pulled_back(window: Window, reached: Column) -> Column:
 
 
 def aggregated(rows: DataFrame, step: StreamSpec, window: Window, types: dict[str, str | None]) -> DataFrame:
+    """`summarized` rows that have their `WINDOW`."""
+    return summarized(bounded(rows, window), step, types)
+
+
+def bounded(rows: DataFrame, window: Window) -> DataFrame:
+    """Rows with the bounds of their `WINDOW`."""
+    return rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
+
+
+def summarized(rows: DataFrame, step: StreamSpec, types: dict[str, str | None]) -> DataFrame:
     """One row a window and group: its bounds, its part, what it is grouped by, what is selected.
 
     Aggregates that depend on the order of rows see them in that of the sort key, each group in one task: so their
@@ -73,7 +83,6 @@ def aggregated(rows: DataFrame, step: StreamSpec, window: Window, types: dict[st
     """
     bounds = ["_window_start", "_window_end"]
     keys = [WINDOW, *step.parts, *step.group_by]
-    rows = rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
     grouped = [quoted(name) for name in (*keys, *bounds)]
     if any(order_sensitive(text, types) for text in step.select.values()):
         rows = rows.repartition(*map(quoted, keys)).sortWithinPartitions(*grouped, *order_of(rows))
