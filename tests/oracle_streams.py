@@ -58,6 +58,10 @@ class Step:
     publish: bool = False
     measured: oracle_measured.Measured | None = None
 
+    @property
+    def windowed(self) -> bool:
+        return self.window is not None or self.measured is not None
+
 
 @dataclass(frozen=True)
 class Window:
