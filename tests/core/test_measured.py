@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oracle import SECOND, Obj, Row, Run, Source
 from oracle_measured import Measured, sessions, snapshots
 from oracle_streams import COMPLETE, Step, StepRun, Window, flow, held
-from strategies import BASE, LawfulLog, Log, lawful_logs, logs, recuts
+from strategies import BASE, LawfulLog, Log, lawful_logs, logs, recuts, sources
 from tidemark.core.account import Combined
 from tidemark.core.due import Due
 from tidemark.core.measured import Session, Snapshot, begun, settled
@@ -242,3 +242,33 @@ def test_law_2_every_row_takes_part_or_is_a_dead_letter_or_both(measured: Measur
         if held(item.start) == item.start and held(measured.end_of(item)) == measured.end_of(item)
     }
     assert {row: counted[row] for row in lasting} == lasting
+
+
+SLIDING = Measured(size=4 * SECOND, group_by=("k",))
+FROM_A_START = {
+    "sliding": ({"w": Step(("in",), measured=SLIDING)}, 8 * SECOND),
+    "snapshots": (
+        {
+            "longer": Step(("in",), shift=SECOND, lifetime=3 * SECOND),
+            "w": Step(("longer",), measured=Measured()),
+        },
+        7 * SECOND,
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "back"), FROM_A_START.values(), ids=FROM_A_START)
+@LAW
+@given(st.data())
+def test_law_4_windows_that_end_after_a_start_need_no_more_than_their_reach(
+    steps: dict[str, Step], back: int, data: st.DataObject
+) -> None:
+    log: LawfulLog = data.draw(lawful_logs(data.draw(sources(law4=True))))
+    start = BASE + data.draw(st.integers(0, 30)) * SECOND
+    runs = data.draw(recuts(log.objects))
+    runs = (*runs, Run(max(run.as_of for run in runs), (), close=True))
+    told = [
+        flow({"in": (replace(log.source, start=read_from), runs)}, steps, payload, start)
+        for read_from in (None, start - back)
+    ]
+    assert contents(told[0], "w") == contents(told[1], "w")
