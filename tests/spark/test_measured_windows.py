@@ -141,8 +141,13 @@ def test_rows_of_closed_sessions_are_known_by_what_was_written_of_them(spark, ro
 
 def test_the_earliest_open_window_begins_before_what_is_settled_or_is_none(rows, drawn):
     assert earliest(rows, Snapshot(), GROUPS, 200) == min(each[0] for each in wanted(drawn, Snapshot(), 200))
-    assert earliest(rows, Snapshot(), GROUPS, 0) is None
+    assert earliest(rows, Snapshot(), GROUPS, -1) is None
     assert earliest(rows, SESSION, GROUPS, 10_000) is None
+
+
+def test_a_row_that_begins_at_what_is_settled_bounds_the_window_before_it(spark):
+    made = taking_part(spark.createDataFrame([row(0, 0, 10), row(1, 5, 6), row(2, 6, 7)], SYSTEM), 0)
+    assert [earliest(made, Snapshot(), GROUPS, settled) for settled in (4, 5, 6, 8)] == [0, 5, 6, 7]
 
 
 def test_a_row_takes_part_from_its_watermark_on_and_before_that_it_is_late(spark):

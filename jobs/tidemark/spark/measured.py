@@ -67,8 +67,9 @@ def in_windows(
 
 
 def earliest(rows: DataFrame, measured: Measured, groups: Sequence[str], settled: int) -> int | None:
-    """The start of the earliest window of such rows that ends after a time; None: none begins before it."""
-    begun = rows.where(F.col(FROM) < settled)
+    """The start of the earliest window that ends after a time; None: no row begins by then that is alive after it. A
+    row that begins just then bounds the window before it."""
+    begun = rows.where(F.col(FROM) <= settled)
     if isinstance(measured, Session):
         found = in_windows(begun, measured, groups, settled, None).agg(F.min(WINDOW))
     else:
