@@ -2,7 +2,8 @@
 
 Built on `oracle`, which judges the rows. Sources of the rules: semantics section 5 (streams and windows) and what
 section 3 says of `partition_by` and of combined watermarks. All times are int microseconds, UTC; a watermark is
-None (none yet), a time, or `COMPLETE`. Joins, sessions, snapshots and punctuated sources are outside.
+None (none yet), a time, or `COMPLETE`. Windows whose bounds come from rows are in `oracle_measured`. Joins and
+punctuated sources are outside.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import oracle
+import oracle_measured
 from oracle import UNKNOWN, Outcome, Row, Run, Source, Verdict, in_log_order, latest
 
 COMPLETE = math.inf
@@ -54,6 +56,11 @@ class Step:
     lifetime: int | None = None
     window: Window | None = None
     publish: bool = False
+    measured: oracle_measured.Measured | None = None
+
+    @property
+    def windowed(self) -> bool:
+        return self.window is not None or self.measured is not None
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,7 @@ class _Stepping:
     counted: dict[tuple[Part, tuple[int, int]], list[Item]] = field(default_factory=dict)
     reached: dict[Part, Watermark] = field(default_factory=dict)
     idle: int | None = None
+    kept: oracle_measured.Kept = oracle_measured.NOTHING
 
 
 def flow(
@@ -232,6 +240,8 @@ class _Streams:
         flow_ = self.flows[name]
         if step.window is not None:
             return self._windows(name, step, step.window, items, number)
+        if step.measured is not None:
+            return self._measured(name, step, step.measured, items)
         if step.select is not None:
             items = [replace(item, payload=step.select(item)) for item in items]
         flow_.brought = [_moved(item, step) for item in items]
@@ -276,6 +286,44 @@ class _Streams:
         written = sorted(written, key=lambda item: item.sort_key)
         reached = minimum(list(state.reached.values()))
         return StepRun(tuple(written), flow_.watermark, reached, outside, tuple(dead))
+
+    # -- windows whose bounds come from rows
+
+    def _measured(self, name: str, step: Step, measured: oracle_measured.Measured, items: list[Item]) -> StepRun:
+        flow_, state, lateness = self.flows[name], self.windows[name], measured.allowed_lateness
+        before, dead = state.reached.get(()), []
+        for item in items:
+            passed = latest(before, item.watermark) if item.judged else None
+            settled = _plus(passed, -lateness)
+            late, life = oracle_measured.divided(item, measured.end_of(item), settled)
+            if late is not None:
+                dead.append(Dead(item, late))
+            if life is not None:
+                group = tuple(item.payload[column] for column in measured.group_by)
+                state.kept = state.kept.taking(group, life)
+        reached = latest(before, self.flows[step.inputs[0]].watermark)
+        state.reached[()] = reached
+        flow_.brought = []
+        if reached is not None:
+            flow_.brought = self._closed(name, measured, state, reached)
+        written = [item for item in flow_.brought if self.start is None or item.end > self.start]
+        written = sorted(written, key=lambda item: item.sort_key)
+        return StepRun(tuple(written), flow_.watermark, reached, 0, tuple(dead))
+
+    def _closed(self, name: str, measured: oracle_measured.Measured, state: _Stepping, reached: float) -> list[Item]:
+        settled = reached - measured.allowed_lateness
+        state.kept, closed, left = state.kept.closing(measured, settled)
+        flow_ = self.flows[name]
+        flow_.watermark = COMPLETE if reached == COMPLETE else latest(flow_.watermark, min([settled, *left]))
+        flow_.parts = {(): flow_.watermark}
+        rows = []
+        for group, span, members in closed:
+            ordered = sorted(members, key=lambda item: item.sort_key)
+            payload = dict(zip(measured.group_by, group, strict=True)) | dict(measured.aggregate(ordered))
+            rows.append(_window_row(name, (), span, group, payload))
+        return rows
+
+    # -- windows of a size
 
     @staticmethod
     def _count(window: Window, state: _Stepping, items: list[Item]) -> tuple[list[Dead], int]:

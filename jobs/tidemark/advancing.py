@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -40,6 +40,10 @@ class Writing(Protocol):
         """Rows that the run brought to a step and that lie in no window."""
         ...
 
+    def earliest(self, due: Due) -> int | None:
+        """The start of the earliest window that the run leaves open, where rows make the windows; None: none is."""
+        ...
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -70,14 +74,26 @@ class Streams:
         """The first time that outputs from the pipeline's `start` on need; None: all of it."""
         return None if self.spec.start is None else self.spec.start - reach(self.steps)
 
-    def due(self, ending: Ending) -> tuple[dict[str, StreamState], list[Due]]:
-        """The states that a run leaves, and what is due of the streams that are published, inputs first."""
+    def due(self, ending: Ending, writing: Callable[[], Writing]) -> Iterator[tuple[str, StreamState, Due | None]]:
+        """By stream, inputs first, the state that a run leaves, and what is due of it if it is published. Each must
+        have been written before the next is asked for, since the windows that rows make are looked up."""
         recorded = {name: end.state for name, end in ending.recorded.items()}
         before = opening_states(self.steps, recorded, ending.combined_before, ending.record.run_first == 1)
         last_rows = {name: _last_row(name, ending.after) for name in self.spec.sources}
-        after = advance_streams(self.steps, ending.combined, last_rows, before, ending.record.as_of)
-        published = [step for step in self.steps if self.spec.streams[step.name].published]
-        return after, [self._due(step, ending, before, after) for step in published]
+        after: dict[str, StreamState] = {}
+
+        def opened(step: StepRules, state: StreamState) -> int | None:
+            known = ending.record.streams.get(step.name)
+            if known is not None:
+                return known.state.watermark
+            return pulled_back(self._due(step, ending, before, after | {step.name: state}), writing)
+
+        for step, state in advance_streams(
+            self.steps, ending.combined, last_rows, before, ending.record.as_of, opened
+        ):
+            after[step.name] = state
+            published = self.spec.streams[step.name].published
+            yield step.name, state, self._due(step, ending, before, after) if published else None
 
     def _due(
         self,
@@ -111,18 +127,18 @@ def take_on(
     reached: Callable[[str], None],
 ) -> tuple[dict[str, StreamEnd], list[TableDigest]]:
     """Write what a run's end brings to streams and windows. Nothing is started where nothing is due."""
-    states, dues = streams.due(ending)
-    ends = {name: StreamEnd(state) for name, state in states.items()}
+    ends: dict[str, StreamEnd] = {}
     digests: list[TableDigest] = []
-    for due in dues:
-        if not (due.commits if due.step.window is None else due.closes or due.late or due.gaps):
+    for name, state, due in streams.due(ending, writing):
+        ends[name] = StreamEnd(state)
+        if due is None or not (due.closes or due.late or due.gaps if due.step.windowed else due.commits):
             continue
         written = writing().write(due, repairing)
         reached("streams")
         digests += written
         rows = {digest.table.partition("/")[0]: digest.rows for digest in written}
-        ends[due.step.name] = StreamEnd(
-            states[due.step.name],
+        ends[name] = StreamEnd(
+            state,
             rows.get("streams", 0),
             writing().outside(due),
             rows.get("dead_letters", 0),
@@ -132,8 +148,18 @@ def take_on(
 
 def measured(streams: Streams, ending: Ending, writing: Callable[[], Writing]) -> list[TableDigest]:
     """The digests of what a run's end brought, computed again."""
-    _, dues = streams.due(ending)
+    dues = [due for _, _, due in streams.due(ending, writing) if due is not None]
     return [digest for due in dues for digest in writing().measure(due)]
+
+
+def pulled_back(due: Due, writing: Callable[[], Writing]) -> int | None:
+    """What windows that rows make are pulled back to: the start of the earliest that is open, or what is settled,
+    where one may still begin. It stays where it was as long as the step has not moved on."""
+    if not due.closes:
+        return due.before.watermark
+    _, after = due.settled
+    earliest = None if after is None else writing().earliest(due)
+    return after if after is None or earliest is None else min(after, earliest)
 
 
 def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:
@@ -143,7 +169,7 @@ def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:
 
 def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
     below = sources_below(spec.streams, step.name)
-    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.window)
+    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.window, step.measured)
 
 
 def _last_row(source: str, states: States) -> int | None:

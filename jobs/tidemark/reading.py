@@ -89,7 +89,7 @@ class Reader:
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
         published = [name for name, step in self.spec.streams.items() if step.published]
-        windowed = [name for name in published if self.spec.streams[name].window]
+        windowed = [name for name in published if self.spec.streams[name].windowed]
         known = [
             *[f"events/{name}" for name in self.spec.sources],
             *[f"streams/{name}" for name in published],

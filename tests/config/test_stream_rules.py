@@ -17,6 +17,7 @@ from tidemark.config.ddl import parse_schema
 from tidemark.config.row import Row
 from tidemark.config.streams import HoppingSpec, StreamSpec
 from tidemark.config.topology import StreamColumn, columns_of, in_order, sources_below
+from tidemark.core.measured import Measured, Session, Snapshot
 from tidemark.core.times import HOUR, MINUTE, SECOND
 from tidemark.errors import ConfigError
 
@@ -69,6 +70,24 @@ def test_a_window_is_size_hop_and_offset(files: Files, keys: dict[str, Any], win
     assert (found.size, found.hop, found.offset) == window
 
 
+@pytest.mark.parametrize(
+    ("keys", "windows", "lasts"),
+    [
+        ({"session": {"gap": "5m", "max_duration": "2h"}}, Session(5 * MINUTE, 2 * HOUR), None),
+        ({"sliding": "10m", "allowed_lateness": "1s"}, Snapshot(10 * MINUTE, SECOND), 10 * MINUTE),
+        ({"snapshot": {}}, Snapshot(), None),
+    ],
+    ids=["session", "sliding", "snapshot"],
+)
+def test_windows_whose_bounds_come_from_rows(
+    files: Files, keys: dict[str, Any], windows: Measured, lasts: int | None
+) -> None:
+    spec = _streams(files, {"a": R | N | keys})
+    found = spec.streams["a"]
+    assert (found.measured, found.window, found.lasts, found.published) == (windows, None, lasts, True)
+    assert from_resolved(json.loads(json.dumps(spec.resolved()))) == spec.model_copy(update={"path": Path()})
+
+
 @pytest.mark.parametrize("values", [("0s", "1s", "0s"), ("1s", "0s", "0s"), ("1s", "1s", "-1s"), ("5s", "2s", "2s")])
 def test_a_window_that_cannot_be_is_refused(values: tuple[str, str, str]) -> None:
     with pytest.raises(ValidationError):
@@ -118,9 +137,24 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": R | {"name": "b"}}, "a.name", "there is no such key 'name'"),
         ({"a": R | {"join": ["b", "c"]}}, "a.join", "joins: `join` is not supported yet: this version has"),
         ({"a": R | {"on": ["b"]}}, "a.on", "`on` belongs to `join`, which is not supported yet"),
-        ({"a": R | N | {"session": {"gap": "5m"}}}, "a.session", "windows: `session` is not supported yet"),
-        ({"a": R | N | {"sliding": "5m"}}, "a.sliding", "`sliding` is not supported yet"),
-        ({"a": R | {"snapshot": {}}}, "a.snapshot", "`snapshot` is not supported yet"),
+        ({"a": R | N | {"session": {"gap": "5m"}}}, "a.session.max_duration", "is missing"),
+        ({"a": R | N | {"session": "5m"}}, "a.session", "must be a mapping"),
+        ({"a": R | N | {"session": {"gap": "0s", "max_duration": "1h"}}}, "a.session.gap", "longer than 0s"),
+        ({"a": R | N | {"sliding": "0s"}}, "a.sliding", "must be longer than 0s"),
+        ({"a": R | N | {"snapshot": {"size": "1m"}}}, "a.snapshot.size", "there is no such key 'size'"),
+        ({"a": R | {"snapshot": {}}}, "a.select", "a window needs something to tell"),
+        ({"a": W | {"snapshot": {}}}, "a.snapshot", "cannot be beside tumbling"),
+        ({"a": R | N | {"lifetime": "1m", "sliding": "1m"}}, "a.sliding", "cannot be beside lifetime"),
+        (
+            {"a": R | N | {"sliding": "1m", "idle_timeout": "1m"}},
+            "a.idle_timeout",
+            "cannot be beside sliding: time alone cannot close windows whose ends rows decide; remove it",
+        ),
+        (
+            {"a": R | N | {"snapshot": {}, "partition_by": "partition"}},
+            "a.partition_by",
+            "cannot be beside snapshot: they share one watermark in this version; remove it, and name in group_by",
+        ),
         ({"a": R | {"shift": 5}}, "a.shift", "5 is not a duration"),
         ({"a": R | {"lifetime": "0s"}}, "a.lifetime", "must be longer than 0s"),
         ({"a": R | {"publish": "yes"}}, "a.publish", "'yes' is neither true nor false"),
@@ -249,6 +283,8 @@ def test_a_stream_that_cannot_be_is_refused(
         ({"a": W | {"allowed_lateness": "5s"}}, KEEP),
         ({"a": R | {"where": "flag"}, "b": W | {"from": "a", "allowed_lateness": "5s"}}, KEEP),
         ({"a": W | {"allowed_lateness": "5s", "idle_timeout": "1m"}}, {}),
+        ({"a": R | N | {"snapshot": {}, "group_by": ["Lane"]}, "b": {"from": "a", "where": "n > 1"}}, {}),
+        ({"a": R | N | {"sliding": "10m", "allowed_lateness": "5s"}}, KEEP),
         ({"a": W | {"select": {"s": "sum(ts)", "n": "count(distinct Lane)", "e": "max(_event_time)"}}}, {}),
     ],
 )

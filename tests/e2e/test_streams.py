@@ -139,7 +139,7 @@ def written(product: Product, step: Step, name: str) -> dict[int, Counter[Any]]:
     found: dict[int, Counter[Any]] = {}
     for row in product.table(f"streams/{name}"):
         values = {key: plain(value) for key, value in row.items()}
-        own = ("_window_start", "_window_end") if step.window else ("_system_timestamp", "_end_time", "_offset")
+        own = ("_window_start", "_window_end") if step.windowed else ("_system_timestamp", "_end_time", "_offset")
         shown = (*[values[key] for key in own], values.get("_partition"), values.get("_substream"))
         content = tuple(sorted((key, value) for key, value in values.items() if not key.startswith("_")))
         found.setdefault(row["_batch_id"], Counter())[shown, content] += 1
@@ -150,9 +150,9 @@ def wanted(step: Step, run: StepRun, columns: Sequence[str]) -> Counter[Any]:
     found: Counter[Any] = Counter()
     for item in run.written:
         times = (held(item.start), held(item.end))
-        own = times if step.window else (*times, item.offset)
+        own = times if step.windowed else (*times, item.offset)
         values = {key: plain(value) for key, value in item.payload.items() if key in columns}
-        found[(*own, item.partition, item.substream if step.window else None), tuple(sorted(values.items()))] += 1
+        found[(*own, item.partition, item.substream if step.windowed else None), tuple(sorted(values.items()))] += 1
     return found
 
 

@@ -27,7 +27,7 @@ def expression_warnings(streams: Streams) -> Iterator[Finding]:
     from tidemark.config.aggregates import order_sensitive
 
     for name, stream in streams.streams.items():
-        if stream.spec.window is None:
+        if not stream.spec.windowed:
             continue
         columns = (*(streams.before(stream.spec) or ()), *ROW_COLUMNS)
         types = {column.name.lower(): column.type for column in columns}

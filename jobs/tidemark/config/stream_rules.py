@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 
-from tidemark.config.given import WINDOWS_NOT_YET
+from tidemark.config.measured_rules import measured_errors
 from tidemark.config.row import Known
 from tidemark.config.rules import Finding, Ruled
 from tidemark.config.sources import SourceSpec
@@ -19,8 +19,8 @@ from tidemark.config.topology import Columns, all_columns, sources_below, united
 from tidemark.config.yaml import KeyPath
 from tidemark.core.policy import Action
 
-OPERATORS = ("union", "shift", "lifetime", "tumbling", "hopping")
-WINDOWS = frozenset({"tumbling", "hopping", *WINDOWS_NOT_YET})
+OPERATORS = ("union", "shift", "lifetime", "tumbling", "hopping", "session", "sliding", "snapshot")
+WINDOWS = frozenset({"tumbling", "hopping", "session", "sliding", "snapshot"})
 _OF_WINDOWS = ("group_by", "allowed_lateness", "idle_timeout", "partition_by")
 
 
@@ -98,6 +98,7 @@ def _stream_errors(name: str, stream: Stream, streams: Streams) -> Iterator[Find
     yield from _equal_columns(stream, streams)
     yield from _one_operator(stream)
     yield from _keys_of_windows(stream)
+    yield from measured_errors(stream)
     if stream.spec.partition_by and stream.sound("from", "union", "partition_by"):
         for message in _partitioned(stream, streams):
             yield ("partition_by",), message
@@ -169,7 +170,7 @@ def _keys_of_windows(stream: Stream) -> Iterator[Finding]:
     if not stream.windowed:
         for key in _OF_WINDOWS:
             if key in stream.given:
-                yield (key,), "is for windows alone: add tumbling or hopping, or remove it"
+                yield (key,), "is for windows alone: add tumbling or another window, or remove it"
     elif not stream.spec.select and not stream.spec.group_by and stream.sound("select", "group_by", *WINDOWS):
         yield (
             ("select",),
@@ -204,7 +205,7 @@ def _partitioned(stream: Stream, streams: Streams) -> Iterator[str]:
 def _sources_of_rows(streams: Streams, name: str) -> tuple[str, ...]:
     """The sources whose own rows, not those of windows, reach a step."""
     below = {
-        each: StreamSpec.model_construct() if each != name and stream.spec.window else stream.spec
+        each: StreamSpec.model_construct() if each != name and stream.spec.windowed else stream.spec
         for each, stream in streams.streams.items()
     }
     return sources_below(below, name)

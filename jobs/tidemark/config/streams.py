@@ -16,6 +16,7 @@ from tidemark.config.fields import (
     Settings,
     SignedDuration,
 )
+from tidemark.core.measured import Measured, Session, Snapshot
 from tidemark.core.streams import Window
 from tidemark.core.times import format_duration
 
@@ -45,6 +46,17 @@ class HoppingSpec(Settings):
         return _less_than("hop", value, info)
 
 
+class SessionSpec(Settings):
+    """`session`: rows one after the other, until none comes for a while or it has lasted long enough."""
+
+    gap: PositiveDuration = Field(description="A row that comes so long after the last one begins another session")
+    max_duration: PositiveDuration = Field(description="A session lasts no longer; rows after that begin another")
+
+
+class SnapshotSpec(Settings):
+    """`snapshot`: windows between successive starts and ends of rows. It has no settings: {}."""
+
+
 def _long_form(value: object) -> object:
     return {"size": value} if isinstance(value, str | int) else value
 
@@ -66,6 +78,12 @@ class StreamSpec(Settings):
         None, description="Windows one after the other: 1m, or {size, offset}"
     )
     hopping: HoppingSpec | None = Field(None, description="Windows of a size, one each hop")
+    session: SessionSpec | None = Field(None, description="Windows of rows that follow one another closely")
+    sliding: PositiveDuration | None = Field(
+        None,
+        description="Windows that change whenever a row comes or is so old: the snapshots of rows that live so long",
+    )
+    snapshot: SnapshotSpec | None = Field(None, description="Windows that change whenever a row begins or ends: {}")
     group_by: Expressions = Field((), description="Columns: a window has one row for each of their values")
     allowed_lateness: Duration = Field(0, description="Windows close this much later")
     idle_timeout: PositiveDuration | None = Field(
@@ -86,6 +104,25 @@ class StreamSpec(Settings):
         return Window(shape.size, hop, shape.offset, self.allowed_lateness, self.idle_timeout, self.partition_by)
 
     @property
+    def measured(self) -> Measured | None:
+        """The step's windows, if their bounds come from rows."""
+        if self.session is not None:
+            return Session(self.session.gap, self.session.max_duration, self.allowed_lateness)
+        if self.snapshot is not None or self.sliding is not None:
+            return Snapshot(self.sliding, self.allowed_lateness)
+        return None
+
+    @property
+    def windowed(self) -> bool:
+        """Whether the step has windows of any kind."""
+        return self.window is not None or self.measured is not None
+
+    @property
+    def lasts(self) -> int | None:
+        """How long the step makes rows live from their start; None: as long as they did."""
+        return self.lifetime if self.sliding is None else self.sliding
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """The columns that tell the parts of `partition_by` apart."""
         return {"partition": ("_partition",), "substream": ("_partition", "_substream")}.get(
@@ -100,7 +137,7 @@ class StreamSpec(Settings):
     @property
     def published(self) -> bool:
         """Whether the stream has a table."""
-        return self.publish or self.window is not None
+        return self.publish or self.windowed
 
 
 def _less_than(key: str, value: int, info: ValidationInfo) -> int:

@@ -108,7 +108,7 @@ def united(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns |
 
 
 def _after(stream: StreamSpec, before: Columns) -> Columns:
-    if not stream.select and stream.window is None:
+    if not stream.select and not stream.windowed:
         return before
     row = Row((*before, *ROW_COLUMNS))
     found = [Row(before).find(name) for name in stream.group_by]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tidemark.core.measured import settled
 from tidemark.core.streams import StepRules, StreamState, part_reached
 
 
@@ -51,11 +52,15 @@ class Due:
     @property
     def closes(self) -> bool:
         """Whether a window may close."""
+        if self.step.measured is not None:
+            return not self.before.complete and (self.after.complete or self.after.reached != self.before.reached)
         return not self.before.complete and bool(self.closing())
 
     @property
     def late(self) -> bool:
         """Whether the run may have brought rows that are late for a window."""
+        if self.step.measured is not None:
+            return self.brought and self.kept
         window = self.step.window
         return window is not None and self.brought and (self.kept or window.idle_timeout is not None)
 
@@ -64,6 +69,14 @@ class Due:
         """Whether the run may have brought rows that lie between windows."""
         window = self.step.window
         return window is not None and self.brought and window.hop > window.size
+
+    @property
+    def settled(self) -> tuple[int | None, int | None]:
+        """The time by which measured windows were final before the run, and are after it; None: without a bound."""
+        if self.step.measured is None:
+            raise ValueError(f"{self.step.name} has no windows whose bounds come from rows")
+        reached = None if self.after.complete else self.after.reached
+        return settled(self.step.measured, self.before.reached), settled(self.step.measured, reached)
 
     def closing(self) -> list[tuple[int | None, int | None]]:
         """What the step, or each part of which a window may close, has passed before the run and after it."""

@@ -6,10 +6,11 @@ is allowed. All of it is computed from recorded watermarks and as_of alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidemark.core.account import Combined
+from tidemark.core.measured import Measured, begun
 from tidemark.core.progress import combine, latest
 
 
@@ -52,7 +53,8 @@ class Window:
 
 @dataclass(frozen=True)
 class StepRules:
-    """What the progress of one stream depends on. `sources` are all that lie below it."""
+    """What the progress of one stream depends on. `sources` are all that lie below it; a step has `window` or
+    `measured` windows, whose bounds come from rows, or neither."""
 
     name: str
     inputs: tuple[str, ...]
@@ -60,6 +62,12 @@ class StepRules:
     shift: int = 0
     lifetime: int | None = None
     window: Window | None = None
+    measured: Measured | None = None
+
+    @property
+    def windowed(self) -> bool:
+        """Whether the step has windows of any kind."""
+        return self.window is not None or self.measured is not None
 
 
 @dataclass(frozen=True)
@@ -90,20 +98,29 @@ class StreamEnd:
     dead_letters: int = 0
 
 
+Opened = Callable[[StepRules, StreamState], int | None]
+"""What a step with measured windows is pulled back to, by its state when a run ends: the start of its earliest open
+window is told by rows."""
+
+
 def advance_streams(
     steps: Sequence[StepRules],
     combined: Mapping[str, Combined],
     last_rows: Mapping[str, int | None],
     before: Mapping[str, StreamState],
     as_of: int,
-) -> dict[str, StreamState]:
-    """The states when a run ends; `steps` in an order that has inputs first. `last_rows` is, by source, the as_of
-    of the last run that brought a row."""
+    opened: Opened = lambda _, state: state.watermark,
+) -> Iterator[tuple[StepRules, StreamState]]:
+    """The states when a run ends, one after the other; `steps` in an order that has inputs first. `last_rows` is, by
+    source, the as_of of the last run that brought a row."""
     after: dict[str, StreamState] = {}
     for step in steps:
         below = [_seen(name, combined, after) for name in step.inputs]
-        after[step.name] = _advanced(step, below, last_rows, before.get(step.name, StreamState()), as_of)
-    return after
+        state = _advanced(step, below, last_rows, before.get(step.name, StreamState()), as_of)
+        if step.measured is not None:
+            state = replace(state, watermark=latest(state.watermark, opened(step, state)))
+        after[step.name] = state
+        yield step, state
 
 
 def opening_states(
@@ -116,7 +133,14 @@ def opening_states(
     watermark, unless nothing was."""
     if first_run:
         return {step.name: StreamState() for step in steps}
-    fresh = advance_streams(steps, combined, {}, recorded, 0)
+    lives = longest_lives(steps)
+
+    def opened(step: StepRules, state: StreamState) -> int | None:
+        if step.name in recorded or step.measured is None:
+            return state.watermark
+        return begun(step.measured, state.reached, max(lives.get(name, 1) for name in step.inputs))
+
+    fresh = {step.name: state for step, state in advance_streams(steps, combined, {}, recorded, 0, opened)}
     return {
         step.name: recorded.get(step.name) or replace(fresh[step.name], begins=fresh[step.name].passed)
         for step in steps
@@ -146,10 +170,24 @@ def reach(steps: Sequence[StepRules]) -> int:
     """How far before an output time its input may lie: windows, lifetimes and shifts summed along the longest
     path."""
     longest: dict[str, int] = {}
+    lives = longest_lives(steps)
     for step in steps:
         own = step.shift + (step.lifetime or 0) + (step.window.size if step.window else 0)
+        if step.measured is not None:
+            own += step.measured.reach(max(lives.get(name, 1) for name in step.inputs))
         longest[step.name] = max(longest.get(name, 0) for name in step.inputs) + own
     return max(longest.values(), default=0)
+
+
+def longest_lives(steps: Sequence[StepRules]) -> dict[str, int]:
+    """By stream, the longest that a row of it lives; a row of a source lives for one tick."""
+    lives: dict[str, int] = {}
+    for step in steps:
+        life = step.lifetime or max(lives.get(name, 1) for name in step.inputs)
+        if step.measured is not None:
+            life = step.measured.lives(life)
+        lives[step.name] = step.window.size if step.window else life
+    return lives
 
 
 def _seen(name: str, combined: Mapping[str, Combined], after: Mapping[str, StreamState]) -> Combined:
@@ -168,6 +206,8 @@ def _advanced(
     complete = all(each.complete for each in below)
     held = [each for each in below if complete or not each.complete]
     moved = [None if each.watermark is None else each.watermark + step.shift for each in held]
+    if step.measured is not None:
+        return replace(before, complete=complete, reached=combine(moved, before.reached))
     if step.window is None:
         return replace(before, watermark=combine(moved, before.watermark), complete=complete)
     idle = step.window.idle_bound(as_of, latest(*[last_rows.get(source) for source in step.sources]))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pyspark.sql import Column, SparkSession
 
+from tidemark.core.measured import Session
+
 
 def reached(spark: SparkSession, chunk: Column, partition: Column, own: Column, seed: Column) -> Column:
     """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and what the
@@ -27,10 +29,23 @@ def latest_in_cell(spark: SparkSession, partition: Column, cell: Column, own: Co
     return _call(spark, "Latest", partition.cast("binary"), cell, own)
 
 
-def _call(spark: SparkSession, name: str, *arguments: Column) -> Column:
+def start_of_session(spark: SparkSession, group: Column, start: Column, end: Column, session: Session) -> Column:
+    """The start of each row's session, of rows in the order of their starts; microseconds."""
+    return _call(spark, "Sessions", group, start, end, settings=(session.gap, session.max_duration))
+
+
+def bounds_of_snapshots(
+    spark: SparkSession, group: Column, time: Column, end: Column, after: Column, until: Column
+) -> Column:
+    """By each row, the bounds of the windows that it is alive in, of rows and ends (without an `end` of their own)
+    latest first: of windows that end after a time and at the latest at another, where these are not null."""
+    return _call(spark, "Snapshots", group, time, end, after, until)
+
+
+def _call(spark: SparkSession, name: str, *arguments: Column, settings: tuple[int, ...] = ()) -> Column:
     context = spark.sparkContext
     jvm = context._jvm
     if jvm is None:
         raise RuntimeError("no Spark session is open")
-    function = getattr(jvm.tidemark, name).function()
+    function = getattr(jvm.tidemark, name).function(*settings)
     return Column(function.apply(jvm.PythonUtils.toSeq([argument._jc for argument in arguments])))

@@ -20,6 +20,7 @@ from tidemark.core.due import Due
 from tidemark.core.streams import StepRules, StreamState, Window
 from tidemark.spark import substreams, windows
 from tidemark.spark.digest import measured, table_digest
+from tidemark.spark.measuring import Measuring
 from tidemark.spark.names import KEY, PARTITION, SOURCE
 from tidemark.spark.paths import Rows, Span, paths_into
 from tidemark.spark.small import small_frame
@@ -77,7 +78,7 @@ class Outputs:
         """What makes the rows of each table that the run may write to."""
         name = due.step.name
         found: dict[str, Callable[[], DataFrame | None]] = {}
-        if due.step.window is None:
+        if not due.step.windowed:
             return {f"streams/{name}": lambda: self._committed(due)} if due.commits else found
         if due.late:
             found[f"dead_letters/{name}"] = lambda: self._late(due)
@@ -112,15 +113,12 @@ class Outputs:
 
     def _closed(self, due: Due, *, early: bool) -> DataFrame | None:
         """One row a window and group that the run closes; `early`: of those that end before the first output."""
-        window, step = _window(due), self.spec.streams[due.step.name]
-        rows = self._along(due, self._closing_span(due))
-        if rows is None:
+        step, window = self.spec.streams[due.step.name], due.step.window
+        counted = self._counted(due)
+        if counted is None:
             return None
-        known = self._with_parts(rows, due)
-        points = all(path.points for path in paths_into(self.spec, step))
-        counted = windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
         if due.starts is not None:
-            end = F.unix_micros(windows.end_of(window))
+            end = F.unix_micros("_window_end" if window is None else windows.end_of(window))
             counted = counted.where(end <= due.starts if early else end > due.starts)
         types = {column.name.lower(): column.type for column in columns_of(self.spec, step.inputs[0]) or ()}
         found = windows.aggregated(counted, step, window, types)
@@ -129,18 +127,39 @@ class Outputs:
         bounds = [within_years(name) for name in own[:2]]
         return found.select(*bounds, *own[2:], _batch(due), *rest)
 
+    def _counted(self, due: Due) -> DataFrame | None:
+        """Rows in the windows that the run closes; where rows make these, with their bounds."""
+        if due.step.measured is not None:
+            return self._measuring(due).closing()
+        rows, window = self._along(due, self._closing_span(due)), _window(due)
+        if rows is None:
+            return None
+        points = all(path.points for path in paths_into(self.spec, self.spec.streams[due.step.name]))
+        known = self._with_parts(rows, due)
+        return windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
+
     def _late(self, due: Due) -> DataFrame | None:
         """One row a row and window that it is late for."""
-        window = _window(due)
         rows = self._new(due)
         if rows is None:
             return None
-        found = windows.late(self._with_parts(rows, due), window)
-        bounds = {"_window_start": windows.start_of(window), "_window_end": windows.end_of(window)}
-        times = [within_years(name) for name in ("_system_timestamp", "_watermark", *bounds)]
+        if due.step.measured is not None:
+            found = self._measuring(due).late(rows)
+        else:
+            window = _window(due)
+            found = windows.bounded(windows.late(self._with_parts(rows, due), window), window)
+        times = ("_system_timestamp", "_watermark", "_window_start", "_window_end")
         source = F.col(SOURCE).alias("_source")
         own = ["_partition", "_offset", "_event_time"]
-        return found.withColumns(bounds).select(source, *own, *times, _batch(due))
+        return found.select(source, *own, *map(within_years, times), _batch(due))
+
+    def earliest(self, due: Due) -> int | None:
+        """The start of the earliest window that the run leaves open, where rows make the windows."""
+        return self._measuring(due).earliest()
+
+    def _measuring(self, due: Due) -> Measuring:
+        step = self.spec.streams[due.step.name]
+        return Measuring(self.spark, self.root, step, due, lambda span: self._along(due, span))
 
     @staticmethod
     def _closing_span(due: Due) -> Span:

@@ -68,7 +68,7 @@ class Path:
 
     def through(self, step: StreamSpec) -> Path:
         """The path with one step more."""
-        lasts = self.lasts if step.lifetime is None else step.lifetime
+        lasts = self.lasts if step.lasts is None else step.lasts
         return replace(self, steps=(*self.steps, step), begin=self.begin + step.shift, lasts=lasts)
 
 
@@ -78,7 +78,7 @@ def paths_to(spec: PipelineSpec, name: str) -> list[Path]:
     if name in spec.sources:
         return [Path(name, windowed=False)]
     step = spec.streams[name]
-    return [Path(name, windowed=True)] if step.window else paths_into(spec, step)
+    return [Path(name, windowed=True)] if step.windowed else paths_into(spec, step)
 
 
 def paths_into(spec: PipelineSpec, step: StreamSpec) -> list[Path]:
@@ -185,7 +185,7 @@ def _stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last:
     if step.where is not None:
         rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))
     names = list(payload)
-    if step.select and not (last and step.window):
+    if step.select and not (last and step.windowed):
         kept = [name for name in rows.columns if name not in payload]
         told = [_selected(rows, text, f"{key}.select.{name}").alias(name) for name, text in step.select.items()]
         rows, names = rows.select(*map(quoted, kept), *told), list(step.select)
@@ -198,8 +198,8 @@ def _selected(rows: DataFrame, text: str, key: str) -> Column:
 
 
 def _moved(rows: DataFrame, step: StreamSpec) -> DataFrame:
-    if step.lifetime is not None:
-        rows = rows.withColumn("_end_time", _plus("_system_timestamp", step.lifetime))
+    if step.lasts is not None:
+        rows = rows.withColumn("_end_time", _plus("_system_timestamp", step.lasts))
     if step.shift:
         moved = ("_system_timestamp", "_end_time", "_watermark")
         rows = rows.withColumns({name: _plus(name, step.shift) for name in moved})

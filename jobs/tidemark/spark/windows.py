@@ -22,6 +22,7 @@ from tidemark.spark.tables import quoted
 from tidemark.spark.times import divided
 
 _FIRST, _LAST = f"{WINDOW}_first", f"{WINDOW}_last"
+_BOUNDS = ("_window_start", "_window_end")
 BEFORE, AFTER = f"{WINDOW}_before", f"{WINDOW}_after"
 """What a row's part of the step had passed when the run began, and when it ended; microseconds or null."""
 
@@ -69,17 +70,22 @@ def pulled_back(window: Window, reached: Column) -> Column:
     return F.least(reached, _first_open(window, reached) * window.hop + window.offset)
 
 
-def aggregated(rows: DataFrame, step: StreamSpec, window: Window, types: dict[str, str | None]) -> DataFrame:
-    """One row a window and group: its bounds, its part, what it is grouped by, what is selected.
+def bounded(rows: DataFrame, window: Window) -> DataFrame:
+    """Rows with the bounds of their `WINDOW`."""
+    return rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
+
+
+def aggregated(rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None]) -> DataFrame:
+    """One row a window and group: its bounds, its part, what it is grouped by, what is selected. Without `window`
+    rows have the bounds of theirs.
 
     Aggregates that depend on the order of rows see them in that of the sort key, each group in one task: so their
     bits do not depend on how rows are spread. The others are computed where the rows are.
     """
     keys = [WINDOW, *step.parts, *step.group_by]
-    bounds = {"_window_start": start_of(window), "_window_end": end_of(window)}
-    read = any(name in text.lower() for name in bounds for text in step.select.values())
-    rows = rows.withColumns(bounds) if read else rows
-    grouped = [quoted(name) for name in (*keys, *(bounds if read else ()))]
+    read = window is None or any(name in text.lower() for name in _BOUNDS for text in step.select.values())
+    rows = bounded(rows, window) if window is not None and read else rows
+    grouped = [quoted(name) for name in (*keys, *(_BOUNDS if read else ()))]
     if any(order_sensitive(text, types) for text in step.select.values()):
         rows = rows.repartition(*map(quoted, keys)).sortWithinPartitions(*grouped, *order_of(rows))
     told = [aggregate_of(rows, text, _key(step, name)).alias(name) for name, text in step.select.items()]
@@ -90,8 +96,8 @@ def aggregated(rows: DataFrame, step: StreamSpec, window: Window, types: dict[st
         reason = str(error).splitlines()[0]
         raise ConfigError([Problem("", _key(step, "").rstrip("."), f"cannot be resolved: {reason}")]) from error
     selected = [fit(found.schema[name].dataType, quoted(name)).alias(name) for name in step.select]
-    told_bounds = [bound.alias(name) for name, bound in bounds.items()]
-    return found.select(*told_bounds, *step.parts, *map(quoted, step.group_by), *selected)
+    found = found if window is None else bounded(found, window)
+    return found.select(*_BOUNDS, *step.parts, *map(quoted, step.group_by), *selected)
 
 
 def _key(step: StreamSpec, name: str) -> str:

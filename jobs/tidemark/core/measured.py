@@ -1,0 +1,59 @@
+"""Windows whose bounds come from rows: sessions and snapshots (time rules: windows).
+
+A row takes part from its start on, or from its own watermark less the allowed lateness, whichever is later. So no row
+that comes after a run reaches back beyond what is *settled*, the step's watermark less the allowed lateness: windows
+that end by then are final, and all others are open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Session:
+    """Rows one after the other, until none has come for `gap` or `max_duration` is over; microseconds."""
+
+    gap: int
+    max_duration: int
+    lateness: int = 0
+
+    def reach(self, _: int) -> int:
+        """How far before its end rows may lie that decide over a session."""
+        return self.max_duration + self.gap
+
+    def lives(self, _: int) -> int:
+        """The longest lifetime of a window."""
+        return self.max_duration
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Between successive starts and ends of rows; with `size`, of rows that live so long from their start
+    (sliding); microseconds."""
+
+    size: int | None = None
+    lateness: int = 0
+
+    def reach(self, life: int) -> int:
+        """How far before its end rows may lie that decide over a window: one is alive in it, and another may end
+        where it begins. `life` is the longest lifetime of a row."""
+        return life if self.size is None else 2 * self.size
+
+    def lives(self, life: int) -> int:
+        """The longest lifetime of a window: in all of it one row at least is alive."""
+        return life if self.size is None else self.size
+
+
+Measured = Session | Snapshot
+
+
+def settled(measured: Measured, reached: int | None) -> int | None:
+    """The time by which windows are final at a watermark: a window closes when it ends at this time or before."""
+    return None if reached is None else reached - measured.lateness
+
+
+def begun(measured: Measured, reached: int | None, life: int) -> int | None:
+    """A time that no open window and none of its rows starts before, where it has not been looked up."""
+    passed = settled(measured, reached)
+    return None if passed is None else passed - measured.reach(life) - life

@@ -1,0 +1,274 @@
+"""Sessions, snapshots and sliding windows: values and rules, the oracle worked by hand, and its laws."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from oracle import SECOND, Obj, Row, Run, Source
+from oracle_measured import Measured, sessions, snapshots
+from oracle_streams import COMPLETE, Step, StepRun, Window, flow, held
+from strategies import BASE, LawfulLog, Log, lawful_logs, logs, recuts, sources
+from tidemark.core.account import Combined
+from tidemark.core.due import Due
+from tidemark.core.measured import Session, Snapshot, begun, settled
+from tidemark.core.streams import StepRules, StreamState, advance_streams, longest_lives, opening_states, reach
+
+LAW = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+KEPT = Source(early=None, late=None, out_of_order=(0, "keep"), single=True)
+KINDS = {
+    "sessions": Measured(session=(3 * SECOND, 8 * SECOND)),
+    "sessions of groups": Measured(session=(2 * SECOND, 5 * SECOND), group_by=("k",)),
+    "sessions with lateness": Measured(session=(2 * SECOND, 60 * SECOND), allowed_lateness=2 * SECOND),
+    "sliding": Measured(size=4 * SECOND),
+    "sliding of groups with lateness": Measured(size=3 * SECOND, group_by=("k",), allowed_lateness=SECOND),
+    "snapshots": Measured(),
+}
+MANY = [pytest.param(measured, id=name) for name, measured in KINDS.items()]
+
+
+def s(seconds: float) -> int:
+    return BASE + round(seconds * SECOND)
+
+
+def lives(*spans: tuple[int, int]) -> list[tuple[int, int, str]]:
+    return [(start, end, f"{start}") for start, end in spans]
+
+
+def points(*times: int) -> list[tuple[int, int, str]]:
+    return lives(*((time, time + 1) for time in times))
+
+
+# -- values and rules
+
+
+def test_windows_that_end_by_the_watermark_less_the_lateness_are_settled() -> None:
+    assert settled(Session(5, 20, lateness=3), 10) == 7
+    assert settled(Snapshot(), None) is None
+
+
+def test_the_reach_of_a_step_holds_all_rows_that_decide_over_its_windows() -> None:
+    steps = [
+        StepRules("long", ("s",), ("s",), lifetime=7),
+        StepRules("snap", ("long",), ("s",), measured=Snapshot()),
+        StepRules("slide", ("s",), ("s",), measured=Snapshot(10)),
+        StepRules("visits", ("s",), ("s",), measured=Session(5, 20)),
+        StepRules("of_visits", ("visits",), ("s",), measured=Snapshot()),
+    ]
+    assert longest_lives(steps) == {"long": 7, "snap": 7, "slide": 10, "visits": 20, "of_visits": 20}
+    assert [reach(steps[:number]) for number in (2, 3, 4, 5)] == [14, 20, 25, 45]
+
+
+def test_a_step_that_was_added_later_begins_before_all_that_can_be_open() -> None:
+    steps = [StepRules("visits", ("s",), ("s",), measured=Session(5, 20, lateness=2))]
+    state = opening_states(steps, {}, {"s": Combined(100)}, first_run=False)["visits"]
+    assert (state.reached, state.begins) == (100, 100)
+    assert state.watermark == begun(Session(5, 20, lateness=2), 100, 1) == 100 - 2 - 25 - 1
+
+
+def test_the_watermark_of_a_step_is_what_its_open_windows_say_and_never_goes_back() -> None:
+    steps = [StepRules("visits", ("s",), ("s",), measured=Session(5, 20))]
+    for start, watermark in ((40, 40), (20, 30), (None, 30)):
+        before = {"visits": StreamState(watermark=30, reached=50)}
+        found = dict(advance_streams(steps, {"s": Combined(60)}, {}, before, 0, lambda *_, at=start: at))
+        ((_, state),) = [(step.name, state) for step, state in found.items()]
+        assert (state.reached, state.watermark) == (60, watermark)
+
+
+def test_nothing_closes_while_the_watermark_stands() -> None:
+    step = StepRules("visits", ("s",), ("s",), measured=Session(5, 20, lateness=2))
+    before = StreamState(watermark=30, reached=50)
+    assert not Due(step, before, replace(before), 1, 1).closes
+    assert Due(step, before, replace(before, reached=51), 1, 1).closes
+    assert Due(step, before, replace(before, complete=True), 1, 1).closes
+    assert not Due(step, replace(before, complete=True), replace(before, complete=True), 1, 1).closes
+    assert Due(step, before, replace(before, reached=51), 1, 1).settled == (48, 49)
+    assert Due(step, before, replace(before, complete=True), 1, 1).settled == (48, None)
+
+
+# -- the oracle, worked by hand
+
+
+def test_a_row_a_gap_after_the_last_one_begins_another_session() -> None:
+    assert sessions(points(0, 4, 9, 15), 5, 100) == {(0, 9): ["0", "4"], (9, 14): ["9"], (15, 20): ["15"]}
+
+
+def test_a_session_is_cut_at_its_longest_duration_and_the_next_row_begins_another() -> None:
+    assert sessions(points(0, 4, 8, 12), 5, 8) == {(0, 8): ["0", "4"], (8, 16): ["8", "12"]}
+
+
+def test_a_session_waits_for_the_gap_after_its_longest_lifetime() -> None:
+    assert sessions(lives((0, 10), (2, 3), (13, 14)), 5, 100) == {(0, 18): ["0", "2", "13"]}
+    assert sessions(lives((0, 10), (14, 15)), 5, 100) == {(0, 14): ["0"], (14, 19): ["14"]}
+
+
+def test_snapshots_lie_between_successive_starts_and_ends() -> None:
+    found = snapshots(lives((0, 10), (4, 6), (4, 20), (30, 31)))
+    assert found == {
+        (0, 4): ["0"],
+        (4, 6): ["0", "4", "4"],
+        (6, 10): ["0", "4"],
+        (10, 20): ["4"],
+        (30, 31): ["30"],
+    }
+
+
+def test_points_at_one_instant_are_one_window() -> None:
+    assert snapshots(points(3, 3, 4)) == {(3, 4): ["3", "3"], (4, 5): ["4"]}
+
+
+def run_of(measured: Measured, *events: float, as_of: float = 100, more: Sequence[Run] = ()) -> list[StepRun]:
+    rows = tuple(Row(event=s(event), arrival=s(as_of)) for event in events)
+    runs = [Run(s(as_of), (Obj("o", s(as_of), rows),)), *more]
+    told = replace(measured, aggregate=lambda items: {"rows": sorted(item.offset + 1 for item in items)})
+    return [run["w"] for run in flow({"in": (KEPT, runs)}, {"w": Step(("in",), measured=told)})]
+
+
+def test_the_stream_of_windows_is_pulled_back_to_the_start_of_the_earliest_that_is_open() -> None:
+    (step,) = run_of(KINDS["sessions"], 0, 2, 20, 21)
+    assert [(item.start, item.end) for item in step.written] == [(s(0), s(5))]
+    assert (step.reached, step.watermark) == (s(21), s(20))
+    (step,) = run_of(KINDS["sessions with lateness"], 0, 5)
+    assert (step.reached, step.watermark, len(step.written)) == (s(5), s(3), 1)
+    (step,) = run_of(KINDS["sliding"], 0, 3, 5)
+    assert [(item.start, item.end) for item in step.written] == [(s(0), s(3)), (s(3), s(4)), (s(4), s(5))]
+    assert step.watermark == s(5)
+
+
+def test_a_row_behind_its_watermark_takes_part_from_the_watermark_on() -> None:
+    more = [Run(s(101), (), close=True)]
+    first, last = run_of(KINDS["sliding"], 10, 8, more=more)
+    assert [(dead.item.offset + 1, dead.window) for dead in first.dead_letters] == [(2, (s(8), s(10)))]
+    rows = [(item.start, item.end, item.payload["rows"]) for item in last.written]
+    assert rows == [(s(10), s(12), [1, 2]), (s(12), s(14), [1])]
+    first, last = run_of(KINDS["sessions"], 10, 8, more=more)
+    assert [dead.window for dead in first.dead_letters] == [(s(8), s(8) + 1)]
+    assert [item.payload["rows"] for item in last.written] == [[1]]
+    first, last = run_of(KINDS["sessions with lateness"], 10, 9, more=more)
+    assert not first.dead_letters
+    assert [(item.start, item.end, item.payload["rows"]) for item in last.written] == [(s(9), s(12), [1, 2])]
+
+
+# -- laws
+
+
+def steps_of(measured: Measured) -> dict[str, Step]:
+    """The windows themselves, over rows and over other windows, and windows of each kind over them."""
+    told = replace(
+        measured, aggregate=lambda items: {"k": "", "rows": [(i.source, i.partition, i.offset) for i in items]}
+    )
+    over = replace(measured, group_by=(), aggregate=lambda items: {"ns": [item.start for item in items]})
+    return {
+        "w": Step(("in",), measured=told),
+        "longer": Step(("in",), shift=-SECOND, lifetime=3 * SECOND),
+        "of_longer": Step(("longer",), measured=over),
+        "of_w": Step(("w",), measured=over),
+        "tumbling": Step(("w",), window=Window(6 * SECOND, 6 * SECOND)),
+        "of_tumbling": Step(("tumbling",), measured=over),
+    }
+
+
+def payload(_: str, row: Row) -> dict[str, Any]:
+    return {"k": row.substream}
+
+
+def contents(found: list[dict[str, StepRun]], name: str) -> Counter[Any]:
+    return Counter((i.start, i.end, repr(sorted(i.payload.items()))) for run in found for i in run[name].written)
+
+
+@pytest.mark.parametrize("measured", MANY)
+@LAW
+@given(st.data())
+def test_a_closed_window_never_changes_and_output_is_behind_the_watermark(
+    measured: Measured, data: st.DataObject
+) -> None:
+    """The oracle itself holds that windows it wrote come out again, whatever later runs bring."""
+    log: Log = data.draw(logs())
+    found = flow({"in": (log.source, log.runs)}, steps_of(measured), payload)
+    for name in steps_of(measured):
+        for before, after in pairwise(found):
+            was, now = before[name].watermark, after[name].watermark
+            assert was is None or (now is not None and now >= was)
+    for run in found:
+        if run["w"].reached not in (None, COMPLETE):
+            assert all(item.end <= run["w"].reached for item in run["w"].written)
+
+
+@pytest.mark.parametrize("measured", MANY)
+@LAW
+@given(st.data())
+def test_law_1_they_are_the_same_however_the_log_is_cut_into_runs(measured: Measured, data: st.DataObject) -> None:
+    log: LawfulLog = data.draw(lawful_logs())
+    both = []
+    for _ in range(2):
+        runs = data.draw(recuts(log.objects))
+        closing = Run(max(run.as_of for run in runs), (), close=True)
+        both.append(flow({"in": (log.source, [*runs, closing])}, steps_of(measured), payload))
+    for name in ("w", "of_longer", "of_w", "of_tumbling"):
+        assert contents(both[0], name) == contents(both[1], name)
+    letters = [Counter((d.item.offset, d.window) for run in each for d in run["w"].dead_letters) for each in both]
+    assert letters[0] == letters[1]
+
+
+@pytest.mark.parametrize("measured", MANY)
+@LAW
+@given(st.data())
+def test_law_2_every_row_takes_part_or_is_a_dead_letter_or_both(measured: Measured, data: st.DataObject) -> None:
+    """A session holds a row once; every tick of a lifetime is in a window, or in the part that was late."""
+    log: Log = data.draw(logs(close=False))
+    runs = [*log.runs, Run(max(run.as_of for run in log.runs), (), close=True)]
+    given_ = steps_of(measured) | {"all": Step(("in",), publish=True)}
+    found = flow({"in": (log.source, runs)}, given_, payload)
+    rows = [(item.partition, item.offset, item) for run in found for item in run["all"].written]
+    counted: Counter[Any] = Counter()
+    for run in found:
+        for window in run["w"].written:
+            for _, partition, offset in window.payload["rows"]:
+                counted[partition, offset] += 1 if measured.session else window.end - window.start
+        for dead in run["w"].dead_letters:
+            whole = dead.window[1] == measured.end_of(dead.item)
+            missing = int(whole) if measured.session else dead.window[1] - dead.window[0]
+            counted[dead.item.partition, dead.item.offset] += missing
+    lasting = {
+        (partition, offset): 1 if measured.session else measured.end_of(item) - item.start
+        for partition, offset, item in rows
+        if held(item.start) == item.start and held(measured.end_of(item)) == measured.end_of(item)
+    }
+    assert {row: counted[row] for row in lasting} == lasting
+
+
+SLIDING = Measured(size=4 * SECOND, group_by=("k",))
+FROM_A_START = {
+    "sliding": ({"w": Step(("in",), measured=SLIDING)}, 8 * SECOND),
+    "snapshots": (
+        {
+            "longer": Step(("in",), shift=SECOND, lifetime=3 * SECOND),
+            "w": Step(("longer",), measured=Measured()),
+        },
+        7 * SECOND,
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "back"), FROM_A_START.values(), ids=FROM_A_START)
+@LAW
+@given(st.data())
+def test_law_4_windows_that_end_after_a_start_need_no_more_than_their_reach(
+    steps: dict[str, Step], back: int, data: st.DataObject
+) -> None:
+    log: LawfulLog = data.draw(lawful_logs(data.draw(sources(law4=True))))
+    start = BASE + data.draw(st.integers(0, 30)) * SECOND
+    runs = data.draw(recuts(log.objects))
+    runs = (*runs, Run(max(run.as_of for run in runs), (), close=True))
+    told = [
+        flow({"in": (replace(log.source, start=read_from), runs)}, steps, payload, start)
+        for read_from in (None, start - back)
+    ]
+    assert contents(told[0], "w") == contents(told[1], "w")

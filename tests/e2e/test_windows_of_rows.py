@@ -1,0 +1,209 @@
+"""Sessions, sliding windows and snapshots of the product are those of the oracle, run by run, to the last bit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from samples import Crash, CrashAt, drawn
+from test_streams import (
+    KEPT,
+    KEYED,
+    PLAIN,
+    Logs,
+    cases,
+    columns_of,
+    content,
+    far_apart,
+    feed,
+    hold_replayed,
+    hold_told,
+    letters,
+    payload,
+    wanted,
+    wanted_letters,
+    written,
+)
+
+from oracle import SECOND
+from oracle_measured import Measured
+from oracle_streams import Item, Step, Window, flow
+from product import Product
+from strategies import BASE, recuts, sources, wide_lawful_logs
+from tidemark.advancing import Streams
+
+_examples = iter(range(1_000_000))
+
+
+def told(items: Sequence[Item]) -> dict[str, Any]:
+    """What `SELECTED` says of a window's rows; the total is summed up in the order of the sort key."""
+    keys = [item.payload["k"] for item in items]
+    total = 0.0
+    for item in items:
+        total += float(item.event or 0) / 7.0
+    return {"n": len(keys), "keys": [key for key in keys if key is not None], "first": keys[0], "total": total}
+
+
+def added(items: Sequence[Item]) -> dict[str, Any]:
+    return {"n": sum(item.payload["n"] for item in items), "ns": [item.payload["n"] for item in items]}
+
+
+SELECTED = {
+    "n": "count(*)",
+    "keys": "collect_list(k)",
+    "first": "first(k)",
+    "total": "sum(unix_micros(_event_time) / 7)",
+}
+ADDED = {"n": "sum(n)", "ns": "collect_list(n)"}
+VISITS = {"gap": "2s", "max_duration": "6s"}
+CONFIGURED: dict[str, dict[str, Any]] = {
+    "visits": {"from": "a", "session": VISITS, "group_by": ["k"], "select": SELECTED},
+    "patient": {
+        "from": "a",
+        "where": "k IS NULL OR k <> 'a'",
+        "session": {"gap": "3s", "max_duration": "9s"},
+        "select": SELECTED,
+        "allowed_lateness": "2s",
+    },
+    "moving": {"from": "a", "sliding": "4s", "group_by": ["k"], "select": SELECTED, "allowed_lateness": "1s"},
+    "longer": {"from": "a", "shift": "-3s"},
+    "longest": {"from": "longer", "lifetime": "2s"},
+    "both": {"union": ["b", "longest", "a", "b"]},
+    "alive": {"from": "both", "snapshot": {}, "select": SELECTED},
+    "tumbled": {"from": "b", "tumbling": "4s", "select": SELECTED},
+    "of_tumbled": {"from": "tumbled", "session": {"gap": "1s", "max_duration": "10s"}, "select": ADDED},
+    "of_visits": {"from": "visits", "tumbling": "6s", "select": ADDED},
+    "alive_visits": {"from": "visits", "snapshot": {}, "select": ADDED},
+}
+STEPS = {
+    "visits": Step(("a",), measured=Measured(session=(2 * SECOND, 6 * SECOND), group_by=("k",), aggregate=told)),
+    "patient": Step(
+        ("a",),
+        where=lambda item: item.payload["k"] != "a",
+        measured=Measured(session=(3 * SECOND, 9 * SECOND), aggregate=told, allowed_lateness=2 * SECOND),
+    ),
+    "moving": Step(
+        ("a",), measured=Measured(size=4 * SECOND, group_by=("k",), aggregate=told, allowed_lateness=SECOND)
+    ),
+    "longer": Step(("a",), shift=-3 * SECOND),
+    "longest": Step(("longer",), lifetime=2 * SECOND),
+    "both": Step(("b", "longest", "a", "b")),
+    "alive": Step(("both",), measured=Measured(aggregate=told)),
+    "tumbled": Step(("b",), window=Window(4 * SECOND, 4 * SECOND, aggregate=told)),
+    "of_tumbled": Step(("tumbled",), measured=Measured(session=(SECOND, 10 * SECOND), aggregate=added)),
+    "of_visits": Step(("visits",), window=Window(6 * SECOND, 6 * SECOND, aggregate=added)),
+    "alive_visits": Step(("visits",), measured=Measured(aggregate=added)),
+}
+TABLES = [f"{kind}/{name}" for kind in ("streams", "dead_letters") for name, step in STEPS.items() if step.windowed]
+
+
+FEWER = ("visits", "of_visits", "moving", "longer", "longest", "both", "alive")
+"""One stream of each kind, and what they read."""
+
+
+def hold_equal(folder: Path, logs_: Logs, names: Sequence[str] = tuple(STEPS), **options: Any) -> Product:
+    """Every window of every run is the oracle's. With a `start`, rows are read from its reach before it."""
+    place, steps = folder / f"case-{next(_examples)}", {name: STEPS[name] for name in names}
+    sources_ = {name: source for name, (source, _) in logs_.items()}
+    product = Product(place, sources_, {"streams": {name: CONFIGURED[name] for name in names}})
+    said = feed(product, logs_, **options)
+    start = logs_["a"][0].start
+    if start is not None:
+        read_from = Streams(product.pipeline().spec).read_from
+        assert read_from is not None
+        logs_ = {name: (replace(source, start=read_from), runs) for name, (source, runs) in logs_.items()}
+    for number, run in enumerate(flow(logs_, steps, payload, start)):
+        batch = said[number]["batches"][-1]["batch_id"]
+        for name, step in steps.items():
+            where = f"{name}, run {number + 1}"
+            if step.windowed:
+                shown = columns_of(name, CONFIGURED)
+                found = written(product, step, name).get(batch, Counter())
+                assert found == wanted(step, run[name], shown), where
+                assert letters(product, name, batch) == wanted_letters(run[name]), where
+            hold_told(said[number]["streams"][name], run[name], where)
+    return product
+
+
+@pytest.mark.usefixtures("quick")
+def test_windows_of_rows_of_runs_cut_into_micro_batches_equal_the_oracle_and_replay(tmp_path):
+    hold_replayed(hold_equal(tmp_path, far_apart(KEPT), FEWER, max_files=1))
+
+
+class WhileClosing(CrashAt):
+    """Crashes when a run has written to its n-th stream."""
+
+    def __call__(self, step: str) -> None:
+        if step == "streams":
+            super().__call__(step)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_crash_while_sessions_close_is_repaired(tmp_path):
+    logs_ = {"a": far_apart(KEPT)["a"]}
+    whole = hold_equal(tmp_path, logs_, ("visits", "of_visits"))
+    broken = Product(tmp_path / f"case-{next(_examples)}", whole.sources, whole.settings)
+    last = len(logs_["a"][1]) - 1
+    feed(broken, {name: (source, runs[:last]) for name, (source, runs) in logs_.items()})
+    tip = {name: (source, runs[last:]) for name, (source, runs) in logs_.items()}
+    for number in (1, 2):
+        broken.hooks = {"reached": WhileClosing(number)}
+        with pytest.raises(Crash):
+            feed(broken, tip)
+    broken.hooks = {}
+    broken.run(logs_["a"][1][last].as_of)
+    for table in ("streams/visits", "dead_letters/visits", "streams/of_visits"):
+        assert content(whole, table), table
+        assert content(broken, table) == content(whole, table), table
+    hold_replayed(broken)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("source", [KEYED, PLAIN], ids=["keyed", "plain"])
+def test_windows_of_rows_equal_the_oracle_and_replay(tmp_path, source):
+    hold_replayed(hold_equal(tmp_path, far_apart(source)))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_windows_of_rows_of_any_sources_equal_the_oracle(tmp_path):
+    for logs_ in drawn(sources().flatmap(cases), 5):
+        hold_replayed(hold_equal(tmp_path, logs_))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_windows_of_rows_from_a_start_on_equal_the_oracle(tmp_path):
+    starts = st.integers(8, 20).map(lambda seconds: BASE + seconds * SECOND)
+    started = st.builds(replace, sources(law4=True), start=starts)
+    for logs_ in drawn(started.flatmap(cases), 2):
+        hold_equal(tmp_path, logs_)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_law_1_windows_of_rows_are_the_same_however_the_log_is_cut_into_runs(tmp_path):
+    (log,) = drawn(wide_lawful_logs(replace(KEPT, partitions=()), partitions=4), 1)
+    told_ = []
+    for runs in drawn(recuts(log.objects), 2):
+        streams = {
+            name: {**keys, "from": "a"}
+            for name, keys in CONFIGURED.items()
+            if name in ("visits", "patient", "moving")
+        }
+        product = Product(tmp_path / f"case-{next(_examples)}", {"a": log.source}, {"streams": streams})
+        product.feed("a", runs)
+        product.pipeline().close(as_of=max(run.as_of for run in runs))
+        told_.append({table: Counter(map(_without_batch, product.table(table))) for table in TABLES})
+    assert told_[0] == told_[1]
+    assert told_[0]["streams/visits"]
+
+
+def _without_batch(row: dict[str, Any]) -> str:
+    return repr(sorted((key, value) for key, value in row.items() if key != "_batch_id"))

@@ -1,0 +1,170 @@
+"""Sessions and snapshots of random rows are those of the oracle, however rows are spread, to the last bit."""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+from pyspark.sql import functions as F
+
+from oracle_measured import sessions, snapshots
+from tidemark.config.streams import StreamSpec
+from tidemark.core.measured import Session, Snapshot
+from tidemark.spark.measured import FROM, UNTIL, earliest, in_windows, late, taking_part, unclosed
+from tidemark.spark.names import JUDGED, RANK, WINDOW
+from tidemark.spark.windows import aggregated
+
+SYSTEM = (
+    "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _watermark TIMESTAMP, _partition STRING, _offset BIGINT,"
+    f" _substream STRING, {RANK} INT, {JUDGED} BOOLEAN, k STRING, `odd.name` DOUBLE, x DOUBLE"
+)
+SESSION = Session(gap=5, max_duration=40)
+GROUPS = ("k", "odd.name")
+TOLD = {"total": "sum(x)", "mean": "avg(x)", "first": "first(x)", "every": "collect_list(_offset)"}
+
+
+def at(micros):
+    return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+
+
+def micros(time):
+    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def row(offset, start, end, watermark=None, k="a", number=1.0, value=1.0):
+    return (at(start), at(end), at(watermark), "p", offset, None, 0, True, k, number, value)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Rows of groups whose names are null, not a number and zeros of both signs; points and lifetimes."""
+    dice = Random(5)  # noqa: S311 - the same rows each time
+    made = []
+    for offset in range(500):
+        start = dice.randint(0, 400)
+        length = dice.choice((1, 1, 1, 2, 7, 30))
+        number = dice.choice((0.0, -0.0, float("nan"), None))
+        value = dice.choice((1e16, 1.0, -1e16, 0.1, 3.0))
+        made.append(row(offset, start, start + length, None, dice.choice(("a", None)), number, value))
+    return made
+
+
+@pytest.fixture(scope="module")
+def rows(spark, drawn):
+    return taking_part(spark.createDataFrame(drawn, SYSTEM), 0).cache()
+
+
+def by_group(drawn):
+    """Lives by group, as Spark groups: both zeros are one, and so are all that are not a number."""
+    found = defaultdict(list)
+    for each in drawn:
+        number = "nan" if each[9] is not None and each[9] != each[9] else None if each[9] is None else abs(each[9])
+        found[each[8], number].append((micros(each[0]), micros(each[1]), each[4]))
+    return found
+
+
+def held(found):
+    """Rows in windows as (start, end, offset)."""
+    told = found.select(F.unix_micros("_window_start"), F.unix_micros("_window_end"), "_offset", WINDOW).collect()
+    assert all(each[0] == each[3] for each in told)
+    return sorted((each[0], each[1], each[2]) for each in told)
+
+
+def wanted(drawn, windows, after=None, until=None):
+    make = (lambda lives: sessions(lives, 5, 40)) if isinstance(windows, Session) else snapshots
+    whole = [(*span, each) for lives in by_group(drawn).values() for span, of in make(lives).items() for each in of]
+    return sorted(
+        each for each in whole if (after is None or each[1] > after) and (until is None or each[1] <= until)
+    )
+
+
+@pytest.mark.parametrize("windows", [SESSION, Snapshot()], ids=["sessions", "snapshots"])
+@pytest.mark.parametrize(("after", "until"), [(None, None), (120, 300), (None, 77), (250, None)])
+def test_rows_are_in_the_windows_of_the_oracle(rows, drawn, windows, after, until):
+    found = in_windows(rows.repartition(3), windows, GROUPS, after, until)
+    assert held(found) == wanted(drawn, windows, after, until)
+
+
+@pytest.mark.parametrize("windows", [SESSION, Snapshot()], ids=["sessions", "snapshots"])
+def test_without_groups_all_rows_are_in_one(rows, drawn, windows):
+    lives = [life for group in by_group(drawn).values() for life in group]
+    make = sessions(lives, 5, 40) if isinstance(windows, Session) else snapshots(lives)
+    expected = sorted((*span, each) for span, of in make.items() for each in of)
+    assert held(in_windows(rows, windows, (), None, None)) == expected
+
+
+@pytest.mark.parametrize("windows", [SESSION, Snapshot()], ids=["sessions", "snapshots"])
+def test_every_bit_is_the_same_for_any_number_of_tasks_and_any_order_of_rows(rows, windows):
+    select = {name: text for name, text in TOLD.items() if name != "every"}
+    step = StreamSpec(name="w", from_="s", session=None, group_by=GROUPS, select=select)
+    told = []
+    for tasks in (1, 2, 7):
+        spread = rows.repartition(tasks, "_offset").sortWithinPartitions(F.xxhash64("_offset", F.lit(tasks)))
+        found = aggregated(in_windows(spread, windows, GROUPS, None, None), step, None, {"x": "DOUBLE"}).collect()
+        told.append(
+            sorted(tuple(struct.pack(">d", v).hex() if isinstance(v, float) else repr(v) for v in r) for r in found)
+        )
+    assert told[0] == told[1] == told[2]
+
+
+def test_what_is_selected_is_a_fold_in_the_order_of_the_sort_key(rows, drawn):
+    step = StreamSpec(name="w", from_="s", group_by=GROUPS, select=TOLD)
+    for windows in (SESSION, Snapshot()):
+        for found in aggregated(in_windows(rows, windows, GROUPS, None, None), step, None, {"x": "DOUBLE"}).collect():
+            times = [drawn[offset][0] for offset in found["every"]]
+            assert list(zip(times, found["every"], strict=True)) == sorted(zip(times, found["every"], strict=True))
+            values = [drawn[offset][10] for offset in found["every"]]
+            total = 0.0
+            for value in values:
+                total += value
+            assert (found["total"], found["first"]) == (total, values[0])
+
+
+def test_rows_of_closed_sessions_are_known_by_what_was_written_of_them(spark, rows, drawn):
+    """Rows from a time on, cut out of the middle of sessions, make the same open ones as all of them."""
+    closed = [each for each in wanted(drawn, SESSION) if each[1] <= 200]
+    groups = {each[4]: (each[8], each[9]) for each in drawn}
+    written = spark.createDataFrame(
+        [(at(start), at(end), *groups[offset]) for start, end, offset in closed],
+        "_window_start TIMESTAMP, _window_end TIMESTAMP, k STRING, `odd.name` DOUBLE",
+    )
+    begun = min(each[0] for each in wanted(drawn, SESSION) if each[1] > 200)
+    rest = unclosed(rows.where(F.col(FROM) >= begun), written.where(F.unix_micros("_window_end") > begun), GROUPS)
+    assert held(in_windows(rest, SESSION, GROUPS, 200, None)) == wanted(drawn, SESSION, 200)
+    assert earliest(rest, SESSION, GROUPS, 200) == begun
+    kept = rows.where(F.col(FROM) >= begun)
+    assert held(in_windows(kept, SESSION, GROUPS, 200, None)) != wanted(drawn, SESSION, 200)
+
+
+def test_the_earliest_open_window_begins_before_what_is_settled_or_is_none(rows, drawn):
+    assert earliest(rows, Snapshot(), GROUPS, 200) == min(each[0] for each in wanted(drawn, Snapshot(), 200))
+    assert earliest(rows, Snapshot(), GROUPS, -1) is None
+    assert earliest(rows, SESSION, GROUPS, 10_000) is None
+
+
+def test_a_row_that_begins_at_what_is_settled_bounds_the_window_before_it(spark):
+    made = taking_part(spark.createDataFrame([row(0, 0, 10), row(1, 5, 6), row(2, 6, 7)], SYSTEM), 0)
+    assert [earliest(made, Snapshot(), GROUPS, settled) for settled in (4, 5, 6, 8)] == [0, 5, 6, 7]
+
+
+def test_a_row_takes_part_from_its_watermark_on_and_before_that_it_is_late(spark):
+    made = [row(0, 10, 11, 10), row(1, 10, 11, 14), row(2, 10, 20, 14), row(3, 10, 11, None), row(4, 10, 12, 13)]
+    frame = spark.createDataFrame(made, SYSTEM)
+    found = {each["_offset"]: (each[FROM], each[UNTIL]) for each in taking_part(frame, 2).collect()}
+    assert found == {0: (10, 11), 2: (12, 20), 3: (10, 11), 4: (11, 12)}
+    bounds = [F.unix_micros(name).alias(name) for name in ("_window_start", "_window_end")]
+    told = {each[0]: (each[1], each[2]) for each in late(frame, 2).select("_offset", *bounds).collect()}
+    assert told == {1: (10, 11), 2: (10, 12), 4: (10, 11)}
+    unjudged = frame.withColumn(JUDGED, F.lit(False))
+    assert taking_part(unjudged, 2).count() == 5
+    assert late(unjudged, 2).isEmpty()
+
+
+def test_a_lifetime_without_an_end_is_open_until_all_is_complete(spark):
+    made = taking_part(spark.createDataFrame([row(0, 10, None), row(1, 14, 15)], SYSTEM), 0)
+    assert held(in_windows(made, SESSION, GROUPS, None, None)) == [(10, 50, 0), (10, 50, 1)]
+    assert held(in_windows(made, Snapshot(), GROUPS, None, 1_000)) == [(10, 14, 0), (14, 15, 0), (14, 15, 1)]
+    assert earliest(made, Snapshot(), GROUPS, 1_000) == 15
