@@ -15,7 +15,7 @@ from tidemark.config.streams import StreamSpec
 from tidemark.core.measured import Session, Snapshot
 from tidemark.spark.measured import FROM, UNTIL, earliest, in_windows, late, taking_part, unclosed
 from tidemark.spark.names import JUDGED, RANK, WINDOW
-from tidemark.spark.windows import summarized
+from tidemark.spark.windows import aggregated
 
 SYSTEM = (
     "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _watermark TIMESTAMP, _partition STRING, _offset BIGINT,"
@@ -103,7 +103,7 @@ def test_every_bit_is_the_same_for_any_number_of_tasks_and_any_order_of_rows(row
     told = []
     for tasks in (1, 2, 7):
         spread = rows.repartition(tasks, "_offset").sortWithinPartitions(F.xxhash64("_offset", F.lit(tasks)))
-        found = summarized(in_windows(spread, windows, GROUPS, None, None), step, {"x": "DOUBLE"}).collect()
+        found = aggregated(in_windows(spread, windows, GROUPS, None, None), step, {"x": "DOUBLE"}).collect()
         told.append(
             sorted(tuple(struct.pack(">d", v).hex() if isinstance(v, float) else repr(v) for v in r) for r in found)
         )
@@ -113,7 +113,7 @@ def test_every_bit_is_the_same_for_any_number_of_tasks_and_any_order_of_rows(row
 def test_what_is_selected_is_a_fold_in_the_order_of_the_sort_key(rows, drawn):
     step = StreamSpec(name="w", from_="s", group_by=GROUPS, select=TOLD)
     for windows in (SESSION, Snapshot()):
-        for found in summarized(in_windows(rows, windows, GROUPS, None, None), step, {"x": "DOUBLE"}).collect():
+        for found in aggregated(in_windows(rows, windows, GROUPS, None, None), step, {"x": "DOUBLE"}).collect():
             times = [drawn[offset][0] for offset in found["every"]]
             assert list(zip(times, found["every"], strict=True)) == sorted(zip(times, found["every"], strict=True))
             values = [drawn[offset][10] for offset in found["every"]]

@@ -12,7 +12,7 @@ from tidemark.config.streams import StreamSpec
 from tidemark.core.streams import Window
 from tidemark.spark.names import JUDGED, RANK
 from tidemark.spark.times import divided
-from tidemark.spark.windows import AFTER, BEFORE, aggregated, closing, late, outside
+from tidemark.spark.windows import AFTER, BEFORE, aggregated, bounded, closing, late, outside
 
 MINUTE = 60_000_000
 WINDOW = Window(MINUTE, MINUTE)
@@ -64,7 +64,7 @@ def bits(row):
 def told(rows, select, tasks, by="_offset"):
     step = StreamSpec(name="w", from_="s", tumbling="1m", group_by=("k",), select=select)
     spread = rows.repartition(tasks, by).sortWithinPartitions(F.xxhash64("_offset", F.lit(tasks)))
-    found = aggregated(closing(spread, WINDOW, complete=False), step, WINDOW, dict(TYPES))
+    found = aggregated(bounded(closing(spread, WINDOW, complete=False), WINDOW), step, dict(TYPES))
     return found.orderBy("_window_start", "k")
 
 

@@ -121,7 +121,7 @@ class Outputs:
             end = F.unix_micros("_window_end")
             counted = counted.where(end <= due.starts if early else end > due.starts)
         types = {column.name.lower(): column.type for column in columns_of(self.spec, step.inputs[0]) or ()}
-        found = windows.summarized(counted, step, types)
+        found = windows.aggregated(counted, step, types)
         own = ["_window_start", "_window_end", *step.parts]
         rest = [quoted(name) for name in found.columns if name not in own]
         bounds = [within_years(name) for name in own[:2]]

@@ -65,18 +65,14 @@ def pulled_back(window: Window, reached: Column) -> Column:
     return F.least(reached, _first_open(window, reached) * window.hop + window.offset)
 
 
-def aggregated(rows: DataFrame, step: StreamSpec, window: Window, types: dict[str, str | None]) -> DataFrame:
-    """`summarized` rows that have their `WINDOW`."""
-    return summarized(bounded(rows, window), step, types)
-
-
 def bounded(rows: DataFrame, window: Window) -> DataFrame:
     """Rows with the bounds of their `WINDOW`."""
     return rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
 
 
-def summarized(rows: DataFrame, step: StreamSpec, types: dict[str, str | None]) -> DataFrame:
-    """One row a window and group: its bounds, its part, what it is grouped by, what is selected.
+def aggregated(rows: DataFrame, step: StreamSpec, types: dict[str, str | None]) -> DataFrame:
+    """One row a window and group: its bounds, its part, what it is grouped by, what is selected. Rows have their
+    `WINDOW` and its bounds.
 
     Aggregates that depend on the order of rows see them in that of the sort key, each group in one task: so their
     bits do not depend on how rows are spread. The others are computed where the rows are.
