@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,24 @@ def test_law_1_windows_of_rows_are_the_same_however_the_log_is_cut_into_runs(tmp
         told_.append({table: Counter(map(_without_batch, product.table(table))) for table in TABLES})
     assert told_[0] == told_[1]
     assert told_[0]["streams/visits"]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_windows_of_a_stream_that_is_added_later_are_those_of_one_that_was_there(tmp_path):
+    source, runs = far_apart(KEPT)["a"]
+    whole = hold_equal(tmp_path, {"a": (source, runs)}, ("visits", "moving"))
+    before = {"streams": {"all": {"from": "a"}}}
+    later = Product(tmp_path / f"case-{next(_examples)}", whole.sources, before)
+    (said,) = feed(later, {"a": (source, runs[:1])})
+    begins = datetime.fromisoformat(said["streams"]["all"]["watermark"])
+    later.settings = {"streams": before["streams"] | whole.settings["streams"]}
+    later.write()
+    feed(later, {"a": (source, runs[1:])})
+    for table in ("streams/visits", "streams/moving"):
+        found = Counter(map(_without_batch, later.table(table)))
+        assert found == Counter(_without_batch(row) for row in whole.table(table) if row["_window_end"] > begins)
+        assert any(row["_window_start"] < begins for row in later.table(table))
 
 
 def _without_batch(row: dict[str, Any]) -> str:
