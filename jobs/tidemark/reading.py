@@ -94,6 +94,7 @@ class Reader:
             *[f"events/{name}" for name in self.spec.sources],
             *[f"streams/{name}" for name in published],
             *[f"dead_letters/{name}" for name in windowed],
+            *[f"lifetimes/{name}" for name, source in self.spec.sources.items() if source.lifetimes.edges],
             *self.ledger.stores,
             SUBSTREAMS,
         ]

@@ -15,7 +15,7 @@ from tidemark.config.yaml import Document, KeyPath, key_text, read_yaml
 from tidemark.errors import ConfigError, Problem
 
 NOT_YET = (
-    "is not supported yet: this version has sources with tolerance policies, and streams of one or more of them with"
+    "is not supported yet: this version has sources, and streams of one or more of them with"
     " tumbling and hopping windows"
 )
 WINDOWS_NOT_YET = ("session", "sliding", "snapshot")
@@ -23,10 +23,6 @@ STREAMS_NOT_YET = {
     "join": f"joins: `join` {NOT_YET}",
     "on": f"`on` belongs to `join`, which {NOT_YET}",
     **{key: f"windows: `{key}` {NOT_YET}" for key in WINDOWS_NOT_YET},
-}
-_UNSUPPORTED = {
-    "punctuation": f"punctuated sources: `punctuation` {NOT_YET}",
-    "shape": f"`shape` needs `punctuation`, which {NOT_YET}",
 }
 
 
@@ -112,9 +108,7 @@ def _take(given: Given, keys: Mapping[str, Any], document: Document, prefix: Key
         given.content.pop(key, None)
         given.bad.discard(key)
         given.origin[key] = (document, prefix)
-        if key in _UNSUPPORTED:
-            given.refuse((key,), _UNSUPPORTED[key])
-        elif key not in SOURCE_KEYS:
+        if key not in SOURCE_KEYS:
             given.refuse((key,), unknown_key(key, (*SOURCE_KEYS, "extends")))
         elif value is None:
             del given.origin[key]

@@ -57,6 +57,15 @@ def count_arrivals_before(events: DataFrame, own: str, limits: Mapping[str, int]
     }
 
 
+def occurrences(events: DataFrame) -> dict[str, Occurrence]:
+    """By partition, how many event rows there are, with their arrivals and the first of them."""
+    arrival = F.unix_micros("_arrival_time")
+    found = events.groupBy("_partition").agg(
+        F.count("*").alias("n"), F.min(arrival).alias("first"), F.max(arrival).alias("last"), F.min(_sample())
+    )
+    return {row[0]: Occurrence(row["n"], row["first"], row["last"], _read_sample(row[4])) for row in found.collect()}
+
+
 def _sample() -> Column:
     times = [
         F.unix_micros(name).alias(alias) for name, alias in (("_event_time", "event"), ("_arrival_time", "arrival"))
@@ -69,7 +78,8 @@ def _read_sample(row: Row) -> Sample:
 
 
 def _report(source: str, name: str, moves: Moves, kinds: Sequence[Kind]) -> PartitionReport:
-    by_reason = {reason: [kind for kind in kinds if reason in kind.reasons] for reason in FINDINGS}
+    reasons = (*FINDINGS, Reason.VIOLATION, Reason.UNMATCHED)
+    by_reason = {reason: [kind for kind in kinds if reason in kind.reasons] for reason in reasons}
     account = Account(
         source,
         name,
@@ -78,7 +88,7 @@ def _report(source: str, name: str, moves: Moves, kinds: Sequence[Kind]) -> Part
         None if moves.largest is None else Shifts.of(moves.largest, moves.sizes),
     )
     arrived, high = latest(*[kind.last_arrival for kind in kinds]), latest(*[kind.high for kind in kinds])
-    occurrences = {FINDINGS[reason]: _occurrence(found) for reason, found in by_reason.items() if found}
+    occurrences = {FINDINGS[reason]: _occurrence(by_reason[reason]) for reason in FINDINGS if by_reason[reason]}
     return PartitionReport(account, Seen(account.rows, arrived, high), occurrences)
 
 

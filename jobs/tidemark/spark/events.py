@@ -21,11 +21,12 @@ from tidemark.spark.names import (
     URI,
 )
 from tidemark.spark.policy import verdict
+from tidemark.spark.punctuation import verdict as punctuated_verdict
 from tidemark.spark.tables import append, quoted, slice_of
 from tidemark.spark.tally import Tally, Told
 
 PARTITION_COLUMN = "_arrival_date"
-STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
+STATISTICS = "_offset,_arrival_time,_end_time,_system_timestamp,_batch_id"
 """Columns whose range each file records: those that readers and closing windows prune by."""
 
 
@@ -33,7 +34,7 @@ def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFr
     """Judged rows as rows of `events/<source>`, and the number of their object; skipped ones are in no table.
     `uris` names the objects."""
     rest = F.col(REST)
-    fates = verdict(source.policy)
+    fates = verdict(source.policy) if source.punctuation is None else punctuated_verdict(judged)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
     days = F.expr(f"({ARRIVAL} - pmod({ARRIVAL}, {DAY})) div {DAY}")
     columns = {

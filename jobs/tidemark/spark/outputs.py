@@ -17,10 +17,11 @@ from tidemark.config import PipelineSpec
 from tidemark.config.topology import columns_of
 from tidemark.core.account import TableDigest
 from tidemark.core.due import Due
+from tidemark.core.progress import latest
 from tidemark.core.streams import StepRules, StreamState, Window
 from tidemark.spark import substreams, windows
 from tidemark.spark.digest import measured, table_digest
-from tidemark.spark.names import KEY, PARTITION, SOURCE
+from tidemark.spark.names import CLOSED, KEY, OPEN_UNTIL, PARTITION, SOURCE
 from tidemark.spark.paths import Rows, Span, paths_into
 from tidemark.spark.small import small_frame
 from tidemark.spark.substreams import REACHED
@@ -28,6 +29,8 @@ from tidemark.spark.tables import append_measured, holds, quoted, slice_of
 from tidemark.spark.times import within_years
 from tidemark.spark.windows import AFTER, BEFORE
 
+_NEVER = (1 << 63) - 1
+"""The end of an open lifetime."""
 STATISTICS = "_system_timestamp,_end_time,_window_start,_window_end,_batch_id"
 
 
@@ -100,9 +103,11 @@ class Outputs:
         rows = self._along(due, span)
         if rows is None:
             return None
-        end = F.unix_micros("_end_time")
+        end = F.coalesce(F.unix_micros("_end_time"), F.lit(_NEVER))
         done = F.lit(True) if bound is None else end <= bound
         new = F.lit(True) if before is None else (end > before) | (F.col("_batch_id") >= due.first_batch)
+        if CLOSED in rows.columns:
+            new = new | F.coalesce(F.col(CLOSED) >= due.first_batch, F.lit(False))
         started = F.lit(True) if due.starts is None else end > due.starts
         payload = [quoted(column.name) for column in columns_of(self.spec, due.step.name) or ()]
         times = [within_years(name) for name in ("_system_timestamp", "_end_time")]
@@ -116,6 +121,7 @@ class Outputs:
         rows = self._along(due, self._closing_span(due))
         if rows is None:
             return None
+        rows = _cut_open(rows, due) if due.after.complete and CLOSED in rows.columns else rows
         counted = windows.closing(self._with_parts(rows, due), window, due.after.complete)
         if due.starts is not None:
             end = F.unix_micros(windows.end_of(window))
@@ -210,6 +216,13 @@ def _through(path: Sequence[StepRules], states: Mapping[str, StreamState], water
             reached = F.greatest(reached, F.lit(states[step.name].idle_bound).cast("long"))
             reached = reached if number == len(path) else windows.pulled_back(step.window, reached)
     return reached
+
+
+def _cut_open(rows: DataFrame, due: Due) -> DataFrame:
+    """Rows of a complete stream: windows that begin after its last finite start, end or punctuation give no row."""
+    times = [F.max(F.unix_micros(name)) for name in ("_system_timestamp", "_end_time")]
+    bound = latest(due.after.reached, *rows.agg(*times).collect()[0])
+    return rows if bound is None else rows.withColumn(OPEN_UNTIL, F.lit(bound + 1))
 
 
 def _window(due: Due) -> Window:

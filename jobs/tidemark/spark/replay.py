@@ -13,7 +13,7 @@ from tidemark.core.account import Outcome
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import PartitionState, Seen
-from tidemark.spark import damage, substreams, tables
+from tidemark.spark import damage, edges, substreams, tables
 from tidemark.spark.digest import measured, row_hash
 from tidemark.spark.engine import Engine
 from tidemark.spark.formats import UNREADABLE
@@ -77,7 +77,11 @@ class Recomputed:
         if source.over and source.timestamp_by:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)
             digests.append(measured(substreams.table_of(source.name), changed))
-        return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
+        if source.lifetimes.edges:
+            pairs = edges.pairs_of(self.engine.ends(source, batch_id, self.rows), batch_id)
+            digests.append(measured(edges.table_of(source.name), pairs))
+        left = self.engine.left_open(source, batch_id, self.rows)
+        return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped, left_open=left)
 
     def differences(self) -> Iterator[str]:
         """Up to 20 rows of the events table that came out otherwise, in words."""
