@@ -12,6 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+import oracle
 from oracle import MAX_TIME, MIN_TIME, SECOND, Obj, Run
 from oracle_punctuation import Log, Row, Source
 from strategies import BASE, TICK
@@ -95,15 +96,27 @@ class _Writer:
         return self.dice.choice((*flaws, replace(row, arrival=None)))
 
 
-def log_of(source: Source, seed: int, runs: Sequence[Run], names: Sequence[str], rows: int) -> Log:
+def log_of(given: Source | oracle.Source, seed: int, runs: Sequence[Run], names: Sequence[str], rows: int) -> Log:
     """A log with objects in the same places as in `runs`, and about so many rows an object."""
+    source = given if isinstance(given, Source) else _stand_in(given)
     writer = _Writer(source, Random(seed), names)  # noqa: S311 - the same rows each time
     made = []
     for run in runs:
         objects = sorted(run.objects, key=lambda obj: (obj.modified, obj.uri.encode()))
         full = [replace(obj, rows=writer.rows(writer.dice.randint(0, 2 * rows), obj.modified)) for obj in objects]
+        if not isinstance(given, Source):
+            full = [replace(obj, rows=tuple(map(_plain, obj.rows))) for obj in full]
         made.append(replace(run, objects=tuple(full)))
-    return source, tuple(made)
+    return given, tuple(made)
+
+
+def _stand_in(source: oracle.Source) -> Source:
+    """A source whose rows are drawn for those of a tolerance source."""
+    return Source(arrival_column=source.arrival_column, single=source.single, clock_skew=source.clock_skew)
+
+
+def _plain(row: oracle.Row) -> oracle.Row:
+    return oracle.Row(row.partition, row.event, row.arrival, row.substream, row.broken)
 
 
 @st.composite
@@ -124,7 +137,7 @@ def schedules(draw: st.DrawFn, least: int = 3) -> tuple[Run, ...]:
 @st.composite
 def logs(
     draw: st.DrawFn,
-    declared: Mapping[str, Source],
+    declared: Mapping[str, Source | oracle.Source],
     names: Sequence[str] = NAMES,
     rows: int = 8,
     least: int = 3,
@@ -138,7 +151,7 @@ def logs(
         for run, as_of in zip(runs, times, strict=True):
             objects = tuple(replace(obj, modified=obj.modified - run.as_of + as_of) for obj in run.objects)
             moved.append(Run(as_of, objects))
-        if source.final and draw(st.booleans()):
+        if getattr(source, "final", True) and draw(st.booleans()):
             moved[-1] = replace(moved[-1], close=True)
         found[name] = log_of(source, draw(st.integers(0, 2**32)), moved, names, rows)
     return found

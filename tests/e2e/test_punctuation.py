@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from samples import drawn, hold_conservation
 
+import oracle
 from oracle import SECOND
 from oracle_punctuation import COMPLETE, Item, Log, Outcome, Source, judge, published, windows
 from product import Product, micros, verdicts
@@ -24,6 +25,7 @@ STATES = ("watermark", "complete", "high", "last_arrival", "last_seen", "idle", 
 COUNTS = ("counted", "period", "open_lifetimes")
 _examples = iter(range(1_000_000))
 
+FOLLOWED = oracle.Source(late=(3 * SECOND, "adjust"), out_of_order=(SECOND, "drop"), partitions=WIDE[:2])
 POINTS = Source(count=3, delay=2 * SECOND, rows=True, partitions=WIDE[:3], clock_skew=SECOND)
 COMMITTED = Source(period=5 * SECOND, delay=-TICK, partitions=WIDE, final=True, arrival_column=False)
 INTERVALS = Source("adjust", "interval", period=4 * SECOND, delay=3 * SECOND, rows=True, partitions=WIDE)
@@ -92,7 +94,7 @@ def hold_reported(product: Product, name: str, outcome: Outcome) -> None:
         wanted.update(end.diagnostics)
     found: Counter[tuple[str, str]] = Counter()
     for row in product.table("diagnostics"):
-        if row["source"] == name:
+        if row["source"] == name and row["partition"] is not None:
             found[row["partition"], row["type"]] += row["count"]
     for batch in product.table("batches"):
         for count in batch["counts"]:
@@ -136,7 +138,8 @@ def hold_streams(product: Product, name: str, outcome: Outcome, said: Sequence[d
             for row in closed
         }
         assert told == {
-            key: [(item.start, item.partition) for item in items] for key, items in wanted_windows[number].closed.items()
+            key: [(item.start, item.partition) for item in items]
+            for key, items in wanted_windows[number].closed.items()
         }, where
         assert [row["n"] for row in closed] == [len(row["starts"]) for row in closed]
         letters = [row for row in product.table(f"dead_letters/{name}_windows") if row["_batch_id"] == batch]
