@@ -19,10 +19,10 @@ TOLERANCES = ("early_arrival", "late_arrival", "out_of_order")
 def punctuation_errors(spec: SourceSpec, given: Collection[str], bad: Collection[str]) -> Iterator[Finding]:
     """What makes `shape` and `punctuation` impossible; `given` keys were written, `bad` ones are wrong."""
     if "punctuation" not in given:
-        if "shape" in given:
+        if "shape" in given and "shape" not in bad:
             yield ("shape",), "needs `punctuation`: only punctuations say when lifetimes are complete; add it"
         return
-    yield from _beside_tolerances(given)
+    yield from _beside_tolerances({key for key in given if key not in bad})
     row = Row(None if "schema" in bad else spec.columns)
     if "shape" not in bad:
         yield from _shape(spec, given, row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F
 from tidemark.core.account import Account, Diagnostic, Occurrence, PartitionReport, Sample, Shifts
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import Seen, latest
+from tidemark.core.punctuation import Marks
 from tidemark.spark.formats import UNREADABLE
 from tidemark.spark.tally import Kind, Moves, Told
 
@@ -25,6 +27,13 @@ FINDINGS = {
 def partitions_of(told: Told, source: str) -> dict[str, PartitionReport]:
     """Fates, reasons, moves, progress and findings of each partition."""
     return {name: _report(source, name, moves, kinds) for name, (moves, kinds) in told.partitions.items()}
+
+
+def with_marks(partitions: Mapping[str, PartitionReport], marks: Mapping[str, Marks]) -> dict[str, PartitionReport]:
+    """The same with what a micro-batch of a punctuated source left to each partition."""
+    return {
+        name: replace(report, seen=replace(report.seen, marks=marks[name])) for name, report in partitions.items()
+    }
 
 
 def files_of(told: Told) -> dict[str, tuple[int, bool]]:

@@ -72,6 +72,12 @@ def with_pairs(rows: DataFrame, open_: DataFrame, tasks: int) -> DataFrame:
     return _paired(rows.withColumn(_ROLE, role), open_, tasks).drop(_ROLE)
 
 
+def ends_of(spark: SparkSession, root: str, source: SourceSpec, batch_id: int, events: DataFrame) -> DataFrame:
+    """Of a batch's event rows, the end edges that close a lifetime or leave one open."""
+    open_ = open_starts(spark, root, source, batch_id, earliest_end_edge(_marked(events, source)))
+    return ended(events, source, open_)
+
+
 def ended(events: DataFrame, source: SourceSpec, open_: DataFrame) -> DataFrame:
     """Event rows of a batch that are end edges with a lifetime that they close or left open, with `PAIR`."""
     fate = F.col("_disposition")

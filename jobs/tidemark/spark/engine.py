@@ -16,7 +16,6 @@ from tidemark.core.account import Occurrence, Outcome, TableDigest
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import SINGLE, Seen
-from tidemark.core.punctuation import Punctuation, Shape
 from tidemark.spark import accounts, damage, edges, events, marks, substreams, tables
 from tidemark.spark.damage import Damage
 from tidemark.spark.judge import highs, judge, judge_punctuated, stage
@@ -84,8 +83,8 @@ class Engine:
             told = told or self.count(rows, objects)
             outcome = self.report(source, rows, told, objects, opening, found)
         kept = self._write_substreams(source, batch_id, rows, repairing)
-        kept += self._write_lifetimes(source, batch_id, rows, repairing)
-        return replace(outcome, digests=(*outcome.digests, *kept), left_open=self.left_open(source, batch_id, rows))
+        left, pairs = self._write_lifetimes(source, batch_id, rows, repairing)
+        return replace(outcome, digests=(*outcome.digests, *kept, *pairs), left_open=left)
 
     def report(
         self,
@@ -100,10 +99,7 @@ class Engine:
         partitions = accounts.partitions_of(told, source.name)
         if source.punctuated is not None:
             left = marks.marks_of(rows, source.punctuated, source.lifetimes, opening)
-            partitions = {
-                name: replace(report, seen=replace(report.seen, marks=left[name]))
-                for name, report in partitions.items()
-            }
+            partitions = accounts.with_marks(partitions, left)
         limits = {
             name: state.estimated_high
             for name, state in opening.states.items()
@@ -145,16 +141,6 @@ class Engine:
         named = uris(self.spark, objects, batch_id)
         return events.event_rows(self._judged(source, batch_id, staged, recorded, opening, layout), source, named)
 
-    def ends(self, source: SourceSpec, batch_id: int, rows: DataFrame) -> DataFrame:
-        """The end edges among a batch's event rows that close a lifetime, or leave one open."""
-        since = edges.earliest_end_edge(marks.marked_events(rows, *_shaped(source)))
-        open_ = edges.open_starts(self.spark, str(self.root), source, batch_id, since)
-        return edges.ended(rows, source, open_)
-
-    def left_open(self, source: SourceSpec, batch_id: int, rows: DataFrame) -> dict[str, Occurrence]:
-        """By partition, end edges that were dropped, so that their lifetimes stay open."""
-        return edges.left_open(self.ends(source, batch_id, rows)) if source.lifetimes.edges else {}
-
     def _judged(
         self,
         source: SourceSpec,
@@ -170,8 +156,7 @@ class Engine:
         rows = stamped(judge_punctuated(staged, opening, str(self.root)), source.punctuated)
         if not source.lifetimes.edges:
             return rows
-        since = edges.earliest_end_edge(staged)
-        open_ = edges.open_starts(self.spark, str(self.root), source, batch_id, since)
+        open_ = edges.open_starts(self.spark, str(self.root), source, batch_id, edges.earliest_end_edge(staged))
         return edges.with_pairs(rows, open_, layout.tasks)
 
     def _write(
@@ -273,14 +258,15 @@ class Engine:
 
     def _write_lifetimes(
         self, source: SourceSpec, batch_id: int, slice_: DataFrame, repairing: bool
-    ) -> tuple[TableDigest, ...]:
+    ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
         if not source.lifetimes.edges:
-            return ()
+            return {}, ()
         with self._timed("lifetimes"):
-            ends = self.ends(source, batch_id, slice_)
+            ends = edges.ends_of(self.spark, str(self.root), source, batch_id, slice_)
             digest = edges.write(self.spark, str(self.root), source, ends, batch_id, repairing)
+            left = edges.left_open(ends)
         self.reached("lifetimes")
-        return (digest,)
+        return left, (digest,)
 
     def _skipped(
         self,
@@ -316,12 +302,6 @@ class Engine:
 
     def _timed(self, phase: str) -> _Timer:
         return _Timer(self.timings, phase)
-
-
-def _shaped(source: SourceSpec) -> tuple[Punctuation, Shape]:
-    if source.punctuated is None:
-        raise ValueError(f"{source.name} is not punctuated")
-    return source.punctuated, source.lifetimes
 
 
 class _Timer:

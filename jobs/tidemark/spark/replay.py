@@ -78,10 +78,10 @@ class Recomputed:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)
             digests.append(measured(substreams.table_of(source.name), changed))
         if source.lifetimes.edges:
-            pairs = edges.pairs_of(self.engine.ends(source, batch_id, self.rows), batch_id)
-            digests.append(measured(edges.table_of(source.name), pairs))
-        left = self.engine.left_open(source, batch_id, self.rows)
-        return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped, left_open=left)
+            ends = edges.ends_of(self.engine.spark, str(self.engine.root), source, batch_id, self.rows)
+            digests.append(measured(edges.table_of(source.name), edges.pairs_of(ends, batch_id)))
+            found = replace(found, left_open=edges.left_open(ends))
+        return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
 
     def differences(self) -> Iterator[str]:
         """Up to 20 rows of the events table that came out otherwise, in words."""
