@@ -121,6 +121,8 @@ class Reader:
             declared.landing_delay,
             declared.over,
             declared.partitions,
+            declared.punctuated,
+            declared.lifetimes,
         )
         return explain(self.table(f"events/{source}"), facts, Recorded(self.ledger), partition, offset).record()
 
