@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import drawn, hold_conservation
+from hypothesis import strategies as st
+from samples import Crash, CrashAt, drawn, hold_conservation
 
 import oracle
 from oracle import SECOND
 from oracle_punctuation import COMPLETE, Item, Log, Outcome, Source, judge, published, windows
 from product import Product, micros, verdicts
 from strategies import TICK, wide_names
-from strategies_punctuation import logs
+from strategies_punctuation import logs, sources
 
 WIDE = wide_names(12)
 FIELDS = ("partition", "offset", "arrival", "event", "system_timestamp", "disposition", "reasons", "watermark", "end")
@@ -168,13 +169,67 @@ def hold_all(folder: Path, given: dict[str, Log], **options: Any) -> Product:
     return product
 
 
+INTERVALS_OF_EDGES = replace(INTERVALS, import_from="importer", period=None, rows=False, partitions=WIDE[:3])
+IMPORTER = replace(EDGES, import_from="followed", count=4, partitions=WIDE[:4])
+IMPORTS = {"chained": INTERVALS_OF_EDGES, "importer": IMPORTER, "followed": replace(FOLLOWED, clock_skew=SECOND)}
+
+
+@pytest.mark.usefixtures("quick")
+def test_imports_by_way_of_another_source_equal_the_oracle_however_runs_are_cut(tmp_path):
+    (given,) = drawn(logs(IMPORTS, WIDE[:4], rows=12), 1)
+    hold_all(tmp_path, given, max_files=2)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_crash_while_edges_are_paired_is_repaired(tmp_path):
+    (given,) = drawn(logs({"edges": EDGES}, WIDE[:3], rows=14), 1)
+    whole = hold_all(tmp_path, given)
+    broken = product_of(tmp_path, given, whole.settings)
+    feed(broken, {name: (source, runs[:-1]) for name, (source, runs) in given.items()})
+    steps = []
+    for number in (3, 2):
+        at = CrashAt(number)
+        broken.hooks = {"reached": at}
+        with pytest.raises(Crash):
+            feed(broken, {name: (source, runs[-1:]) for name, (source, runs) in given.items()})
+        steps += at.steps
+    assert steps.count("lifetimes") == 2, steps
+    broken.hooks = {}
+    broken.run(given["edges"][1][-1].as_of)
+    for table in ("events/edges", "lifetimes/edges", "streams/edges_rows", "streams/edges_windows"):
+        assert content(broken, table) == content(whole, table), table
+    hold_replay(broken, input="events")
+
+
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_points_and_intervals_with_their_streams_equal_the_oracle_and_replay(tmp_path):
-    (given,) = drawn(logs({"points": POINTS, "intervals": INTERVALS}, WIDE, rows=40), 1)
-    hold_all(tmp_path, given)
+    for given in drawn(logs({"points": POINTS, "committed": COMMITTED, "intervals": INTERVALS}, WIDE, rows=40), 2):
+        hold_all(tmp_path, given)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
-def test_edges_with_their_streams_equal_the_oracle_and_replay_however_runs_are_cut(tmp_path):
-    (given,) = drawn(logs({"edges": EDGES, "dropped": DROPPED}, WIDE, rows=40), 1)
-    hold_all(tmp_path, given, max_files=1)
+def test_edges_with_their_streams_equal_the_oracle_and_replay(tmp_path):
+    for given in drawn(logs({"edges": EDGES, "dropped": DROPPED}, WIDE, rows=40), 2):
+        hold_all(tmp_path, given, max_files=1)
+
+
+@st.composite
+def any_sources(draw: st.DrawFn) -> dict[str, Log]:
+    """Sources of each shape with all that may be combined, one of them after another."""
+    points = draw(sources("point", single=True))
+    edges = draw(sources("edge", "intervals", partitions=WIDE[:2]))
+    intervals = draw(sources("interval", draw(st.sampled_from((None, "points"))), partitions=WIDE[:3]))
+    return draw(logs({"points": points, "edges": edges, "intervals": intervals}, WIDE[:3], rows=15))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_any_punctuated_sources_equal_the_oracle(tmp_path):
+    for given in drawn(any_sources(), 5):
+        hold_all(tmp_path, given)
+
+
+def content(product: Product, table: str) -> Counter[str]:
+    return Counter(repr(sorted(row.items())) for row in product.table(table))

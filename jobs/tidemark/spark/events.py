@@ -26,7 +26,7 @@ from tidemark.spark.tables import append, quoted, slice_of
 from tidemark.spark.tally import Tally, Told
 
 PARTITION_COLUMN = "_arrival_date"
-STATISTICS = "_offset,_arrival_time,_end_time,_system_timestamp,_batch_id"
+STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
 """Columns whose range each file records: those that readers and closing windows prune by."""
 
 
@@ -70,7 +70,8 @@ def write_events(
 ) -> tuple[Told | None, DataFrame | None]:
     """Append one micro-batch of `event_rows`, counted inside the write. Returns what was counted (None: it had
     been appended before, and that stands), and the rows as they were written (None: there was none)."""
-    done, written = append(tally.counted(rows), place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS)
+    ranges = STATISTICS if source.longest is not None or source.lifetimes.edges else f"{STATISTICS},_end_time"
+    done, written = append(tally.counted(rows), place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
     return (tally.told(), written) if done else (None, appended(rows.sparkSession, source, place, batch_id))
 
 
