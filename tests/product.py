@@ -37,6 +37,9 @@ def micros(time: datetime | None) -> int | None:
 def declared(source: oracle.Source) -> dict[str, Any]:
     """The source's settings as keys of the configuration."""
 
+    if not isinstance(source, oracle.Source):
+        return source.declared()
+
     def policy(value: tuple[int, str] | None) -> Any:
         return "off" if value is None else {"tolerance": f"{value[0]}us", "action": value[1]}
 
@@ -61,7 +64,13 @@ def declared(source: oracle.Source) -> dict[str, Any]:
 def line(row: oracle.Row) -> str:
     times = {name: iso(time) for name, time in (("e", row.event), ("a", row.arrival)) if time is not None}
     broken = {"n": "not a number"} if row.broken else {}
-    return json.dumps({"p": row.partition, "k": row.substream, **times, **broken})
+    more = {} if type(row) is oracle.Row else punctuated(row)
+    return json.dumps({"p": row.partition, "k": row.substream, **times, **broken, **more})
+
+
+def punctuated(row: Any) -> dict[str, Any]:
+    """What rows of punctuated sources have besides."""
+    return {"t": row.kind, **({} if row.end is None else {"v": iso(row.end)})}
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from tidemark.config import PipelineSpec
+from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
 from tidemark.config.topology import in_order, sources_below
 from tidemark.core.account import BatchRecord, Combined, TableDigest
@@ -71,8 +71,10 @@ class Streams:
 
     @property
     def read_from(self) -> int | None:
-        """The first time that outputs from the pipeline's `start` on need; None: all of it."""
-        return None if self.spec.start is None else self.spec.start - reach(self.steps)
+        """The first time that outputs from the pipeline's `start` on need; None: all of it. Nothing bounds how far
+        back a punctuated source reaches."""
+        punctuated = any(source.punctuation is not None for source in self.spec.sources.values())
+        return None if self.spec.start is None or punctuated else self.spec.start - reach(self.steps)
 
     def due(self, ending: Ending, writing: Callable[[], Writing]) -> Iterator[tuple[str, StreamState, Due | None]]:
         """By stream, inputs first, the state that a run leaves, and what is due of it if it is published. Each must
@@ -110,8 +112,9 @@ class Streams:
             ending.record.run_first,
             ending.record.run_last,
             starts=latest(self.spec.start, after[step.name].begins),
-            kept=any(source.policy.out_of_order.action is Action.KEEP for source in below),
+            kept=any(_keeps(source) for source in below),
             brought=any(source in step.sources for source, _ in ending.brought),
+            ending=any(source.lifetimes.edges for source in below),
         )
         if step.window is None or step.window.partition_by is None:
             return due
@@ -169,7 +172,14 @@ def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:
 
 def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
     below = sources_below(spec.streams, step.name)
-    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.window, step.measured)
+    endless = any(spec.sources[name].longest is None for name in below)
+    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.window, step.measured, endless)
+
+
+def _keeps(source: SourceSpec) -> bool:
+    """Whether rows may lie behind the combined watermark: those out of order, or of a partition that no punctuation
+    has reached when it is first seen."""
+    return source.policy.out_of_order.action is Action.KEEP or bool(source.punctuation and source.partition)
 
 
 def _last_row(source: str, states: States) -> int | None:

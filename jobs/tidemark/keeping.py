@@ -65,7 +65,8 @@ class Keeping:
             for key, state in states.items()
             if state.floor is not None and (rules := rules_of(self.spec).get(key[0])) and rules.substreams
         }
-        return tables.merge(list(self.spec.sources), self._outputs(OUTPUTS), oldest - delay - DAY, floors)
+        pairs = [f"lifetimes/{name}" for name, source in self.spec.sources.items() if source.lifetimes.edges]
+        return tables.merge(list(self.spec.sources), [*self._outputs(OUTPUTS), *pairs], oldest - delay - DAY, floors)
 
     def _outputs(self, kinds: Sequence[str]) -> list[str]:
         """The tables of published streams, by kind."""

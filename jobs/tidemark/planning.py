@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tidemark.config import PipelineSpec
+from tidemark.config.imports import import_order
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
 from tidemark.ledger.discover import Discovery, discover
@@ -46,7 +47,8 @@ class Planning:
         """What landed by `as_of` and no run has taken, source by source in log order."""
         found: list[Discovery] = []
         waiting = [item for record in tail.pending for item in self.ledger.objects_of(record)]
-        for name, source in self.spec.sources.items():
+        for name in import_order(self.spec.sources):
+            source = self.spec.sources[name]
             self.progress("discover", len(found), len(self.spec.sources))
             recorded = tail.combined.get(name)
             listed = discover(
@@ -56,7 +58,7 @@ class Planning:
                 as_of=as_of,
                 previous_as_of=None if recorded is None else tail.as_of,
                 settle=source.settle,
-                closed=recorded is not None and recorded.complete,
+                closed=recorded is not None and recorded.closed,
                 pending=waiting,
             )
             found.append(listed)

@@ -94,6 +94,7 @@ class Reader:
             *[f"events/{name}" for name in self.spec.sources],
             *[f"streams/{name}" for name in published],
             *[f"dead_letters/{name}" for name in windowed],
+            *[f"lifetimes/{name}" for name, source in self.spec.sources.items() if source.lifetimes.edges],
             *self.ledger.stores,
             SUBSTREAMS,
         ]
@@ -120,6 +121,8 @@ class Reader:
             declared.landing_delay,
             declared.over,
             declared.partitions,
+            declared.punctuated,
+            declared.lifetimes,
         )
         return explain(self.table(f"events/{source}"), facts, Recorded(self.ledger), partition, offset).record()
 

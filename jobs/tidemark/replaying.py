@@ -13,6 +13,7 @@ from tidemark.config import PipelineSpec, from_resolved
 from tidemark.core.account import LISTED, BatchRecord, Outcome, TableDigest
 from tidemark.core.advance import advance, open_source
 from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.importing import with_imported
 from tidemark.errors import UsageError
 from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
@@ -80,6 +81,8 @@ class Replay:
             if not any(item.state is not ObjectState.VANISHED for item in mine):
                 continue
             opening = open_source(rules_of(then)[name], states, before.combined, Streams(then).read_from)
+            run = before.states, before.combined, (record.run_first, record.batch_id)
+            opening = with_imported(opening, rules_of(then), name, *run)
             left = {partition: state for (owner, partition), state in after.items() if owner == name}
             there = in_landing(mine)
             if wanted == "landing" and not there:

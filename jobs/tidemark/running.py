@@ -22,9 +22,11 @@ from tidemark.core.advance import (
     States,
     Step,
     advance,
+    in_import_order,
     open_source,
 )
 from tidemark.core.batch import LandedObject
+from tidemark.core.importing import with_imported
 from tidemark.core.progress import PartitionState
 from tidemark.core.streams import StreamEnd
 from tidemark.ledger.ledger import COMMITTED, Ledger, records_all
@@ -88,6 +90,8 @@ def rules_of(spec: PipelineSpec) -> dict[str, SourceRules]:
             source.landing_delay,
             substreams=bool(source.over) and source.timestamp_by is not None,
             own_time=source.timestamp_by is not None,
+            punctuation=source.punctuated,
+            shape=source.lifetimes,
         )
         for name, source in spec.sources.items()
     }
@@ -140,10 +144,12 @@ class Run:
         repairing: bool,
     ) -> dict[str, Outcome]:
         outcomes = {}
-        for name, source in self.spec.sources.items():
-            mine = [item for item in objects if item.source == name]
+        for name in (rules.name for rules in in_import_order(self.rules)):
+            mine, source = [item for item in objects if item.source == name], self.spec.sources[name]
             if mine:
                 opening = open_source(self.rules[name], states, before.combined, self.streams.read_from)
+                run = before.states, before.combined, (record.run_first, record.batch_id)
+                opening = with_imported(opening, self.rules, name, *run)
                 outcomes[name] = self.engine().judge(source, record.batch_id, mine, opening, repairing)
         return outcomes
 

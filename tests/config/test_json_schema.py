@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from tidemark.config import json_schema, load_pipeline
 from tidemark.config.landed_at import LandedAtSpec
 from tidemark.config.pipeline import PIPELINE_KEYS, MicroBatchSpec, RetentionSpec
+from tidemark.config.punctuation import EdgeSpec, PunctuationSpec
 from tidemark.config.schema import SCHEMA_FILE, schema_text
 from tidemark.config.sources import SOURCE_KEYS, LateSpec, PartitionSpec, QualitySpec
 from tidemark.config.streams import STREAM_KEYS, HoppingSpec, TumblingSpec
@@ -55,7 +56,7 @@ def test_every_pattern_of_the_schema_is_a_regular_expression_that_lets_the_envir
 @pytest.mark.parametrize("environ", [{}, {"TOLL_WAREHOUSE": "/big/disk"}], ids=["default", "variable"])
 def test_the_example_loads(environ: dict[str, str]) -> None:
     spec = load_pipeline(EXAMPLE, environ).spec
-    assert set(spec.sources) == {"readings", "gates"}
+    assert set(spec.sources) == {"readings", "gates", "rates"}
     assert spec.warehouse == environ.get("TOLL_WAREHOUSE", str(DOCS.parent / "warehouse"))
 
 
@@ -65,10 +66,10 @@ def test_the_streams_of_the_example_give_no_warning() -> None:
 
 def test_the_example_has_every_key() -> None:
     content = read_yaml(EXAMPLE, {}).content
-    readings = content["sources"]["readings"]
+    readings, rates = content["sources"]["readings"], content["sources"]["rates"]
     own = read_yaml(DOCS / "example-source.yml", {}).content
     assert set(content) == set(PIPELINE_KEYS)
-    assert set(readings) | {"extends"} == {*SOURCE_KEYS, "extends"}
+    assert set(readings) | {"shape", "punctuation"} == set(SOURCE_KEYS)
     assert "extends" in content["sources"]["gates"]
     streams = content["streams"].values()
     assert {key for stream in streams for key in stream} == set(STREAM_KEYS)
@@ -81,6 +82,8 @@ def test_the_example_has_every_key() -> None:
         (readings["landed_at"], LandedAtSpec),
         (readings["late_arrival"], LateSpec),
         (readings["partition"] | own["partition"], PartitionSpec),
+        (rates["punctuation"], PunctuationSpec),
+        (rates["shape"]["edge"], EdgeSpec),
         (windows[1], TumblingSpec),
         (windows[2], HoppingSpec),
     ]:

@@ -338,8 +338,7 @@ def test_a_setting_that_cannot_be_is_refused(files: Files, key: str, value: obje
         ("late_arival", "x", "there is no such key 'late_arival': did you mean late_arrival"),
         ("name", "x", "there is no such key 'name'"),
         ("columns", "x", "there is no such key 'columns'"),
-        ("punctuation", {"every": 10}, "not supported yet: this version has sources with tolerance policies"),
-        ("shape", "point", "not supported yet: this version has sources with tolerance policies"),
+        ("shape", "point", "needs `punctuation`"),
     ],
 )
 def test_a_key_of_a_source_that_cannot_be_is_refused(files: Files, key: str, value: object, message: str) -> None:

@@ -101,6 +101,7 @@ def test_a_row_says_what_became_of_it_and_by_how_much_it_was_moved(two: dict[str
         "event_time": "2026-01-01T00:00:00Z",
         "arrival_time": "2026-01-01T00:00:00Z",
         "system_timestamp": "2026-01-01T00:01:00Z",
+        "end_time": None,
         "watermark": None,
         "substream": None,
         "moved_by": "+1m",

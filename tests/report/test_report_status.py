@@ -62,6 +62,7 @@ def test_delay_and_idle_time_are_measured_from_the_recorded_as_of() -> None:
         "floor": None,
         "complete": False,
         "rows": 7,
+        "open_lifetimes": 0,
         "holds_back": False,
         "why": None,
     }

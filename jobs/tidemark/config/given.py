@@ -14,17 +14,10 @@ from tidemark.config.values import shown
 from tidemark.config.yaml import Document, KeyPath, key_text, read_yaml
 from tidemark.errors import ConfigError, Problem
 
-NOT_YET = (
-    "is not supported yet: this version has sources with tolerance policies, and streams of one or more of them with"
-    " windows"
-)
+NOT_YET = "is not supported yet: this version has sources, and streams of one or more of them with windows"
 STREAMS_NOT_YET = {
     "join": f"joins: `join` {NOT_YET}",
     "on": f"`on` belongs to `join`, which {NOT_YET}",
-}
-_UNSUPPORTED = {
-    "punctuation": f"punctuated sources: `punctuation` {NOT_YET}",
-    "shape": f"`shape` needs `punctuation`, which {NOT_YET}",
 }
 
 
@@ -110,9 +103,7 @@ def _take(given: Given, keys: Mapping[str, Any], document: Document, prefix: Key
         given.content.pop(key, None)
         given.bad.discard(key)
         given.origin[key] = (document, prefix)
-        if key in _UNSUPPORTED:
-            given.refuse((key,), _UNSUPPORTED[key])
-        elif key not in SOURCE_KEYS:
+        if key not in SOURCE_KEYS:
             given.refuse((key,), unknown_key(key, (*SOURCE_KEYS, "extends")))
         elif value is None:
             del given.origin[key]

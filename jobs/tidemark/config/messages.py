@@ -19,6 +19,9 @@ _EXAMPLES = {
     "tolerance": "tolerance: 5s",
     "action": "action: drop, or adjust",
     "path": "path: 'dt=([0-9-]{10})/'",
+    "violations": "violations: drop, or adjust",
+    "kind": "kind: Kind, the column that tells start edges from end edges",
+    "end_time": "end_time: ValidTo, the column of the end",
 }
 _MAPPING = "must be a mapping: write keys with values below it"
 _WRONG_KINDS = {

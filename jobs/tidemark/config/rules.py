@@ -15,6 +15,7 @@ from tidemark.config.expressions import key_findings, time_findings
 from tidemark.config.options import option_findings
 from tidemark.config.paths import fixed_part, overlap
 from tidemark.config.pipeline import PipelineSpec
+from tidemark.config.punctuation_rules import punctuation_errors, punctuation_warnings
 from tidemark.config.row import Row
 from tidemark.config.sources import SINGLE_PARTITION, SourceSpec
 from tidemark.config.streams import StreamSpec
@@ -49,6 +50,7 @@ Source = Ruled[SourceSpec]
 
 def source_errors(source: Source) -> Iterator[Finding]:
     """What makes a source impossible."""
+    yield from punctuation_errors(source.spec, source.given, source.bad)
     yield from _options(source)
     yield from _unheld_types(source)
     yield from _expressions(source)
@@ -60,6 +62,9 @@ def source_errors(source: Source) -> Iterator[Finding]:
 
 def source_warnings(source: Source) -> Iterator[Finding]:
     """What is legal in a source without errors and yet rarely what was meant."""
+    if source.spec.punctuation is not None:
+        yield from punctuation_warnings(source.spec)
+        return
     if source.spec.timestamp_by is None:
         yield from _ignored(source)
         return
@@ -144,7 +149,7 @@ def _required(source: Source) -> Iterator[Finding]:
             "is missing: beside arrival_time it must say how long it takes at most from a row's arrival to"
             " its object being listed, such as landing_delay: 15m",
         )
-    if "timestamp_by" in source.given and not source.given & {"arrival_time", "late_arrival"}:
+    if "timestamp_by" in source.given and not source.given & {"arrival_time", "late_arrival", "punctuation"}:
         yield (
             ("late_arrival",),
             "is missing: without arrival_time a row arrives when its object lands, so its events are as old"
@@ -155,7 +160,7 @@ def _required(source: Source) -> Iterator[Finding]:
 
 def _substreams_without_late(source: Source) -> Iterator[Finding]:
     spec = source.spec
-    sound = source.sound("over", "late_arrival", "timestamp_by")
+    sound = source.sound("over", "late_arrival", "timestamp_by") and "punctuation" not in source.given
     if sound and spec.timestamp_by is not None and spec.over and spec.late_arrival is None:
         yield (
             ("late_arrival",),

@@ -37,6 +37,12 @@ def json_schema() -> dict[str, Any]:
     for key in ("early_arrival", "late_arrival"):
         choices = source["properties"][key]["anyOf"]
         choices[:] = [{"const": "off"}, *(choice for choice in choices if choice.get("type") != "null")]
+    shape = source["properties"]["shape"]
+    source["properties"]["shape"] = {
+        "description": shape["description"],
+        "anyOf": [{"const": "point"}, {"$ref": "#/$defs/ShapeSpec"}],
+    }
+    models["PunctuationSpec"]["properties"]["delay"]["default"] = "0s"
     _defaults(source["properties"], SourceSpec.model_validate(_SOURCE).model_dump(mode="json", by_alias=True))
     _streams(models)
     minimal = PipelineSpec.model_validate({"pipeline": "p", "warehouse": "/", "sources": {"s": _SOURCE}})

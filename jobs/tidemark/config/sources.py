@@ -20,8 +20,10 @@ from tidemark.config.fields import (
 )
 from tidemark.config.landed_at import LandedAtSpec, one_group
 from tidemark.config.options import canonical
+from tidemark.config.punctuation import POINTS, PunctuationSpec, ShapeSpec, shape_of, written_shape
 from tidemark.config.values import unfit
 from tidemark.core.policy import Action, Policy, Tolerance
+from tidemark.core.punctuation import Punctuation, Shape
 from tidemark.core.times import DAY, MINUTE, SECOND, format_duration
 
 MAX_LATE = 21 * DAY - SECOND
@@ -148,6 +150,12 @@ class SourceSpec(Settings):
         OutOfOrderSpec,
         _policy("{tolerance: 0s, action: adjust}", can_be_off=False),
     ] = Field(OutOfOrderSpec(tolerance="0s", action="adjust"), description="Event time before the watermark")  # type: ignore[arg-type] # parsed
+    shape: Annotated[ShapeSpec, BeforeValidator(shape_of), PlainSerializer(written_shape)] = Field(
+        POINTS, description="How long rows live: point, {interval: ...} or {edge: ...}; needs punctuation"
+    )
+    punctuation: PunctuationSpec | None = Field(
+        None, description="What says how far the source has come, instead of tolerances"
+    )
     quality: QualitySpec | None = Field(None, description="As the pipeline's, for this source alone")
 
     @model_validator(mode="before")
@@ -159,12 +167,29 @@ class SourceSpec(Settings):
 
     @property
     def policy(self) -> Policy:
-        """The tolerances rows are judged by."""
+        """The tolerances rows are judged by; of a punctuated source none that acts."""
+        if self.punctuation is not None:
+            return Policy.of_punctuations()
         if self.timestamp_by is None:
             return Policy.of_arrival()
         early = self.early_arrival.core() if self.early_arrival else None
         late = self.late_arrival.core() if self.late_arrival else None
         return Policy(early, late, self.out_of_order.core())
+
+    @property
+    def punctuated(self) -> Punctuation | None:
+        """What the source goes by instead of tolerances, as a value of the time rules."""
+        return None if self.punctuation is None else self.punctuation.core()
+
+    @property
+    def lifetimes(self) -> Shape:
+        """The shape of rows, as a value of the time rules."""
+        return self.shape.core()
+
+    @property
+    def longest(self) -> int | None:
+        """The most that a row's lifetime can be, microseconds; None where the data say."""
+        return self.lifetimes.longest
 
     def effective(self) -> SourceSpec:
         """The same source in one spelling, without what is ignored."""

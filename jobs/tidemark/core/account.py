@@ -31,6 +31,7 @@ class Diagnostic(StrEnum):
     LANDED_TOO_LATE = "LandedTooLate"
     LANDED_AFTER_CLOSE = "LandedAfterClose"
     OBJECT_CHANGED = "ObjectChanged"
+    EDGE_LEFT_OPEN = "EdgeLeftOpen"
 
 
 LISTED = frozenset(
@@ -133,22 +134,26 @@ class TableDigest:
 
 @dataclass(frozen=True)
 class Combined:
-    """A source's combined watermark when a run ended; when complete it keeps the last finite value."""
+    """A source's combined watermark when a run ended; when complete it keeps the last finite value. A source that
+    is `closed` takes no more objects: a punctuated one need not be complete then, nor closed when it is."""
 
     watermark: int | None
     complete: bool = False
+    closed: bool = False
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What judging one source's part of a micro-batch came to. `skipped` holds, by partition, the rows
-    before the pipeline's `start`; `landed_too_late` those whose arrival an estimate had passed."""
+    before the pipeline's `start`; `landed_too_late` those whose arrival an estimate had passed; `left_open`
+    dropped end edges whose lifetime stays open."""
 
     digests: tuple[TableDigest, ...] = ()
     partitions: Mapping[str, PartitionReport] = field(default_factory=dict)
     objects: tuple[LandedObject, ...] = ()
     skipped: Mapping[str, Seen] = field(default_factory=dict)
     landed_too_late: Mapping[str, Occurrence] = field(default_factory=dict)
+    left_open: Mapping[str, Occurrence] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,14 @@ from tidemark.core.progress import (
     Seen,
     after_batch,
     combine,
+    end_punctuated,
     end_run,
     estimate,
     first_state,
     latest,
     not_progressing,
 )
+from tidemark.core.punctuation import POINT, Punctuation, Shape
 from tidemark.core.times import format_duration, format_time
 
 Key = tuple[str, str]
@@ -32,7 +34,8 @@ States = dict[Key, PartitionState]
 @dataclass(frozen=True)
 class SourceRules:
     """What of a source's declaration its progress depends on; durations in microseconds. `own_time`:
-    events carry a time of their own (`timestamp_by`), else arrival is their time."""
+    events carry a time of their own (`timestamp_by`), else arrival is their time. A `punctuation` stands in the place
+    of the tolerances."""
 
     name: str
     policy: Policy
@@ -40,6 +43,13 @@ class SourceRules:
     landing_delay: int
     substreams: bool
     own_time: bool = True
+    punctuation: Punctuation | None = None
+    shape: Shape = POINT
+
+    @property
+    def import_from(self) -> str | None:
+        """The source that this one follows."""
+        return None if self.punctuation is None else self.punctuation.import_from
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,21 @@ class Opening:
     states: Mapping[str, PartitionState]
     unseen: PartitionState
     read_from: int | None = None
+    imported: Imported | None = None
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a source follows while rows of a micro-batch are judged: what the one it imports from had come to when the
+    run began (`watermark`; `complete`: it is past everything), and the rows that the run has brought to that since,
+    in batches `first_batch` to `last_batch`, on top of its `opening` then."""
+
+    rules: SourceRules
+    watermark: int | None
+    complete: bool
+    opening: Opening
+    first_batch: int
+    last_batch: int
 
 
 def open_source(
@@ -80,7 +105,9 @@ def open_source(
     With early off there is no such bound, and everything is read."""
     early = rules.policy.early
     read_from = None
-    if start is not None and not rules.own_time:
+    if rules.punctuation is not None:
+        read_from = None
+    elif start is not None and not rules.own_time:
         read_from = start
     elif start is not None and early is not None:
         read_from = start - early.micros
@@ -94,7 +121,9 @@ def opening_states(rules: SourceRules, states: Mapping[Key, PartitionState]) -> 
 
 
 def unseen_state(rules: SourceRules, combined: Mapping[str, Combined]) -> PartitionState:
-    """The state in which an undeclared partition starts (time rules: late start)."""
+    """The state in which an undeclared partition starts (time rules: late start; a punctuated one has none)."""
+    if rules.punctuation is not None:
+        return first_state(False, None)
     recorded = combined.get(rules.name)
     return first_state(False, recorded.watermark if recorded else None)
 
@@ -121,15 +150,39 @@ def advance(
         findings += _row_findings(rules, outcome)
     found = dict(combined)
     if step.ends_run:
-        open_sources = [
-            rules for name, rules in sources.items() if not (name in combined and combined[name].complete)
-        ]
-        for rules in open_sources:
-            ended = _ended(rules, after, brought, step)
+        for rules in in_import_order(sources):
+            recorded = combined.get(rules.name, Combined(None))
+            if recorded.closed and (recorded.complete or rules.import_from is None):
+                continue
+            below = found.get(rules.import_from or "", Combined(None))
+            complete = recorded.complete or below.complete or completes(rules, step)
+            ended = _ended(rules, after, brought, step, below.watermark)
+            ended = {key: replace(state, complete=complete) for key, state in ended.items()}
             findings += _standing_still(rules, after, ended, step)
             after |= ended
-            found[rules.name] = _combined(rules, after, combined, step)
+            watermark = latest(_combined(rules, after, recorded.watermark), below.watermark)
+            found[rules.name] = Combined(watermark, complete, recorded.closed or rules.name in step.closing)
     return Advance(after, tuple(findings), found, frozenset(brought))
+
+
+def completes(rules: SourceRules, step: Step) -> bool:
+    """Whether the run completes a source: closing does, but a punctuated one only with `final`."""
+    return rules.name in step.closing and (rules.punctuation is None or rules.punctuation.final)
+
+
+def in_import_order(sources: Mapping[str, SourceRules]) -> list[SourceRules]:
+    """The sources, each after the one it imports from; there are no cycles."""
+    done: dict[str, SourceRules] = {}
+
+    def add(rules: SourceRules) -> None:
+        below = sources.get(rules.import_from or "")
+        if below is not None and below.name not in done:
+            add(below)
+        done.setdefault(rules.name, rules)
+
+    for rules in sources.values():
+        add(rules)
+    return list(done.values())
 
 
 def _seen(outcome: Outcome) -> dict[str, Seen]:
@@ -138,30 +191,31 @@ def _seen(outcome: Outcome) -> dict[str, Seen]:
     for partition, skipped in outcome.skipped.items():
         there = seen.get(partition, Seen(0, None, None))
         arrival = latest(there.last_arrival, skipped.last_arrival)
-        seen[partition] = Seen(there.rows + skipped.rows, arrival, there.high)
+        seen[partition] = replace(there, rows=there.rows + skipped.rows, last_arrival=arrival)
     return seen
 
 
-def _ended(rules: SourceRules, states: Mapping[Key, PartitionState], brought: set[Key], step: Step) -> States:
+def _ended(
+    rules: SourceRules, states: Mapping[Key, PartitionState], brought: set[Key], step: Step, imported: int | None
+) -> States:
     ended: States = {}
     for partition, state in opening_states(rules, states).items():
         key = rules.name, partition
-        if partition == UNKNOWN:
+        if rules.punctuation is not None:
+            mark = None if partition == UNKNOWN else imported
+            ended[key] = end_punctuated(state, mark, step.as_of, key in brought)
+        elif partition == UNKNOWN:
             estimated = estimate(state, step.as_of, rules.landing_delay, declared=False)
-            last = replace(state, idle=key not in brought, estimated_arrival=estimated)
+            ended[key] = replace(state, idle=key not in brought, estimated_arrival=estimated)
         else:
             declared = partition in rules.partitions
-            last = end_run(state, rules.policy, step.as_of, rules.landing_delay, declared, key in brought)
-        ended[key] = replace(last, complete=rules.name in step.closing)
+            ended[key] = end_run(state, rules.policy, step.as_of, rules.landing_delay, declared, key in brought)
     return ended
 
 
-def _combined(
-    rules: SourceRules, states: Mapping[Key, PartitionState], combined: Mapping[str, Combined], step: Step
-) -> Combined:
-    recorded = combined.get(rules.name, Combined(None))
+def _combined(rules: SourceRules, states: Mapping[Key, PartitionState], recorded: int | None) -> int | None:
     known = [state.watermark for (name, part), state in states.items() if name == rules.name and part != UNKNOWN]
-    return Combined(combine(known, recorded.watermark), rules.name in step.closing)
+    return combine(known, recorded)
 
 
 _TOLERANCES = {Diagnostic.EARLY: "early", Diagnostic.LATE: "late", Diagnostic.OUT_OF_ORDER: "out_of_order"}
@@ -191,6 +245,7 @@ def _row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
                 micros,
                 sentence,
             )
+    yield from _left_open(rules, outcome)
     for partition, found in sorted(outcome.landed_too_late.items()):
         yield Finding(
             rules.name,
@@ -206,7 +261,24 @@ def _row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
         )
 
 
+def _left_open(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
+    for partition, found in sorted(outcome.left_open.items()):
+        yield Finding(
+            rules.name,
+            partition,
+            Diagnostic.EDGE_LEFT_OPEN,
+            found.count,
+            found.first,
+            found.last,
+            found.sample,
+            None,
+            "end edges behind the punctuation were dropped: the lifetimes that they would have ended stay open",
+        )
+
+
 def _standing_still(rules: SourceRules, before: States, ended: States, step: Step) -> Iterator[Finding]:
+    if rules.punctuation is not None:
+        return
     for (name, partition), state in sorted(ended.items()):
         if partition == UNKNOWN:
             continue

@@ -25,8 +25,9 @@ class Due:
     """One stream at the end of a run of batches `first_batch` to `last_batch`.
 
     `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
-    a source below. `parts` are those of the only source below a step with `partition_by`, `path` leads from it to the
-    step, and `states` are those of the steps before and after the run.
+    a source below; `ending`: they may end lifetimes of earlier ones. `parts` are those of the only source below a
+    step with `partition_by`, `path` leads from it to the step, and `states` are those of the steps before and after
+    the run.
     """
 
     step: StepRules
@@ -37,6 +38,7 @@ class Due:
     starts: int | None = None
     kept: bool = False
     brought: bool = False
+    ending: bool = False
     parts: tuple[Part, ...] = ()
     path: tuple[StepRules, ...] = ()
     states: tuple[Mapping[str, StreamState], Mapping[str, StreamState]] = field(default=({}, {}))
@@ -46,7 +48,7 @@ class Due:
         """Whether rows of a stream without windows may be committed."""
         if self.before.complete:
             return False
-        behind = self.kept and self.brought
+        behind = (self.kept or self.ending) and self.brought
         return self.after.complete or self.after.watermark != self.before.watermark or behind
 
     @property

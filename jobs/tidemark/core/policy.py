@@ -60,6 +60,11 @@ class Policy:
         """The policy in force when arrival is the event time."""
         return cls(None, Tolerance(0, Action.ADJUST), Tolerance(0, Action.ADJUST))
 
+    @classmethod
+    def of_punctuations(cls) -> Policy:
+        """The policy of a source that goes by punctuations: no tolerance acts, nothing moves by arrivals."""
+        return cls(None, None, Tolerance(0, Action.ADJUST))
+
     @property
     def disorder(self) -> int:
         """Microseconds the watermark trails the highest time: min(out_of_order, late), or out_of_order

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tidemark.core.policy import Policy
+from tidemark.core.punctuation import Marks
 
 SINGLE = "0"
 UNKNOWN = "_unknown"
@@ -24,6 +25,8 @@ class PartitionState:
 
     `estimated_high` is the largest estimated arrival that an idle run has used so far: an arrival
     before it came too late for `landing_delay`. `since` is the as_of of the run that first recorded it.
+    Of a punctuated source `watermark` is its punctuation; `counted` rows and the `period` entered last are what
+    `every` goes by, and `open_lifetimes` those that wait for their end edge.
     """
 
     watermark: int | None = None
@@ -37,16 +40,20 @@ class PartitionState:
     idle: bool = False
     next_offset: int = 0
     since: int | None = None
+    counted: int = 0
+    period: int | None = None
+    open_lifetimes: int = 0
 
 
 @dataclass(frozen=True)
 class Seen:
     """What one micro-batch brought to a partition: `rows` log rows (skipped ones too), the latest
-    readable arrival and the highest `_system_timestamp` among the survivors."""
+    readable arrival and the highest `_system_timestamp` among the survivors; of a punctuated source its `marks`."""
 
     rows: int
     last_arrival: int | None
     high: int | None
+    marks: Marks | None = None
 
 
 def latest(*times: int | None) -> int | None:
@@ -70,6 +77,8 @@ def first_state(declared: bool, combined: int | None) -> PartitionState:
 def after_batch(state: PartitionState, seen: Seen, policy: Policy, as_of: int, substreams: bool) -> PartitionState:
     """The state once a micro-batch has been judged; floors wait for the end of the run."""
     reached = None if seen.high is None else clamp(seen.high - policy.disorder)
+    if seen.marks is not None:
+        reached, state = None if state.complete else clamp(seen.marks.watermark), marked(state, seen.marks)
     return replace(
         state,
         watermark=state.floor if substreams else latest(state.watermark, reached),
@@ -79,6 +88,22 @@ def after_batch(state: PartitionState, seen: Seen, policy: Policy, as_of: int, s
         idle=False,
         next_offset=state.next_offset + seen.rows,
     )
+
+
+def marked(state: PartitionState, marks: Marks) -> PartitionState:
+    """The state with what a micro-batch counted for punctuations."""
+    return replace(
+        state,
+        counted=state.counted + marks.counted,
+        period=latest(state.period, marks.period),
+        open_lifetimes=state.open_lifetimes + marks.opened,
+    )
+
+
+def end_punctuated(state: PartitionState, imported: int | None, as_of: int, brought: bool) -> PartitionState:
+    """The state of a punctuated partition when a run ends: at least at what the source imports."""
+    since = as_of if state.since is None else state.since
+    return replace(state, watermark=latest(state.watermark, imported), idle=not brought, since=since)
 
 
 def estimate(state: PartitionState, as_of: int, landing_delay: int, declared: bool) -> int | None:

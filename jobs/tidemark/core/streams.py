@@ -54,7 +54,8 @@ class Window:
 @dataclass(frozen=True)
 class StepRules:
     """What the progress of one stream depends on. `sources` are all that lie below it; a step has `window` or
-    `measured` windows, whose bounds come from rows, or neither."""
+    `measured` windows, whose bounds come from rows, or neither. `endless`: nothing bounds how long rows of a source
+    live."""
 
     name: str
     inputs: tuple[str, ...]
@@ -63,6 +64,7 @@ class StepRules:
     lifetime: int | None = None
     window: Window | None = None
     measured: Measured | None = None
+    endless: bool = False
 
     @property
     def windowed(self) -> bool:
@@ -138,7 +140,11 @@ def opening_states(
     def opened(step: StepRules, state: StreamState) -> int | None:
         if step.name in recorded or step.measured is None:
             return state.watermark
-        return begun(step.measured, state.reached, max(lives.get(name, 1) for name in step.inputs))
+        return (
+            None
+            if step.endless
+            else begun(step.measured, state.reached, max(lives.get(name, 1) for name in step.inputs))
+        )
 
     fresh = {step.name: state for step, state in advance_streams(steps, combined, {}, recorded, 0, opened)}
     return {

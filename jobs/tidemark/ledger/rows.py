@@ -147,6 +147,10 @@ def _stream_end(row: Row) -> StreamEnd:
     return StreamEnd(state, row["rows"], row["outside"], row["dead_letters"])
 
 
+def _combined(row: Row) -> Combined:
+    return Combined(row["watermark"], row["complete"], row["closed"])
+
+
 def batch_row(record: BatchRecord) -> Row:
     """One row of `batches`, with the totals over its accounts."""
     fates, reasons = total(record.accounts)
@@ -170,7 +174,7 @@ def batch_record(row: Row) -> BatchRecord:
         closing=tuple(row["closing"] or ()),
         accounts=tuple(_account(count) for count in row["counts"] or ()),
         digests=tuple(TableDigest(**digest) for digest in row["digests"] or ()),
-        combined={each["source"]: Combined(each["watermark"], each["complete"]) for each in row["combined"] or ()},
+        combined={each["source"]: _combined(each) for each in row["combined"] or ()},
         streams={each["stream"]: _stream_end(each) for each in row["streams"] or ()},
         timings={each["phase"]: each["seconds"] for each in row["timings"] or ()},
     )

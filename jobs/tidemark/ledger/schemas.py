@@ -35,7 +35,7 @@ _COUNTS: Kinds = {
     "shifts": _struct(_SHIFTS),
 }
 _DIGEST: Kinds = {"table": _TEXT, "rows": _LONG, "digest": _TEXT}
-_COMBINED: Kinds = {"source": _TEXT, "watermark": TIME, "complete": _FLAG}
+_COMBINED: Kinds = {"source": _TEXT, "watermark": TIME, "complete": _FLAG, "closed": _FLAG}
 _STREAM: Kinds = {
     "stream": _TEXT,
     "watermark": TIME,
@@ -106,6 +106,9 @@ WATERMARKS = _schema(
         "idle": _FLAG,
         "next_offset": _LONG,
         "since": TIME,
+        "counted": _LONG,
+        "period": _LONG,
+        "open_lifetimes": _LONG,
     }
 )
 

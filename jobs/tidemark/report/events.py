@@ -54,6 +54,7 @@ class EventRow:
     raw: str | None
     payload: Mapping[str, Any]
     times: Mapping[str, int | None]
+    end_time: int | None = None
 
     @property
     def moved(self) -> int | None:
@@ -74,6 +75,7 @@ class EventRow:
             "event_time": iso(self.event_time),
             "arrival_time": iso(self.arrival_time),
             "system_timestamp": iso(self.system_timestamp),
+            "end_time": iso(self.end_time),
             "watermark": iso(self.watermark),
             "substream": self.substream,
             "moved_by": None if moved is None else signed(moved),
@@ -112,6 +114,7 @@ def event_rows(source: str, table: pa.Table) -> Iterator[EventRow]:
             raw=cells["_raw"].as_py(),
             payload={name: plain(cells[name]) for name in payload},
             times={name: micros_of(cells[name]) for name in timed},
+            end_time=micros_of(cells["_end_time"]),
         )
 
 

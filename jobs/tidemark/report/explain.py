@@ -13,6 +13,7 @@ from tidemark.errors import UsageError
 from tidemark.report.arrival import Arrival, arrival_of
 from tidemark.report.events import EventRow, read_row
 from tidemark.report.origin import Origin, Past, Recorded, SourceFacts, origin_of_watermark
+from tidemark.report.punctuated import origin_of_punctuation, steps_of_punctuated
 from tidemark.report.scan import sql, stream
 from tidemark.report.steps import Step, steps_of
 from tidemark.report.story import tell
@@ -57,6 +58,10 @@ def explain(events: Dataset, facts: SourceFacts, recorded: Recorded, partition: 
     judged = row.disposition != Fate.QUARANTINED
     day = day_of(row.arrival_time)
     arrival = arrival_of(past)
+    if judged and facts.punctuation is not None:
+        compared, set_by = tuple(steps_of_punctuated(past, day)), origin_of_punctuation(past)
+        told = tuple(tell(past, arrival, compared, set_by, None))
+        return Explanation(row, arrival, compared, set_by, None, told)
     steps = tuple(steps_of(row, facts.policy, day)) if judged else ()
     origin = origin_of_watermark(past) if judged else None
     needs = needs_of(past) if judged else None

@@ -13,6 +13,7 @@ from pyarrow.dataset import Dataset
 from tidemark.core.account import BatchRecord
 from tidemark.core.policy import Policy
 from tidemark.core.progress import MIN_TIME, UNKNOWN, PartitionState
+from tidemark.core.punctuation import POINT, Punctuation, Shape
 from tidemark.core.times import MAX_TIME
 from tidemark.report.events import EventRow, instant, read_row
 from tidemark.report.scan import between, first_offset
@@ -38,7 +39,7 @@ class Recorded(Protocol):
 @dataclass(frozen=True)
 class SourceFacts:
     """What of a source's declaration a row's story needs; `arrival_time` is its column or expression,
-    `partitions` are the declared ones."""
+    `partitions` are the declared ones. A `punctuation` stands in the place of the policy."""
 
     name: str
     policy: Policy
@@ -47,6 +48,8 @@ class SourceFacts:
     landing_delay: int = 0
     over: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
+    punctuation: Punctuation | None = None
+    shape: Shape = POINT
 
     @property
     def substreams(self) -> bool:
@@ -57,6 +60,7 @@ class Kind(StrEnum):
     ROW = "row"
     FLOOR = "floor"
     LATE_START = "late_start"
+    IMPORTED = "imported"
     UNKNOWN = "unknown"
 
 

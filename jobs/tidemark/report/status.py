@@ -85,6 +85,7 @@ def _partition(key: tuple[str, str], state: PartitionState, as_of: int | None, w
         "floor": iso(state.floor),
         "complete": state.complete,
         "rows": state.next_offset,
+        "open_lifetimes": state.open_lifetimes,
         "holds_back": why is not None,
         "why": why,
     }
@@ -128,6 +129,8 @@ def _holding(
 
 def _nothing_known(name: str, state: PartitionState, rules: SourceRules | None) -> str:
     seen = "has never brought a row" if state.last_seen is None else "has no judged row yet"
+    if rules is not None and rules.punctuation is not None:
+        return f"partition {name} has no punctuation: it {seen}; only punctuations move it"
     off = rules is not None and rules.policy.late is None
     after = "; late_arrival is off, so that nothing but a row of its own can give it one" if off else ""
     return f"partition {name} has no watermark: it {seen}{after}"
@@ -135,6 +138,8 @@ def _nothing_known(name: str, state: PartitionState, rules: SourceRules | None) 
 
 def _lowest(name: str, state: PartitionState, rules: SourceRules | None) -> str:
     mark = moment(state.watermark)
+    if rules is not None and rules.punctuation is not None:
+        return f"partition {name} is lowest, at {mark}: no later punctuation has reached it"
     if state.last_seen is None:
         return f"partition {name} is lowest, at {mark}: it has never brought a row, its arrival is only estimated"
     arrived = f"its last row arrived at {moment(state.last_arrival)}"

@@ -8,6 +8,7 @@ from tidemark.core.policy import Action, Fate
 from tidemark.core.progress import UNKNOWN
 from tidemark.report.arrival import Arrival
 from tidemark.report.origin import Kind, Origin, Past
+from tidemark.report.punctuated import tell_punctuated
 from tidemark.report.steps import DROPPED, Step
 from tidemark.report.tolerances import Need
 from tidemark.report.wording import day_of, duration, moment, signed
@@ -27,6 +28,11 @@ def tell(
         return
     yield _times(past, day)
     yield from arrival.sentences(day)
+    if past.facts.punctuation is not None:
+        yield from tell_punctuated(past, origin, day)
+        yield from (step.sentence for step in steps)
+        yield _result(past, day)
+        return
     if past.facts.timestamp_by is None:
         yield "The source has no timestamp_by: arrival is the event time, and no tolerance can act."
     else:
@@ -150,7 +156,8 @@ def _result(past: Past, day: str | None) -> str:
         return f"Result: on time, at {moment(row.system_timestamp, day)}."
     reasons = ", ".join(row.reasons)
     if row.disposition == Fate.DROPPED:
-        return f"Result: dropped ({reasons}). It moved no watermark."
+        moved = "" if past.facts.punctuation else " It moved no watermark."
+        return f"Result: dropped ({reasons}).{moved}"
     return (
         f"Result: adjusted ({reasons}), moved by {signed(row.moved or 0)} to {moment(row.system_timestamp, day)}. "
         "Its event time and payload are unchanged."

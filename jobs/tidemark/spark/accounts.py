@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F
 from tidemark.core.account import Account, Diagnostic, Occurrence, PartitionReport, Sample, Shifts
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import Seen, latest
+from tidemark.core.punctuation import Marks
 from tidemark.spark.formats import UNREADABLE
 from tidemark.spark.tally import Kind, Moves, Told
 
@@ -25,6 +27,13 @@ FINDINGS = {
 def partitions_of(told: Told, source: str) -> dict[str, PartitionReport]:
     """Fates, reasons, moves, progress and findings of each partition."""
     return {name: _report(source, name, moves, kinds) for name, (moves, kinds) in told.partitions.items()}
+
+
+def with_marks(partitions: Mapping[str, PartitionReport], marks: Mapping[str, Marks]) -> dict[str, PartitionReport]:
+    """The same with what a micro-batch of a punctuated source left to each partition."""
+    return {
+        name: replace(report, seen=replace(report.seen, marks=marks[name])) for name, report in partitions.items()
+    }
 
 
 def files_of(told: Told) -> dict[str, tuple[int, bool]]:
@@ -57,6 +66,15 @@ def count_arrivals_before(events: DataFrame, own: str, limits: Mapping[str, int]
     }
 
 
+def occurrences(events: DataFrame) -> dict[str, Occurrence]:
+    """By partition, how many event rows there are, with their arrivals and the first of them."""
+    arrival = F.unix_micros("_arrival_time")
+    found = events.groupBy("_partition").agg(
+        F.count("*").alias("n"), F.min(arrival).alias("first"), F.max(arrival).alias("last"), F.min(_sample())
+    )
+    return {row[0]: Occurrence(row["n"], row["first"], row["last"], _read_sample(row[4])) for row in found.collect()}
+
+
 def _sample() -> Column:
     times = [
         F.unix_micros(name).alias(alias) for name, alias in (("_event_time", "event"), ("_arrival_time", "arrival"))
@@ -69,7 +87,8 @@ def _read_sample(row: Row) -> Sample:
 
 
 def _report(source: str, name: str, moves: Moves, kinds: Sequence[Kind]) -> PartitionReport:
-    by_reason = {reason: [kind for kind in kinds if reason in kind.reasons] for reason in FINDINGS}
+    reasons = (*FINDINGS, Reason.VIOLATION, Reason.UNMATCHED)
+    by_reason = {reason: [kind for kind in kinds if reason in kind.reasons] for reason in reasons}
     account = Account(
         source,
         name,
@@ -78,7 +97,7 @@ def _report(source: str, name: str, moves: Moves, kinds: Sequence[Kind]) -> Part
         None if moves.largest is None else Shifts.of(moves.largest, moves.sizes),
     )
     arrived, high = latest(*[kind.last_arrival for kind in kinds]), latest(*[kind.high for kind in kinds])
-    occurrences = {FINDINGS[reason]: _occurrence(found) for reason, found in by_reason.items() if found}
+    occurrences = {FINDINGS[reason]: _occurrence(by_reason[reason]) for reason in FINDINGS if by_reason[reason]}
     return PartitionReport(account, Seen(account.rows, arrived, high), occurrences)
 
 

@@ -12,16 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.account import Outcome, TableDigest
+from tidemark.core.account import Occurrence, Outcome, TableDigest
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import SINGLE, Seen
-from tidemark.spark import accounts, damage, events, substreams, tables
+from tidemark.spark import accounts, damage, edges, events, marks, substreams, tables
 from tidemark.spark.damage import Damage
-from tidemark.spark.judge import highs, judge, stage
+from tidemark.spark.judge import highs, judge, judge_punctuated, stage
 from tidemark.spark.landing import read_rows, uris, with_object, with_own_arrival
 from tidemark.spark.layout import CELL_BITS, Layout, cut_hot, place
 from tidemark.spark.names import ARRIVAL, OBJECT, OFFSET, OWN, PARTITION, ROW, SKIPPED
+from tidemark.spark.punctuation import stamped
 from tidemark.spark.repair import found_then, skipped_by_offsets
 from tidemark.spark.sight import look_at
 from tidemark.spark.tally import NOTHING, Tally, Told
@@ -82,7 +83,8 @@ class Engine:
             told = told or self.count(rows, objects)
             outcome = self.report(source, rows, told, objects, opening, found)
         kept = self._write_substreams(source, batch_id, rows, repairing)
-        return replace(outcome, digests=(*outcome.digests, *kept))
+        left, pairs = self._write_lifetimes(source, batch_id, rows, repairing)
+        return replace(outcome, digests=(*outcome.digests, *kept, *pairs), left_open=left)
 
     def report(
         self,
@@ -95,6 +97,9 @@ class Engine:
     ) -> Outcome:
         """Counts and findings of judged rows, whether written or only recomputed, and `told` of them."""
         partitions = accounts.partitions_of(told, source.name)
+        if source.punctuated is not None:
+            left = marks.marks_of(rows, source.punctuated, source.lifetimes, opening)
+            partitions = accounts.with_marks(partitions, left)
         limits = {
             name: state.estimated_high
             for name, state in opening.states.items()
@@ -134,7 +139,25 @@ class Engine:
         layout, staged = self._staged(source, rows, opening, sum(item.size for item in objects))
         staged = staged.withColumn(OFFSET, F.col(ROW)) if numbered else staged
         named = uris(self.spark, objects, batch_id)
-        return events.event_rows(judge(staged, source, recorded, layout), source, named)
+        return events.event_rows(self._judged(source, batch_id, staged, recorded, opening, layout), source, named)
+
+    def _judged(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        staged: DataFrame,
+        recorded: DataFrame | None,
+        opening: Opening,
+        layout: Layout,
+    ) -> DataFrame:
+        """Staged rows with what their fate follows from; `recorded` holds the watermarks of substreams."""
+        if source.punctuated is None:
+            return judge(staged, source, recorded, layout)
+        rows = stamped(judge_punctuated(staged, opening, str(self.root)), source.punctuated)
+        if not source.lifetimes.edges:
+            return rows
+        open_ = edges.open_starts(self.spark, str(self.root), source, batch_id, edges.earliest_end_edge(staged))
+        return edges.with_pairs(rows, open_, layout.tasks)
 
     def _write(
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
@@ -180,7 +203,8 @@ class Engine:
             try:
                 layout, staged = self._staged(source, rows, opening, size, sample, keep=True)
                 named = uris(self.spark, left, batch_id)
-                judged = events.event_rows(judge(staged, source, recorded, layout), source, named)
+                found_ = self._judged(source, batch_id, staged, recorded, opening, layout)
+                judged = events.event_rows(found_, source, named)
                 tally = Tally(self.spark, [item.uri for item in left])
                 return events.write_events(judged, tally, source, self.place(f"events/{source.name}"), batch_id)
             finally:
@@ -204,6 +228,8 @@ class Engine:
             layout = place(rows if sample is None else sample, layout, cores)
         elif layout.tasks > 1:
             layout = replace(layout, hot=(SINGLE,))
+        if source.punctuation is not None:
+            layout = replace(layout, hot=())
         if layout.hot:
             if keep and source.format in _COSTLY_TO_PARSE:
                 rows.persist()
@@ -229,6 +255,18 @@ class Engine:
             digest = substreams.write(self.spark, rows, place, source.name, batch_id, repairing)
         self.reached("substreams")
         return (digest,)
+
+    def _write_lifetimes(
+        self, source: SourceSpec, batch_id: int, slice_: DataFrame, repairing: bool
+    ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
+        if not source.lifetimes.edges:
+            return {}, ()
+        with self._timed("lifetimes"):
+            ends = edges.ends_of(self.spark, str(self.root), source, batch_id, slice_)
+            digest = edges.write(self.spark, str(self.root), source, ends, batch_id, repairing)
+            left = edges.left_open(ends)
+        self.reached("lifetimes")
+        return left, (digest,)
 
     def _skipped(
         self,

@@ -21,6 +21,7 @@ from tidemark.spark.names import (
     URI,
 )
 from tidemark.spark.policy import verdict
+from tidemark.spark.punctuation import verdict as punctuated_verdict
 from tidemark.spark.tables import append, quoted, slice_of
 from tidemark.spark.tally import Tally, Told
 
@@ -33,7 +34,7 @@ def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFr
     """Judged rows as rows of `events/<source>`, and the number of their object; skipped ones are in no table.
     `uris` names the objects."""
     rest = F.col(REST)
-    fates = verdict(source.policy)
+    fates = verdict(source.policy) if source.punctuation is None else punctuated_verdict(judged)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
     days = F.expr(f"({ARRIVAL} - pmod({ARRIVAL}, {DAY})) div {DAY}")
     columns = {
@@ -69,7 +70,8 @@ def write_events(
 ) -> tuple[Told | None, DataFrame | None]:
     """Append one micro-batch of `event_rows`, counted inside the write. Returns what was counted (None: it had
     been appended before, and that stands), and the rows as they were written (None: there was none)."""
-    done, written = append(tally.counted(rows), place, batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS)
+    ranges = STATISTICS if source.longest is not None or source.lifetimes.edges else f"{STATISTICS},_end_time"
+    done, written = append(tally.counted(rows), place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
     return (tally.told(), written) if done else (None, appended(rows.sparkSession, source, place, batch_id))
 
 

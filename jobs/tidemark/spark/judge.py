@@ -13,7 +13,9 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
 from tidemark.core.progress import MIN_TIME
+from tidemark.spark.importing import with_imported
 from tidemark.spark.layout import Layout
+from tidemark.spark.marks import SEED_FIELDS, with_punctuation
 from tidemark.spark.maxima import greatest_before, latest_in_cell, reached
 from tidemark.spark.names import (
     ARRIVAL,
@@ -23,12 +25,14 @@ from tidemark.spark.names import (
     CELL,
     CHUNK,
     EVENT,
+    IMPORTED,
     KEY,
     OBJECT,
     OFFSET,
     ORDER,
     OWN,
     PARTITION,
+    PUNCTUATED,
     REST,
     SEED,
     SKIPPED,
@@ -56,7 +60,13 @@ def stage(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout)
     group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
     placed = spread(rows, layout, opening, own_time).sortWithinPartitions(*group, *ORDER)
     running = reached(rows.sparkSession, F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed)
-    placed = placed.withColumn(_RUN, running).where(seed.isNull())
+    placed = placed.withColumn(_RUN, running)
+    if source.punctuated is not None:
+        event = F.col(EVENT) if own_time else run["arrival"]
+        none, state = F.lit(None).cast("binary"), F.when(seed.isNotNull(), F.struct(*[seed[n] for n in SEED_FIELDS]))
+        sound = F.col(BAD).isNull()
+        placed = with_punctuation(placed, source.punctuated, sound, event, run["group"], none, state)
+    placed = placed.where(seed.isNull())
     started = F.when(run["seeded"], run["watermark"]).otherwise(F.lit(opening.unseen.watermark).cast("long"))
     told = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: started}
     return _staged(placed.withColumns(told).drop(SEED, OWN), source, opening)
@@ -80,6 +90,15 @@ def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, l
     high = F.greatest(_HIGH, run["high"]) if layout.cells and not keyed else F.col(_HIGH)
     behind = F.greatest(high - source.policy.disorder, F.when(high.isNotNull(), F.lit(MIN_TIME)))
     return staged.withColumn(WATERMARK, F.greatest(before, behind))
+
+
+def judge_punctuated(staged: DataFrame, opening: Opening, root: str) -> DataFrame:
+    """Rows of a punctuated source with the punctuation in force before them: the later of its own and the imported
+    one, which is found in the tables under `root`."""
+    if opening.imported is None:
+        return staged.withColumn(WATERMARK, F.col(PUNCTUATED)["before"])
+    followed = with_imported(staged, opening.imported, root)
+    return followed.withColumn(WATERMARK, F.greatest(F.col(PUNCTUATED)["before"], IMPORTED))
 
 
 def _by_key(staged: DataFrame, layout: Layout) -> DataFrame:

@@ -16,13 +16,17 @@ from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import SINGLE, UNKNOWN
 from tidemark.spark import formats
+from tidemark.spark.marks import endless, mark_columns
 from tidemark.spark.names import (
     BAD,
     BATCH,
     BLOCK,
     CORRUPT,
+    END,
     EVENT,
     HASH,
+    MARK,
+    MATCH,
     MODIFIED,
     OBJECT,
     ORDER,
@@ -82,7 +86,7 @@ def rows_of_events(
 ) -> DataFrame:
     """The input rows that a batch's events were made from, in the form that `read_rows` gives; what was
     quarantined stays so. Times are computed again from the payload."""
-    placed = _of_events(spark, events, objects)
+    placed = _with_marks(source, _of_events(spark, events, objects))
     event = (
         micros_of(placed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
     )
@@ -98,6 +102,7 @@ def rows_of_events(
         _substream(source, placed).alias(SUBSTREAM),
         bad.alias(BAD),
         F.col("_raw").alias(RAW),
+        *_marks(source),
         *payload,
     )
 
@@ -181,19 +186,40 @@ def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     )
     timeless = F.col(OWN).isNull() | (F.col(EVENT).isNull() if source.timestamp_by else F.lit(False))
     broken = F.col(CORRUPT) | (F.col(PARTITION) == UNKNOWN)
+    if source.punctuation is not None:
+        broken, timeless = broken | F.col(MARK).isNull(), timeless | _endless(source)
     reason = F.when(broken, Reason.INVALID_ROW.value).when(timeless, Reason.INVALID_TIME.value)
-    timed = parsed.withColumns(
-        {
-            PARTITION: F.coalesce(partition, F.lit(UNKNOWN)),
-            OWN: own,
-            EVENT: event,
-            SUBSTREAM: _substream(source, parsed),
-        }
-    ).withColumn(BAD, reason)
+    timed = (
+        _with_marks(source, parsed)
+        .withColumns(
+            {
+                PARTITION: F.coalesce(partition, F.lit(UNKNOWN)),
+                OWN: own,
+                EVENT: event,
+                SUBSTREAM: _substream(source, parsed),
+            }
+        )
+        .withColumn(BAD, reason)
+    )
     payload = [quoted(column.name) for column in source.columns]
     text = F.coalesce(F.make_valid_utf8(TEXT), formats.row_text(payload))
     raw = F.when(F.col(BAD).isNotNull(), text).alias(RAW)
-    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *payload)
+    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *_marks(source), *payload)
+
+
+def _with_marks(source: SourceSpec, rows: DataFrame) -> DataFrame:
+    """Rows of a punctuated source with what they are; others as they are."""
+    if source.punctuated is None:
+        return rows
+    return rows.withColumns(mark_columns(rows, source.punctuated, source.lifetimes))
+
+
+def _endless(source: SourceSpec) -> Column:
+    return endless(F.col(EVENT)) if source.lifetimes.end_time is not None else F.lit(False)
+
+
+def _marks(source: SourceSpec) -> tuple[str, ...]:
+    return () if source.punctuation is None else (MARK, END, MATCH)
 
 
 def _partition(source: SourceSpec, parsed: DataFrame) -> Column:

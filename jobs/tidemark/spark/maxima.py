@@ -42,6 +42,23 @@ def bounds_of_snapshots(
     return _call(spark, "Snapshots", group, time, end, after, until)
 
 
+def punctuated(spark: SparkSession, group: Column, part: Column, seed: Column, *told: Column) -> Column:
+    """`before` and `after`: the punctuation before each row of a group and after it. `told`, of each row: whether it
+    counts, every so many rows or null, its period or null, what it would set, and what it sets in any case."""
+    return _call(spark, "Punctuated", group, part, seed, *told)
+
+
+def paired(spark: SparkSession, *told: Column) -> Column:
+    """`offset` and `start` of the oldest open start edge among rows before that are equal in the first three of
+    `told` (partition and match as bytes, original start); then the row's role, offset and start in force."""
+    return _call(spark, "Edges", *told)
+
+
+def least(spark: SparkSession, partition: Column, mark: Column) -> Column:
+    """The least of the latest marks of all partitions so far; null while one has none."""
+    return _call(spark, "Least", partition.cast("binary"), mark)
+
+
 def _call(spark: SparkSession, name: str, *arguments: Column, settings: tuple[int, ...] = ()) -> Column:
     context = spark.sparkContext
     jvm = context._jvm

@@ -17,11 +17,12 @@ from tidemark.config import PipelineSpec
 from tidemark.config.topology import columns_of
 from tidemark.core.account import TableDigest
 from tidemark.core.due import Due
+from tidemark.core.progress import latest
 from tidemark.core.streams import StepRules, StreamState, Window
 from tidemark.spark import substreams, windows
 from tidemark.spark.digest import measured, table_digest
 from tidemark.spark.measuring import Measuring
-from tidemark.spark.names import KEY, PARTITION, SOURCE
+from tidemark.spark.names import CLOSED, KEY, OPEN_UNTIL, PARTITION, SOURCE
 from tidemark.spark.paths import Rows, Span, paths_into
 from tidemark.spark.small import small_frame
 from tidemark.spark.substreams import REACHED
@@ -29,6 +30,8 @@ from tidemark.spark.tables import append_measured, holds, quoted, slice_of
 from tidemark.spark.times import within_years
 from tidemark.spark.windows import AFTER, BEFORE
 
+_NEVER = (1 << 63) - 1
+"""The end of an open lifetime."""
 STATISTICS = "_system_timestamp,_end_time,_window_start,_window_end,_batch_id"
 
 
@@ -101,9 +104,11 @@ class Outputs:
         rows = self._along(due, span)
         if rows is None:
             return None
-        end = F.unix_micros("_end_time")
+        end = F.coalesce(F.unix_micros("_end_time"), F.lit(_NEVER))
         done = F.lit(True) if bound is None else end <= bound
         new = F.lit(True) if before is None else (end > before) | (F.col("_batch_id") >= due.first_batch)
+        if CLOSED in rows.columns:
+            new = new | F.coalesce(F.col(CLOSED) >= due.first_batch, F.lit(False))
         started = F.lit(True) if due.starts is None else end > due.starts
         payload = [quoted(column.name) for column in columns_of(self.spec, due.step.name) or ()]
         times = [within_years(name) for name in ("_system_timestamp", "_end_time")]
@@ -134,7 +139,8 @@ class Outputs:
         rows, window = self._along(due, self._closing_span(due)), _window(due)
         if rows is None:
             return None
-        points = all(path.points for path in paths_into(self.spec, self.spec.streams[due.step.name]))
+        points = all(path.points(self.spec) for path in paths_into(self.spec, self.spec.streams[due.step.name]))
+        rows = _cut_open(rows, due) if due.after.complete and CLOSED in rows.columns else rows
         known = self._with_parts(rows, due)
         return windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
 
@@ -231,6 +237,13 @@ def _through(path: Sequence[StepRules], states: Mapping[str, StreamState], water
             reached = F.greatest(reached, F.lit(states[step.name].idle_bound).cast("long"))
             reached = reached if number == len(path) else windows.pulled_back(step.window, reached)
     return reached
+
+
+def _cut_open(rows: DataFrame, due: Due) -> DataFrame:
+    """Rows of a complete stream: windows that begin after its last finite start, end or punctuation give no row."""
+    times = [F.max(F.unix_micros(name)) for name in ("_system_timestamp", "_end_time")]
+    bound = latest(due.after.reached, *rows.agg(*times).collect()[0])
+    return rows if bound is None else rows.withColumn(OPEN_UNTIL, F.lit(bound + 1))
 
 
 def _window(due: Due) -> Window:

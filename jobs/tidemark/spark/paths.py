@@ -16,9 +16,10 @@ from pyspark.sql import functions as F
 from tidemark.config import PipelineSpec
 from tidemark.config.streams import StreamSpec
 from tidemark.config.topology import columns_of
-from tidemark.spark import tables
+from tidemark.core.times import TICK
+from tidemark.spark import lifetimes, tables
 from tidemark.spark.fitness import fit
-from tidemark.spark.names import JUDGED, RANK, SOURCE, ordinal
+from tidemark.spark.names import CLOSED, JUDGED, RANK, SOURCE, ordinal
 from tidemark.spark.sql import value_of
 from tidemark.spark.tables import quoted
 
@@ -61,10 +62,9 @@ class Path:
     begin: int = 0
     lasts: int | None = None
 
-    @property
-    def points(self) -> bool:
+    def points(self, spec: PipelineSpec) -> bool:
         """Whether every row along it is a point."""
-        return not self.windowed and self.lasts is None
+        return self.lasts is None and self.origin in spec.sources and spec.sources[self.origin].longest == TICK
 
     def through(self, step: StreamSpec) -> Path:
         """The path with one step more."""
@@ -128,12 +128,18 @@ class Rows:
         start = F.col("_system_timestamp")
         rows = whole.where(start.isNotNull() & (F.col("_batch_id") <= self.last))
         length = path.lasts or 1
-        rows = rows.where(_needed(start, start, path.begin, length, span))
+        source = self.spec.sources[path.origin]
+        rows = lifetimes.of_stream(self.spark, self.root, source, rows, self.last)
+        ends = start
+        if source.longest is None and path.lasts is None:
+            ends, length = lifetimes.end_of(source), 0
+        rows = rows.where(_needed(start, ends, path.begin, length, span))
         none = F.lit(None).cast("timestamp")
-        payload = [quoted(column.name) for column in self.spec.sources[path.origin].columns]
-        given = {"_end_time": start + F.expr("interval 1 microsecond"), "_window_start": none, "_window_end": none}
+        payload = [quoted(column.name) for column in source.columns]
+        given = {"_window_start": none, "_window_end": none}
         named = [given.get(name, F.col(name)).alias(name) for name in SYSTEM]
-        return rows.select(*named, F.lit(True).alias(JUDGED), *payload)
+        closed = [name for name in rows.columns if name == CLOSED]
+        return rows.select(*named, *closed, F.lit(True).alias(JUDGED), *payload)
 
     def _windows(self, path: Path, rank: int, span: Span) -> DataFrame | None:
         name, step = path.origin, self.spec.streams[path.origin]

@@ -23,7 +23,10 @@ from tidemark.spark.names import (
     BLOCK,
     CELL,
     CHUNK,
+    END,
     EVENT,
+    MARK,
+    MATCH,
     OBJECT,
     ORDER,
     OWN,
@@ -36,9 +39,11 @@ from tidemark.spark.small import Columns, local_frame, small_frame
 from tidemark.spark.tables import quoted
 
 _NARROW = (*ORDER, PARTITION, OWN, EVENT, BAD)
+_MARKS = (MARK, END, MATCH)
+"""What judging looks at besides, in rows of punctuated sources."""
 _WHOLE, _NOT_CHUNKED = 0, -1
 """Chunks of partitions that are not cut: where none is, and where others are."""
-_FIELDS = ("rows", "watermark", "high")
+_FIELDS = ("rows", "watermark", "high", "counted", "period")
 
 
 class _Seed(NamedTuple):
@@ -50,6 +55,8 @@ class _Seed(NamedTuple):
     rows: int
     watermark: int | None
     high: int | None
+    counted: int = 0
+    period: int | None = None
 
 
 def spread(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
@@ -58,12 +65,13 @@ def spread(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) ->
 
     Where rows have no event time of their own, a partition's arrivals begin at its estimated arrivals.
     """
-    rest = F.struct(*[quoted(name) for name in rows.columns if name not in _NARROW])
+    kept = [*_NARROW, *[name for name in _MARKS if name in rows.columns]]
+    rest = F.struct(*[quoted(name) for name in rows.columns if name not in kept])
     chunk = F.lit(_WHOLE)
     if layout.cells:
         rows = chunked(rows, layout, opening, own_time).drop(ARRIVED_BEFORE)
         chunk = F.coalesce(F.col(CHUNK), F.lit(_NOT_CHUNKED))
-    narrow = rows.select(*_NARROW, rest.alias(REST), chunk.alias(CHUNK))
+    narrow = rows.select(*kept, rest.alias(REST), chunk.alias(CHUNK))
     seeds = _seeds(narrow, layout, opening, own_time)
     task = _task(layout).alias(TASK)
     none = F.lit(None).cast(seeds.schema[SEED].dataType)
@@ -128,7 +136,8 @@ def _known(layout: Layout, opening: Opening, own_time: bool) -> Iterator[_Seed]:
     for name, state in opening.states.items():
         if name not in hot:
             whole = _NOT_CHUNKED if layout.cells else _WHOLE
-            yield _Seed(name, whole, _arrival(state, own_time), state.next_offset, state.watermark, None)
+            known = (_arrival(state, own_time), state.next_offset, state.watermark, None)
+            yield _Seed(name, whole, *known, state.counted, state.period)
     for chunk in layout.chunks.values():
         state = opening.states.get(chunk.partition, opening.unseen)
         yield _Seed(

@@ -15,7 +15,7 @@ from tidemark.config.streams import StreamSpec
 from tidemark.core.streams import Window
 from tidemark.errors import ConfigError, Problem
 from tidemark.spark.fitness import fit
-from tidemark.spark.names import JUDGED, WINDOW
+from tidemark.spark.names import JUDGED, OPEN_UNTIL, WINDOW
 from tidemark.spark.paths import order_of
 from tidemark.spark.sql import aggregate_of
 from tidemark.spark.tables import quoted
@@ -105,8 +105,11 @@ def _key(step: StreamSpec, name: str) -> str:
 
 
 def _numbered(rows: DataFrame, window: Window) -> DataFrame:
-    """Rows with the numbers of the first and last window that they overlap."""
+    """Rows with the numbers of the first and last window that they overlap; the last is null of an open lifetime that
+    is not cut at `OPEN_UNTIL`."""
     start, end = F.unix_micros("_system_timestamp"), F.unix_micros("_end_time")
+    if OPEN_UNTIL in rows.columns:
+        end = F.coalesce(end, OPEN_UNTIL)
     first = divided(start - window.offset - window.size, window.hop) + 1
     return rows.withColumns({_FIRST: first, _LAST: divided(end - 1 - window.offset, window.hop)})
 

@@ -1,0 +1,235 @@
+"""Punctuated sources of the product are those of the oracle: rows, states, counts, findings, replays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from samples import Crash, CrashAt, drawn, hold_conservation
+
+import oracle
+from oracle import SECOND
+from oracle_punctuation import COMPLETE, Item, Log, Outcome, Source, judge, published, windows
+from product import Product, micros, verdicts
+from strategies import TICK, wide_names
+from strategies_punctuation import logs, sources
+
+WIDE = wide_names(12)
+FIELDS = ("partition", "offset", "arrival", "event", "system_timestamp", "disposition", "reasons", "watermark", "end")
+STATES = ("watermark", "complete", "high", "last_arrival", "last_seen", "idle", "next_offset")
+COUNTS = ("counted", "period", "open_lifetimes")
+_examples = iter(range(1_000_000))
+
+FOLLOWED = oracle.Source(late=(3 * SECOND, "adjust"), out_of_order=(SECOND, "drop"), partitions=WIDE[:2])
+POINTS = Source(count=3, delay=2 * SECOND, rows=True, partitions=WIDE[:3], clock_skew=SECOND)
+COMMITTED = Source(period=5 * SECOND, delay=-TICK, partitions=WIDE, final=True, arrival_column=False)
+INTERVALS = Source("adjust", "interval", period=4 * SECOND, delay=3 * SECOND, rows=True, partitions=WIDE)
+EDGES = Source("adjust", "edge", count=5, delay=4 * SECOND, rows=True, partitions=WIDE)
+DROPPED = replace(EDGES, violations="drop", single=True, partitions=(), count=None, period=6 * SECOND)
+
+
+def product_of(folder: Path, given: Mapping[str, Log], settings: dict[str, Any] | None = None) -> Product:
+    declared: dict[str, Any] = {name: source for name, (source, _) in given.items()}
+    return Product(folder / f"case-{next(_examples)}", declared, settings or {})
+
+
+def feed(product: Product, given: Mapping[str, Log], **options: Any) -> list[dict[str, Any]]:
+    """Land and run; returns what each run said. A close is of one source."""
+    said = []
+    for step in zip(*(runs for _, runs in given.values()), strict=True):
+        for name, run in zip(given, step, strict=True):
+            product.land(name, run.objects)
+        closing = [name for name, run in zip(given, step, strict=True) if run.close]
+        said.append(
+            product.pipeline().close(closing[0], step[0].as_of) if closing else product.run(step[0].as_of, **options)
+        )
+    return said
+
+
+def one_closing(given: dict[str, Log]) -> dict[str, Log]:
+    """The logs with at most one source that is closed, since one command closes one."""
+    closing = [name for name, (_, runs) in given.items() if runs[-1].close]
+    if closing[1:]:
+        for name in closing[1:]:
+            source, runs = given[name]
+            given[name] = source, (*runs[:-1], replace(runs[-1], close=False))
+    return given
+
+
+def expected(outcome: Any) -> list[tuple[Any, ...]]:
+    rows = sorted(outcome.verdicts, key=lambda verdict: (verdict.partition, verdict.offset))
+    return [tuple(getattr(row, name, None) for name in FIELDS) for row in rows]
+
+
+def hold_equal(product: Product, given: Mapping[str, Log]) -> dict[str, Any]:
+    outcomes = judge(given)
+    for name, outcome in outcomes.items():
+        assert verdicts(product.events(name), "_watermark", "_end_time") == expected(outcome), name
+        hold_states(product, name, outcome)
+        if isinstance(outcome, Outcome):
+            hold_reported(product, name, outcome)
+    hold_conservation(product)
+    return outcomes
+
+
+def hold_states(product: Product, name: str, outcome: Any) -> None:
+    rows = [row for row in product.table("watermarks") if row["source"] == name]
+    states = {row["partition"]: row for row in sorted(rows, key=lambda row: row["batch_id"])}
+    names = (*STATES, *COUNTS) if isinstance(outcome, Outcome) else STATES
+    for partition, state in outcome.ends[-1].states.items():
+        found = {key: states[partition][key] for key in names}
+        times = {key: micros(value) if isinstance(value, datetime) else value for key, value in found.items()}
+        assert times == {key: getattr(state, key) for key in names}, (name, partition)
+
+
+def hold_reported(product: Product, name: str, outcome: Outcome) -> None:
+    """Findings of the diagnostics table, and counts by reason."""
+    wanted: Counter[tuple[str, str]] = Counter()
+    for end in outcome.ends:
+        wanted.update(end.diagnostics)
+    found: Counter[tuple[str, str]] = Counter()
+    for row in product.table("diagnostics"):
+        if row["source"] == name and row["partition"] is not None:
+            found[row["partition"], row["type"]] += row["count"]
+    for batch in product.table("batches"):
+        for count in batch["counts"]:
+            if count["source"] == name:
+                for reason in ("violation", "unmatched"):
+                    found[count["partition"], reason] += count["by_reason"][reason]
+    assert +found == +wanted, name
+
+
+def hold_replay(product: Product, **options: Any) -> None:
+    batches = product.pipeline().replay(all_batches=True, **options)["batches"]
+    assert [difference for batch in batches for difference in batch["differences"]] == []
+
+
+SIZE, HOP, OFFSET = 6 * SECOND, 4 * SECOND, SECOND
+
+
+def streams_over(names: Sequence[str]) -> dict[str, Any]:
+    """Of each source its rows as they are, and windows over them."""
+    shape = {"size": f"{SIZE}us", "hop": f"{HOP}us", "offset": f"{OFFSET}us"}
+    select = {"n": "count(*)", "starts": "collect_list(_system_timestamp)", "of": "collect_list(_partition)"}
+    rows = {f"{name}_rows": {"from": name, "publish": True} for name in names}
+    return rows | {f"{name}_windows": {"from": name, "hopping": shape, "select": select} for name in names}
+
+
+def hold_streams(product: Product, name: str, outcome: Outcome, said: Sequence[dict[str, Any]]) -> None:
+    """What each run has written to the streams over a source."""
+    wanted_rows, wanted_windows = published(outcome), windows(outcome, SIZE, HOP, OFFSET)
+    for number, run in enumerate(said):
+        batch = run["batches"][-1]["batch_id"]
+        where = f"{name}, run {number + 1}"
+        rows = [row for row in product.table(f"streams/{name}_rows") if row["_batch_id"] == batch]
+        columns = ("_system_timestamp", "_end_time", "_partition", "_offset")
+        found = Counter(tuple(plain(row[column]) for column in columns) for row in rows)
+        assert found == Counter(map(own, wanted_rows[number])), where
+        closed = [row for row in product.table(f"streams/{name}_windows") if row["_batch_id"] == batch]
+        told = {
+            (micros(row["_window_start"]), micros(row["_window_end"])): list(
+                zip(map(micros, row["starts"]), row["of"], strict=True)
+            )
+            for row in closed
+        }
+        assert told == {
+            key: [(item.start, item.partition) for item in items]
+            for key, items in wanted_windows[number].closed.items()
+        }, where
+        assert [row["n"] for row in closed] == [len(row["starts"]) for row in closed]
+        letters = [row for row in product.table(f"dead_letters/{name}_windows") if row["_batch_id"] == batch]
+        late = Counter((row["_partition"], row["_offset"], micros(row["_window_start"])) for row in letters)
+        assert late == Counter((i.partition, i.offset, w[0]) for i, w in wanted_windows[number].late), where
+        assert run["streams"][f"{name}_windows"]["complete"] == outcome.ends[number].complete, where
+
+
+def own(item: Item) -> tuple[Any, ...]:
+    return item.start, None if item.end == COMPLETE else int(item.end), item.partition, item.offset
+
+
+def plain(value: Any) -> Any:
+    return micros(value) if isinstance(value, datetime) else value
+
+
+def hold_all(folder: Path, given: dict[str, Log], **options: Any) -> Product:
+    """Rows, states, streams, windows and replays are the oracle's."""
+    streams = {"streams": streams_over([name for name, (source, _) in given.items() if isinstance(source, Source)])}
+    product = product_of(folder, one_closing(given), streams)
+    said = feed(product, given, **options)
+    for name, outcome in hold_equal(product, given).items():
+        if isinstance(outcome, Outcome):
+            hold_streams(product, name, outcome, said)
+    hold_replay(product)
+    return product
+
+
+INTERVALS_OF_EDGES = replace(INTERVALS, import_from="importer", period=None, rows=False, partitions=WIDE[:3])
+IMPORTER = replace(EDGES, import_from="followed", count=4, partitions=WIDE[:4])
+IMPORTS = {"chained": INTERVALS_OF_EDGES, "importer": IMPORTER, "followed": replace(FOLLOWED, clock_skew=SECOND)}
+
+
+@pytest.mark.usefixtures("quick")
+def test_imports_by_way_of_another_source_equal_the_oracle_however_runs_are_cut(tmp_path):
+    (given,) = drawn(logs(IMPORTS, WIDE[:4], rows=12), 1)
+    hold_all(tmp_path, given, max_files=2)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_crash_while_edges_are_paired_is_repaired(tmp_path):
+    (given,) = drawn(logs({"edges": EDGES}, WIDE[:3], rows=14), 1)
+    whole = hold_all(tmp_path, given)
+    broken = product_of(tmp_path, given, whole.settings)
+    feed(broken, {name: (source, runs[:-1]) for name, (source, runs) in given.items()})
+    steps = []
+    for number in (3, 2):
+        at = CrashAt(number)
+        broken.hooks = {"reached": at}
+        with pytest.raises(Crash):
+            feed(broken, {name: (source, runs[-1:]) for name, (source, runs) in given.items()})
+        steps += at.steps
+    assert steps.count("lifetimes") == 2, steps
+    broken.hooks = {}
+    broken.run(given["edges"][1][-1].as_of)
+    for table in ("events/edges", "lifetimes/edges", "streams/edges_rows", "streams/edges_windows"):
+        assert content(broken, table) == content(whole, table), table
+    hold_replay(broken, input="events")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_points_and_intervals_with_their_streams_equal_the_oracle_and_replay(tmp_path):
+    for given in drawn(logs({"points": POINTS, "committed": COMMITTED, "intervals": INTERVALS}, WIDE, rows=40), 2):
+        hold_all(tmp_path, given)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_edges_with_their_streams_equal_the_oracle_and_replay(tmp_path):
+    for given in drawn(logs({"edges": EDGES, "dropped": DROPPED}, WIDE, rows=40), 2):
+        hold_all(tmp_path, given, max_files=1)
+
+
+@st.composite
+def any_sources(draw: st.DrawFn) -> dict[str, Log]:
+    """Sources of each shape with all that may be combined, one of them after another."""
+    points = draw(sources("point", single=True))
+    edges = draw(sources("edge", "intervals", partitions=WIDE[:2]))
+    intervals = draw(sources("interval", draw(st.sampled_from((None, "points"))), partitions=WIDE[:3]))
+    return draw(logs({"points": points, "edges": edges, "intervals": intervals}, WIDE[:3], rows=15))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_any_punctuated_sources_equal_the_oracle(tmp_path):
+    for given in drawn(any_sources(), 5):
+        hold_all(tmp_path, given)
+
+
+def content(product: Product, table: str) -> Counter[str]:
+    return Counter(repr(sorted(row.items())) for row in product.table(table))
