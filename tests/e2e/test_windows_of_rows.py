@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from samples import Crash, CrashAt, drawn
+from samples import Crash, CrashAt, at, drawn
 from test_streams import (
     KEPT,
     KEYED,
@@ -31,7 +31,7 @@ from test_streams import (
     written,
 )
 
-from oracle import SECOND
+from oracle import SECOND, Obj, Row, Run
 from oracle_measured import Measured
 from oracle_streams import Item, Step, Window, flow
 from product import Product
@@ -209,7 +209,8 @@ def test_law_1_windows_of_rows_are_the_same_however_the_log_is_cut_into_runs(tmp
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_windows_of_a_stream_that_is_added_later_are_those_of_one_that_was_there(tmp_path):
-    source, runs = far_apart(KEPT)["a"]
+    source = replace(KEPT, partitions=(), single=True)
+    runs = (run_of("a", 12, 1, 2, 6, 7, 7.5, 9, 10), run_of("b", 40, 11, 30, 35))
     whole = hold_equal(tmp_path, {"a": (source, runs)}, ("visits", "moving"))
     before = {"streams": {"all": {"from": "a"}}}
     later = Product(tmp_path / f"case-{next(_examples)}", whole.sources, before)
@@ -222,6 +223,12 @@ def test_windows_of_a_stream_that_is_added_later_are_those_of_one_that_was_there
         found = Counter(map(_without_batch, later.table(table)))
         assert found == Counter(_without_batch(row) for row in whole.table(table) if row["_window_end"] > begins)
         assert any(row["_window_start"] < begins for row in later.table(table))
+
+
+def run_of(uri: str, as_of: int, *seconds: float) -> Run:
+    """A run that brings points of one group at these times."""
+    rows = tuple(Row(event=at(second), arrival=at(as_of), substream="a") for second in seconds)
+    return Run(at(as_of), (Obj(uri, at(as_of), rows),))
 
 
 def _without_batch(row: dict[str, Any]) -> str:
