@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tidemark.config import PipelineSpec
 from tidemark.config.streams import StreamSpec
-from tidemark.config.topology import in_order, sources_below
+from tidemark.config.topology import has_pairs, in_order, sources_below
 from tidemark.core.account import BatchRecord, Combined, TableDigest
 from tidemark.core.advance import Key, States
 from tidemark.core.due import Due, Part
@@ -96,6 +96,7 @@ class Streams:
             starts=latest(self.spec.start, after[step.name].begins),
             kept=any(source.policy.out_of_order.action is Action.KEEP for source in below),
             brought=any(source in step.sources for source, _ in ending.brought),
+            joined=has_pairs(self.spec.streams, step.name),
         )
         if step.window is None or step.window.partition_by is None:
             return due

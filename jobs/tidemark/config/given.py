@@ -16,12 +16,10 @@ from tidemark.errors import ConfigError, Problem
 
 NOT_YET = (
     "is not supported yet: this version has sources with tolerance policies, and streams of one or more of them with"
-    " tumbling and hopping windows"
+    " joins, tumbling and hopping windows"
 )
 WINDOWS_NOT_YET = ("session", "sliding", "snapshot")
 STREAMS_NOT_YET = {
-    "join": f"joins: `join` {NOT_YET}",
-    "on": f"`on` belongs to `join`, which {NOT_YET}",
     **{key: f"windows: `{key}` {NOT_YET}" for key in WINDOWS_NOT_YET},
 }
 _UNSUPPORTED = {

@@ -22,7 +22,7 @@ from tidemark.config.landed_at import LandedAtSpec, one_group
 from tidemark.config.options import canonical
 from tidemark.config.values import unfit
 from tidemark.core.policy import Action, Policy, Tolerance
-from tidemark.core.times import DAY, MINUTE, SECOND, format_duration
+from tidemark.core.times import DAY, MINUTE, SECOND, TICK, format_duration
 
 MAX_LATE = 21 * DAY - SECOND
 SINGLE_PARTITION = "0"
@@ -165,6 +165,11 @@ class SourceSpec(Settings):
         early = self.early_arrival.core() if self.early_arrival else None
         late = self.late_arrival.core() if self.late_arrival else None
         return Policy(early, late, self.out_of_order.core())
+
+    @property
+    def longest(self) -> int | None:
+        """The most that a row's lifetime can be, microseconds; None where the data say."""
+        return TICK
 
     def effective(self) -> SourceSpec:
         """The same source in one spelling, without what is ignored."""

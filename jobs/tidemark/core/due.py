@@ -24,8 +24,8 @@ class Due:
     """One stream at the end of a run of batches `first_batch` to `last_batch`.
 
     `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
-    a source below. `parts` are those of the only source below a step with `partition_by`, `path` leads from it to the
-    step, and `states` are those of the steps before and after the run.
+    a source below; `joined`: pairs of a join come to the step. `parts` are those of the only source below a step with
+    `partition_by`, `path` leads from it to the step, and `states` are those of the steps before and after the run.
     """
 
     step: StepRules
@@ -36,6 +36,7 @@ class Due:
     starts: int | None = None
     kept: bool = False
     brought: bool = False
+    joined: bool = False
     parts: tuple[Part, ...] = ()
     path: tuple[StepRules, ...] = ()
     states: tuple[Mapping[str, StreamState], Mapping[str, StreamState]] = field(default=({}, {}))
@@ -61,9 +62,12 @@ class Due:
 
     @property
     def gaps(self) -> bool:
-        """Whether the run may have brought rows that lie between windows."""
+        """Whether the run may have brought rows, or passed pairs, that lie between windows."""
         window = self.step.window
-        return window is not None and self.brought and window.hop > window.size
+        if window is None or window.hop <= window.size:
+            return False
+        moved = self.before.passed != self.after.passed or self.after.complete != self.before.complete
+        return self.brought or (self.joined and moved)
 
     def closing(self) -> list[tuple[int | None, int | None]]:
         """What the step, or each part of which a window may close, has passed before the run and after it."""
