@@ -2,8 +2,8 @@
 
 Built on `oracle`, which judges the rows. Sources of the rules: semantics section 5 (streams and windows) and what
 section 3 says of `partition_by` and of combined watermarks. All times are int microseconds, UTC; a watermark is
-None (none yet), a time, or `COMPLETE`. Windows whose bounds come from rows are in `oracle_measured`. Joins and
-punctuated sources are outside.
+None (none yet), a time, or `COMPLETE`. Windows whose bounds come from rows are in `oracle_measured`, what a pair of a
+join is in `oracle_joins`. Punctuated sources are outside.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import oracle
 import oracle_measured
@@ -39,6 +39,7 @@ class Item:
     event: int | None = None
     watermark: int | None = None
     judged: bool = True
+    paired: bool = False
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -47,7 +48,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Step:
-    """One stream: its inputs (several: a union), what it does to their rows, and whether it is published."""
+    """One stream: its inputs (several: a union or, with `join`, the two sides), what it does to their rows, and
+    whether it is published; a join always is."""
 
     inputs: tuple[str, ...]
     where: Callable[[Item], bool | None] | None = None
@@ -57,10 +59,17 @@ class Step:
     window: Window | None = None
     publish: bool = False
     measured: oracle_measured.Measured | None = None
+    join: Pairing | None = None
 
     @property
     def windowed(self) -> bool:
         return self.window is not None or self.measured is not None
+
+
+class Pairing(Protocol):
+    """What makes a pair of two rows; None where they are no pair."""
+
+    def __call__(self, left: Item, right: Item) -> Item | None: ...
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,7 @@ class _Flow:
     """A stream while runs go by: what the last run brought, how far each part has come, and as a whole."""
 
     brought: list[Item] = field(default_factory=list)
+    earlier: list[Item] = field(default_factory=list)
     parts: dict[Part, Watermark] = field(default_factory=dict)
     watermark: Watermark = None
 
@@ -123,12 +133,14 @@ class _Flow:
 @dataclass
 class _Stepping:
     """A window step between runs: rows by (part, window), how far each part's windows are closed, and the latest
-    that idleness has closed: of the step, so also of parts that no row has come to yet."""
+    that idleness has closed: of the step, so also of parts that no row has come to yet; pairs in no window that it
+    has not passed yet."""
 
     counted: dict[tuple[Part, tuple[int, int]], list[Item]] = field(default_factory=dict)
     reached: dict[Part, Watermark] = field(default_factory=dict)
     idle: int | None = None
     kept: oracle_measured.Kept = oracle_measured.NOTHING
+    adrift: list[Item] = field(default_factory=list)
 
 
 def flow(
@@ -169,6 +181,9 @@ class _Streams:
         return [self._run(number) for number in range(self.runs)]
 
     def _run(self, number: int) -> dict[str, StepRun]:
+        for flow_ in self.flows.values():
+            flow_.earlier += flow_.brought
+            flow_.brought = []
         for name in self.sources:
             self._bring(name, number)
         done: dict[str, StepRun] = {}
@@ -234,7 +249,10 @@ class _Streams:
 
     def _step(self, name: str, step: Step, number: int) -> StepRun:
         below = [self.flows[each] for each in step.inputs]
-        items = [self._placed(item, index, step) for index, each in enumerate(below) for item in each.brought]
+        if step.join is not None:
+            items = _pairs(step.join, *below)
+        else:
+            items = [self._placed(item, index, step) for index, each in enumerate(below) for item in each.brought]
         if step.where is not None:
             items = [item for item in items if step.where(item)]
         flow_ = self.flows[name]
@@ -254,7 +272,7 @@ class _Streams:
         return replace(item, order=(index, *item.order)) if len(step.inputs) > 1 else item
 
     def _committed(self, name: str, step: Step, flow_: _Flow) -> tuple[Item, ...]:
-        if not step.publish:
+        if not step.publish and step.join is None:
             return ()
         waiting = self.waiting[name] + flow_.brought
         reached = -math.inf if flow_.watermark is None else flow_.watermark
@@ -275,6 +293,7 @@ class _Streams:
             after = latest(state.reached.get(part), parts.get(part), state.idle)
             state.reached[part] = after
             closed += self._close(name, window, state, part, after)
+        outside += self._passed(state)
         flow_.brought = closed
         flow_.parts = {part: _pulled_back(window, reached) for part, reached in state.reached.items()}
         seen = list(flow_.parts.values())
@@ -332,7 +351,8 @@ class _Streams:
         for item in items:
             part = _part_of(window, item)
             found = list(window.over(item.start, item.end))
-            outside += not found
+            outside += not found and not item.paired
+            state.adrift += [item] if not found and item.paired else []
             for start, end in found:
                 bound = end + window.allowed_lateness
                 step, own = latest(state.reached.get(part), state.idle), item.watermark
@@ -342,6 +362,14 @@ class _Streams:
                 else:
                     state.counted.setdefault((part, (start, end)), []).append(item)
         return dead, outside
+
+    @staticmethod
+    def _passed(state: _Stepping) -> int:
+        """Pairs in no window count as outside when the step has passed their end."""
+        reached = state.reached.get(())
+        passed = [item for item in state.adrift if reached is not None and item.end <= reached]
+        state.adrift = [item for item in state.adrift if item not in passed]
+        return len(passed)
 
     def _idle_bound(self, name: str, window: Window, number: int) -> int | None:
         """The latest window end that an idle step takes as reached; None where nothing is idle."""
@@ -377,6 +405,13 @@ class _Streams:
                 payload = dict(zip(window.group_by, group, strict=True)) | dict(window.aggregate(ordered))
                 rows.append(_window_row(name, part, key[1], group, payload))
         return rows
+
+
+def _pairs(join: Pairing, left: _Flow, right: _Flow) -> list[Item]:
+    """The pairs of which this run brings a row, or both."""
+    found = [join(one, other) for one in left.brought for other in [*right.earlier, *right.brought]]
+    found += [join(one, other) for one in left.earlier for other in right.brought]
+    return [pair for pair in found if pair is not None]
 
 
 def held(time: int) -> int:

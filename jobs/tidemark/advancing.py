@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
-from tidemark.config.topology import in_order, sources_below
+from tidemark.config.topology import has_pairs, in_order, sources_below
 from tidemark.core.account import BatchRecord, Combined, TableDigest
 from tidemark.core.advance import Key, States
 from tidemark.core.due import Due, Part
@@ -115,6 +115,7 @@ class Streams:
             kept=any(_keeps(source) for source in below),
             brought=any(source in step.sources for source, _ in ending.brought),
             ending=any(source.lifetimes.edges for source in below),
+            joined=has_pairs(self.spec.streams, step.name),
         )
         if step.window is None or step.window.partition_by is None:
             return due

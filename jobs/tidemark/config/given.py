@@ -14,12 +14,6 @@ from tidemark.config.values import shown
 from tidemark.config.yaml import Document, KeyPath, key_text, read_yaml
 from tidemark.errors import ConfigError, Problem
 
-NOT_YET = "is not supported yet: this version has sources, and streams of one or more of them with windows"
-STREAMS_NOT_YET = {
-    "join": f"joins: `join` {NOT_YET}",
-    "on": f"`on` belongs to `join`, which {NOT_YET}",
-}
-
 
 @dataclass
 class Given:

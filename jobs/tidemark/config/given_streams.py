@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tidemark.config.given import STREAMS_NOT_YET
 from tidemark.config.messages import findings, unknown_key
 from tidemark.config.pipeline import checked_name
 from tidemark.config.stream_rules import Stream
@@ -49,12 +48,9 @@ def read_streams(document: Document, problems: list[Problem]) -> dict[str, Strea
 
 def _stream(name: str, keys: dict[str, Any]) -> tuple[Stream, list[tuple[KeyPath, str]]]:
     """The stream without its keys that are wrong, and why they are."""
-    found: list[tuple[KeyPath, str]] = []
-    for key in keys:
-        if key in STREAMS_NOT_YET:
-            found.append(((key,), STREAMS_NOT_YET[key]))
-        elif key not in STREAM_KEYS:
-            found.append(((key,), unknown_key(key, STREAM_KEYS)))
+    found: list[tuple[KeyPath, str]] = [
+        ((key,), unknown_key(key, STREAM_KEYS)) for key in keys if key not in STREAM_KEYS
+    ]
     bad = {str(path[0]) for path, _ in found}
     usable = {key: value for key, value in keys.items() if key not in bad}
     try:

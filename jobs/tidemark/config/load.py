@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from tidemark.config.given import Given, read_source
 from tidemark.config.given_streams import read_streams
 from tidemark.config.imports import import_errors
+from tidemark.config.join_rules import join_errors
 from tidemark.config.messages import findings, unknown_key
 from tidemark.config.paths import folder
 from tidemark.config.pipeline import PIPELINE_KEYS, PipelineSpec, checked_name
@@ -58,7 +59,7 @@ def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None) ->
     problems += [problem for given in sources.values() for problem in given.problems]
     streams = read_streams(document, problems)
     ruled = Streams(streams, specs, _bad_sources(document, sources))
-    problems += _placed(document, sources, (*structure_errors(ruled), *expression_errors(ruled)))
+    problems += _placed(document, sources, (*structure_errors(ruled), *join_errors(ruled), *expression_errors(ruled)))
     problems += _placed(document, sources, import_errors(specs, ruled.bad))
     spec = _pipeline_spec(document, specs, ruled.specs, environ, problems)
     if spec is not None:

@@ -10,14 +10,14 @@ from tidemark.config.row import Known, Row
 from tidemark.config.rules import Finding
 from tidemark.config.stream_rules import Stream, Streams
 from tidemark.config.streams import StreamSpec
-from tidemark.config.topology import ROW_COLUMNS, Columns
+from tidemark.config.topology import ROW_COLUMNS, Columns, sides_of
 
 
 def expression_errors(streams: Streams) -> Iterator[Finding]:
     """What is wrong with the expressions of streams and the names they are given."""
     for name, stream in streams.streams.items():
-        before = streams.before(stream.spec)
-        row = _row(before, stream.spec)
+        before = None if stream.spec.join else streams.before(stream.spec)
+        row = sides_of(stream.spec, streams.columns) if stream.spec.join else _row(before, stream.spec)
         for path, message in (*_where(stream, row), *_select(stream, row), *_group_by(stream, before)):
             yield ("streams", name, *path), message
 
@@ -93,7 +93,8 @@ def _of_one_row(text: str, row: Row, key: str, stream: Stream) -> list[str]:
         if names and stream.windowed:
             return [f"{names[0]}() cannot be in {key}, which sees a row before it is in a window: use the next step"]
         if names:
-            return [f"{names[0]}() needs a window: add tumbling or hopping to this step"]
+            where = "in a step over this one" if stream.spec.join else "to this step"
+            return [f"{names[0]}() needs a window: add tumbling or hopping {where}"]
     return expression_findings(text, row, constants=True)
 
 

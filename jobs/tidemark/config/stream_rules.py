@@ -19,7 +19,7 @@ from tidemark.config.topology import Columns, all_columns, sources_below, united
 from tidemark.config.yaml import KeyPath
 from tidemark.core.policy import Action
 
-OPERATORS = ("union", "shift", "lifetime", "tumbling", "hopping", "session", "sliding", "snapshot")
+OPERATORS = ("union", "join", "shift", "lifetime", "tumbling", "hopping", "session", "sliding", "snapshot")
 WINDOWS = frozenset({"tumbling", "hopping", "session", "sliding", "snapshot"})
 _OF_WINDOWS = ("group_by", "allowed_lateness", "idle_timeout", "partition_by")
 
@@ -63,7 +63,7 @@ class Streams:
         return united(stream, self.columns)
 
 
-_SHAPING = ("from", "join", "select", "group_by")
+_SHAPING = ("from", "select", "group_by")
 
 
 def structure_errors(streams: Streams) -> Iterator[Finding]:
@@ -72,7 +72,8 @@ def structure_errors(streams: Streams) -> Iterator[Finding]:
         for path, message in _stream_errors(name, stream, streams):
             yield ("streams", name, *path), message
     for cycle in walked(streams.specs)[1]:
-        key: KeyPath = ("from",) if streams.specs[cycle[0]].from_ else ("union",)
+        first = streams.specs[cycle[0]]
+        key: KeyPath = ("from",) if first.from_ else ("union",) if first.union else ("join",)
         yield ("streams", cycle[0], *key), f"{' -> '.join(cycle)} is a circle: a stream cannot be made of itself"
 
 
@@ -80,7 +81,7 @@ def structure_warnings(streams: Streams) -> Iterator[Finding]:
     """What is legal in streams and yet rarely what was meant."""
     for name, stream in streams.streams.items():
         spec = stream.spec
-        rows = _sources_of_rows(streams, name)
+        rows = sources_of_rows(streams, name)
         kept = any(streams.sources[each].policy.out_of_order.action is Action.KEEP for each in rows)
         if spec.allowed_lateness and not kept and spec.idle_timeout is None:
             yield (
@@ -107,8 +108,13 @@ def _stream_errors(name: str, stream: Stream, streams: Streams) -> Iterator[Find
 def _one_input(stream: Stream) -> Iterator[Finding]:
     if {"from", "union"} <= stream.given:
         yield ("union",), "cannot be beside from: put together by union first, in a stream of its own"
+    elif {"from", "join"} <= stream.given:
+        yield ("join",), "cannot be beside from: name both streams in join, or join first, in a stream of its own"
     elif not stream.given & {"from", "union", "join"} and stream.sound("from"):
-        yield ("from",), "is missing: write what the stream reads, such as from: readings, or union: [a, b]"
+        yield (
+            ("from",),
+            "is missing: write what the stream reads, such as from: readings, or union: [a, b], or join: [a, b]",
+        )
     elif "union" in stream.given and stream.sound("union") and len(stream.spec.union) < 2:
         yield ("union",), "puts two or more together: name another, or write from"
 
@@ -118,6 +124,7 @@ def _known_inputs(name: str, stream: Stream, streams: Streams) -> Iterator[Findi
     if not streams.sources and not streams.bad:
         return
     inputs: list[tuple[KeyPath, str]] = [(("union", index), each) for index, each in enumerate(stream.spec.union)]
+    inputs += [(("join", index), each) for index, each in enumerate(stream.spec.join)]
     if stream.spec.from_ is not None:
         inputs.append((("from",), stream.spec.from_))
     for path, each in inputs:
@@ -186,8 +193,9 @@ def _partitioned(stream: Stream, streams: Streams) -> Iterator[str]:
     while here is not None and here in streams.streams and here not in seen:
         seen.add(here)
         below = streams.streams[here]
-        if below.spec.union:
-            yield f"{kind} cannot be over {here!r}, which is a union: parts are those of one source"
+        if below.spec.union or below.spec.join:
+            what = "union" if below.spec.union else "join"
+            yield f"{kind} cannot be over {here!r}, which is a {what}: parts are those of one source"
             return
         if below.windowed and below.sound("partition_by") and below.spec.partition_by != kind:
             given = below.spec.partition_by
@@ -202,10 +210,12 @@ def _partitioned(stream: Stream, streams: Streams) -> Iterator[str]:
         yield f"substream needs `over` in the source {source.name!r}, beside timestamp_by: it has no substreams"
 
 
-def _sources_of_rows(streams: Streams, name: str) -> tuple[str, ...]:
-    """The sources whose own rows, not those of windows, reach a step."""
+def sources_of_rows(streams: Streams, name: str) -> tuple[str, ...]:
+    """The sources whose own rows, not those of windows or joins, reach a step."""
     below = {
-        each: StreamSpec.model_construct() if each != name and stream.spec.windowed else stream.spec
+        each: StreamSpec.model_construct()
+        if each != name and (stream.spec.windowed or stream.spec.join)
+        else stream.spec
         for each, stream in streams.streams.items()
     }
     return sources_below(below, name)

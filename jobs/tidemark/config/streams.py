@@ -70,8 +70,12 @@ class StreamSpec(Settings):
     name: str = Field("", exclude=True, repr=True)
     from_: str | None = Field(None, alias="from", description="The source or stream that is read")
     union: Names = Field((), description="Two or more sources or streams, put together by column name")
+    join: Names = Field((), description="Two sources or streams, whose rows are paired while both are alive")
+    on: Expressions = Field((), description="Columns that are equal in the rows of a pair")
     where: Expression | None = Field(None, description="Spark SQL predicate; other rows are left out")
-    select: Selected = Field(default_factory=dict, description="New columns; in a window, aggregates")
+    select: Selected = Field(
+        default_factory=dict, description="New columns; in a window, aggregates; in a join, required"
+    )
     shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
     lifetime: PositiveDuration | None = Field(None, description="Every row lives this long from its start")
     tumbling: Annotated[TumblingSpec | None, BeforeValidator(_long_form)] = Field(
@@ -92,7 +96,9 @@ class StreamSpec(Settings):
     partition_by: Literal["partition", "substream"] | None = Field(
         None, description="Each partition or substream has windows of its own; absent: all share them"
     )
-    publish: StrictBool = Field(False, description="Whether rows are written to a table; windows always are")
+    publish: StrictBool = Field(
+        False, description="Whether rows are written to a table; those of windows and joins always are"
+    )
 
     @property
     def window(self) -> Window | None:
@@ -132,12 +138,12 @@ class StreamSpec(Settings):
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names of what is read, as often as they are given."""
-        return self.union if self.from_ is None else (self.from_,)
+        return self.union or self.join if self.from_ is None else (self.from_,)
 
     @property
     def published(self) -> bool:
         """Whether the stream has a table."""
-        return self.publish or self.windowed
+        return self.publish or self.windowed or bool(self.join)
 
 
 def _less_than(key: str, value: int, info: ValidationInfo) -> int:

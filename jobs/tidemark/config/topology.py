@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tidemark.config.expressions import plain_type
 from tidemark.config.pipeline import PipelineSpec
 from tidemark.config.row import Known, Row
+from tidemark.config.sides import Sides
 from tidemark.config.streams import StreamSpec
 
 
@@ -72,6 +73,12 @@ def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ..
     return tuple(each for each in found if each not in streams)
 
 
+def has_pairs(streams: Mapping[str, StreamSpec], name: str) -> bool:
+    """Whether pairs of a join come to a step, by any way but through windows."""
+    below = [streams[each] for each in streams[name].inputs if each in streams]
+    return any(step.join or (step.window is None and has_pairs(streams, step.name)) for step in below)
+
+
 def columns_of(spec: PipelineSpec, name: str) -> Columns | None:
     """The payload columns of a source or stream; None where its inputs do not lead to sources."""
     sources = {each: source.columns for each, source in spec.sources.items()}
@@ -87,6 +94,9 @@ def all_columns(
         for name, columns in sources.items()
     }
     for name in walked(streams)[0]:
+        if streams[name].join:
+            known[name] = _paired(streams[name], known)
+            continue
         before = united(streams[name], known)
         known[name] = None if before is None else _after(streams[name], before)
     return known
@@ -107,14 +117,31 @@ def united(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns |
     )
 
 
+def sides_of(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Sides:
+    """What the expressions of a join may read, by the `known` columns of its inputs."""
+
+    def side(name: str) -> Row:
+        columns = known.get(name)
+        return Row(None if columns is None else (*columns, *ROW_COLUMNS), repr(name))
+
+    return Sides(None, sides={name: side(name) for name in stream.join})
+
+
+def _paired(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns | None:
+    if any(known.get(name) is None for name in stream.join):
+        return None
+    return _selected(stream, sides_of(stream, known))
+
+
 def _after(stream: StreamSpec, before: Columns) -> Columns:
     if not stream.select and not stream.windowed:
         return before
     row = Row((*before, *ROW_COLUMNS))
     found = [Row(before).find(name) for name in stream.group_by]
     groups = [StreamColumn(column.name, column.type) for column in found if column is not None]
-    selected = []
-    for name, text in stream.select.items():
-        plain = plain_type(text, row)
-        selected.append(StreamColumn(name, plain.text if plain else None))
-    return (*groups, *selected)
+    return (*groups, *_selected(stream, row))
+
+
+def _selected(stream: StreamSpec, row: Row) -> Columns:
+    types = {name: plain_type(text, row) for name, text in stream.select.items()}
+    return tuple(StreamColumn(name, plain.text if plain else None) for name, plain in types.items())

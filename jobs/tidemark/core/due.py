@@ -25,9 +25,9 @@ class Due:
     """One stream at the end of a run of batches `first_batch` to `last_batch`.
 
     `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
-    a source below; `ending`: they may end lifetimes of earlier ones. `parts` are those of the only source below a
-    step with `partition_by`, `path` leads from it to the step, and `states` are those of the steps before and after
-    the run.
+    a source below; `ending`: they may end lifetimes of earlier ones; `joined`: pairs of a join come to the step.
+    `parts` are those of the only source below a step with `partition_by`, `path` leads from it to the step, and
+    `states` are those of the steps before and after the run.
     """
 
     step: StepRules
@@ -39,6 +39,7 @@ class Due:
     kept: bool = False
     brought: bool = False
     ending: bool = False
+    joined: bool = False
     parts: tuple[Part, ...] = ()
     path: tuple[StepRules, ...] = ()
     states: tuple[Mapping[str, StreamState], Mapping[str, StreamState]] = field(default=({}, {}))
@@ -68,9 +69,12 @@ class Due:
 
     @property
     def gaps(self) -> bool:
-        """Whether the run may have brought rows that lie between windows."""
+        """Whether the run may have brought rows, or passed pairs, that lie between windows."""
         window = self.step.window
-        return window is not None and self.brought and window.hop > window.size
+        if window is None or window.hop <= window.size:
+            return False
+        moved = self.before.passed != self.after.passed or self.after.complete != self.before.complete
+        return self.brought or (self.joined and moved)
 
     @property
     def settled(self) -> tuple[int | None, int | None]:

@@ -60,9 +60,9 @@ class Outputs:
         return tuple(digest for digest in digests if digest.rows)
 
     def outside(self, due: Due) -> int:
-        """Rows of the run that lie in no window."""
-        rows = self._new(due) if due.gaps else None
-        return 0 if rows is None else windows.outside(rows, _window(due)).count()
+        """Rows that the run brought and pairs that it passed, which lie in no window."""
+        found = [self._new(due), self._passed_pairs(due)] if due.gaps else []
+        return sum(windows.outside(rows, _window(due)).count() for rows in found if rows is not None)
 
     def _written(
         self, table: str, place: str, make: Callable[[], DataFrame | None], batch_id: int, repairing: bool
@@ -140,7 +140,7 @@ class Outputs:
         if rows is None:
             return None
         points = all(path.points(self.spec) for path in paths_into(self.spec, self.spec.streams[due.step.name]))
-        rows = _cut_open(rows, due) if due.after.complete and CLOSED in rows.columns else rows
+        rows = _cut_open(rows, due) if due.after.complete and due.step.endless else rows
         known = self._with_parts(rows, due)
         return windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
 
@@ -222,6 +222,20 @@ class Outputs:
         """The rows that come to the step in a span."""
         rows = Rows(self.spark, self.root, self.spec, due.last_batch)
         return rows.along(paths_into(self.spec, self.spec.streams[due.step.name]), span)
+
+    def _passed_pairs(self, due: Due) -> DataFrame | None:
+        """The pairs of joins that come to the step and whose end it has passed in this run."""
+        before, after = due.before.reached, None if due.after.complete else due.after.reached
+        if not due.joined or due.before.complete or (after is None and not due.after.complete):
+            return None
+        step = self.spec.streams[due.step.name]
+        pairs = [path for path in paths_into(self.spec, step) if path.joined]
+        rows = Rows(self.spark, self.root, self.spec, due.last_batch).along(pairs, Span(before, after))
+        if rows is None:
+            return None
+        end = F.unix_micros("_end_time")
+        rows = rows if before is None else rows.where(end.isNull() | (end > before))
+        return rows if after is None else rows.where(end <= after)
 
     def _new(self, due: Due) -> DataFrame | None:
         """The rows that the run brought to the step."""

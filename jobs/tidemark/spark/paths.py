@@ -19,6 +19,7 @@ from tidemark.config.topology import columns_of
 from tidemark.core.times import TICK
 from tidemark.spark import lifetimes, tables
 from tidemark.spark.fitness import fit
+from tidemark.spark.joins import Side, paired
 from tidemark.spark.names import CLOSED, JUDGED, RANK, SOURCE, ordinal
 from tidemark.spark.sql import value_of
 from tidemark.spark.tables import quoted
@@ -51,12 +52,13 @@ class Span:
 
 @dataclass(frozen=True)
 class Path:
-    """`steps` from an origin (a source, or a windowed stream) to a stream, and `place`, its positions in unions,
-    outermost first. `begin` moves the start; the end is the origin's end moved by `end`, or, with `lasts`, the start
-    and that."""
+    """`steps` from an origin (a source, a windowed stream, or a join) to a stream, and `place`, its positions in
+    unions, outermost first. `begin` moves the start; the end is the origin's end moved by `end`, or, with `lasts`,
+    the start and that."""
 
     origin: str
     windowed: bool
+    joined: bool = False
     steps: tuple[StreamSpec, ...] = ()
     place: tuple[int, ...] = ()
     begin: int = 0
@@ -82,13 +84,35 @@ def paths_to(spec: PipelineSpec, name: str) -> list[Path]:
 
 
 def paths_into(spec: PipelineSpec, step: StreamSpec) -> list[Path]:
-    """The paths through a step, or to the windows of one, in the order of their rows at one instant."""
+    """The paths through a step, or to the windows of one, in the order of their rows at one instant; of a join, its
+    pairs."""
+    if step.join:
+        return [Path(step.name, windowed=False, joined=True)]
     found = []
     for index, name in enumerate(step.inputs):
         for path in paths_to(spec, name):
             place = (index, *path.place) if len(step.inputs) > 1 else path.place
             found.append(replace(path.through(step), place=place))
     return sorted(found, key=lambda path: path.place)
+
+
+def longest(spec: PipelineSpec, paths: Sequence[Path]) -> int | None:
+    """The most that a row along one of the paths lives, microseconds; None: without a bound."""
+    lengths = [_length(spec, path) for path in paths]
+    known = [length for length in lengths if length is not None]
+    return max(known, default=None) if len(known) == len(lengths) else None
+
+
+def _length(spec: PipelineSpec, path: Path) -> int | None:
+    if path.lasts is not None:
+        return path.lasts
+    if path.origin in spec.sources:
+        return spec.sources[path.origin].longest
+    step = spec.streams[path.origin]
+    if path.windowed:
+        return step.window.size if step.window else None
+    sides = [longest(spec, paths_to(spec, name)) for name in step.join]
+    return min((length for length in sides if length is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -111,7 +135,10 @@ class Rows:
         return whole
 
     def _frame(self, path: Path, rank: int, span: Span) -> DataFrame | None:
-        rows = self._windows(path, rank, span) if path.windowed else self._events(path, span)
+        if path.joined:
+            rows = self._pairs(path, rank, span)
+        else:
+            rows = self._windows(path, rank, span) if path.windowed else self._events(path, span)
         if rows is None:
             return None
         columns = columns_of(self.spec, path.origin)
@@ -161,14 +188,42 @@ class Rows:
         payload = [quoted(column.name) for column in columns_of(self.spec, name) or ()]
         return rows.select(*named, F.lit(False).alias(JUDGED), ending, *order, *payload)
 
+    def _pairs(self, path: Path, rank: int, span: Span) -> DataFrame | None:
+        """Rows of a join, made from all rows of its sides that are alive in the span. No run brings any: they come
+        when they are due."""
+        if span.only:
+            return None
+        after = None if span.after is None else span.after - path.begin - (path.lasts or 0)
+        alive = Span(after, None if span.before is None else span.before - path.begin)
+        step = self.spec.streams[path.origin]
+        left, right = (self._side(name, alive) for name in step.join)
+        if left is None or right is None:
+            return None
+        pairs = paired(step, left, right, rank)
+        if path.lasts is not None:
+            start = F.col("_system_timestamp")
+            pairs = pairs.where(_needed(start, start, path.begin, path.lasts, replace(span, since=None)))
+        own = ("_system_timestamp", "_end_time")
+        none = [F.lit(None).cast(_kind(name)).alias(name) for name in SYSTEM if name not in own]
+        return pairs.select("*", *none, F.lit(False).alias(JUDGED))
 
-def order_of(rows: DataFrame) -> list[Column]:
-    """The sort key, total within a stream: start, place, then what tells rows of one origin apart."""
+    def _side(self, name: str, span: Span) -> Side | None:
+        paths = paths_to(self.spec, name)
+        rows = self.along(paths, span)
+        return None if rows is None else Side(name, rows, names_of_order(rows), longest(self.spec, paths))
+
+
+def names_of_order(rows: DataFrame) -> list[str]:
+    """The columns of the sort key, total within a stream: start, place, then what tells rows of one origin apart."""
     own = sorted(name for name in rows.columns if name.startswith(ordinal()))
     ends = [name for name in own if name.endswith("_end")]
     values = [name for name in own if not name.endswith("_end")]
-    named = ["_system_timestamp", RANK, *ends, "_partition", "_offset", "_substream", *values]
-    return [F.col(name) for name in named]
+    return ["_system_timestamp", RANK, *ends, "_partition", "_offset", "_substream", *values]
+
+
+def order_of(rows: DataFrame) -> list[Column]:
+    """The sort key."""
+    return [F.col(name) for name in names_of_order(rows)]
 
 
 def _needed(start: Column, end: Column, begin: int, length: int, span: Span) -> Column:

@@ -1,0 +1,292 @@
+"""Joins of the product are those of the oracle, run by run: pairs, what is over them, watermarks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from samples import Crash, CrashAt, at, drawn
+from test_streams import Logs, content, feed, hold_replayed, hold_told, payload, wanted, written
+
+from oracle import SECOND, Obj, Row, Run, Source
+from oracle_joins import Join
+from oracle_streams import Item, Step, Window, flow
+from product import Product
+from strategies import lawful_logs, recuts
+
+A = Source(
+    early=(3 * SECOND, "adjust"),
+    late=(3 * SECOND, "adjust"),
+    out_of_order=(2 * SECOND, "adjust"),
+    landing_delay=3 * SECOND,
+    partitions=("0", "1"),
+)
+B = replace(A, late=(2 * SECOND, "drop"), out_of_order=(SECOND, "drop"), over=True)
+KEYS = ("a", "b", None)
+REACH = 12 * SECOND
+"""Of the pipeline below: its longest path leads through lifetimes of 4 s and 2 s and windows of 6 s."""
+
+
+def of_b(left: Item, right: Item) -> dict[str, Any]:
+    return {"k": left.payload["k"], "x": left.event, "y": right.start}
+
+
+def told(items: Sequence[Item]) -> dict[str, Any]:
+    return {"n": len(items), "xs": [item.payload["x"] for item in items], "first": items[0].payload["k"]}
+
+
+def counted(items: Sequence[Item]) -> dict[str, Any]:
+    return {"n": len(items)}
+
+
+def selected(item: Item) -> dict[str, Any]:
+    return {"k": item.payload["k"], "x": item.event}
+
+
+def not_after(left: Item, right: Item) -> bool | None:
+    return None if left.event is None or right.event is None else left.event <= right.event
+
+
+X = "unix_micros({}._event_time)"
+TOLD = {"n": "count(*)", "xs": "collect_list(x)", "first": "first(k)"}
+OVERLAPPING = Window(6 * SECOND, 2 * SECOND, offset=SECOND, aggregate=told, group_by=("k",))
+TUMBLING = Window(2 * SECOND, 2 * SECOND, aggregate=counted, group_by=("k",))
+GAPS = Window(SECOND, 3 * SECOND, aggregate=told)
+
+CONFIGURED: dict[str, dict[str, Any]] = {
+    "lasting": {"from": "b", "lifetime": "4s"},
+    "living": {"from": "a", "lifetime": "3s"},
+    "earlier": {"from": "living", "shift": "-1s"},
+    "points": {
+        "join": ["a", "lasting"],
+        "on": ["k"],
+        "select": {"k": "A.k", "x": X.format("a"), "y": "unix_micros(lasting._system_timestamp)"},
+    },
+    "lives": {
+        "join": ["lasting", "earlier"],
+        "on": "K",
+        "where": "lasting._event_time <= earlier._event_time",
+        "select": {"k": "lasting.k", "x": X.format("lasting"), "y": "unix_micros(earlier._system_timestamp)"},
+    },
+    "per_two": {"from": "a", "tumbling": "2s", "group_by": ["k"], "select": {"n": "count(*)"}},
+    "of_windows": {
+        "join": ["per_two", "lasting"],
+        "on": ["k"],
+        "select": {"k": "per_two.k", "x": "per_two.n", "y": "unix_micros(lasting._system_timestamp)"},
+    },
+    "nested": {
+        "join": ["points", "lives"],
+        "on": ["k", "y"],
+        "select": {"k": "points.k", "x": "lives.x", "y": "points.y"},
+    },
+    "few": {"from": "a", "select": {"k": "k", "x": "unix_micros(_event_time)"}},
+    "bare": {"from": "lives", "where": "k = 'a'", "select": {"k": "k", "x": "x"}, "publish": True},
+    "mixed": {"union": ["few", "bare"]},
+    "of_union": {
+        "join": ["mixed", "lasting"],
+        "on": ["k"],
+        "select": {"k": "mixed.k", "x": "mixed.x", "y": "unix_micros(lasting._system_timestamp)"},
+    },
+    "long": {"from": "lives", "lifetime": "2s", "publish": True},
+    "over_lives": {"from": "long", "hopping": {"size": "6s", "hop": "2s", "offset": "1s"}, "group_by": "k"},
+    "over_mixed": {"from": "mixed", "hopping": {"size": "6s", "hop": "2s", "offset": "1s"}, "group_by": "k"},
+    "over_points": {"from": "points", "hopping": {"size": "1s", "hop": "3s"}},
+}
+for _name in ("over_lives", "over_mixed", "over_points"):
+    CONFIGURED[_name]["select"] = TOLD
+
+STEPS = {
+    "lasting": Step(("b",), lifetime=4 * SECOND),
+    "living": Step(("a",), lifetime=3 * SECOND),
+    "earlier": Step(("living",), shift=-SECOND),
+    "points": Step(("a", "lasting"), join=Join(("k",), of_b)),
+    "lives": Step(("lasting", "earlier"), join=Join(("k",), of_b, not_after)),
+    "per_two": Step(("a",), window=TUMBLING),
+    "of_windows": Step(
+        ("per_two", "lasting"),
+        join=Join(("k",), lambda left, right: {**left.payload, "x": left.payload["n"], "y": right.start}),
+    ),
+    "nested": Step(
+        ("points", "lives"),
+        join=Join(("k", "y"), lambda left, right: {**left.payload, "x": right.payload["x"]}),
+    ),
+    "few": Step(("a",), select=selected),
+    "bare": Step(("lives",), lambda item: item.payload["k"] == "a", publish=True),
+    "mixed": Step(("few", "bare")),
+    "of_union": Step(("mixed", "lasting"), join=Join(("k",), lambda left, right: {**left.payload, "y": right.start})),
+    "long": Step(("lives",), lifetime=2 * SECOND, publish=True),
+    "over_lives": Step(("long",), window=OVERLAPPING),
+    "over_mixed": Step(("mixed",), window=OVERLAPPING),
+    "over_points": Step(("points",), window=GAPS),
+}
+JOINS = ("points", "lives", "of_windows", "nested", "of_union")
+
+
+def columns(name: str) -> list[str]:
+    keys = CONFIGURED[name]
+    own = list(keys["select"]) if "select" in keys else ["k", "x", "y"]
+    return ["k", *own] if keys.get("group_by") else own
+
+
+def dense(seed: int, runs: int = 3, rows: int = 10) -> Logs:
+    """Both sources, with rows of few keys a second or so apart, in every run but one; the last comes much later, so
+    that all that was open before ends."""
+    dice = Random(seed)  # noqa: S311 - the same rows each time
+
+    def objects(name: str, number: int) -> tuple[Obj, ...]:
+        landed = at(6 * number + (20 if number == runs else 0))
+        made = []
+        for _ in range(rows if number < runs else 2):
+            arrival = landed - dice.randint(0, 3) * SECOND
+            event = arrival + dice.randint(-3, 2) * SECOND + dice.choice((0, 0, 1, -1))
+            made.append(Row(dice.choice(("0", "1")), event, arrival, dice.choice(KEYS)))
+        return (Obj(f"{name}{number}", landed, tuple(made)),) if (name, number) != ("b", 2) else ()
+
+    def log(name: str) -> tuple[Run, ...]:
+        return tuple(
+            Run(at(6 * n + (20 if n == runs else 0) + 1), objects(name, n), close=name == "b" and n == runs)
+            for n in range(1, runs + 1)
+        )
+
+    return {"a": (A, log("a")), "b": (B, log("b"))}
+
+
+def made(folder: Path, logs_: Logs, streams: dict[str, Any] | None = None) -> Product:
+    sources = {name: source for name, (source, _) in logs_.items()}
+    return Product(folder, sources, {"streams": CONFIGURED if streams is None else streams})
+
+
+def hold_equal(product: Product, logs_: Logs, said: Sequence[dict[str, Any]], **more: Any) -> Counter[str]:
+    """Every stream of every run is the oracle's; returns how many rows each wrote."""
+    found: Counter[str] = Counter()
+    runs = flow(logs_, STEPS, payload, **more)
+    for name, step in STEPS.items():
+        if not (step.publish or step.window or step.join):
+            continue
+        rows = written(product, step, name)
+        for number, run in enumerate(runs):
+            where = f"{name}, run {number + 1}"
+            batch = said[number]["batches"][-1]["batch_id"]
+            assert rows.get(batch, Counter()) == wanted(step, run[name], columns(name)), where
+            hold_told(said[number]["streams"][name], run[name], where)
+            found[name] += len(run[name].written)
+            found[f"outside {name}"] += run[name].outside
+    return found
+
+
+@pytest.mark.usefixtures("quick")
+def test_joins_and_what_is_over_them_equal_the_oracle_and_replay(tmp_path):
+    logs_ = dense(8, rows=12)
+    product = made(tmp_path / "whole", logs_)
+    said = feed(product, logs_, max_files=1)
+    found = hold_equal(product, logs_, said)
+    assert all(found[name] >= 3 for name in (*JOINS, "over_lives", "over_mixed", "over_points")), found
+    assert found["outside over_points"] > 0
+    hold_replayed(product)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_crash_while_pairs_are_written_is_repaired_and_a_join_added_later_begins_at_the_watermark(tmp_path):
+    logs_ = dense(2)
+    kept = {name: CONFIGURED[name] for name in ("lasting", "points", "over_points", "per_two")}
+    whole, broken = (made(tmp_path / name, logs_, kept) for name in ("whole", "broken"))
+    earlier = {name: (source, runs[:2]) for name, (source, runs) in logs_.items()}
+    tip = {name: (source, runs[2:]) for name, (source, runs) in logs_.items()}
+    states = feed(whole, earlier)
+    feed(broken, earlier)
+    later = {**kept, "of_windows": CONFIGURED["of_windows"]}
+    whole.settings["streams"] = broken.settings["streams"] = later
+    whole.write()
+    broken.write()
+    begins = states[-1]["streams"]["points"]["watermark"]
+    steps = []
+    for number in (6, 4, 5):
+        crash = CrashAt(number)
+        broken.hooks = {"reached": crash}
+        with pytest.raises(Crash):
+            feed(broken, tip)
+        steps.append(crash.steps[-1])
+    assert "streams" in steps, steps
+    broken.hooks = {}
+    broken.run(tip["a"][1][0].as_of)
+    feed(whole, tip)
+    for table in ("streams/points", "streams/over_points", "streams/of_windows"):
+        assert content(broken, table) == content(whole, table), table
+    hold_replayed(broken)
+    hold_added_later(whole, logs_, "of_windows", begins)
+
+
+def hold_added_later(product: Product, logs_: Logs, name: str, begins: str) -> None:
+    """A stream that was added holds the rows that end after the watermark at which it began."""
+    runs = flow(logs_, STEPS, payload)
+    before = [item for run in runs[:2] for item in run[name].written]
+    after = wanted(STEPS[name], runs[2][name], columns(name))
+    (found,) = written(product, STEPS[name], name).values()
+    assert begins is not None
+    assert after.total() >= 3
+    assert before, "none would have been written earlier"
+    assert found == after
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3, 7))
+def test_joins_of_random_logs_equal_the_oracle(tmp_path, seed):
+    logs_ = dense(seed, runs=5, rows=12)
+    product = made(tmp_path / "whole", logs_)
+    hold_equal(product, logs_, feed(product, logs_))
+    hold_replayed(product)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.long
+@pytest.mark.parametrize("seconds", [9, 13])
+def test_law_4_pairs_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_path, seconds):
+    logs_ = dense(9, runs=4)
+    started = {name: (replace(source, start=at(seconds)), runs) for name, (source, runs) in logs_.items()}
+    product = made(tmp_path / "started", started)
+    said = feed(product, started)
+    full = made(tmp_path / "full", logs_)
+    feed(full, logs_)
+    reading = {name: (replace(source, start=at(seconds) - REACH), runs) for name, (source, runs) in logs_.items()}
+    hold_equal(product, reading, said, start=at(seconds))
+    for name in JOINS:
+        later = sum(written(full, STEPS[name], name).values(), Counter())
+        wanted_ = {row: times for row, times in later.items() if row[0][1] > at(seconds)}
+        assert sum(written(product, STEPS[name], name).values(), Counter()) == wanted_, name
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.long
+def test_law_1_pairs_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
+    source = replace(A, landing_delay=20 * SECOND)
+    cuts = lawful_logs(source, ("0", "1"), rows=(30, 50), impossible=False).flatmap(
+        lambda log: st.tuples(recuts(log.objects), recuts(log.objects))
+    )
+    for number, both in enumerate(drawn(cuts, 2)):
+        tables = []
+        for which, runs in enumerate(both):
+            last = max(run.as_of for run in (*both[0], *both[1]))
+            ended = (*runs, Run(last + 60 * SECOND, close=True))
+            streams = {name: CONFIGURED[name] for name in ("living", "points", "lasting", "over_points")}
+            logs_: Logs = {"a": (source, ended)}
+            product = made(tmp_path / f"{number}-{which}", logs_, of_one(streams))
+            feed(product, logs_)
+            tables.append({name: unbatched(product, name) for name in ("points", "over_points")})
+        assert tables[0] == tables[1]
+        assert tables[0]["points"].total() > 0
+
+
+def of_one(streams: dict[str, Any]) -> dict[str, Any]:
+    """The streams with the only source in both places."""
+    return streams | {"lasting": {"from": "a", "lifetime": "4s"}}
+
+
+def unbatched(product: Product, name: str) -> Counter[Any]:
+    return sum(written(product, STEPS[name], name).values(), Counter())
