@@ -135,8 +135,7 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": R | {"frm": "b"}}, "a.frm", "there is no such key 'frm': did you mean from?"),
         ({"a": R | {"from_": "b"}}, "a.from_", "there is no such key 'from_'"),
         ({"a": R | {"name": "b"}}, "a.name", "there is no such key 'name'"),
-        ({"a": R | {"join": ["b", "c"]}}, "a.join", "joins: `join` is not supported yet: this version has"),
-        ({"a": R | {"on": ["b"]}}, "a.on", "`on` belongs to `join`, which is not supported yet"),
+        ({"a": R | {"on": ["b"]}}, "a.on", "is for joins alone"),
         ({"a": R | N | {"session": {"gap": "5m"}}}, "a.session.max_duration", "is missing"),
         ({"a": R | N | {"session": "5m"}}, "a.session", "must be a mapping"),
         ({"a": R | N | {"session": {"gap": "0s", "max_duration": "1h"}}}, "a.session.gap", "longer than 0s"),
@@ -316,9 +315,9 @@ def test_what_is_rarely_meant_gives_a_warning(
 
 
 def test_all_problems_are_told_at_once(files: Files) -> None:
-    streams = {"a": R | {"where": "nope", "shift": "x"}, "b": {"from": "nope"}, "c": R | {"join": ["a", "b"]}, "D": R}
+    streams = {"a": R | {"where": "nope", "shift": "x"}, "b": {"from": "nope"}, "c": R | {"snapshot": {}}, "D": R}
     keys = [problem.key for problem in files.problems({"streams": streams, "start": "x"}, settle="x")]
-    wrong = ["streams.a.shift", "streams.a.where", "streams.b.from", "streams.c.join", "streams.D"]
+    wrong = ["streams.a.shift", "streams.a.where", "streams.b.from", "streams.c.snapshot", "streams.D"]
     assert sorted(keys) == sorted(["sources.readings.settle", "start", *wrong])
 
 

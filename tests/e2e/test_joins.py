@@ -134,7 +134,7 @@ def columns(name: str) -> list[str]:
     return ["k", *own] if keys.get("group_by") else own
 
 
-def dense(seed: int, runs: int = 3, rows: int = 10) -> Logs:
+def dense(seed: int, runs: int = 3, rows: int = 14) -> Logs:
     """Both sources, with rows of few keys a second or so apart, in every run but one; the last comes much later, so
     that all that was open before ends."""
     dice = Random(seed)  # noqa: S311 - the same rows each time
@@ -193,7 +193,7 @@ def test_joins_and_what_is_over_them_equal_the_oracle_and_replay(tmp_path):
 
 @pytest.mark.usefixtures("quick")
 def test_a_crash_while_pairs_are_written_is_repaired_and_a_join_added_later_begins_at_the_watermark(tmp_path):
-    logs_ = dense(2)
+    logs_ = dense(32)
     kept = {name: CONFIGURED[name] for name in ("lasting", "points", "over_points", "per_two")}
     whole, broken = (made(tmp_path / name, logs_, kept) for name in ("whole", "broken"))
     earlier = {name: (source, runs[:2]) for name, (source, runs) in logs_.items()}
