@@ -154,7 +154,7 @@ def test_the_watermark_of_a_join_is_the_minimum_of_its_sides_and_never_goes_back
     for left, right, complete in runs:
         before = states.get("j", StreamState()).watermark
         sides = {"a": Combined(left, complete), "b": Combined(right)}
-        states = advance_streams(steps, sides, {}, states, 0)
+        states = {step.name: state for step, state in advance_streams(steps, sides, {}, states, 0)}
         after = states["j"].watermark
         held = [right] if complete else [left, right]
         known = [each for each in held if each is not None]

@@ -317,7 +317,7 @@ def test_what_is_rarely_meant_gives_a_warning(
 def test_all_problems_are_told_at_once(files: Files) -> None:
     streams = {"a": R | {"where": "nope", "shift": "x"}, "b": {"from": "nope"}, "c": R | {"snapshot": {}}, "D": R}
     keys = [problem.key for problem in files.problems({"streams": streams, "start": "x"}, settle="x")]
-    wrong = ["streams.a.shift", "streams.a.where", "streams.b.from", "streams.c.snapshot", "streams.D"]
+    wrong = ["streams.a.shift", "streams.a.where", "streams.b.from", "streams.c.select", "streams.D"]
     assert sorted(keys) == sorted(["sources.readings.settle", "start", *wrong])
 
 

@@ -27,7 +27,7 @@ class Sides(Row):
         if side is None:
             return [self._of_no_side(names[0])]
         if len(names) == 1:
-            return [f"{first} is a whole row: name a column of it, such as {first}.{_example(side)}"]
+            return [f"{names[0]!r} is a whole row: name a column of it, such as {first}.{_example(side)}"]
         return side.findings(names[1:])
 
     def type(self, names: list[str]) -> Type | None:
