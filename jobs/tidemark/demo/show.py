@@ -10,6 +10,8 @@ from typing import Any
 
 from tidemark.core.times import from_datetime
 from tidemark.demo.flights import AS_OF, write_landing, write_pipeline
+from tidemark.demo.tables import tell_streams
+from tidemark.demo.weather import write_weather
 from tidemark.pipeline import Pipeline
 
 Record = dict[str, Any]
@@ -33,18 +35,21 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record: 
     if pipeline.root.exists():
         shutil.rmtree(pipeline.root)
     landing = write_landing(folder / "landing", hooks.get("progress") and _writing(hooks["progress"]))
+    hours = write_weather(folder / "landing")
     say(f"{landing.rows:,} flights of 2013 landed as {landing.files} files, one a day, in {landing.folder}")
-    say("A record lands when its flight does and carries its departure: short flights overtake long ones.\n")
+    say("A record lands when its flight does and carries its departure: short flights overtake long ones.")
+    say(f"{hours:,} hourly observations of the weather at the three airports landed beside them.\n")
     runs = [_one_run(pipeline, as_of, say) for as_of in map(from_datetime, AS_OF)]
     batches = [batch for run in runs for batch in run["batches"]]
-    _tell_fates(batches, say)
+    _tell_fates(pipeline, landing.rows, say)
     _tell_examples(pipeline, say)
+    tell_streams(pipeline, say)
     replay = pipeline.replay(all_batches=True)
     same = sum(batch["identical"] for batch in replay["batches"])
     say(f"\nReplayed from landing: {same} of {len(batches)} batches came out identical, digest by digest.")
     say(f"All of it took {time.monotonic() - started:.0f} s. Look around:")
-    for command in ("status", "rows --fate dropped", "rows --fate quarantined", "explain"):
-        rest = " flights JFK 4711" if command == "explain" else ""
+    for command in ("status", "rows --fate dropped", "rows --fate quarantined", "explain", "path"):
+        rest = {"explain": " flights JFK 4711", "path": " dead_letters/board_hours"}.get(command, "")
         verb, *options = command.split()
         say("  " + " ".join(["tidemark", verb, str(config), *options]) + rest)
     return runs[-1] | {"batches": batches, "replay": replay, "report": None}
@@ -55,32 +60,34 @@ def _writing(progress: Callable[[str, int, int], Any]) -> Callable[[int, int], N
 
 
 def _one_run(pipeline: Pipeline, as_of: int, say: Callable[[str], None]) -> Record:
+    """One run; the last one closes the pipeline, since the year is over."""
     started = time.monotonic()
-    run = pipeline.run(as_of)
-    counts = {fate: sum(batch[fate] for batch in run["batches"]) for fate in _FATES}
-    told = ", ".join(f"{count:,} {fate.replace('_', ' ')}" for fate, count in counts.items())
+    last = as_of == from_datetime(AS_OF[-1])
+    run = pipeline.close(as_of=as_of) if last else pipeline.run(as_of)
+    rows = sum(batch["rows"] for batch in run["batches"])
+    streams = ", ".join(f"{name} {stream['rows']:,}" for name, stream in run["streams"].items() if stream["rows"])
     seconds = time.monotonic() - started
-    say(f"run as of {run['as_of'][:10]}: {sum(counts.values()):,} records: {told} ({seconds:.0f} s)")
+    what = "run and close" if last else "run"
+    say(f"{what} as of {run['as_of'][:10]}: {rows:,} rows of three sources; written: {streams} ({seconds:.0f} s)")
     return run
 
 
-def _tell_fates(batches: list[Record], say: Callable[[str], None]) -> None:
-    rows = sum(batch["rows"] for batch in batches)
-    say("\nWhat became of every record:")
+def _tell_fates(pipeline: Pipeline, rows: int, say: Callable[[str], None]) -> None:
+    say("\nWhat became of every record of the source flights:")
     for fate in _FATES:
-        count = sum(batch[fate] for batch in batches)
+        count = pipeline.rows(source="flights", fate=fate, limit=1)["total"]
         say(f"  {fate.replace('_', ' '):<12}{count:>9,}  {100 * count / rows:5.1f} %")
     say(f"  {'all':<12}{rows:>9,}")
     say("Why:")
     for reason, why in _WHY.items():
-        count = sum(batch["by_reason"].get(reason, 0) for batch in batches)
+        count = pipeline.rows(source="flights", reason=reason, limit=1)["total"]
         say(f"  {reason:<13}{count:>8,}  {why}")
 
 
 def _tell_examples(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     """One row of each fate that needs explaining, told in sentences."""
     for fate in ("adjusted", "dropped"):
-        found = pipeline.rows(fate=fate, limit=1)["rows"]
+        found = pipeline.rows(source="flights", fate=fate, limit=1)["rows"]
         for row in found:
             told = pipeline.explain(row["source"], row["partition"], row["offset"])
             say(f"\nOne {fate} record, explained:")

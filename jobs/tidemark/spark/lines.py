@@ -128,7 +128,8 @@ def required_times(source: SourceSpec) -> dict[str, list[list[str]]]:
     """By column, the members (or the column itself) that are the row's required times."""
     found: dict[str, list[list[str]]] = {}
     columns = {column.name.lower(): column.name for column in source.columns}
-    for expression in (source.timestamp_by, source.arrival_time):
+    ends = source.lifetimes.end_time if source.lifetimes.kind is None else None
+    for expression in (source.timestamp_by, source.arrival_time, ends):
         names = plain_names(expression or "")
         if names and names[0].lower() in columns:
             found.setdefault(columns[names[0].lower()], []).append(names[1:])

