@@ -76,7 +76,7 @@ def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ..
 def has_pairs(streams: Mapping[str, StreamSpec], name: str) -> bool:
     """Whether pairs of a join come to a step, by any way but through windows."""
     below = [streams[each] for each in streams[name].inputs if each in streams]
-    return any(step.join or (step.window is None and has_pairs(streams, step.name)) for step in below)
+    return any(step.join or (not step.windowed and has_pairs(streams, step.name)) for step in below)
 
 
 def columns_of(spec: PipelineSpec, name: str) -> Columns | None:

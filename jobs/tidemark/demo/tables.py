@@ -57,4 +57,4 @@ def _tell_late(pipeline: Pipeline, say: Callable[[str], None]) -> None:
 
 def _first(table: pa.Table, count: int, *order: tuple[str, str]) -> list[dict[str, Any]]:
     """The first rows of a table in an order."""
-    return table.take(pc.select_k_unstable(table, count, sort_keys=list(order))).to_pylist()
+    return table.sort_by(list(order)).slice(0, count).to_pylist()
