@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemark.pipeline import Pipeline
 
+Order = Literal["ascending", "descending"]
 _MILES = ((0, 1, "under 1 mile"), (1, 5, "1 to 5 miles"), (5, 11, "5 to 10 miles"))
 
 
@@ -55,6 +56,6 @@ def _tell_late(pipeline: Pipeline, say: Callable[[str], None]) -> None:
         say(f"  {where} left {left} UTC, and one of {passed} from there had landed before it")
 
 
-def _first(table: pa.Table, count: int, *order: tuple[str, str]) -> list[dict[str, Any]]:
+def _first(table: pa.Table, count: int, *order: tuple[str, Order]) -> list[dict[str, Any]]:
     """The first rows of a table in an order."""
     return table.sort_by(list(order)).slice(0, count).to_pylist()
