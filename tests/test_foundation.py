@@ -235,7 +235,8 @@ def test_the_readme_names_the_commands_that_the_makefile_has():
 @pytest.mark.usefixtures("spark")
 def test_the_example_of_the_readme_gives_what_it_says(tmp_path, monkeypatch):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = dict(re.findall(r"^```(json|yaml)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
+    found = re.findall(r"^```(json|yaml)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    blocks = {kind: "".join(text for each, text in found if each == kind) for kind in ("json", "yaml")}
     landing = tmp_path / "landing" / "readings"
     landing.mkdir(parents=True)
     (landing / "morning.json").write_text(blocks["json"])
@@ -257,6 +258,10 @@ def test_the_example_of_the_readme_gives_what_it_says(tmp_path, monkeypatch):
         assert sentence in readme, "the README tells another story than `explain`"
     assert pipeline.replay(all_batches=True)["identical"]
     assert pipeline.table("events/readings").count_rows() == 5
+    pipeline.close()
+    assert pipeline.table("streams/fast").to_table()["car"].to_pylist() == ["C"]
+    (minute,) = pipeline.table("streams/per_minute").to_table().to_pylist()
+    assert (minute["cars"], minute["fastest"]) == (3, 71.0)
 
 
 def test_ci_runs_the_tests_of_the_readme():
