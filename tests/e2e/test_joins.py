@@ -240,7 +240,7 @@ def hold_added_later(product: Product, logs_: Logs, name: str, begins: str) -> N
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [3, 32])
+@pytest.mark.parametrize("seed", [3])
 def test_joins_of_random_logs_cut_into_micro_batches_equal_the_oracle(tmp_path, seed):
     logs_ = dense(seed, runs=5 if seed < 32 else 3)
     product = made(tmp_path / "whole", logs_)

@@ -174,7 +174,7 @@ def test_windows_of_rows_equal_the_oracle_and_replay(tmp_path, source):
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_windows_of_rows_of_any_sources_equal_the_oracle(tmp_path):
-    for logs_ in drawn(sources().flatmap(cases), 5):
+    for logs_ in drawn(sources().flatmap(cases), 3):
         hold_replayed(hold_equal(tmp_path, logs_))
 
 
