@@ -39,6 +39,7 @@ _STATIC_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # each call of a function asks the JVM four times more
     "spark.sql.codegen.cache.maxEntries": "1000",  # 100 do not hold two batches' code: it would be compiled anew
 }
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
