@@ -32,12 +32,11 @@ from tidemark.demo.files import data_file, write_day
 PIPELINE = "flights.yml"
 
 AS_OF = (
-    datetime(2013, 4, 1, tzinfo=UTC),
-    datetime(2013, 7, 1, tzinfo=UTC),
-    datetime(2013, 10, 1, tzinfo=UTC),
+    datetime(2013, 5, 1, tzinfo=UTC),
+    datetime(2013, 9, 1, tzinfo=UTC),
     datetime(2014, 1, 2, tzinfo=UTC),
 )
-"""The processing times of four runs, one a quarter.
+"""The processing times of three runs, four months each.
 
 A file's last-modified is the end of its day and a run takes what was modified at or before its as_of, so
 midnight of a day takes exactly the days before it. The last one takes the file of 2014-01-01, where flights

@@ -47,7 +47,7 @@ def _tell_weather(pipeline: Pipeline, say: Callable[[str], None]) -> None:
 
 def _tell_late(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     late = pipeline.table("dead_letters/board_hours").to_table()
-    say(f"\nWhich records were late for their hour (dead_letters/board_hours)? {late.num_rows:,}, such as:")
+    say(f"\nWhich of July's records were late for their hour (dead_letters/board_hours)? {late.num_rows:,}, such as:")
     for row in _first(
         late, 3, ("_window_start", "descending"), ("_partition", "ascending"), ("_offset", "ascending")
     ):

@@ -32,9 +32,10 @@ def _nothing(step: str) -> None:
     """No step is watched."""
 
 
-SMALL_BYTES = 16 << 20
 _TASK_BYTES = 32 << 20
 """Of objects, per task: rows that wait in memory while they are judged are several times as large."""
+_SMALL_BYTES = 16 << 20
+"""What one task judges alone; of text, which holds few rows for its size, as much as a task takes."""
 _SAMPLED_BYTES = 32 << 20
 _COSTLY_TO_PARSE = ("json", "csv")
 """Formats whose rows are worth keeping when they are read more than once."""
@@ -221,7 +222,7 @@ class Engine:
     ) -> tuple[Layout, DataFrame]:
         """The layout, found from a `sample` of the rows if there is one, and the staged rows. `keep` rows that
         are read more than once and cost much to parse; the caller lets go of them."""
-        layout = Layout(self._tasks(size), self.cell_bits)
+        layout = Layout(self._tasks(source, size), self.cell_bits)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
             cores = self.tasks or self.spark.sparkContext.defaultParallelism
@@ -237,10 +238,10 @@ class Engine:
             layout = layout.with_highs(highs(rows, source, opening, layout))
         return layout, stage(rows, source, opening, layout)
 
-    def _tasks(self, size: int) -> int:
+    def _tasks(self, source: SourceSpec, size: int) -> int:
         if self.tasks is not None:
             return self.tasks
-        if size <= SMALL_BYTES:
+        if size <= (_TASK_BYTES if source.format in _COSTLY_TO_PARSE else _SMALL_BYTES):
             return 1
         return max(self.spark.sparkContext.defaultParallelism, math.ceil(size / _TASK_BYTES))
 

@@ -46,6 +46,8 @@ _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.hadoop.fs.file.impl": "tidemark.LocalFiles",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "tidemark.LocalLogFiles",
 }
 
 
