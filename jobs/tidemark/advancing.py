@@ -9,11 +9,11 @@ from typing import Protocol
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
 from tidemark.config.topology import has_pairs, in_order, sources_below
-from tidemark.core.account import BatchRecord, Combined, TableDigest
+from tidemark.core.account import BatchRecord, TableDigest
 from tidemark.core.advance import Key, States
 from tidemark.core.due import Due, Part
 from tidemark.core.policy import Action
-from tidemark.core.progress import UNKNOWN, latest
+from tidemark.core.progress import UNKNOWN, Combined, latest
 from tidemark.core.streams import (
     StepRules,
     StreamEnd,

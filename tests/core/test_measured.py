@@ -16,9 +16,9 @@ from oracle import SECOND, Obj, Row, Run, Source
 from oracle_measured import Measured, sessions, snapshots
 from oracle_streams import COMPLETE, Step, StepRun, Window, flow, held
 from strategies import BASE, LawfulLog, Log, lawful_logs, logs, recuts, sources
-from tidemark.core.account import Combined
 from tidemark.core.due import Due
 from tidemark.core.measured import Session, Snapshot, begun, settled
+from tidemark.core.progress import Combined
 from tidemark.core.streams import StepRules, StreamState, advance_streams, longest_lives, opening_states, reach
 
 LAW = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))

@@ -46,6 +46,16 @@ class PartitionState:
 
 
 @dataclass(frozen=True)
+class Combined:
+    """A source's combined watermark when a run ended; when complete it keeps the last finite value. A source that
+    is `closed` takes no more objects: a punctuated one need not be complete then, nor closed when it is."""
+
+    watermark: int | None
+    complete: bool = False
+    closed: bool = False
+
+
+@dataclass(frozen=True)
 class Seen:
     """What one micro-batch brought to a partition: `rows` log rows (skipped ones too), the latest
     readable arrival and the highest `_system_timestamp` among the survivors; of a punctuated source its `marks`."""

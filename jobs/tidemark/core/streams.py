@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidemark.core.account import Combined
 from tidemark.core.measured import Measured, begun
-from tidemark.core.progress import combine, latest
+from tidemark.core.progress import Combined, combine, latest
 
 
 @dataclass(frozen=True)

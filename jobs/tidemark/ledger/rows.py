@@ -11,7 +11,6 @@ from typing import Any
 from tidemark.core.account import (
     Account,
     BatchRecord,
-    Combined,
     Diagnostic,
     Finding,
     Sample,
@@ -21,7 +20,7 @@ from tidemark.core.account import (
 )
 from tidemark.core.batch import LandedObject, ObjectState, loaded_uri, stored_uri
 from tidemark.core.policy import Fate, Reason
-from tidemark.core.progress import PartitionState
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.streams import StreamEnd, StreamState
 
 Row = dict[str, Any]
