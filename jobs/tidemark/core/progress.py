@@ -72,6 +72,14 @@ def latest(*times: int | None) -> int | None:
     return max(known) if known else None
 
 
+def idle_limit(timeout: int | None, as_of: int, last_row: int | None) -> int | None:
+    """Up to when time alone closes the windows of a step; None: it is not idle, or time alone never does.
+    `last_row`: the as_of of the last run that brought a row to a source below."""
+    if timeout is None or last_row is None or as_of - last_row < timeout:
+        return None
+    return as_of - timeout
+
+
 def clamp(time: int | None) -> int | None:
     """A watermark before year 1 bounds nothing that year 1 would not: it is kept as year 1."""
     return None if time is None else max(time, MIN_TIME)
