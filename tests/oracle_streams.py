@@ -3,7 +3,7 @@
 Built on `oracle`, which judges the rows. Sources of the rules: semantics section 5 (streams and windows) and what
 section 3 says of `partition_by` and of combined watermarks. All times are int microseconds, UTC; a watermark is
 None (none yet), a time, or `COMPLETE`. Windows whose bounds come from rows are in `oracle_measured`, what a pair of a
-join is in `oracle_joins`. Punctuated sources are outside.
+join is in `oracle_joins`. Sources may be punctuated, but for edges.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from typing import Any, Protocol
 
 import oracle
 import oracle_measured
-from oracle import UNKNOWN, Outcome, Row, Run, Source, Verdict, in_log_order, latest
+import oracle_punctuation
+from oracle import UNKNOWN, Row, Run, Source, Verdict, in_log_order, latest
 
 COMPLETE = math.inf
 Watermark = float | None
 Part = tuple[str | None, ...]
 Payload = Mapping[str, Any]
+_LIVING = ("point", "interval")
+"""Rows of punctuated sources that are rows of their stream."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ class _Streams:
         start: int | None,
     ) -> None:
         self.sources, self.steps, self.payload, self.start = sources, steps, payload, start
-        self.judged: dict[str, Outcome] = {name: oracle.judge(*given) for name, given in sources.items()}
+        self.judged: dict[str, Any] = oracle_punctuation.judge(sources)
         self.flows = {name: _Flow() for name in [*sources, *steps]}
         self.windows = {name: _Stepping() for name in steps}
         self.waiting: dict[str, list[Item]] = {name: [] for name in steps}
@@ -208,12 +211,15 @@ class _Streams:
         mine = [verdict for verdict in outcome.verdicts if verdict.run == number]
         if mine:
             self.last_row[name] = end.as_of
-        flow_.brought = [self._item(name, verdict) for verdict in mine if verdict.system_timestamp is not None]
+        living = [verdict for verdict in mine if verdict.system_timestamp is not None]
+        flow_.brought = [self._item(name, each) for each in living if getattr(each, "mark", "point") in _LIVING]
         flow_.watermark = COMPLETE if end.complete else end.combined
         for partition, state in end.states.items():
             if partition == UNKNOWN:
                 continue
             flow_.parts[(partition,)] = COMPLETE if end.complete else state.watermark
+            if isinstance(source, oracle_punctuation.Source):
+                continue
             for substream in self._substreams(name, partition, number):
                 own = end.substreams.get((partition, substream))
                 reached = latest(None if own is None else own[0], state.floor)
@@ -225,11 +231,11 @@ class _Streams:
         rows = [v for v in self.judged[name].verdicts if v.partition == partition and v.run <= number]
         return {v.substream for v in rows}
 
-    def _item(self, name: str, verdict: Verdict) -> Item:
+    def _item(self, name: str, verdict: Any) -> Item:
         assert verdict.system_timestamp is not None
         return Item(
             start=verdict.system_timestamp,
-            end=verdict.system_timestamp + 1,
+            end=verdict.end if getattr(verdict, "mark", None) == "interval" else verdict.system_timestamp + 1,
             order=(verdict.partition.encode(), verdict.offset),
             payload=self.payload(name, self._row(name, verdict)),
             source=name,
