@@ -190,10 +190,7 @@ def hold_made(product: Product, name: str, outcome: Outcome, said: Sequence[dict
             }, where
             letters = [row for row in product.table(f"dead_letters/{name}_{kind}") if row["_batch_id"] == batch]
             names = ("_window_start", "_window_end")
-            places = [(row["_partition"], row["_offset"]) for row in letters]
             late = Counter(
-                (*place, *[micros(row[key]) for key in names]) for place, row in zip(places, letters, strict=True)
-            )
                 (row["_partition"], row["_offset"], *[micros(row[key]) for key in names]) for row in letters
             )
             assert late == Counter(
