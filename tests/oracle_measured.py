@@ -29,6 +29,8 @@ class Measured:
     group_by: tuple[str, ...] = ()
     aggregate: Callable[[Sequence[Any]], Mapping[str, Any]] = _count
     allowed_lateness: int = 0
+    idle_timeout: int | None = None
+    partition_by: str | None = None
 
     def windows(self, lives: Sequence[Life]) -> dict[Bounds, list[Any]]:
         """Every window that has rows, of one group."""
@@ -98,6 +100,15 @@ class Kept:
             assert closed.get(key) == rows, f"a closed window has changed: {key}"
         new = [(*key, rows) for key, rows in closed.items() if key not in self.written]
         return replace(self, written=closed), new, [span[0] for _, span in whole.keys() - closed.keys()]
+
+    def ends(self, measured: Measured) -> set[int]:
+        """When each window that is not written would end and close, as its rows stand."""
+        found = set()
+        for group, lives in self.lives.items():
+            for span in measured.windows(lives):
+                if (group, span) not in self.written:
+                    found |= {span[1], span[1] + measured.allowed_lateness}
+        return found
 
 
 NOTHING = Kept({}, {})

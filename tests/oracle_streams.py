@@ -3,7 +3,7 @@
 Built on `oracle`, which judges the rows. Sources of the rules: semantics section 5 (streams and windows) and what
 section 3 says of `partition_by` and of combined watermarks. All times are int microseconds, UTC; a watermark is
 None (none yet), a time, or `COMPLETE`. Windows whose bounds come from rows are in `oracle_measured`, what a pair of a
-join is in `oracle_joins`. Punctuated sources are outside.
+join is in `oracle_joins`. Sources may be punctuated, but for edges.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from typing import Any, Protocol
 
 import oracle
 import oracle_measured
-from oracle import UNKNOWN, Outcome, Row, Run, Source, Verdict, in_log_order, latest
+import oracle_punctuation
+from oracle import UNKNOWN, Row, Run, Source, Verdict, in_log_order, latest
 
 COMPLETE = math.inf
 Watermark = float | None
 Part = tuple[str | None, ...]
 Payload = Mapping[str, Any]
+_LIVING = ("point", "interval")
+"""Rows of punctuated sources that are rows of their stream."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ class _Stepping:
     counted: dict[tuple[Part, tuple[int, int]], list[Item]] = field(default_factory=dict)
     reached: dict[Part, Watermark] = field(default_factory=dict)
     idle: int | None = None
-    kept: oracle_measured.Kept = oracle_measured.NOTHING
+    kept: dict[Part, oracle_measured.Kept] = field(default_factory=dict)
     adrift: list[Item] = field(default_factory=list)
 
 
@@ -170,7 +173,7 @@ class _Streams:
         start: int | None,
     ) -> None:
         self.sources, self.steps, self.payload, self.start = sources, steps, payload, start
-        self.judged: dict[str, Outcome] = {name: oracle.judge(*given) for name, given in sources.items()}
+        self.judged: dict[str, Any] = oracle_punctuation.judge(sources)
         self.flows = {name: _Flow() for name in [*sources, *steps]}
         self.windows = {name: _Stepping() for name in steps}
         self.waiting: dict[str, list[Item]] = {name: [] for name in steps}
@@ -208,12 +211,15 @@ class _Streams:
         mine = [verdict for verdict in outcome.verdicts if verdict.run == number]
         if mine:
             self.last_row[name] = end.as_of
-        flow_.brought = [self._item(name, verdict) for verdict in mine if verdict.system_timestamp is not None]
+        living = [verdict for verdict in mine if verdict.system_timestamp is not None]
+        flow_.brought = [self._item(name, each) for each in living if getattr(each, "mark", "point") in _LIVING]
         flow_.watermark = COMPLETE if end.complete else end.combined
         for partition, state in end.states.items():
             if partition == UNKNOWN:
                 continue
             flow_.parts[(partition,)] = COMPLETE if end.complete else state.watermark
+            if isinstance(source, oracle_punctuation.Source):
+                continue
             for substream in self._substreams(name, partition, number):
                 own = end.substreams.get((partition, substream))
                 reached = latest(None if own is None else own[0], state.floor)
@@ -225,11 +231,11 @@ class _Streams:
         rows = [v for v in self.judged[name].verdicts if v.partition == partition and v.run <= number]
         return {v.substream for v in rows}
 
-    def _item(self, name: str, verdict: Verdict) -> Item:
+    def _item(self, name: str, verdict: Any) -> Item:
         assert verdict.system_timestamp is not None
         return Item(
             start=verdict.system_timestamp,
-            end=verdict.system_timestamp + 1,
+            end=verdict.end if getattr(verdict, "mark", None) == "interval" else verdict.system_timestamp + 1,
             order=(verdict.partition.encode(), verdict.offset),
             payload=self.payload(name, self._row(name, verdict)),
             source=name,
@@ -259,7 +265,7 @@ class _Streams:
         if step.window is not None:
             return self._windows(name, step, step.window, items, number)
         if step.measured is not None:
-            return self._measured(name, step, step.measured, items)
+            return self._measured(name, step, step.measured, items, number)
         if step.select is not None:
             items = [replace(item, payload=step.select(item)) for item in items]
         flow_.brought = [_moved(item, step) for item in items]
@@ -298,8 +304,9 @@ class _Streams:
         flow_.parts = {part: _pulled_back(window, reached) for part, reached in state.reached.items()}
         seen = list(flow_.parts.values())
         if window.partition_by == "substream":
-            floors = [latest(reached, state.idle) for part, reached in below.parts.items() if len(part) == 1]
-            seen = [_pulled_back(window, reached) for reached in floors]
+            floors = {part: latest(reached, state.idle) for part, reached in below.parts.items() if len(part) == 1}
+            flow_.parts |= {part: _pulled_back(window, reached) for part, reached in floors.items()}
+            seen = [flow_.parts[part] for part in floors]
         flow_.watermark = minimum(seen, flow_.watermark)
         written = [item for item in closed if self.start is None or item.end > self.start]
         written = sorted(written, key=lambda item: item.sort_key)
@@ -308,39 +315,71 @@ class _Streams:
 
     # -- windows whose bounds come from rows
 
-    def _measured(self, name: str, step: Step, measured: oracle_measured.Measured, items: list[Item]) -> StepRun:
-        flow_, state, lateness = self.flows[name], self.windows[name], measured.allowed_lateness
-        before, dead = state.reached.get(()), []
+    def _measured(
+        self, name: str, step: Step, measured: oracle_measured.Measured, items: list[Item], number: int
+    ) -> StepRun:
+        flow_, state, below = self.flows[name], self.windows[name], self.flows[step.inputs[0]]
+        dead = self._take_part(measured, state, items)
+        state.idle = latest(state.idle, self._idle_end(name, measured, state, number))
+        parts = _parts_of(measured, below)
+        flow_.brought = []
+        for part in parts.keys() | state.reached.keys() | state.kept.keys():
+            reached = latest(state.reached.get(part), parts.get(part), state.idle)
+            state.reached[part] = reached
+            if reached is not None:
+                flow_.brought += self._closed(name, measured, part, reached)
+        seen = [flow_.parts.get(part) for part in state.reached]
+        if measured.partition_by == "substream":
+            seen = self._floors(measured, state, below, flow_)
+        flow_.watermark = minimum(seen, flow_.watermark)
+        written = [item for item in flow_.brought if self.start is None or item.end > self.start]
+        written = sorted(written, key=lambda item: item.sort_key)
+        return StepRun(tuple(written), flow_.watermark, minimum(list(state.reached.values())), 0, tuple(dead))
+
+    @staticmethod
+    def _take_part(measured: oracle_measured.Measured, state: _Stepping, items: list[Item]) -> list[Dead]:
+        """Rows take part from what was settled when they came; those of windows and joins are never late."""
+        dead = []
         for item in items:
-            passed = latest(before, item.watermark) if item.judged else None
-            settled = _plus(passed, -lateness)
+            part = _part_of(measured, item)
+            passed = latest(state.reached.get(part), state.idle, item.watermark if item.judged else None)
+            settled = _plus(passed, -measured.allowed_lateness)
             late, life = oracle_measured.divided(item, measured.end_of(item), settled)
-            if late is not None:
+            if late is not None and item.judged:
                 dead.append(Dead(item, late))
             if life is not None:
                 group = tuple(item.payload[column] for column in measured.group_by)
-                state.kept = state.kept.taking(group, life)
-        reached = latest(before, self.flows[step.inputs[0]].watermark)
-        state.reached[()] = reached
-        flow_.brought = []
-        if reached is not None:
-            flow_.brought = self._closed(name, measured, state, reached)
-        written = [item for item in flow_.brought if self.start is None or item.end > self.start]
-        written = sorted(written, key=lambda item: item.sort_key)
-        return StepRun(tuple(written), flow_.watermark, reached, 0, tuple(dead))
+                state.kept[part] = state.kept.get(part, oracle_measured.NOTHING).taking(group, life)
+        return dead
 
-    def _closed(self, name: str, measured: oracle_measured.Measured, state: _Stepping, reached: float) -> list[Item]:
-        settled = reached - measured.allowed_lateness
-        state.kept, closed, left = state.kept.closing(measured, settled)
-        flow_ = self.flows[name]
-        flow_.watermark = COMPLETE if reached == COMPLETE else latest(flow_.watermark, min([settled, *left]))
-        flow_.parts = {(): flow_.watermark}
+    def _idle_end(self, name: str, measured: oracle_measured.Measured, state: _Stepping, number: int) -> int | None:
+        """The latest time that idleness has reached at which a window of the rows at hand ends or closes."""
+        limit = self._idle_limit(name, measured.idle_timeout, number)
+        ends = {end for kept in state.kept.values() for end in kept.ends(measured)}
+        return None if limit is None else max((end for end in ends if end <= limit), default=None)
+
+    def _closed(self, name: str, measured: oracle_measured.Measured, part: Part, reached: float) -> list[Item]:
+        state, settled = self.windows[name], reached - measured.allowed_lateness
+        kept, closed, left = state.kept.get(part, oracle_measured.NOTHING).closing(measured, settled)
+        state.kept[part] = kept
+        parts = self.flows[name].parts
+        parts[part] = COMPLETE if reached == COMPLETE else latest(parts.get(part), min([settled, *left]))
         rows = []
         for group, span, members in closed:
             ordered = sorted(members, key=lambda item: item.sort_key)
             payload = dict(zip(measured.group_by, group, strict=True)) | dict(measured.aggregate(ordered))
-            rows.append(_window_row(name, (), span, group, payload))
+            rows.append(_window_row(name, part, span, group, payload))
         return rows
+
+    @staticmethod
+    def _floors(measured: oracle_measured.Measured, state: _Stepping, below: _Flow, flow_: _Flow) -> list[Watermark]:
+        """What follows sees the floors of partitions, no further than the open windows of their substreams."""
+        for part, floor in [each for each in below.parts.items() if len(each[0]) == 1]:
+            reached = _plus(latest(floor, state.idle), -measured.allowed_lateness)
+            own = [flow_.parts[each] for each in state.reached if each[0] == part[0] and each in flow_.parts]
+            back = None if reached is None else min([reached, *[each for each in own if each is not None]])
+            flow_.parts[part] = back
+        return [reached for part, reached in flow_.parts.items() if len(part) == 1]
 
     # -- windows of a size
 
@@ -373,13 +412,16 @@ class _Streams:
 
     def _idle_bound(self, name: str, window: Window, number: int) -> int | None:
         """The latest window end that an idle step takes as reached; None where nothing is idle."""
-        rows = [self.last_row[source] for source in self._below(name)]
-        last = latest(*rows)
-        as_of = next(iter(self.judged.values())).ends[number].as_of
-        if window.idle_timeout is None or last is None or as_of - last < window.idle_timeout:
+        limit = self._idle_limit(name, window.idle_timeout, number)
+        if limit is None:
             return None
-        limit = as_of - window.idle_timeout
         return (limit - window.offset - window.size) // window.hop * window.hop + window.offset + window.size
+
+    def _idle_limit(self, name: str, timeout: int | None, number: int) -> int | None:
+        """Up to when an idle step is taken as passed; None where it is not idle."""
+        last = latest(*[self.last_row[source] for source in self._below(name)])
+        as_of = next(iter(self.judged.values())).ends[number].as_of
+        return None if timeout is None or last is None or as_of - last < timeout else as_of - timeout
 
     def _below(self, name: str) -> set[str]:
         if name in self.sources:
@@ -427,14 +469,14 @@ def _window_row(name: str, part: Part, span: tuple[int, int], group: tuple[Any, 
     return Item(held(start), held(end), order, payload, name, partition, substream, None, judged=False)
 
 
-def _parts_of(window: Window, below: _Flow) -> dict[Part, Watermark]:
+def _parts_of(window: Window | oracle_measured.Measured, below: _Flow) -> dict[Part, Watermark]:
     if window.partition_by is None:
         return {(): below.watermark}
     depth = 1 if window.partition_by == "partition" else 2
     return {part: reached for part, reached in below.parts.items() if len(part) == depth}
 
 
-def _part_of(window: Window, item: Item) -> Part:
+def _part_of(window: Window | oracle_measured.Measured, item: Item) -> Part:
     if window.partition_by is None:
         return ()
     assert item.partition is not None

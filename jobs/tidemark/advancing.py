@@ -8,12 +8,12 @@ from typing import Protocol
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
-from tidemark.config.topology import has_pairs, in_order, sources_below
-from tidemark.core.account import BatchRecord, Combined, TableDigest
+from tidemark.config.topology import has_pairs, has_windows, in_order, sources_below
+from tidemark.core.account import BatchRecord, TableDigest
 from tidemark.core.advance import Key, States
 from tidemark.core.due import Due, Part
 from tidemark.core.policy import Action
-from tidemark.core.progress import UNKNOWN, latest
+from tidemark.core.progress import UNKNOWN, Combined, latest
 from tidemark.core.streams import (
     StepRules,
     StreamEnd,
@@ -23,9 +23,10 @@ from tidemark.core.streams import (
     opening_states,
     reach,
 )
+from tidemark.looking import Looked, Looking, as_recorded
 
 
-class Writing(Protocol):
+class Writing(Looked, Protocol):
     """What streams need of the Spark room."""
 
     def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
@@ -38,10 +39,6 @@ class Writing(Protocol):
 
     def outside(self, due: Due) -> int:
         """Rows that the run brought to a step and that lie in no window."""
-        ...
-
-    def earliest(self, due: Due) -> int | None:
-        """The start of the earliest window that the run leaves open, where rows make the windows; None: none is."""
         ...
 
 
@@ -84,18 +81,29 @@ class Streams:
         last_rows = {name: _last_row(name, ending.after) for name in self.spec.sources}
         after: dict[str, StreamState] = {}
 
-        def opened(step: StepRules, state: StreamState) -> int | None:
+        def found(step: StepRules, state: StreamState, limit: int | None) -> StreamState:
             known = ending.record.streams.get(step.name)
             if known is not None:
-                return known.state.watermark
-            return pulled_back(self._due(step, ending, before, after | {step.name: state}), writing)
+                return as_recorded(state, known.state)
+
+            def due(reached: StreamState) -> Due:
+                return self._due(step, ending, before, after | {step.name: reached})
+
+            looking = Looking(due, writing, self._strangers(step, ending), has_windows(self.spec.streams, step.name))
+            return looking.state(state, limit)
 
         for step, state in advance_streams(
-            self.steps, ending.combined, last_rows, before, ending.record.as_of, opened
+            self.steps, ending.combined, last_rows, before, ending.record.as_of, found
         ):
             after[step.name] = state
             published = self.spec.streams[step.name].published
             yield step.name, state, self._due(step, ending, before, after) if published else None
+
+    def _strangers(self, step: StepRules, ending: Ending) -> bool:
+        """Whether the run brought partitions of punctuated sources that were not known: no watermark of theirs tells
+        what the step has passed."""
+        new = {name for name, _ in ending.after.keys() - ending.before.keys()}
+        return any(self.spec.sources[name].punctuation and name in new for name in step.sources)
 
     def _due(
         self,
@@ -117,7 +125,7 @@ class Streams:
             ending=any(source.lifetimes.edges for source in below),
             joined=has_pairs(self.spec.streams, step.name),
         )
-        if step.window is None or step.window.partition_by is None:
+        if step.partition_by is None:
             return due
         parts = tuple(_parts(step.sources[0], ending))
         return replace(due, parts=parts, path=tuple(lineage(self.steps, step.name)), states=(before, after))
@@ -154,16 +162,6 @@ def measured(streams: Streams, ending: Ending, writing: Callable[[], Writing]) -
     """The digests of what a run's end brought, computed again."""
     dues = [due for _, _, due in streams.due(ending, writing) if due is not None]
     return [digest for due in dues for digest in writing().measure(due)]
-
-
-def pulled_back(due: Due, writing: Callable[[], Writing]) -> int | None:
-    """What windows that rows make are pulled back to: the start of the earliest that is open, or what is settled,
-    where one may still begin. It stays where it was as long as the step has not moved on."""
-    if not due.closes:
-        return due.before.watermark
-    _, after = due.settled
-    earliest = None if after is None else writing().earliest(due)
-    return after if after is None or earliest is None else min(after, earliest)
 
 
 def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tidemark.advancing import Ending, Streams, Writing, take_on
 from tidemark.config import PipelineSpec, SourceSpec
-from tidemark.core.account import Account, BatchRecord, Combined, Outcome, TableDigest
+from tidemark.core.account import Account, BatchRecord, Outcome, TableDigest
 from tidemark.core.advance import (
     Advance,
     Key,
@@ -27,7 +27,7 @@ from tidemark.core.advance import (
 )
 from tidemark.core.batch import LandedObject
 from tidemark.core.importing import with_imported
-from tidemark.core.progress import PartitionState
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.streams import StreamEnd
 from tidemark.ledger.ledger import COMMITTED, Ledger, records_all
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidemark.core.account import BatchRecord, Combined, Finding, total
+from tidemark.core.account import BatchRecord, Finding, total
 from tidemark.core.advance import States
 from tidemark.core.batch import LandedObject
-from tidemark.core.progress import UNKNOWN
+from tidemark.core.progress import UNKNOWN, Combined
 from tidemark.core.streams import StreamEnd
 from tidemark.core.times import format_time
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from config.pipeline_files import COLUMNS, Files
 from tidemark.config import changes
 from tidemark.config.topology import columns_of, has_pairs
-from tidemark.core.account import Combined
+from tidemark.core.progress import Combined
 from tidemark.core.streams import StepRules, StreamState, advance_streams
 from tidemark.errors import ConfigError
 

@@ -24,6 +24,7 @@ from tidemark.errors import ConfigError
 R: dict[str, Any] = {"from": "readings"}
 N: dict[str, Any] = {"select": {"n": "count(*)"}}
 W: dict[str, Any] = R | N | {"tumbling": "1m"}
+VISITS = {"gap": "5m", "max_duration": "2h"}
 EVENTS: dict[str, Any] = {"arrival_time": "EnqueuedAt", "landing_delay": "15m", "timestamp_by": "EventTime"}
 SUBSTREAMS = EVENTS | {"over": "DeviceId", "late_arrival": {"tolerance": "5m", "action": "adjust"}}
 KEEP = EVENTS | {"out_of_order": {"tolerance": "0s", "action": "keep"}}
@@ -73,7 +74,7 @@ def test_a_window_is_size_hop_and_offset(files: Files, keys: dict[str, Any], win
 @pytest.mark.parametrize(
     ("keys", "windows", "lasts"),
     [
-        ({"session": {"gap": "5m", "max_duration": "2h"}}, Session(5 * MINUTE, 2 * HOUR), None),
+        ({"session": VISITS}, Session(5 * MINUTE, 2 * HOUR), None),
         ({"sliding": "10m", "allowed_lateness": "1s"}, Snapshot(10 * MINUTE, SECOND), 10 * MINUTE),
         ({"snapshot": {}}, Snapshot(), None),
     ],
@@ -145,14 +146,14 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": W | {"snapshot": {}}}, "a.snapshot", "cannot be beside tumbling"),
         ({"a": R | N | {"lifetime": "1m", "sliding": "1m"}}, "a.sliding", "cannot be beside lifetime"),
         (
-            {"a": R | N | {"sliding": "1m", "idle_timeout": "1m"}},
-            "a.idle_timeout",
-            "cannot be beside sliding: time alone cannot close windows whose ends rows decide; remove it",
+            {"a": R | N | {"snapshot": {}, "partition_by": "substream"}},
+            "a.partition_by",
+            "substream needs `over` in the source 'readings'",
         ),
         (
-            {"a": R | N | {"snapshot": {}, "partition_by": "partition"}},
-            "a.partition_by",
-            "cannot be beside snapshot: they share one watermark in this version; remove it, and name in group_by",
+            {"a": R | N | {"sliding": "1m"}, "b": {"from": "a", **N, "snapshot": {}, "partition_by": "partition"}},
+            "b.partition_by",
+            "cannot be over the windows of 'a', which have no partition_by",
         ),
         ({"a": R | {"shift": 5}}, "a.shift", "5 is not a duration"),
         ({"a": R | {"lifetime": "0s"}}, "a.lifetime", "must be longer than 0s"),
@@ -284,6 +285,15 @@ def test_a_stream_that_cannot_be_is_refused(
         ({"a": W | {"allowed_lateness": "5s", "idle_timeout": "1m"}}, {}),
         ({"a": R | N | {"snapshot": {}, "group_by": ["Lane"]}, "b": {"from": "a", "where": "n > 1"}}, {}),
         ({"a": R | N | {"sliding": "10m", "allowed_lateness": "5s"}}, KEEP),
+        ({"a": W, "b": {"from": "a", **N, "snapshot": {}}}, KEEP),
+        ({"a": R | N | {"sliding": "10m", "partition_by": "substream", "idle_timeout": "1m"}}, SUBSTREAMS),
+        (
+            {
+                "a": R | N | {"snapshot": {}, "partition_by": "partition"},
+                "b": {"from": "a", **N, "session": VISITS, "partition_by": "partition"},
+            },
+            {},
+        ),
         ({"a": W | {"select": {"s": "sum(ts)", "n": "count(distinct Lane)", "e": "max(_event_time)"}}}, {}),
     ],
 )
@@ -298,13 +308,25 @@ def test_what_is_usual_gives_no_warning(files: Files, streams: dict[str, Any], s
         ({"b": W, "a": W | {"from": "b", "allowed_lateness": "5s"}}, KEEP, "allowed_lateness", "has no effect"),
         ({"a": W | {"select": {"s": "avg(Speed)"}}}, {}, "select.s", "avg(...) may depend on the order of rows"),
         (
+            {"a": R | N | {"snapshot": {}}},
+            KEEP,
+            "allowed_lateness",
+            "is not given: a source below keeps rows that are",
+        ),
+        (
+            {"b": R | {"lifetime": "1m"}, "a": N | {"from": "b", "session": VISITS, "idle_timeout": "1m"}},
+            KEEP,
+            "allowed_lateness",
+            "late for session windows even where one is still open; give it as long as rows may be behind",
+        ),
+        (
             {"a": W | {"select": {"s": "sum(Speed) / first(Speed)"}}},
             {},
             "select.s",
             "sum(...) and first(...) may depend",
         ),
     ],
-    ids=["nothing is late", "rows of windows are never late", "average", "two aggregates"],
+    ids=["nothing late", "rows of windows are never late", "average", "a snapshot", "a session", "two aggregates"],
 )
 def test_what_is_rarely_meant_gives_a_warning(
     files: Files, streams: dict[str, Any], source: dict[str, Any], key: str, message: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tidemark.core.account import Combined, Diagnostic, Outcome
+from tidemark.core.account import Diagnostic, Outcome
 from tidemark.core.advance import SourceRules, States, Step, advance
 from tidemark.core.policy import Action, Policy, Tolerance
-from tidemark.core.progress import UNKNOWN, Seen
+from tidemark.core.progress import UNKNOWN, Combined, Seen
 
 SECOND = 1_000_000
 OFF = Policy(early=None, late=None, out_of_order=Tolerance(0, Action.ADJUST))

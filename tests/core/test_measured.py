@@ -16,10 +16,12 @@ from oracle import SECOND, Obj, Row, Run, Source
 from oracle_measured import Measured, sessions, snapshots
 from oracle_streams import COMPLETE, Step, StepRun, Window, flow, held
 from strategies import BASE, LawfulLog, Log, lawful_logs, logs, recuts, sources
-from tidemark.core.account import Combined
 from tidemark.core.due import Due
-from tidemark.core.measured import Session, Snapshot, begun, settled
+from tidemark.core.measured import Passed, Session, Snapshot, begun, needed, settled
+from tidemark.core.progress import Combined
 from tidemark.core.streams import StepRules, StreamState, advance_streams, longest_lives, opening_states, reach
+from tidemark.core.times import MAX_TIME
+from tidemark.looking import Looking
 
 LAW = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 KEPT = Source(early=None, late=None, out_of_order=(0, "keep"), single=True)
@@ -30,8 +32,14 @@ KINDS = {
     "sliding": Measured(size=4 * SECOND),
     "sliding of groups with lateness": Measured(size=3 * SECOND, group_by=("k",), allowed_lateness=SECOND),
     "snapshots": Measured(),
+    "idle sessions": Measured(session=(3 * SECOND, 8 * SECOND), group_by=("k",), idle_timeout=3 * SECOND),
+    "idle snapshots with lateness": Measured(size=3 * SECOND, allowed_lateness=SECOND, idle_timeout=2 * SECOND),
+    "sessions of partitions": Measured(session=(2 * SECOND, 9 * SECOND), partition_by="partition"),
+    "idle snapshots of substreams": Measured(size=SECOND, idle_timeout=2 * SECOND, partition_by="substream"),
 }
 MANY = [pytest.param(measured, id=name) for name, measured in KINDS.items()]
+LASTING = [pytest.param(measured, id=name) for name, measured in KINDS.items() if not measured.idle_timeout]
+"""Those that are the same however a log is cut into runs."""
 
 
 def s(seconds: float) -> int:
@@ -74,12 +82,68 @@ def test_a_step_that_was_added_later_begins_before_all_that_can_be_open() -> Non
 
 
 def test_the_watermark_of_a_step_is_what_its_open_windows_say_and_never_goes_back() -> None:
-    steps = [StepRules("visits", ("s",), ("s",), measured=Session(5, 20))]
-    for start, watermark in ((40, 40), (20, 30), (None, 30)):
-        before = {"visits": StreamState(watermark=30, reached=50)}
-        found = dict(advance_streams(steps, {"s": Combined(60)}, {}, before, 0, lambda *_, at=start: at))
-        ((_, state),) = [(step.name, state) for step, state in found.items()]
+    before = StreamState(watermark=30, reached=50)
+    for start, watermark in ((40, 40), (20, 30), (None, 60)):
+        state, _ = advanced(VISITS, Combined(60), before, Told(start))
         assert (state.reached, state.watermark) == (60, watermark)
+
+
+def test_time_alone_closes_the_windows_of_rows_that_ended_before_the_timeout() -> None:
+    before = StreamState(watermark=30, reached=50)
+    state, asked = advanced(IDLE, Combined(50), before, Told(40, (70, 85)), as_of=100)
+    assert asked == [("idle", 80), ("earliest", 67)]
+    assert (state.reached, state.idle_bound, state.idle_until, state.watermark) == (70, 70, 85, 40)
+    assert state.bounds == (Passed(8, 70),)
+
+
+def test_nothing_is_looked_up_again_before_a_window_may_end_by_time_alone_or_rows_come() -> None:
+    rested = StreamState(watermark=40, reached=70, idle_bound=70, idle_until=85, bounds=(Passed(8, 70),))
+    assert advanced(IDLE, Combined(50), rested, Told(40, (85, None)), as_of=104) == (rested, [])
+    state, asked = advanced(IDLE, Combined(50), rested, Told(40, (85, None)), as_of=105)
+    assert asked == [("idle", 85), ("earliest", 82)]
+    assert (state.idle_bound, state.idle_until) == (85, MAX_TIME)
+    assert advanced(IDLE, Combined(50), state, Told(40, (85, None)), as_of=200) == (state, [])
+    woken, asked = advanced(IDLE, Combined(50), state, Told(40), as_of=200, last_row=200)
+    assert (woken, asked) == (replace(state, idle_until=None), [])
+
+
+def test_what_was_passed_is_kept_while_it_can_bound_a_window_or_a_row_to_come() -> None:
+    passed = (Passed(2, 40), Passed(4, 50), Passed(6, 60))
+    for watermark, kept in ((None, passed), (30, passed), (47, passed[1:]), (48, passed[2:]), (90, passed[2:])):
+        assert needed(Snapshot(lateness=3), passed, watermark) == kept
+
+
+class Told:
+    """What the rows tell, and what was asked of them."""
+
+    def __init__(self, start: int | None, idle: tuple[int | None, int | None] = (None, None)) -> None:
+        self.start, self.ends, self.asked = start, idle, list[tuple[str, int | None]]()
+
+    def earliest(self, due: Due) -> int | None:
+        self.asked.append(("earliest", due.settled[1]))
+        return self.start
+
+    def idle(self, due: Due, limit: int) -> tuple[int | None, int | None]:  # noqa: ARG002 - as looked up
+        self.asked.append(("idle", limit))
+        return self.ends
+
+
+VISITS = StepRules("visits", ("s",), ("s",), measured=Session(5, 20))
+IDLE = StepRules("visits", ("s",), ("s",), measured=Session(5, 20, lateness=3, idle_timeout=20))
+
+
+def advanced(
+    step: StepRules, below: Combined, before: StreamState, told: Told, as_of: int = 0, last_row: int = 70
+) -> tuple[StreamState, list[tuple[str, int | None]]]:
+    """The state after a run of batch 7, whose last row came in a run before, and what was asked."""
+
+    def found(step: StepRules, state: StreamState, limit: int | None) -> StreamState:
+        looking = Looking(lambda after: Due(step, before, after, 7, 7), lambda: told, False, False)
+        return looking.state(state, limit)
+
+    last_rows = {"s": last_row}
+    ((_, state),) = advance_streams([step], {"s": below}, last_rows, {"visits": before}, as_of, found)
+    return state, told.asked
 
 
 def test_nothing_closes_while_the_watermark_stands() -> None:
@@ -156,6 +220,37 @@ def test_a_row_behind_its_watermark_takes_part_from_the_watermark_on() -> None:
     assert [(item.start, item.end, item.payload["rows"]) for item in last.written] == [(s(9), s(12), [1, 2])]
 
 
+def idle_for(seconds: float, **keys: Any) -> list[StepRun]:
+    """Rows at 0, 2 and 20 s, an idle run so much later, and one that brings rows at 1, 21 and 30 s."""
+    measured = Measured(session=(3 * SECOND, 60 * SECOND), idle_timeout=10 * SECOND, **keys)
+    rows = tuple(Row(event=s(event), arrival=s(130)) for event in (1, 21, 30))
+    more = [Run(s(100 + seconds)), Run(s(130), (Obj("p", s(130), rows),))]
+    kept = replace(KEPT, out_of_order=(60 * SECOND, "keep"))
+    told = replace(measured, aggregate=lambda items: {"rows": [item.offset + 1 for item in items]})
+    brought = Run(s(100), (Obj("o", s(100), tuple(Row(event=s(at), arrival=s(100)) for at in (0, 2, 20))),))
+    return [run["w"] for run in flow({"in": (kept, [brought, *more])}, {"w": Step(("in",), measured=told)})]
+
+
+def windows_of(run: StepRun) -> list[tuple[int, int]]:
+    return [(item.start, item.end) for item in run.written]
+
+
+def test_time_alone_closes_sessions_as_they_stand_and_what_comes_behind_is_late() -> None:
+    brought, idle, last = idle_for(20)
+    assert windows_of(brought) == []
+    assert windows_of(idle) == [(s(0), s(5)), (s(20), s(23))]
+    assert (idle.reached, idle.watermark) == (s(23), s(23))
+    assert [dead.window for dead in last.dead_letters] == [(s(1), s(1) + 1), (s(21), s(21) + 1)]
+    assert windows_of(idle_for(9.9)[1]) == []
+
+
+def test_with_lateness_time_alone_passes_a_window_when_it_closes() -> None:
+    _, idle, last = idle_for(20, allowed_lateness=4 * SECOND)
+    assert (idle.reached, idle.watermark) == (s(27), s(23))
+    assert windows_of(idle) == [(s(0), s(5)), (s(20), s(23))]
+    assert [dead.window for dead in last.dead_letters] == [(s(1), s(1) + 1), (s(21), s(21) + 1)]
+
+
 # -- laws
 
 
@@ -201,7 +296,7 @@ def test_a_closed_window_never_changes_and_output_is_behind_the_watermark(
             assert all(item.end <= run["w"].reached for item in run["w"].written)
 
 
-@pytest.mark.parametrize("measured", MANY)
+@pytest.mark.parametrize("measured", LASTING)
 @LAW
 @given(st.data())
 def test_law_1_they_are_the_same_however_the_log_is_cut_into_runs(measured: Measured, data: st.DataObject) -> None:

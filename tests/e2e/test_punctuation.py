@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from samples import Crash, CrashAt, drawn, hold_conservation
 
 import oracle
-from oracle import SECOND
-from oracle_punctuation import COMPLETE, Item, Log, Outcome, Source, judge, published, windows
+from oracle import MAX_TIME, SECOND
+from oracle_measured import sessions, snapshots
+from oracle_punctuation import COMPLETE, Item, Log, Outcome, Source, judge, published, windows, windows_of_rows
 from oracle_streams import held
 from product import Product, micros, verdicts
 from strategies import TICK, wide_names
@@ -150,6 +151,54 @@ def hold_streams(product: Product, name: str, outcome: Outcome, said: Sequence[d
         assert run["streams"][f"{name}_windows"]["complete"] == outcome.ends[number].complete, where
 
 
+GAP, LONGEST = 2 * SECOND, 9 * SECOND
+MADE = {
+    "alive": ({"snapshot": {}}, snapshots),
+    "visits": (
+        {"session": {"gap": f"{GAP}us", "max_duration": f"{LONGEST}us"}},
+        lambda lives: sessions(lives, GAP, LONGEST),
+    ),
+}
+
+
+def made_of(names: Sequence[str]) -> dict[str, Any]:
+    """Of each source the windows that its rows make."""
+    select = {"starts": "collect_list(_system_timestamp)", "of": "collect_list(_partition)"}
+    return {
+        f"{name}_{kind}": {"from": name, "select": select, **keys}
+        for name in names
+        for kind, (keys, _) in MADE.items()
+    }
+
+
+def hold_made(product: Product, name: str, outcome: Outcome, said: Sequence[dict[str, Any]]) -> None:
+    """What each run has written of the windows that rows make."""
+    for kind, (_, made) in MADE.items():
+        wanted = windows_of_rows(outcome, made)
+        for number, run in enumerate(said):
+            batch, where = run["batches"][-1]["batch_id"], f"{name}_{kind}, run {number + 1}"
+            rows = [row for row in product.table(f"streams/{name}_{kind}") if row["_batch_id"] == batch]
+            told = {
+                (micros(row["_window_start"]), micros(row["_window_end"])): list(
+                    zip(map(micros, row["starts"]), row["of"], strict=True)
+                )
+                for row in rows
+            }
+            assert told == {
+                (start, held(int(min(end, MAX_TIME)))): [(item.start, item.partition) for item in items]
+                for (start, end), items in wanted[number].closed.items()
+            }, where
+            letters = [row for row in product.table(f"dead_letters/{name}_{kind}") if row["_batch_id"] == batch]
+            names = ("_window_start", "_window_end")
+            late = Counter(
+                (row["_partition"], row["_offset"], *[micros(row[key]) for key in names]) for row in letters
+            )
+            assert late == Counter(
+                (item.partition, item.offset, start, held(int(min(end, MAX_TIME))))
+                for item, (start, end) in wanted[number].late
+            ), where
+
+
 def own(item: Item) -> tuple[Any, ...]:
     return item.start, None if item.end == COMPLETE else held(int(item.end)), item.partition, item.offset
 
@@ -230,6 +279,23 @@ def any_sources(draw: st.DrawFn) -> dict[str, Log]:
 def test_any_punctuated_sources_equal_the_oracle(tmp_path):
     for given in drawn(any_sources(), 2):
         hold_all(tmp_path, given)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_windows_that_rows_of_any_punctuated_sources_make_equal_the_oracle(tmp_path):
+    undeclared = replace(EDGES, partitions=WIDE[:1], rows=False, count=3)
+    cases = [
+        *drawn(logs({"edges": undeclared, "intervals": INTERVALS}, WIDE[:4], rows=25), 2),
+        *drawn(any_sources(), 2),
+    ]
+    for given in cases:
+        names = list(given)
+        product = product_of(tmp_path, one_closing(given), {"streams": made_of(names)})
+        said = feed(product, given)
+        for name, outcome in judge(given).items():
+            hold_made(product, name, outcome, said)
+        hold_replay(product)
 
 
 def content(product: Product, table: str) -> Counter[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -31,7 +31,7 @@ from test_streams import (
     written,
 )
 
-from oracle import SECOND, Obj, Row, Run
+from oracle import SECOND, Obj, Row, Run, Source
 from oracle_measured import Measured
 from oracle_streams import Item, Step, Window, flow
 from product import Product
@@ -80,6 +80,49 @@ CONFIGURED: dict[str, dict[str, Any]] = {
     "of_tumbled": {"from": "tumbled", "session": {"gap": "1s", "max_duration": "10s"}, "select": ADDED},
     "of_visits": {"from": "visits", "tumbling": "6s", "select": ADDED},
     "alive_visits": {"from": "visits", "snapshot": {}, "select": ADDED},
+    "idle": {"from": "a", "session": VISITS, "group_by": ["k"], "select": SELECTED, "idle_timeout": "4s"},
+    "idle_moving": {
+        "from": "longer",
+        "sliding": "4s",
+        "select": SELECTED,
+        "allowed_lateness": "1s",
+        "idle_timeout": "3s",
+    },
+    "idle_of_tumbled": {"from": "tumbled", "snapshot": {}, "select": ADDED, "idle_timeout": "2s"},
+    "parts": {
+        "from": "longer",
+        "session": VISITS,
+        "group_by": ["k"],
+        "select": SELECTED,
+        "partition_by": "partition",
+        "allowed_lateness": "1s",
+    },
+    "of_parts": {"from": "parts", "tumbling": "3s", "select": ADDED, "partition_by": "partition"},
+    "alive_parts": {"from": "parts", "snapshot": {}, "select": ADDED, "partition_by": "partition"},
+    "idle_parts": {
+        "from": "longest",
+        "snapshot": {},
+        "select": SELECTED,
+        "partition_by": "partition",
+        "idle_timeout": "3s",
+    },
+    "tumbled_parts": {"from": "a", "tumbling": "2s", "select": SELECTED, "partition_by": "partition"},
+    "of_tumbled_parts": {
+        "from": "tumbled_parts",
+        "session": {"gap": "1s", "max_duration": "8s"},
+        "select": ADDED,
+        "partition_by": "partition",
+    },
+    "keyed": {
+        "from": "a",
+        "session": VISITS,
+        "select": SELECTED,
+        "partition_by": "substream",
+        "idle_timeout": "5s",
+    },
+    "of_keyed": {"from": "keyed", "tumbling": "3s", "select": ADDED, "partition_by": "substream"},
+    "alive_keyed": {"from": "keyed", "snapshot": {}, "select": ADDED, "partition_by": "substream"},
+    "after_keyed": {"from": "keyed", "tumbling": "4s", "select": ADDED},
 }
 STEPS = {
     "visits": Step(("a",), measured=Measured(session=(2 * SECOND, 6 * SECOND), group_by=("k",), aggregate=told)),
@@ -99,16 +142,70 @@ STEPS = {
     "of_tumbled": Step(("tumbled",), measured=Measured(session=(SECOND, 10 * SECOND), aggregate=added)),
     "of_visits": Step(("visits",), window=Window(6 * SECOND, 6 * SECOND, aggregate=added)),
     "alive_visits": Step(("visits",), measured=Measured(aggregate=added)),
+    "idle": Step(
+        ("a",),
+        measured=Measured(session=(2 * SECOND, 6 * SECOND), group_by=("k",), aggregate=told, idle_timeout=4 * SECOND),
+    ),
+    "idle_moving": Step(
+        ("longer",),
+        measured=Measured(size=4 * SECOND, aggregate=told, allowed_lateness=SECOND, idle_timeout=3 * SECOND),
+    ),
+    "idle_of_tumbled": Step(("tumbled",), measured=Measured(aggregate=added, idle_timeout=2 * SECOND)),
+    "parts": Step(
+        ("longer",),
+        measured=Measured(
+            session=(2 * SECOND, 6 * SECOND),
+            group_by=("k",),
+            aggregate=told,
+            partition_by="partition",
+            allowed_lateness=SECOND,
+        ),
+    ),
+    "of_parts": Step(("parts",), window=Window(3 * SECOND, 3 * SECOND, aggregate=added, partition_by="partition")),
+    "alive_parts": Step(("parts",), measured=Measured(aggregate=added, partition_by="partition")),
+    "idle_parts": Step(
+        ("longest",), measured=Measured(aggregate=told, partition_by="partition", idle_timeout=3 * SECOND)
+    ),
+    "tumbled_parts": Step(("a",), window=Window(2 * SECOND, 2 * SECOND, aggregate=told, partition_by="partition")),
+    "of_tumbled_parts": Step(
+        ("tumbled_parts",),
+        measured=Measured(session=(SECOND, 8 * SECOND), aggregate=added, partition_by="partition"),
+    ),
+    "keyed": Step(
+        ("a",),
+        measured=Measured(
+            session=(2 * SECOND, 6 * SECOND),
+            aggregate=told,
+            partition_by="substream",
+            idle_timeout=5 * SECOND,
+        ),
+    ),
+    "of_keyed": Step(("keyed",), window=Window(3 * SECOND, 3 * SECOND, aggregate=added, partition_by="substream")),
+    "alive_keyed": Step(("keyed",), measured=Measured(aggregate=added, partition_by="substream")),
+    "after_keyed": Step(("keyed",), window=Window(4 * SECOND, 4 * SECOND, aggregate=added)),
 }
 TABLES = [f"{kind}/{name}" for kind in ("streams", "dead_letters") for name, step in STEPS.items() if step.windowed]
 
 
 FEWER = ("visits", "of_visits", "moving", "longer", "longest", "both", "alive")
 """One stream of each kind, and what they read."""
+APART = ("longer", "idle", "parts", "of_parts", "keyed", "of_keyed")
+ALONE = ("longer", "longest", "tumbled", "tumbled_parts", *APART[1:], "idle_moving", "idle_of_tumbled", "alive_parts")
+ALONE += ("alive_keyed", "after_keyed")
+ALONE += ("idle_parts", "of_tumbled_parts")
+"""With parts or an idle timeout, and what they read: those of the fast test, and all."""
+SHARED = tuple(name for name in STEPS if name not in ALONE or name in ("longer", "longest", "tumbled"))
+
+
+def possible(source: Source, names: Sequence[str]) -> tuple[str, ...]:
+    """Streams that can be over a source: without substreams, none are by them."""
+    over = source.over and source.timestamp_by
+    return tuple(name for name in names if over or "keyed" not in name)
 
 
 def hold_equal(folder: Path, logs_: Logs, names: Sequence[str] = tuple(STEPS), **options: Any) -> Product:
     """Every window of every run is the oracle's. With a `start`, rows are read from its reach before it."""
+    names = possible(logs_["a"][0], names)
     place, steps = folder / f"case-{next(_examples)}", {name: STEPS[name] for name in names}
     sources_ = {name: source for name, (source, _) in logs_.items()}
     product = Product(place, sources_, {"streams": {name: CONFIGURED[name] for name in names}})
@@ -134,6 +231,13 @@ def hold_equal(folder: Path, logs_: Logs, names: Sequence[str] = tuple(STEPS), *
 @pytest.mark.usefixtures("quick")
 def test_windows_of_rows_of_runs_cut_into_micro_batches_equal_the_oracle_and_replay(tmp_path):
     hold_replayed(hold_equal(tmp_path, far_apart(KEPT), FEWER, max_files=1))
+
+
+@pytest.mark.usefixtures("quick")
+def test_windows_of_rows_with_parts_and_idle_timeouts_equal_the_oracle_and_replay(tmp_path):
+    product = hold_equal(tmp_path, often_idle(KEYED, (9,)), APART)
+    assert all(product.table(f"streams/{name}") for name in APART[1:])
+    hold_replayed(product)
 
 
 class WhileClosing(CrashAt):
@@ -168,14 +272,28 @@ def test_a_crash_while_sessions_close_is_repaired(tmp_path):
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("source", [KEYED, PLAIN], ids=["keyed", "plain"])
 def test_windows_of_rows_equal_the_oracle_and_replay(tmp_path, source):
-    hold_replayed(hold_equal(tmp_path, far_apart(source)))
+    hold_replayed(hold_equal(tmp_path, far_apart(source), SHARED))
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_windows_of_rows_of_any_sources_equal_the_oracle(tmp_path):
     for logs_ in drawn(sources().flatmap(cases), 3):
-        hold_replayed(hold_equal(tmp_path, logs_))
+        hold_replayed(hold_equal(tmp_path, logs_, SHARED))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("source", [KEPT, KEYED, PLAIN], ids=["kept", "keyed", "plain"])
+def test_windows_of_rows_that_close_by_time_alone_or_by_part_equal_the_oracle_and_replay(tmp_path, source):
+    hold_replayed(hold_equal(tmp_path, often_idle(source), ALONE))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_windows_of_rows_with_parts_and_idle_timeouts_of_any_sources_equal_the_oracle(tmp_path):
+    for logs_ in drawn(sources().flatmap(cases), 4):
+        hold_replayed(hold_equal(tmp_path, logs_, ALONE))
 
 
 @pytest.mark.long
@@ -184,7 +302,7 @@ def test_windows_of_rows_from_a_start_on_equal_the_oracle(tmp_path):
     starts = st.integers(8, 20).map(lambda seconds: BASE + seconds * SECOND)
     started = st.builds(replace, sources(law4=True), start=starts)
     for logs_ in drawn(started.flatmap(cases), 2):
-        hold_equal(tmp_path, logs_)
+        hold_equal(tmp_path, logs_, SHARED)
 
 
 @pytest.mark.long
@@ -223,6 +341,22 @@ def test_windows_of_a_stream_that_is_added_later_are_those_of_one_that_was_there
         found = Counter(map(_without_batch, later.table(table)))
         assert found == Counter(_without_batch(row) for row in whole.table(table) if row["_window_end"] > begins)
         assert any(row["_window_start"] < begins for row in later.table(table))
+
+
+def often_idle(source: Source, waits: Sequence[int] = (4, 9)) -> Logs:
+    """Logs of two runs that bring rows, of far more rows than one, each with idle runs after it while windows are
+    open, so much later."""
+    logs_ = drawn(cases(source).filter(lambda found: len(found["a"][1]) > 2), 3)[-1]
+    return {name: (given, tuple(_with_idle(runs, waits))) for name, (given, runs) in logs_.items()}
+
+
+def _with_idle(runs: Sequence[Run], waits: Sequence[int]) -> Iterator[Run]:
+    half = len(runs) // 2
+    for several in (runs[:half], runs[half:]):
+        as_of = max(run.as_of for run in runs[: half if several == runs[:half] else None])
+        yield Run(as_of, tuple(obj for run in several for obj in run.objects))
+        for wait in waits:
+            yield Run(as_of + wait * SECOND)
 
 
 def run_of(uri: str, as_of: int, *seconds: float) -> Run:

@@ -13,7 +13,6 @@ from deltalake import write_deltalake
 from tidemark.core.account import (
     Account,
     BatchRecord,
-    Combined,
     Diagnostic,
     Finding,
     Sample,
@@ -22,7 +21,7 @@ from tidemark.core.account import (
 )
 from tidemark.core.batch import Batch, LandedObject, ObjectState, RunPlan
 from tidemark.core.policy import Fate, Reason
-from tidemark.core.progress import PartitionState
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.rows import batch_row, object_row, state_row
 from tidemark.ledger.schemas import with_integer_times

@@ -18,9 +18,9 @@ from ledger_samples import (
     taken,
 )
 
-from tidemark.core.account import Combined, Diagnostic, Sample
+from tidemark.core.account import Diagnostic, Sample
 from tidemark.core.batch import ObjectState
-from tidemark.core.progress import PartitionState
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.errors import Held, TidemarkError
 from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger, Noticed, RunRange, Tail, records_all

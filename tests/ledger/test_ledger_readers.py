@@ -10,8 +10,8 @@ import pytest
 from deltalake import DeltaTable
 from ledger_samples import FIRST_INSTANT, LAST_INSTANT, NOON, finding, full, landed, plan_run
 
-from tidemark.core.account import Combined, Sample
-from tidemark.core.progress import PartitionState
+from tidemark.core.account import Sample
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger, Noticed
 

@@ -12,9 +12,9 @@ from deltalake import DeltaTable, write_deltalake
 from pyarrow.dataset import Dataset
 
 from oracle import Outcome, Run, Source, State, Verdict, judge
-from tidemark.core.account import BatchRecord, Combined
+from tidemark.core.account import BatchRecord
 from tidemark.core.policy import Action, Policy, Tolerance
-from tidemark.core.progress import PartitionState
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.report.origin import SourceFacts
 
 TIME = pa.timestamp("us", tz="UTC")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from report_warehouse import batch_of
 
-from tidemark.core.account import Account, BatchRecord, Combined
+from tidemark.core.account import Account, BatchRecord
 from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Action, Fate, Policy, Reason, Tolerance
-from tidemark.core.progress import PartitionState
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.times import HOUR, MINUTE, SECOND, parse_time
 from tidemark.report.status import LONGEST, status
 

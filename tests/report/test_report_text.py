@@ -9,8 +9,7 @@ import pytest
 from rich.console import Console, RenderableType
 from test_report_status import dropping
 
-from tidemark.core.account import Combined
-from tidemark.core.progress import PartitionState
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
 from tidemark.report.status import status
 from tidemark.report.text import explanation_view, rows_view, safe, status_view

@@ -8,19 +8,17 @@ from tidemark.config.rules import Finding, Ruled
 from tidemark.config.streams import StreamSpec
 
 MEASURED = ("session", "sliding", "snapshot")
-_OTHERWISE = {
-    "idle_timeout": "time alone cannot close windows whose ends rows decide; remove it, and let late_arrival of the"
-    " source move the watermark on when no rows come",
-    "partition_by": "they share one watermark in this version; remove it, and name in group_by a column that tells"
-    " the parts apart, such as one selected from _partition in a step before",
-}
 
 
-def measured_errors(stream: Ruled[StreamSpec]) -> Iterator[Finding]:
-    """What cannot stand beside windows whose bounds come from rows."""
+def measured_warnings(stream: Ruled[StreamSpec], kept: bool) -> Iterator[Finding]:
+    """What is legal in such windows and rarely meant; `kept`: rows of a source that keeps those out of order reach
+    them."""
     written = next((key for key in MEASURED if key in stream.given), None)
-    if written is None:
+    if written is None or not kept or stream.spec.allowed_lateness or not stream.sound(written, "allowed_lateness"):
         return
-    for key, otherwise in _OTHERWISE.items():
-        if key in stream.given:
-            yield (key,), f"cannot be beside {written}: {otherwise}"
+    yield (
+        ("allowed_lateness",),
+        f"is not given: a source below keeps rows that are out of order, and what is behind its watermark is late for"
+        f" {written} windows even where one is still open; give it as long as rows may be behind, such as 5m, or give"
+        " the out_of_order of the source the action adjust",
+    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 
-from tidemark.config.measured_rules import measured_errors
+from tidemark.config.measured_rules import measured_warnings
 from tidemark.config.row import Known
 from tidemark.config.rules import Finding, Ruled
 from tidemark.config.sources import SourceSpec
@@ -89,6 +89,8 @@ def structure_warnings(streams: Streams) -> Iterator[Finding]:
                 "has no effect but that windows close later: no row can be late for a window, since no source of"
                 " its rows has out_of_order with action keep, and the step has no idle_timeout",
             )
+        for path, message in measured_warnings(stream, kept):
+            yield ("streams", name, *path), message
 
 
 def _stream_errors(name: str, stream: Stream, streams: Streams) -> Iterator[Finding]:
@@ -99,7 +101,6 @@ def _stream_errors(name: str, stream: Stream, streams: Streams) -> Iterator[Find
     yield from _equal_columns(stream, streams)
     yield from _one_operator(stream)
     yield from _keys_of_windows(stream)
-    yield from measured_errors(stream)
     if stream.spec.partition_by and stream.sound("from", "union", "partition_by"):
         for message in _partitioned(stream, streams):
             yield ("partition_by",), message

@@ -112,10 +112,11 @@ class StreamSpec(Settings):
     @property
     def measured(self) -> Measured | None:
         """The step's windows, if their bounds come from rows."""
+        progress = (self.allowed_lateness, self.idle_timeout, self.partition_by)
         if self.session is not None:
-            return Session(self.session.gap, self.session.max_duration, self.allowed_lateness)
+            return Session(self.session.gap, self.session.max_duration, *progress)
         if self.snapshot is not None or self.sliding is not None:
-            return Snapshot(self.sliding, self.allowed_lateness)
+            return Snapshot(self.sliding, *progress)
         return None
 
     @property

@@ -79,6 +79,12 @@ def has_pairs(streams: Mapping[str, StreamSpec], name: str) -> bool:
     return any(step.join or (not step.windowed and has_pairs(streams, step.name)) for step in below)
 
 
+def has_windows(streams: Mapping[str, StreamSpec], name: str) -> bool:
+    """Whether rows of windows come to a step, by any way."""
+    below = [streams[each] for each in streams[name].inputs if each in streams]
+    return any(step.windowed or has_windows(streams, step.name) for step in below)
+
+
 def columns_of(spec: PipelineSpec, name: str) -> Columns | None:
     """The payload columns of a source or stream; None where its inputs do not lead to sources."""
     sources = {each: source.columns for each, source in spec.sources.items()}

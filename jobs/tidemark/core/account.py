@@ -7,14 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from tidemark.core.batch import LandedObject
 from tidemark.core.policy import Fate, Reason
-from tidemark.core.progress import Seen
-
-if TYPE_CHECKING:
-    from tidemark.core.streams import StreamEnd
+from tidemark.core.progress import Combined, Seen
+from tidemark.core.streams import StreamEnd
 
 
 class Diagnostic(StrEnum):
@@ -130,16 +127,6 @@ class TableDigest:
     table: str
     rows: int
     digest: str
-
-
-@dataclass(frozen=True)
-class Combined:
-    """A source's combined watermark when a run ended; when complete it keeps the last finite value. A source that
-    is `closed` takes no more objects: a punctuated one need not be complete then, nor closed when it is."""
-
-    watermark: int | None
-    complete: bool = False
-    closed: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tidemark.core.account import Combined, Diagnostic, Finding, Outcome, Sample
+from tidemark.core.account import Diagnostic, Finding, Outcome, Sample
 from tidemark.core.policy import Policy
 from tidemark.core.progress import (
     UNKNOWN,
+    Combined,
     PartitionState,
     Seen,
     after_batch,

@@ -4,7 +4,7 @@ due."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidemark.core.measured import settled
 from tidemark.core.streams import StepRules, StreamState, part_reached
@@ -55,15 +55,20 @@ class Due:
     @property
     def closes(self) -> bool:
         """Whether a window may close."""
-        if self.step.measured is not None:
-            return not self.before.complete and (self.after.complete or self.after.reached != self.before.reached)
-        return not self.before.complete and bool(self.closing())
+        if self.before.complete:
+            return False
+        return self.after.complete or self._moved() if self.step.measured is not None else bool(self.closing())
+
+    @property
+    def listed(self) -> bool:
+        """Whether what each part has passed is told by the watermarks of partitions alone."""
+        return self.step.partition_by == "partition" and all(each.measured is None for each in self.path[:-1])
 
     @property
     def late(self) -> bool:
         """Whether the run may have brought rows that are late for a window."""
         if self.step.measured is not None:
-            return self.brought and self.kept
+            return self.brought and (self.kept or self.step.measured.idle_timeout is not None)
         window = self.step.window
         return window is not None and self.brought and (self.kept or window.idle_timeout is not None)
 
@@ -90,8 +95,8 @@ class Due:
         if window is None:
             return []
         passed = [(self.before.reached, self.after.reached)]
-        if window.partition_by == "substream":
-            return passed if self.brought or self.after.complete or self._floors_moved() else []
+        if window.partition_by is not None and not self.listed:
+            return passed if self.after.complete or self._moved() else []
         if window.partition_by is not None:
             passed = [(part.before, part.after) for part in self.reached()]
         return [each for each in passed if window.closes_between(*each, self.after.complete)]
@@ -108,5 +113,27 @@ class Due:
             for part in self.parts
         ]
 
-    def _floors_moved(self) -> bool:
-        return self.before.reached != self.after.reached or any(part.before != part.after for part in self.parts)
+    def earlier(self) -> Due:
+        """The step as it was before the run, nothing due of it."""
+        parts = tuple(replace(part, after=part.before) for part in self.parts)
+        states = (self.states[0], self.states[0])
+        last = self.first_batch - 1
+        return replace(self, after=self.before, last_batch=last, parts=parts, states=states)
+
+    def below(self, number: int) -> Due:
+        """The step of that number on the path, counted from the source."""
+        step = self.path[number]
+        before, after = (states[step.name] for states in self.states)
+        return replace(self, step=step, before=before, after=after, path=self.path[: number + 1])
+
+    def _moved(self) -> bool:
+        """Whether a part may have moved on."""
+        if self.before.reached != self.after.reached:
+            return True
+        if self.step.partition_by is None:
+            return False
+        if self.listed:
+            return any(part.before != part.after for part in self.reached())
+        before, after = self.states
+        steps = any(before[step.name] != after[step.name] for step in self.path[:-1])
+        return self.brought or steps or any(part.before != part.after for part in self.parts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tidemark.core.account import Combined
 from tidemark.core.advance import Imported, Opening, SourceRules, States, open_source
+from tidemark.core.progress import Combined
 
 
 def imported_by(

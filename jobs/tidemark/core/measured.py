@@ -1,22 +1,27 @@
 """Windows whose bounds come from rows: sessions and snapshots (time rules: windows).
 
-A row takes part from its start on, or from its own watermark less the allowed lateness, whichever is later. So no row
-that comes after a run reaches back beyond what is *settled*, the step's watermark less the allowed lateness: windows
-that end by then are final, and all others are open.
+A row takes part from its start on, or from its own watermark less the allowed lateness, whichever is later; where the
+step is ahead of the watermarks of rows, from what it had *passed* when they came. So no row that comes after a run
+reaches back beyond what is *settled*, the step's watermark less the allowed lateness: windows that end by then are
+final, and all others are open.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Session:
-    """Rows one after the other, until none has come for `gap` or `max_duration` is over; microseconds."""
+    """Rows one after the other, until none has come for `gap` or `max_duration` is over; microseconds.
+    `partition_by`: None, `partition` or `substream`."""
 
     gap: int
     max_duration: int
     lateness: int = 0
+    idle_timeout: int | None = None
+    partition_by: str | None = None
 
     def reach(self, _: int) -> int:
         """How far before its end rows may lie that decide over a session."""
@@ -34,6 +39,8 @@ class Snapshot:
 
     size: int | None = None
     lateness: int = 0
+    idle_timeout: int | None = None
+    partition_by: str | None = None
 
     def reach(self, life: int) -> int:
         """How far before its end rows may lie that decide over a window: one is alive in it, and another may end
@@ -57,3 +64,21 @@ def begun(measured: Measured, reached: int | None, life: int) -> int | None:
     """A time that no open window and none of its rows starts before, where it has not been looked up."""
     passed = settled(measured, reached)
     return None if passed is None else passed - measured.reach(life) - life
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a step had passed, by its idleness or before a partition was known, when the rows of batches from
+    `batch_id` on came; microseconds."""
+
+    batch_id: int
+    time: int
+
+
+def needed(measured: Measured, passed: Sequence[Passed], watermark: int | None) -> tuple[Passed, ...]:
+    """Those that can still bound a window, if no open one starts before a time, or a row to come: the last always."""
+    return tuple(
+        each
+        for each in passed
+        if each is passed[-1] or watermark is None or each.time - measured.lateness >= watermark
+    )

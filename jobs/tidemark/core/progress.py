@@ -46,6 +46,16 @@ class PartitionState:
 
 
 @dataclass(frozen=True)
+class Combined:
+    """A source's combined watermark when a run ended; when complete it keeps the last finite value. A source that
+    is `closed` takes no more objects: a punctuated one need not be complete then, nor closed when it is."""
+
+    watermark: int | None
+    complete: bool = False
+    closed: bool = False
+
+
+@dataclass(frozen=True)
 class Seen:
     """What one micro-batch brought to a partition: `rows` log rows (skipped ones too), the latest
     readable arrival and the highest `_system_timestamp` among the survivors; of a punctuated source its `marks`."""
@@ -60,6 +70,14 @@ def latest(*times: int | None) -> int | None:
     """The greatest of the known times; None when none is known."""
     known = [time for time in times if time is not None]
     return max(known) if known else None
+
+
+def idle_limit(timeout: int | None, as_of: int, last_row: int | None) -> int | None:
+    """Up to when time alone closes the windows of a step; None: it is not idle, or time alone never does.
+    `last_row`: the as_of of the last run that brought a row to a source below."""
+    if timeout is None or last_row is None or as_of - last_row < timeout:
+        return None
+    return as_of - timeout
 
 
 def clamp(time: int | None) -> int | None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidemark.core.account import Combined
-from tidemark.core.measured import Measured, begun
-from tidemark.core.progress import combine, latest
+from tidemark.core.measured import Measured, Passed, begun
+from tidemark.core.progress import Combined, combine, idle_limit, latest
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,9 @@ class Window:
 
     def idle_bound(self, as_of: int, last_row: int | None) -> int | None:
         """The latest window end that a step without rows for its idle_timeout takes as passed."""
-        if self.idle_timeout is None or last_row is None or as_of - last_row < self.idle_timeout:
+        limit = idle_limit(self.idle_timeout, as_of, last_row)
+        if limit is None:
             return None
-        limit = as_of - self.idle_timeout
         return (limit - self.offset - self.size) // self.hop * self.hop + self.offset + self.size
 
 
@@ -71,18 +70,29 @@ class StepRules:
         """Whether the step has windows of any kind."""
         return self.window is not None or self.measured is not None
 
+    @property
+    def partition_by(self) -> str | None:
+        """What each has windows of its own: `partition`, `substream`, or None."""
+        windows = self.window or self.measured
+        return None if windows is None else windows.partition_by
+
 
 @dataclass(frozen=True)
 class StreamState:
     """A stream when a run has ended. `watermark` is what streams over it see; when complete it keeps the last
     finite value. `reached` is a window step's own, `idle_bound` the latest that idleness has set; `begins` is the
-    first output time of a stream that was added later."""
+    first output time of a stream that was added later.
+
+    Of measured windows: `idle_until`, up to when idleness closes no more of those of the rows at hand (None: not
+    known, since rows came), and the `bounds` that the step had passed beyond the watermarks of rows."""
 
     watermark: int | None = None
     complete: bool = False
     reached: int | None = None
     idle_bound: int | None = None
     begins: int | None = None
+    idle_until: int | None = None
+    bounds: tuple[Passed, ...] = ()
 
     @property
     def passed(self) -> int | None:
@@ -100,9 +110,9 @@ class StreamEnd:
     dead_letters: int = 0
 
 
-Opened = Callable[[StepRules, StreamState], int | None]
-"""What a step with measured windows is pulled back to, by its state when a run ends: the start of its earliest open
-window is told by rows."""
+Found = Callable[[StepRules, StreamState, int | None], StreamState]
+"""What rows tell of a step with measured windows, added to its state when a run ends: what idleness closes up to a
+time (None: it is not idle), and what the step is pulled back to, the start of its earliest open window."""
 
 
 def advance_streams(
@@ -111,7 +121,7 @@ def advance_streams(
     last_rows: Mapping[str, int | None],
     before: Mapping[str, StreamState],
     as_of: int,
-    opened: Opened = lambda _, state: state.watermark,
+    found: Found = lambda _, state, __: state,
 ) -> Iterator[tuple[StepRules, StreamState]]:
     """The states when a run ends, one after the other; `steps` in an order that has inputs first. `last_rows` is, by
     source, the as_of of the last run that brought a row."""
@@ -120,7 +130,8 @@ def advance_streams(
         below = [_seen(name, combined, after) for name in step.inputs]
         state = _advanced(step, below, last_rows, before.get(step.name, StreamState()), as_of)
         if step.measured is not None:
-            state = replace(state, watermark=latest(state.watermark, opened(step, state)))
+            last = latest(*[last_rows.get(source) for source in step.sources])
+            state = found(step, state, idle_limit(step.measured.idle_timeout, as_of, last))
         after[step.name] = state
         yield step, state
 
@@ -137,16 +148,13 @@ def opening_states(
         return {step.name: StreamState() for step in steps}
     lives = longest_lives(steps)
 
-    def opened(step: StepRules, state: StreamState) -> int | None:
-        if step.name in recorded or step.measured is None:
-            return state.watermark
-        return (
-            None
-            if step.endless
-            else begun(step.measured, state.reached, max(lives.get(name, 1) for name in step.inputs))
-        )
+    def found(step: StepRules, state: StreamState, _: int | None) -> StreamState:
+        if step.name in recorded or step.measured is None or step.endless:
+            return state
+        life = max(lives.get(name, 1) for name in step.inputs)
+        return replace(state, watermark=latest(state.watermark, begun(step.measured, state.reached, life)))
 
-    fresh = {step.name: state for step, state in advance_streams(steps, combined, {}, recorded, 0, opened)}
+    fresh = {step.name: state for step, state in advance_streams(steps, combined, {}, recorded, 0, found)}
     return {
         step.name: recorded.get(step.name) or replace(fresh[step.name], begins=fresh[step.name].passed)
         for step in steps
@@ -162,13 +170,15 @@ def lineage(steps: Sequence[StepRules], name: str) -> Iterator[StepRules]:
 
 
 def part_reached(path: Sequence[StepRules], states: Mapping[str, StreamState], watermark: int | None) -> int | None:
-    """What the last step of a lineage has passed for one part, whose own watermark is given."""
+    """What the last step of a lineage has passed for one part, whose own watermark is given. Below it are no
+    measured windows: what these are pulled back to is told by rows."""
     reached = watermark
     for number, step in enumerate(path, 1):
         reached = None if reached is None else reached + step.shift
-        if step.window is not None:
+        if step.windowed:
             reached = latest(reached, states[step.name].idle_bound)
-            reached = reached if number == len(path) else step.window.pulled_back(reached)
+        if step.window is not None and number < len(path):
+            reached = step.window.pulled_back(reached)
     return reached
 
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemark.core.account import BatchRecord, Combined, Finding, TableDigest
+from tidemark.core.account import BatchRecord, Finding, TableDigest
 from tidemark.core.batch import LandedObject, ObjectState, RunPlan
-from tidemark.core.progress import PartitionState
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.digest import digest_rows

@@ -11,7 +11,6 @@ from typing import Any
 from tidemark.core.account import (
     Account,
     BatchRecord,
-    Combined,
     Diagnostic,
     Finding,
     Sample,
@@ -20,8 +19,9 @@ from tidemark.core.account import (
     total,
 )
 from tidemark.core.batch import LandedObject, ObjectState, loaded_uri, stored_uri
+from tidemark.core.measured import Passed
 from tidemark.core.policy import Fate, Reason
-from tidemark.core.progress import PartitionState
+from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.streams import StreamEnd, StreamState
 
 Row = dict[str, Any]
@@ -143,7 +143,8 @@ def _stream(name: str, end: StreamEnd) -> Row:
 
 
 def _stream_end(row: Row) -> StreamEnd:
-    state = StreamState(**{name: row[name] for name in StreamState.__dataclass_fields__})
+    values = {name: row[name] for name in StreamState.__dataclass_fields__}
+    state = StreamState(**{**values, "bounds": tuple(Passed(**each) for each in row["bounds"] or ())})
     return StreamEnd(state, row["rows"], row["outside"], row["dead_letters"])
 
 

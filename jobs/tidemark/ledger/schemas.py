@@ -43,6 +43,8 @@ _STREAM: Kinds = {
     "reached": TIME,
     "idle_bound": TIME,
     "begins": TIME,
+    "idle_until": TIME,
+    "bounds": pa.list_(_struct({"batch_id": _LONG, "time": TIME})),
     "rows": _LONG,
     "outside": _LONG,
     "dead_letters": _LONG,

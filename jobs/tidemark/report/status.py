@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 from typing import Any
 
-from tidemark.core.account import BatchRecord, Combined, total
+from tidemark.core.account import BatchRecord, total
 from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Fate
-from tidemark.core.progress import UNKNOWN, PartitionState
+from tidemark.core.progress import UNKNOWN, Combined, PartitionState
 from tidemark.report.wording import duration, iso, moment
 
 LONGEST = 1_000

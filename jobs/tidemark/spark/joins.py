@@ -19,7 +19,7 @@ from tidemark.config.streams import StreamSpec
 from tidemark.core.times import TICK
 from tidemark.errors import ConfigError, Problem
 from tidemark.spark.fitness import column_of, fit
-from tidemark.spark.names import CELL, ordinal
+from tidemark.spark.names import CAME, CELL, ordinal
 from tidemark.spark.sql import value_of
 from tidemark.spark.times import divided
 
@@ -65,7 +65,13 @@ def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
     told = [fit(kind, value).alias(name) for name, (value, kind) in _values(both, step, key)]
     start = F.greatest(left.column(_START), right.column(_START)).alias(_START)
     end = F.least(left.column(_END), right.column(_END)).alias(_END)
-    return both.select(start, end, *order, *told)
+    came = F.greatest(*[_came(side) for side in (left, right)]).alias(CAME)
+    return both.select(start, end, came, *order, *told)
+
+
+def _came(side: Side) -> Column:
+    own = side.column("_batch_id")
+    return F.coalesce(side.column(CAME), own) if CAME in side.rows.columns else own
 
 
 def _values(both: DataFrame, step: StreamSpec, key: str) -> Iterator[tuple[str, tuple[Column, DataType]]]:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from tidemark.core.measured import Measured, Session
+from tidemark.core.measured import Measured, Passed, Session
 from tidemark.spark.maxima import bounds_of_snapshots, start_of_session
-from tidemark.spark.names import JUDGED, WINDOW
+from tidemark.spark.names import CAME, JUDGED, WINDOW
 from tidemark.spark.tables import quoted
 
 FROM, UNTIL = f"{WINDOW}_from", f"{WINDOW}_until"
@@ -22,19 +22,26 @@ _FOREVER = 1 << 60
 """End of a lifetime that has none, microseconds: later than any time and far from overflow."""
 
 
-def taking_part(rows: DataFrame, lateness: int) -> DataFrame:
-    """Rows with the lifetime in which they take part; without those that are late for all of theirs."""
-    own = F.greatest(F.unix_micros("_system_timestamp"), _settled(lateness))
+Time = int | str | None
+"""Microseconds, the same for all rows or in a column of them."""
+
+
+def taking_part(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataFrame:
+    """Rows with the lifetime in which they take part; without those that are late for all of theirs. `bounds`: what
+    the step had passed beyond the watermarks of rows."""
+    own = F.greatest(F.unix_micros("_system_timestamp"), *_settled(rows, lateness, bounds))
     return rows.withColumns({FROM: own, UNTIL: _end()}).where(F.col(FROM) < F.col(UNTIL))
 
 
-def late(rows: DataFrame, lateness: int) -> DataFrame:
-    """Rows of which a part came late, with the window that it is: from their start to what their own watermark had
-    settled on, or to their end."""
-    start, settled = F.unix_micros("_system_timestamp"), _settled(lateness)
-    found = rows.where(settled > start)
-    bounds = {"_window_start": start, "_window_end": F.least(_end(), settled)}
-    return found.withColumns({name: F.timestamp_micros(bound) for name, bound in bounds.items()})
+def late(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataFrame:
+    """Rows of which a part came late, with the window that it is: from their start to what their own watermark, or
+    the step, had settled on, or to their end. Rows of windows and joins never are."""
+    start = F.unix_micros("_system_timestamp")
+    passed = _settled(rows, lateness, bounds)
+    settled = passed[0] if len(passed) == 1 else F.greatest(*passed)
+    found = rows.where(F.col(JUDGED) & (settled > start))
+    times = {"_window_start": start, "_window_end": F.least(_end(), settled)}
+    return found.withColumns({name: F.timestamp_micros(time) for name, time in times.items()})
 
 
 def unclosed(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str]) -> DataFrame:
@@ -52,30 +59,43 @@ def unclosed(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str]) -
     return joined.where(passed.isNull() | (F.col(FROM) >= passed)).select(*map(quoted, rows.columns))
 
 
-def in_windows(
-    rows: DataFrame, measured: Measured, groups: Sequence[str], after: int | None, until: int | None
-) -> DataFrame:
+def in_windows(rows: DataFrame, measured: Measured, groups: Sequence[str], after: Time, until: Time) -> DataFrame:
     """Rows that take part, each in its windows that end after a time and at the latest at another (None: without that
-    bound); `WINDOW` and the window's bounds are added."""
+    bound; null in a column: nothing ended before, or nothing ends); `WINDOW` and the window's bounds are added."""
     if isinstance(measured, Session):
         placed = _in_sessions(rows, measured, groups)
     else:
         placed = _in_snapshots(rows, groups, after, until)
     end = F.unix_micros("_window_end")
-    placed = placed if after is None else placed.where(end > after)
-    return placed if until is None else placed.where(end <= until)
+    if after is not None:
+        bound = _time(after)
+        placed = placed.where(bound.isNull() | (end > bound))
+    return placed if until is None else placed.where(end <= _time(until))
 
 
 def earliest(rows: DataFrame, measured: Measured, groups: Sequence[str], settled: int) -> int | None:
     """The start of the earliest window that ends after a time; None: no row begins by then that is alive after it. A
     row that begins just then bounds the window before it."""
-    begun = rows.where(F.col(FROM) <= settled)
-    if isinstance(measured, Session):
-        found = in_windows(begun, measured, groups, settled, None).agg(F.min(WINDOW))
-    else:
-        found = _bounded(begun, groups, settled, None).agg(F.min(F.get(_BOUNDS, F.lit(0))))
-    start: int | None = found.collect()[0][0]
+    start: int | None = open_starts(rows, measured, groups, settled).agg(F.min(WINDOW)).collect()[0][0]
     return start
+
+
+def open_starts(rows: DataFrame, measured: Measured, groups: Sequence[str], settled: int | str) -> DataFrame:
+    """The same by row, as `WINDOW`, beside its groups."""
+    begun = rows.where(F.col(FROM) <= _time(settled))
+    if isinstance(measured, Session):
+        return in_windows(begun, measured, groups, settled, None)
+    return _bounded(begun, groups, settled, None).withColumn(WINDOW, F.get(_BOUNDS, F.lit(0)))
+
+
+def ends_about(placed: DataFrame, lateness: int, limit: int) -> tuple[int | None, int | None]:
+    """Of windows, the latest time up to a limit at which one ends, or closes, and the first after it."""
+    end = F.unix_micros("_window_end")
+    times = [end, end + lateness] if lateness else [end]
+    told = placed.select(F.explode(F.array(*times)).alias(_AT))
+    at = F.col(_AT)
+    bound, following = told.agg(F.max(F.when(at <= limit, at)), F.min(F.when(at > limit, at))).collect()[0]
+    return bound, following
 
 
 def _in_sessions(rows: DataFrame, session: Session, groups: Sequence[str]) -> DataFrame:
@@ -87,7 +107,7 @@ def _in_sessions(rows: DataFrame, session: Session, groups: Sequence[str]) -> Da
     return placed.withColumns(bounds)
 
 
-def _in_snapshots(rows: DataFrame, groups: Sequence[str], after: int | None, until: int | None) -> DataFrame:
+def _in_snapshots(rows: DataFrame, groups: Sequence[str], after: Time, until: Time) -> DataFrame:
     found = _bounded(rows, groups, after, until)
     pairs = F.expr(f"sequence(0, size({_BOUNDS}) - 2)")
     placed = found.select(f"{_ROW}.*", _BOUNDS, F.explode(pairs).alias(WINDOW))
@@ -96,17 +116,18 @@ def _in_snapshots(rows: DataFrame, groups: Sequence[str], after: int | None, unt
     return placed.withColumn(WINDOW, F.unix_micros("_window_start")).drop(_BOUNDS)
 
 
-def _bounded(rows: DataFrame, groups: Sequence[str], after: int | None, until: int | None) -> DataFrame:
+def _bounded(rows: DataFrame, groups: Sequence[str], after: Time, until: Time) -> DataFrame:
     """Rows, each packed, and the bounds of the windows that it is alive in. Ends stand beside rows, since both bound
     windows; all go latest first."""
-    named = [quoted(name).alias(name) for name in groups]
+    asked = [name for name in (after, until) if isinstance(name, str)]
+    named = [quoted(name).alias(name) for name in (*groups, *asked)]
     whole = F.struct(*map(quoted, rows.columns))
     at_start = F.struct(F.col(FROM).alias(_AT), *named, whole.alias(_ROW))
     at_end = F.struct(F.col(UNTIL).alias(_AT), *named, F.when(F.lit(False), whole).alias(_ROW))
     times = rows.select(F.explode(F.array(at_start, at_end)).alias(_BOUNDS)).select(f"{_BOUNDS}.*")
     ordered = _together(times, groups).sortWithinPartitions(*map(quoted, groups), F.col(_AT).desc())
-    asked = (F.lit(after).cast("long"), F.lit(until).cast("long"))
-    told = bounds_of_snapshots(rows.sparkSession, _group(groups), F.col(_AT), F.col(_ROW)[UNTIL], *asked)
+    bounds = (_time(after), _time(until))
+    told = bounds_of_snapshots(rows.sparkSession, _group(groups), F.col(_AT), F.col(_ROW)[UNTIL], *bounds)
     return ordered.withColumn(_BOUNDS, told).where(F.col(_BOUNDS).isNotNull())
 
 
@@ -118,8 +139,15 @@ def _group(groups: Sequence[str]) -> Column:
     return F.struct(*map(quoted, groups)) if groups else F.lit(None).cast("long")
 
 
-def _settled(lateness: int) -> Column:
-    return F.when(F.col(JUDGED), F.unix_micros("_watermark")) - lateness
+def _settled(rows: DataFrame, lateness: int, bounds: Sequence[Passed]) -> list[Column]:
+    """What a row's own watermark had settled on, and what the step had when the row came; each may be null."""
+    found = [F.when(F.col(JUDGED), F.unix_micros("_watermark")) - lateness]
+    came = F.coalesce("_batch_id", CAME) if CAME in rows.columns else F.col("_batch_id")
+    return found + [F.when(came >= each.batch_id, F.lit(each.time - lateness)) for each in bounds]
+
+
+def _time(time: Time) -> Column:
+    return F.col(time) if isinstance(time, str) else F.lit(time).cast("long")
 
 
 def _end() -> Column:

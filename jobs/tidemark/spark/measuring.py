@@ -16,20 +16,27 @@ from pyspark.sql import functions as F
 from tidemark.config.streams import StreamSpec
 from tidemark.core.due import Due
 from tidemark.core.measured import Measured, Session
+from tidemark.core.progress import latest
 from tidemark.spark import measured
+from tidemark.spark.measured import Time
+from tidemark.spark.names import KEY, WINDOW
+from tidemark.spark.parts import OPENED, key_of_substream
 from tidemark.spark.paths import Span
 from tidemark.spark.tables import exists
+from tidemark.spark.windows import AFTER, BEFORE
 
 
 @dataclass(frozen=True)
 class Measuring:
-    """The windows of one step at the end of a run; `along` gives the rows that come to the step in a span."""
+    """The windows of one step at the end of a run; `along` gives the rows that come to the step in a span, `told` the
+    same with what their part had passed before the run and after it."""
 
     spark: SparkSession
     root: str
     step: StreamSpec
     due: Due
     along: Callable[[Span], DataFrame | None]
+    told: Callable[[DataFrame], DataFrame]
 
     @property
     def windows(self) -> Measured:
@@ -38,23 +45,59 @@ class Measuring:
             raise ValueError(f"{self.step.name} has no windows whose bounds come from rows")
         return self.step.measured
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The columns whose values have windows of their own."""
+        return (*self.step.parts, *self.step.group_by)
+
     def closing(self) -> DataFrame | None:
         """Rows in the windows that the run closes, with their bounds."""
-        after, until = self.due.settled
-        rows = self._rows(until)
-        return None if rows is None else measured.in_windows(rows, self.windows, self.step.group_by, after, until)
+        rows = self._rows(self._latest())
+        after, until = self._settled()
+        return None if rows is None else measured.in_windows(rows, self.windows, self.groups, after, until)
 
     def late(self, rows: DataFrame) -> DataFrame:
         """Of rows that the run brought, those of which a part came late, with the window that it is."""
-        return measured.late(rows, self.windows.lateness)
+        return measured.late(rows, self.windows.lateness, self.due.after.bounds)
 
     def earliest(self) -> int | None:
         """The start of the earliest window that the run leaves open; None: none begins before what is settled."""
-        _, until = self.due.settled
-        rows = self._rows(until)
+        opened = self.opened()
+        start: int | None = None if opened is None else opened.agg(F.min(OPENED)).collect()[0][0]
+        return start
+
+    def opened(self) -> DataFrame | None:
+        """By part of the step, the same as `OPENED`; parts without such a window are left out."""
+        rows, (_, until) = self._rows(self._latest()), self._settled()
         if rows is None or until is None:
             return None
-        return measured.earliest(rows, self.windows, self.step.group_by, until)
+        starts = measured.open_starts(rows, self.windows, self.groups, until)
+        keys = {"_partition": F.col("_partition"), "_substream": key_of_substream().alias(KEY)}
+        by = [keys[name] for name in self.step.parts]
+        return starts.groupBy(*by).agg(F.min(WINDOW).alias(OPENED))
+
+    def idle(self, limit: int) -> tuple[int | None, int | None]:
+        """Of the windows that were open before the run, the latest time up to a limit at which one ends or closes,
+        and the first after it."""
+        rows = self._rows(None)
+        if rows is None:
+            return None, None
+        placed = measured.in_windows(rows, self.windows, self.groups, self._settled()[0], None)
+        return measured.ends_about(placed, self.windows.lateness, limit)
+
+    def _settled(self) -> tuple[Time, Time]:
+        """What was settled before the run and is after it, for all rows or by the row."""
+        if not self.step.parts:
+            return self.due.settled
+        return BEFORE, None if self.due.after.complete else AFTER
+
+    def _latest(self) -> int | None:
+        """A time by which windows that the run closes have begun; None: it is not known."""
+        if not self.step.parts:
+            return self.due.settled[1]
+        if self.due.after.complete or not self.due.listed:
+            return None
+        return latest(*[part.after for part in self.due.reached()])
 
     def _rows(self, until: int | None) -> DataFrame | None:
         """Rows that take part in windows that were open before the run and begin at a time or before."""
@@ -63,18 +106,21 @@ class Measuring:
         found = self.along(span)
         if found is None:
             return None
-        rows = measured.taking_part(found, self.windows.lateness)
-        if isinstance(self.windows, Session) and begun is not None:
-            rows = rows.where(F.col(measured.FROM) >= begun)
-            rows = measured.unclosed(rows, self._closed(begun), self.step.group_by)
+        lateness = self.windows.lateness
+        if self.step.parts:
+            found = self.told(found)
+            found = found.withColumns({name: F.col(name) - lateness for name in (BEFORE, AFTER)})
+        rows = measured.taking_part(found, lateness, self.due.after.bounds)
+        if isinstance(self.windows, Session) and (begun is not None or self.step.parts):
+            rows = rows if begun is None else rows.where(F.col(measured.FROM) >= begun)
+            rows = measured.unclosed(rows, self._closed(begun), self.groups)
         return rows
 
-    def _closed(self, after: int) -> DataFrame | None:
+    def _closed(self, after: int | None) -> DataFrame | None:
         """The windows that earlier runs closed and that end after a time."""
         places = [f"{self.root}/{folder}/{self.step.name}" for folder in ("streams", "before_start")]
         frames = [self.spark.read.format("delta").load(place) for place in places if exists(place)]
         if not frames:
             return None
-        whole = reduce(DataFrame.unionByName, frames)
-        ended = F.col("_window_end") > F.timestamp_micros(F.lit(after))
-        return whole.where(ended & (F.col("_batch_id") < self.due.first_batch))
+        whole = reduce(DataFrame.unionByName, frames).where(F.col("_batch_id") < self.due.first_batch)
+        return whole if after is None else whole.where(F.col("_window_end") > F.timestamp_micros(F.lit(after)))

@@ -47,6 +47,9 @@ STAMP = f"{_PREFIX}stamp"
 PAIR = f"{_PREFIX}pair"
 EARLIER = f"{_PREFIX}earlier"
 CLOSED = f"{_PREFIX}closed"
+CAME = f"{_PREFIX}came"
+"""The batch that brought the later row of a pair."""
+
 OPEN_UNTIL = f"{_PREFIX}open_until"
 
 JUDGED = f"{_PREFIX}judged"

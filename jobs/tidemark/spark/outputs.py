@@ -6,10 +6,9 @@ their times, so that a repair and a replay find the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -18,17 +17,15 @@ from tidemark.config.topology import columns_of
 from tidemark.core.account import TableDigest
 from tidemark.core.due import Due
 from tidemark.core.progress import latest
-from tidemark.core.streams import StepRules, StreamState, Window
-from tidemark.spark import substreams, windows
+from tidemark.core.streams import Window
+from tidemark.spark import windows
 from tidemark.spark.digest import measured, table_digest
 from tidemark.spark.measuring import Measuring
-from tidemark.spark.names import CLOSED, KEY, OPEN_UNTIL, PARTITION, SOURCE
+from tidemark.spark.names import CLOSED, OPEN_UNTIL, SOURCE
+from tidemark.spark.parts import Parts
 from tidemark.spark.paths import Rows, Span, paths_into
-from tidemark.spark.small import small_frame
-from tidemark.spark.substreams import REACHED
 from tidemark.spark.tables import append_measured, holds, quoted, slice_of
 from tidemark.spark.times import within_years
-from tidemark.spark.windows import AFTER, BEFORE
 
 _NEVER = (1 << 63) - 1
 """The end of an open lifetime."""
@@ -141,7 +138,7 @@ class Outputs:
             return None
         points = all(path.points(self.spec) for path in paths_into(self.spec, self.spec.streams[due.step.name]))
         rows = _cut_open(rows, due) if due.after.complete and due.step.endless else rows
-        known = self._with_parts(rows, due)
+        known = self._parts().told(rows, due)
         return windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
 
     def _late(self, due: Due) -> DataFrame | None:
@@ -153,7 +150,7 @@ class Outputs:
             found = self._measuring(due).late(rows)
         else:
             window = _window(due)
-            found = windows.bounded(windows.late(self._with_parts(rows, due), window), window)
+            found = windows.bounded(windows.late(self._parts().told(rows, due), window), window)
         times = ("_system_timestamp", "_watermark", "_window_start", "_window_end")
         source = F.col(SOURCE).alias("_source")
         own = ["_partition", "_offset", "_event_time"]
@@ -163,9 +160,21 @@ class Outputs:
         """The start of the earliest window that the run leaves open, where rows make the windows."""
         return self._measuring(due).earliest()
 
+    def idle(self, due: Due, limit: int) -> tuple[int | None, int | None]:
+        """Of such windows that were open before the run, the latest time up to a limit at which one ends or closes,
+        and the first after it."""
+        return self._measuring(due).idle(limit)
+
     def _measuring(self, due: Due) -> Measuring:
         step = self.spec.streams[due.step.name]
-        return Measuring(self.spark, self.root, step, due, lambda span: self._along(due, span))
+
+        def along(span: Span) -> DataFrame | None:
+            return self._along(due, span)
+
+        return Measuring(self.spark, self.root, step, due, along, lambda rows: self._parts().told(rows, due))
+
+    def _parts(self) -> Parts:
+        return Parts(self.spark, self.root, self.spec, self.recompute, lambda due: self._measuring(due).opened())
 
     @staticmethod
     def _closing_span(due: Due) -> Span:
@@ -174,49 +183,10 @@ class Outputs:
         moved = due.closing()
         known = [before for before, _ in moved if before is not None]
         ends = [after for _, after in moved if after is not None]
-        if window.partition_by == "substream":
+        if window.partition_by is not None and not due.listed:
             return Span(after=None if not known else window.start(window.first_open(known[0])))
         after = window.start(window.first_open(min(known))) if len(known) == len(moved) else None
         return Span(after=after, before=None if due.after.complete else max(ends) - window.lateness)
-
-    def _with_parts(self, rows: DataFrame, due: Due) -> DataFrame:
-        """Rows with what their part of the step had passed when the run began, and when it ended."""
-        by = _window(due).partition_by
-        if by is None:
-            known = (due.before.reached, due.after.reached)
-            return rows.withColumns(dict(zip((BEFORE, AFTER), (F.lit(w).cast("long") for w in known), strict=True)))
-        parts = due.reached() if by == "partition" else due.parts
-        listed = small_frame(
-            self.spark,
-            [(part.partition, part.before, part.after) for part in parts],
-            [("_partition", pa.string()), (BEFORE, pa.int64()), (AFTER, pa.int64())],
-        )
-        joined = rows.join(listed, "_partition", "left")
-        return joined if by == "partition" else self._with_substreams(joined, due)
-
-    def _with_substreams(self, rows: DataFrame, due: Due) -> DataFrame:
-        """The same by substream: its own watermark, or its partition's floor, through the steps below."""
-        source = due.path[0].sources[0]
-        keyed = rows.withColumn(KEY, F.coalesce(F.concat(F.lit("="), F.col("_substream")), F.lit("")))
-        for column, batch, states in (
-            (BEFORE, due.first_batch, due.states[0]),
-            (AFTER, due.last_batch + 1, due.states[1]),
-        ):
-            floors = {part.partition: part.before if column == BEFORE else part.after for part in due.parts}
-            own = self._substreams(source, batch, floors)
-            if own is not None:
-                named = own.withColumnRenamed(PARTITION, "_partition")
-                keyed = keyed.join(named, ["_partition", KEY], "left")
-                keyed = keyed.withColumn(column, F.greatest(column, REACHED)).drop(REACHED)
-            keyed = keyed.withColumn(column, _through(due.path, states, F.col(column)))
-        return keyed.drop(KEY)
-
-    def _substreams(self, source: str, before: int, floors: Mapping[str, int | None]) -> DataFrame | None:
-        """The watermarks of substreams above their floors, as they were before a batch."""
-        if not self.recompute:
-            return substreams.recorded(self.spark, f"{self.root}/substreams", source, before, floors)
-        whole = self.spark.read.format("delta").load(f"{self.root}/events/{source}")
-        return substreams.recomputed(whole, before, self.spec.sources[source].policy.disorder, floors)
 
     def _along(self, due: Due, span: Span) -> DataFrame | None:
         """The rows that come to the step in a span."""
@@ -240,17 +210,6 @@ class Outputs:
     def _new(self, due: Due) -> DataFrame | None:
         """The rows that the run brought to the step."""
         return self._along(due, Span(since=due.first_batch, only=True))
-
-
-def _through(path: Sequence[StepRules], states: Mapping[str, StreamState], watermark: Column) -> Column:
-    """`part_reached` of a column of watermarks."""
-    reached = watermark
-    for number, step in enumerate(path, 1):
-        reached = reached + step.shift
-        if step.window is not None:
-            reached = F.greatest(reached, F.lit(states[step.name].idle_bound).cast("long"))
-            reached = reached if number == len(path) else windows.pulled_back(step.window, reached)
-    return reached
 
 
 def _cut_open(rows: DataFrame, due: Due) -> DataFrame:
