@@ -27,8 +27,12 @@ class SparkTables(Protocol):
         """Merge small files; seconds it took."""
         ...
 
+    def forget_ended(self, sources: Sequence[str], through: int, every: int) -> float | None:
+        """Forget that lifetimes that have ended were open, once in so many batches; seconds it took."""
+        ...
+
     def retain(self, sources: Sequence[str], before: int) -> None:
-        """Delete whole days of events."""
+        """Delete whole days of events, and of lifetimes that have ended."""
         ...
 
     def retain_letters(self, tables: Sequence[str], first: int) -> None:
@@ -50,6 +54,9 @@ class Keeping:
         merged = upkeep.compact(self.ledger)
         if self.tables is not None and (first.run_first - 1) // MERGE_EVERY != last.run_last // MERGE_EVERY:
             merged = (merged or 0.0) + self._merge(last, self.tables())
+        if self.tables is not None and (names := self._with_edges()):
+            spent = self.tables().forget_ended(names, last.batch_id, MERGE_EVERY)
+            merged = merged if spent is None else (merged or 0.0) + spent
         prior = self.ledger.batches(first.run_first - 1, first.run_first - 1)
         if prior and prior[0].as_of // DAY != last.as_of // DAY:
             self._retain(last.as_of)
@@ -65,8 +72,11 @@ class Keeping:
             for key, state in states.items()
             if state.floor is not None and (rules := rules_of(self.spec).get(key[0])) and rules.substreams
         }
-        pairs = [f"lifetimes/{name}" for name, source in self.spec.sources.items() if source.lifetimes.edges]
-        return tables.merge(list(self.spec.sources), [*self._outputs(OUTPUTS), *pairs], oldest - delay - DAY, floors)
+        return tables.merge(list(self.spec.sources), self._outputs(OUTPUTS), oldest - delay - DAY, floors)
+
+    def _with_edges(self) -> list[str]:
+        """The sources of which lifetimes are kept."""
+        return [name for name, source in self.spec.sources.items() if source.lifetimes.edges]
 
     def _outputs(self, kinds: Sequence[str]) -> list[str]:
         """The tables of published streams, by kind."""

@@ -94,7 +94,12 @@ class Reader:
             *[f"events/{name}" for name in self.spec.sources],
             *[f"streams/{name}" for name in published],
             *[f"dead_letters/{name}" for name in windowed],
-            *[f"lifetimes/{name}" for name, source in self.spec.sources.items() if source.lifetimes.edges],
+            *[
+                f"{kind}/{name}"
+                for name, source in self.spec.sources.items()
+                for kind in ("lifetimes", "open_lifetimes")
+                if source.lifetimes.edges
+            ],
             *self.ledger.stores,
             SUBSTREAMS,
         ]

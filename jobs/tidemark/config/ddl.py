@@ -13,7 +13,7 @@ from difflib import get_close_matches
 SYSTEM_COLUMNS = frozenset({
     "_partition", "_offset", "_arrival_time", "_arrival_date", "_event_time", "_end_time",
     "_system_timestamp", "_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw",
-    "_window_start", "_window_end", "_source",
+    "_window_start", "_window_end", "_source", "_start_batch_id", "_end_offset", "_closed_date",
 })  # fmt: skip
 
 _SIMPLE = {

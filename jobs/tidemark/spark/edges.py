@@ -1,84 +1,115 @@
 """Start edges and their end edges (time rules: punctuated sources, edges).
 
-The table `lifetimes/<source>` has one row a pair, appended by the batch that brought the end edge. Which start edges
-are open is told from it and from the events: those of batches before, from the earliest start on that an end edge of
-the batch names, since the start in force is never before the original one.
+A batch's end edges are paired with its own start edges and with those that were open before it; nothing else is read.
+What comes of it, lifetimes that have ended and start edges that are open, goes to the two tables of lifetimes.
 """
 
 from __future__ import annotations
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.account import Occurrence, TableDigest
 from tidemark.core.policy import Fate
-from tidemark.core.punctuation import Mark
+from tidemark.core.punctuation import Mark, Punctuation
 from tidemark.spark.accounts import occurrences
 from tidemark.spark.digest import measured
-from tidemark.spark.marks import marked_events
+from tidemark.spark.lifetimes import BROUGHT, CLOSED_DATE, PLACE, START, ended_table, open_before, open_table
+from tidemark.spark.marks import mark_columns, marked_events
 from tidemark.spark.maxima import paired
 from tidemark.spark.names import BAD, BEHIND, EARLIER, EVENT, MARK, MATCH, OFFSET, PAIR, PARTITION, STAMP
-from tidemark.spark.small import local_frame
-from tidemark.spark.tables import append_measured, exists, holds, slice_of
+from tidemark.spark.tables import append_measured, holds, quoted, slice_of
 
-STATISTICS = "_offset,_system_timestamp,_end_time,_batch_id"
 _KEY = (PARTITION, MATCH, EVENT)
+_ROLE = "__tidemark_role"
 
 
-def table_of(source: str) -> str:
-    """The name of the table of a source's pairs."""
-    return f"lifetimes/{source}"
+@dataclass(frozen=True)
+class Kept:
+    """What the edges of a batch leave: rows of the two tables of lifetimes and, by partition, dropped end edges
+    whose lifetime stays open."""
+
+    source: SourceSpec
+    batch_id: int
+    ended: DataFrame
+    opened: DataFrame
+    left_open: dict[str, Occurrence]
+
+    def write(self, root: str, repairing: bool, reached: Callable[[str], None]) -> tuple[TableDigest, ...]:
+        """Append both, telling which is `reached`; when `repairing`, what is there already stands."""
+        made = []
+        for table, (rows, by, ranges) in self._tables().items():
+            place, written = f"{root}/{table}", None
+            if not (repairing and holds(place, self.batch_id)):
+                written = append_measured(rows, place, self.batch_id, table, partition_by=by, statistics=ranges)
+            made.append(written or measured(table, slice_of(rows.sparkSession, place, self.batch_id)))
+            reached(table.partition("/")[0])
+        return tuple(made)
+
+    def digests(self) -> tuple[TableDigest, ...]:
+        """The digests of the same, nothing written."""
+        return tuple(measured(table, rows) for table, (rows, _, _) in self._tables().items())
+
+    def _tables(self) -> dict[str, tuple[DataFrame, str | None, str]]:
+        """By table its rows, the column that its files are kept by, and those whose range each file records."""
+        name, often = self.source.name, "_offset,_system_timestamp,_batch_id"
+        return {
+            ended_table(name): (self.ended, CLOSED_DATE, f"{often},_end_time,{BROUGHT}"),
+            open_table(name): (self.opened, None, often),
+        }
 
 
-def earliest_end_edge(rows: DataFrame) -> int | None:
-    """The earliest start that an end edge among marked rows names, microseconds; None without end edges."""
-    ends = rows.where(F.col(MARK) == Mark.END.value)
-    return ends.agg(F.min(EVENT)).collect()[0][0]  # type: ignore[no-any-return] # a whole number
-
-
-def open_starts(spark: SparkSession, root: str, source: SourceSpec, before: int, since: int | None) -> DataFrame:
-    """Start edges of batches before `before` that no end edge had closed, of starts in force from `since` on, with
-    the names that judging uses."""
-    place = f"{root}/events/{source.name}"
-    if since is None or not exists(place):
-        columns = [(PARTITION, pa.string()), (MATCH, pa.string())]
-        numbers = [(name, pa.int64()) for name in (EVENT, OFFSET, STAMP)]
-        return local_frame(spark, [], [*columns, *numbers])
-    first = F.timestamp_micros(F.lit(since))
-    events = spark.read.format("delta").load(place)
-    events = events.where((F.col("_batch_id") < before) & (F.col("_system_timestamp") >= first))
-    starts = _marked(events, source).where(F.col(MARK) == Mark.START.value)
-    known = starts.withColumn(STAMP, F.unix_micros("_system_timestamp")).select(*_KEY, OFFSET, STAMP)
-    pairs = f"{root}/{table_of(source.name)}"
-    if not exists(pairs):
-        return known
-    ended = spark.read.format("delta").load(pairs)
-    ended = ended.where((F.col("_batch_id") < before) & (F.col("_system_timestamp") >= first))
-    named = ended.select(F.col("_partition").alias(PARTITION), F.col("_offset").alias(OFFSET))
-    return known.join(named, [PARTITION, OFFSET], "left_anti")
-
-
-def with_pairs(rows: DataFrame, open_: DataFrame, tasks: int) -> DataFrame:
-    """Judged rows with `PAIR`: of an end edge, offset and start in force of the start edge that it closes, or, if it
-    is behind the punctuation, would have closed."""
+def with_pairs(root: str, source: SourceSpec, rows: DataFrame, batch_id: int, tasks: int) -> DataFrame:
+    """Judged rows of a batch with `PAIR`: of an end edge, offset and start in force of the start edge that it closes,
+    or, if it is behind the punctuation, would have closed."""
     end = (F.col(MARK) == Mark.END.value) & F.col(BAD).isNull()
     role = (
         F.when((F.col(MARK) == Mark.START.value) & F.col(STAMP).isNotNull(), "start")
         .when(end & F.col(BEHIND), "left")
         .when(end, "end")
     )
+    open_ = _keyed(open_before(rows.sparkSession, root, source, batch_id), source)
     return _paired(rows.withColumn(_ROLE, role), open_, tasks).drop(_ROLE)
 
 
-def ends_of(spark: SparkSession, root: str, source: SourceSpec, batch_id: int, events: DataFrame) -> DataFrame:
-    """Of a batch's event rows, the end edges that close a lifetime or leave one open."""
-    open_ = open_starts(spark, root, source, batch_id, earliest_end_edge(_marked(events, source)))
-    return ended(events, source, open_)
+@contextmanager
+def kept(root: str, source: SourceSpec, events: DataFrame, batch_id: int, tasks: int) -> Iterator[Kept]:
+    """What a batch's event rows leave; good until it is closed, since its pairs are found once."""
+    open_ = open_before(events.sparkSession, root, source, batch_id)
+    ends = _ends(events, source, open_, tasks).persist()
+    try:
+        began = _began(events, source)
+        closing = ends.where(F.col(_ROLE) == "end").select(
+            "_partition",
+            F.col(PAIR)["offset"].alias("_offset"),
+            "_end_time",
+            F.col("_offset").alias("_end_offset"),
+            F.col("_arrival_date").alias(CLOSED_DATE),
+            F.lit(batch_id).cast("long").alias("_batch_id"),
+        )
+        known = began if open_ is None else began.unionByName(open_)
+        ended = known.join(closing, list(PLACE))
+        opened = began.join(closing, list(PLACE), "left_anti").withColumnRenamed(BROUGHT, "_batch_id")
+        left = occurrences(ends.where(F.col(_ROLE) == "left"))
+        yield Kept(source, batch_id, ended, opened, left)
+    finally:
+        ends.unpersist()
 
 
-def ended(events: DataFrame, source: SourceSpec, open_: DataFrame) -> DataFrame:
+def _began(events: DataFrame, source: SourceSpec) -> DataFrame:
+    """The surviving start edges among event rows, as what is kept of them."""
+    marks = mark_columns(events, _punctuation(source), source.lifetimes)
+    began = events.where((marks[MARK] == Mark.START.value) & F.col("_system_timestamp").isNotNull())
+    payload = [quoted(column.name) for column in source.columns]
+    return began.select(*START, F.col("_batch_id").alias(BROUGHT), *payload)
+
+
+def _ends(events: DataFrame, source: SourceSpec, open_: DataFrame | None, tasks: int) -> DataFrame:
     """Event rows of a batch that are end edges with a lifetime that they close or left open, with `PAIR`."""
     fate = F.col("_disposition")
     role = (
@@ -86,59 +117,38 @@ def ended(events: DataFrame, source: SourceSpec, open_: DataFrame) -> DataFrame:
         .when((F.col(MARK) == Mark.END.value) & (fate == Fate.ON_TIME.value), "end")
         .when((F.col(MARK) == Mark.END.value) & (fate == Fate.DROPPED.value), "left")
     )
-    names = ["_end_time", "_arrival_time", "_event_time", "_file", "_partition", "_offset", "_disposition"]
-    marked = _marked(events, source).withColumn(STAMP, F.unix_micros("_system_timestamp")).withColumn(_ROLE, role)
-    rows = marked.select(*_KEY, OFFSET, STAMP, _ROLE, *names)
-    return _paired(rows, open_, 1).where((F.col(_ROLE) != "start") & F.col(PAIR).isNotNull())
+    names = ["_end_time", "_arrival_time", "_arrival_date", "_event_time", "_file", *PLACE, "_disposition"]
+    marked = marked_events(events, _punctuation(source), source.lifetimes)
+    marked = marked.withColumn(STAMP, F.unix_micros("_system_timestamp")).withColumn(_ROLE, role)
+    rows = marked.where(F.col(_ROLE).isNotNull()).select(*_KEY, OFFSET, STAMP, _ROLE, *names)
+    found = _paired(rows, _keyed(open_, source), tasks)
+    return found.where((F.col(_ROLE) != "start") & F.col(PAIR).isNotNull())
 
 
-def write(
-    spark: SparkSession, root: str, source: SourceSpec, ends: DataFrame, batch_id: int, repairing: bool
-) -> TableDigest:
-    """Append a batch's pairs; when `repairing`, what is there already stands."""
-    table = table_of(source.name)
-    place = f"{root}/{table}"
-    if not (repairing and holds(place, batch_id)):
-        written = append_measured(pairs_of(ends, batch_id), place, batch_id, table, statistics=STATISTICS)
-        if written is not None:
-            return written
-    return measured(table, slice_of(spark, place, batch_id))
+def _keyed(open_: DataFrame | None, source: SourceSpec) -> DataFrame | None:
+    """Open start edges with the names that judging uses."""
+    if open_ is None:
+        return None
+    match = mark_columns(open_, _punctuation(source), source.lifetimes)[MATCH]
+    told = {PARTITION: F.col("_partition"), MATCH: match, OFFSET: F.col("_offset")}
+    told |= {EVENT: F.unix_micros("_event_time"), STAMP: F.unix_micros("_system_timestamp")}
+    return open_.select(*[column.alias(name) for name, column in told.items()])
 
 
-def pairs_of(ends: DataFrame, batch_id: int) -> DataFrame:
-    """Rows of the table, of the end edges that close a lifetime."""
-    closing = ends.where(F.col(_ROLE) == "end")
-    return closing.select(
-        "_partition",
-        F.col(PAIR)["offset"].alias("_offset"),
-        F.timestamp_micros(F.col(PAIR)["start"]).alias("_system_timestamp"),
-        "_end_time",
-        F.col("_offset").alias("_end_offset"),
-        F.lit(batch_id).cast("long").alias("_batch_id"),
-    )
-
-
-def left_open(ends: DataFrame) -> dict[str, Occurrence]:
-    """By partition, dropped end edges whose lifetime stays open."""
-    return occurrences(ends.where(F.col(_ROLE) == "left"))
-
-
-_ROLE = "__tidemark_role"
-
-
-def _marked(events: DataFrame, source: SourceSpec) -> DataFrame:
+def _punctuation(source: SourceSpec) -> Punctuation:
     if source.punctuated is None:
         raise ValueError(f"{source.name} has no edges")
-    return marked_events(events, source.punctuated, source.lifetimes)
+    return source.punctuated
 
 
-def _paired(rows: DataFrame, open_: DataFrame, tasks: int) -> DataFrame:
+def _paired(rows: DataFrame, open_: DataFrame | None, tasks: int) -> DataFrame:
     """Rows with `PAIR`; those of one key come to one task, open start edges before them."""
-    types = {field.name: field.dataType for field in rows.schema}
-    given = {name: F.col(name) for name in (*_KEY, OFFSET, STAMP)} | {_ROLE: F.lit("start")}
-    filled = [given.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()]
-    flags = rows.withColumn(EARLIER, F.lit(False)), open_.select(*filled, F.lit(True).alias(EARLIER))
-    whole = flags[0].unionByName(flags[1])
+    whole = rows.withColumn(EARLIER, F.lit(False))
+    if open_ is not None:
+        types = {field.name: field.dataType for field in rows.schema}
+        given = {name: F.col(name) for name in (*_KEY, OFFSET, STAMP)} | {_ROLE: F.lit("start")}
+        filled = [given.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()]
+        whole = whole.unionByName(open_.select(*filled, F.lit(True).alias(EARLIER)))
     whole = whole.coalesce(1) if tasks == 1 else whole.repartition(tasks, *_KEY)
     whole = whole.sortWithinPartitions(*_KEY, OFFSET)
     told = [F.col(PARTITION).cast("binary"), F.col(MATCH).cast("binary"), F.col(EVENT)]

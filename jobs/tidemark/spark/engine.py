@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -84,8 +85,8 @@ class Engine:
             told = told or self.count(rows, objects)
             outcome = self.report(source, rows, told, objects, opening, found)
         kept = self._write_substreams(source, batch_id, rows, repairing)
-        left, pairs = self._write_lifetimes(source, batch_id, rows, repairing)
-        return replace(outcome, digests=(*outcome.digests, *kept, *pairs), left_open=left)
+        left, lived = self._write_lifetimes(source, batch_id, rows, objects, repairing)
+        return replace(outcome, digests=(*outcome.digests, *kept, *lived), left_open=left)
 
     def report(
         self,
@@ -157,8 +158,14 @@ class Engine:
         rows = stamped(judge_punctuated(staged, opening, str(self.root)), source.punctuated)
         if not source.lifetimes.edges:
             return rows
-        open_ = edges.open_starts(self.spark, str(self.root), source, batch_id, edges.earliest_end_edge(staged))
-        return edges.with_pairs(rows, open_, layout.tasks)
+        return edges.with_pairs(str(self.root), source, rows, batch_id, layout.tasks)
+
+    def edges_of(
+        self, source: SourceSpec, batch_id: int, rows: DataFrame, objects: Sequence[LandedObject]
+    ) -> AbstractContextManager[edges.Kept]:
+        """What the edges among event rows of a batch leave, good until it is closed."""
+        tasks = self._tasks(sum(item.size for item in objects))
+        return edges.kept(str(self.root), source, rows, batch_id, tasks)
 
     def _write(
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
@@ -258,16 +265,18 @@ class Engine:
         return (digest,)
 
     def _write_lifetimes(
-        self, source: SourceSpec, batch_id: int, slice_: DataFrame, repairing: bool
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        slice_: DataFrame,
+        objects: Sequence[LandedObject],
+        repairing: bool,
     ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
         if not source.lifetimes.edges:
             return {}, ()
-        with self._timed("lifetimes"):
-            ends = edges.ends_of(self.spark, str(self.root), source, batch_id, slice_)
-            digest = edges.write(self.spark, str(self.root), source, ends, batch_id, repairing)
-            left = edges.left_open(ends)
-        self.reached("lifetimes")
-        return left, (digest,)
+        with self._timed("lifetimes"), self.edges_of(source, batch_id, slice_, objects) as found:
+            digests = tuple(found.write(str(self.root), repairing, self.reached))
+        return found.left_open, digests
 
     def _skipped(
         self,

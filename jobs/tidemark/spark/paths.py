@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tidemark.config import PipelineSpec
+from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
 from tidemark.config.topology import columns_of
 from tidemark.core.times import TICK
@@ -148,25 +148,37 @@ class Rows:
         return rows.withColumns({RANK: F.lit(rank), SOURCE: F.lit(path.origin)})
 
     def _events(self, path: Path, span: Span) -> DataFrame | None:
-        place = f"{self.root}/events/{path.origin}"
-        if not tables.exists(place):
-            return None
-        whole = self.spark.read.format("delta").load(place)
-        start = F.col("_system_timestamp")
-        rows = whole.where(start.isNotNull() & (F.col("_batch_id") <= self.last))
-        length = path.lasts or 1
         source = self.spec.sources[path.origin]
-        rows = lifetimes.of_stream(self.spark, self.root, source, rows, self.last)
-        ends = start
-        if source.longest is None and path.lasts is None:
-            ends, length = lifetimes.end_of(source), 0
-        rows = rows.where(_needed(start, ends, path.begin, length, span))
+        rows = self._alive(source, path, span)
+        if rows is None:
+            return None
         none = F.lit(None).cast("timestamp")
         payload = [quoted(column.name) for column in source.columns]
         given = {"_window_start": none, "_window_end": none}
         named = [given.get(name, F.col(name)).alias(name) for name in SYSTEM]
         closed = [name for name in rows.columns if name == CLOSED]
         return rows.select(*named, *closed, F.lit(True).alias(JUDGED), *payload)
+
+    def _alive(self, source: SourceSpec, path: Path, span: Span) -> DataFrame | None:
+        """Rows of a source's stream in a span of a path from it. One between edges that ends in the very moment in
+        which the span begins is among them: it was open when that moment was passed."""
+        start, end = F.col("_system_timestamp"), F.col("_end_time")
+        if source.lifetimes.edges:
+            rows = lifetimes.of_edges(self.spark, self.root, source, self.last)
+            if rows is None:
+                return None
+            if path.lasts is not None:
+                return rows.where(_needed(start, start, path.begin, path.lasts, span))
+            known = _needed(start, end, path.begin, 1, span, open_=end.isNull())
+            return rows.where(known if span.since is None or span.only else known | (F.col(CLOSED) >= span.since))
+        place = f"{self.root}/events/{source.name}"
+        if not tables.exists(place):
+            return None
+        whole = self.spark.read.format("delta").load(place)
+        rows = lifetimes.of_stream(source, whole.where(start.isNotNull() & (F.col("_batch_id") <= self.last)))
+        if source.longest is None and path.lasts is None:
+            return rows.where(_needed(start, end, path.begin, 0, span))
+        return rows.where(_needed(start, start, path.begin, path.lasts or 1, span))
 
     def _windows(self, path: Path, rank: int, span: Span) -> DataFrame | None:
         name, step = path.origin, self.spec.streams[path.origin]
@@ -226,11 +238,13 @@ def order_of(rows: DataFrame) -> list[Column]:
     return [F.col(name) for name in names_of_order(rows)]
 
 
-def _needed(start: Column, end: Column, begin: int, length: int, span: Span) -> Column:
-    """Whether a row is alive in a span, told from its origin's columns so that files can be skipped."""
+def _needed(start: Column, end: Column, begin: int, length: int, span: Span, open_: Column | None = None) -> Column:
+    """Whether a row is alive in a span, told from its origin's columns so that files can be skipped. One that is
+    `open_` has no end."""
     wanted = F.lit(not span.only)
     if span.after is not None:
-        wanted = wanted & (end > _time(span.after - begin - length))
+        later = end > _time(span.after - begin - length)
+        wanted = wanted & (later if open_ is None else open_ | later)
     if span.before is not None:
         wanted = wanted & (start < _time(span.before - begin))
     return wanted if span.since is None else wanted | (F.col("_batch_id") >= span.since)

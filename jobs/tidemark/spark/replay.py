@@ -13,7 +13,7 @@ from tidemark.core.account import Outcome
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import PartitionState, Seen
-from tidemark.spark import damage, edges, substreams, tables
+from tidemark.spark import damage, substreams, tables
 from tidemark.spark.digest import measured, row_hash
 from tidemark.spark.engine import Engine
 from tidemark.spark.formats import UNREADABLE
@@ -78,9 +78,9 @@ class Recomputed:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)
             digests.append(measured(substreams.table_of(source.name), changed))
         if source.lifetimes.edges:
-            ends = edges.ends_of(self.engine.spark, str(self.engine.root), source, batch_id, self.rows)
-            digests.append(measured(edges.table_of(source.name), edges.pairs_of(ends, batch_id)))
-            found = replace(found, left_open=edges.left_open(ends))
+            with self.engine.edges_of(source, batch_id, self.rows, self.taken) as lived:
+                digests += lived.digests()
+            found = replace(found, left_open=lived.left_open)
         return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
 
     def differences(self) -> Iterator[str]:

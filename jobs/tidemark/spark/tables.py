@@ -61,21 +61,32 @@ def append_measured(
     batch_id: int,
     table: str,
     *,
+    partition_by: str | None = None,
     statistics: str | None = None,
     application: str = APPLICATION,
 ) -> TableDigest | None:
     """Append as `append`, and tell the digest of the rows, taken inside the write; None: it was made before."""
     seen = Observation(f"{table}-{batch_id}")
-    done, _ = append(observed(rows, seen), place, batch_id, statistics=statistics, application=application)
+    done, _ = append(
+        observed(rows, seen),
+        place,
+        batch_id,
+        partition_by=partition_by,
+        statistics=statistics,
+        application=application,
+    )
     return table_digest(table, seen.get[ROWS], seen.get[LOW], seen.get[HIGH]) if done else None
 
 
 def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:
     """Whether a micro-batch was appended to the table at `place`, be it without a row."""
-    if not exists(place):
-        return False
-    known = DeltaTable(place).transaction_version(application)
+    known = last_of(place, application) if exists(place) else None
     return known is not None and known >= batch_id
+
+
+def last_of(place: str, application: str) -> int | None:
+    """The last number that an application recorded in the log of the table at `place`."""
+    return DeltaTable(place).transaction_version(application)
 
 
 def _files_of(rows: DataFrame, place: Path, version: int) -> DataFrame | None:

@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 
 from tidemark.core.times import format_time
+from tidemark.spark import lifetimes
+from tidemark.spark.events import PARTITION_COLUMN
 from tidemark.spark.tables import exists
 
 
@@ -29,16 +31,13 @@ class Upkeep:
     def merge(
         self, sources: Iterable[str], outputs: Iterable[str], since: int, floors: Mapping[tuple[str, str], int]
     ) -> float:
-        """Merge the small files of events that arrived since `since` (microseconds) and of `outputs`, tables of
-        streams, and keep of the substreams the latest row of each that is above its partition's floor. Seconds
-        it took."""
+        """Merge the small files of events that arrived since `since` (microseconds), of lifetimes they ended, and
+        of `outputs`, tables of streams, and keep of the substreams the latest row of each that is above its
+        partition's floor. Seconds it took."""
         begun = time.monotonic()
         for name in sources:
-            place = str(self.root / "events" / name)
-            if exists(place):
-                day = format_time(since)[:10]
-                table = DeltaTable.forPath(self.spark, place)
-                table.optimize().where(f"_arrival_date >= '{day}'").executeCompaction()
+            for table, column in _by_day(name):
+                self._merge_days(table, column, since)
         for output in outputs:
             place = str(self.root / output)
             if exists(place):
@@ -46,12 +45,24 @@ class Upkeep:
         self._forget(floors)
         return time.monotonic() - begun
 
+    def forget_ended(self, sources: Iterable[str], through: int, every: int) -> float | None:
+        """Keep of open lifetimes those that no batch up to `through` has ended, where that was done so many batches
+        ago. Seconds it took; None where nothing was to be done."""
+        begun, root = time.monotonic(), str(self.root)
+        due = [name for name in sources if through - lifetimes.forgotten(root, name) >= every]
+        for name in due:
+            lifetimes.forget_ended(self.spark, root, name, through)
+        return time.monotonic() - begun if due else None
+
     def retain(self, sources: Iterable[str], before: int) -> None:
-        """Delete the days of events that ended before `before`, microseconds UTC."""
+        """Delete the days of events that ended before `before`, microseconds UTC, and of lifetimes whose end edges
+        arrived on them."""
+        day = F.lit(format_time(before)[:10])
         for name in sources:
-            place = str(self.root / "events" / name)
-            if exists(place):
-                DeltaTable.forPath(self.spark, place).delete(F.col("_arrival_date") < F.lit(format_time(before)[:10]))
+            for table, column in _by_day(name):
+                place = str(self.root / table)
+                if exists(place):
+                    DeltaTable.forPath(self.spark, place).delete(F.col(column) < day)
 
     def retain_letters(self, tables: Iterable[str], first: int) -> None:
         """Delete the dead letters of batches before `first`."""
@@ -59,6 +70,12 @@ class Upkeep:
             place = str(self.root / table)
             if exists(place):
                 DeltaTable.forPath(self.spark, place).delete(F.col("_batch_id") < first)
+
+    def _merge_days(self, table: str, column: str, since: int) -> None:
+        place = str(self.root / table)
+        if exists(place):
+            days = DeltaTable.forPath(self.spark, place).optimize().where(f"{column} >= '{format_time(since)[:10]}'")
+            days.executeCompaction()
 
     def _forget(self, floors: Mapping[tuple[str, str], int]) -> None:
         """Rewrite the substreams without superseded rows and without those at or below their floor."""
@@ -78,3 +95,8 @@ class Upkeep:
             .select(*rows.columns)
         )
         kept.write.format("delta").mode("overwrite").option("dataChange", "true").save(place)
+
+
+def _by_day(source: str) -> list[tuple[str, str]]:
+    """The tables of a source whose files are kept by day, and that day's column."""
+    return [(f"events/{source}", PARTITION_COLUMN), (lifetimes.ended_table(source), lifetimes.CLOSED_DATE)]
