@@ -164,7 +164,7 @@ class Engine:
         self, source: SourceSpec, batch_id: int, rows: DataFrame, objects: Sequence[LandedObject]
     ) -> AbstractContextManager[edges.Kept]:
         """What the edges among event rows of a batch leave, good until it is closed."""
-        tasks = self._tasks(sum(item.size for item in objects))
+        tasks = self._tasks(source, sum(item.size for item in objects))
         return edges.kept(str(self.root), source, rows, batch_id, tasks)
 
     def _write(
