@@ -95,6 +95,8 @@ def kept(root: str, source: SourceSpec, events: DataFrame, batch_id: int, tasks:
         known = began if open_ is None else began.unionByName(open_)
         ended = known.join(closing, list(PLACE))
         opened = began.join(closing, list(PLACE), "left_anti").withColumnRenamed(BROUGHT, "_batch_id")
+        if tasks == 1:
+            ended, opened = ended.coalesce(1), opened.coalesce(1)
         left = occurrences(ends.where(F.col(_ROLE) == "left"))
         yield Kept(source, batch_id, ended, opened, left)
     finally:
