@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import test_punctuation
 from deltalake import DeltaTable
 from samples import fork
 from test_punctuation import content, hold_all, hold_replay, hold_streams, streams_over
@@ -20,9 +21,19 @@ from tidemark import keeping
 
 pytestmark = pytest.mark.usefixtures("quick")
 EDGES = Source("adjust", "edge", rows=True, single=True)
+HOUR = 3600 * SECOND
 STEP, MERGE_EVERY = DAY, 2
 STAYING = ("x", "y")
 """Lifetimes that are open from the first run on."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def wide_windows():
+    """A few windows a day, not thousands."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(test_punctuation, "SIZE", 6 * HOUR)
+        patched.setattr(test_punctuation, "HOP", 4 * HOUR)
+        yield
 
 
 def start(key: str, at: int, partition: str | None = None) -> Row:
@@ -130,7 +141,7 @@ def test_a_run_over_edges_reads_no_events_of_earlier_batches_nor_lifetimes_that_
     more = Obj("more", at, (end(STAYING[0], first, at + SECOND, at), later))
     runs[-2] = Run(at, (*runs[-2].objects, more))
     assert lose(product, "events/edges", "_batch_id", len(sizes) + 1) >= len(sizes)
-    assert lose(product, "lifetimes/edges", "_end_time", runs[-3].as_of - 60 * SECOND) == len(sizes) - 1
+    assert lose(product, "lifetimes/edges", "_end_time", runs[-3].as_of - 8 * HOUR) == len(sizes) - 1
     said = [*said, *followed(product, runs[-2:])]
     hold_written(product, EDGES, runs, said)
     (ended,) = [row for row in product.table("streams/edges_rows") if row["k"] == STAYING[0]]
