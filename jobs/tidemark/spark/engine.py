@@ -238,7 +238,7 @@ class Engine:
         if layout.hot:
             if keep and source.format in _COSTLY_TO_PARSE:
                 rows.persist()
-            layout = cut_hot(rows, source, opening, layout, scattered)
+            layout = cut_hot(rows, source, opening, layout)
         if opening.imported is not None and not scattered:
             looked, share = (rows, 1.0) if sample is None else (sample, _SAMPLED_BYTES / size)
             found = ranges_of(looked, share, opening.imported, str(self.root), layout.tasks)

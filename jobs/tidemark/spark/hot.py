@@ -38,13 +38,10 @@ from tidemark.spark.spread import chunked, opened
 _CELL = (PARTITION, OBJECT, BLOCK, CELL)
 
 
-def cut_hot(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, scattered: bool = False) -> Layout:
-    """The layout with hot partitions cut into chunks, each with what was reached before it. `scattered` rows do not
-    come in their order: they are put into it first, cell by cell."""
+def cut_hot(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout) -> Layout:
+    """The layout with hot partitions cut into chunks, each with what was reached before it."""
     narrow = [*ORDER, PARTITION, OWN, EVENT, BAD, *([MARK] if source.punctuated else [])]
     hot = rows.where(F.col(PARTITION).isin(list(layout.hot))).select(*narrow, cell_of_row(layout.bits).alias(CELL))
-    if scattered:
-        hot = hot.repartition(layout.tasks, *_CELL).sortWithinPartitions(PARTITION, *ORDER)
     own_time = source.timestamp_by is not None
     every = source.punctuated.every.period if source.punctuated and source.punctuated.every else None
     cells = _cells(hot, source)
