@@ -19,9 +19,11 @@ from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import SINGLE, Seen
 from tidemark.spark import accounts, damage, edges, events, marks, substreams, tables
 from tidemark.spark.damage import Damage
-from tidemark.spark.judge import highs, judge, judge_punctuated, stage
+from tidemark.spark.hot import cut_hot
+from tidemark.spark.importing import ranges_of
+from tidemark.spark.judge import judge, judge_punctuated, stage
 from tidemark.spark.landing import read_rows, uris, with_object, with_own_arrival
-from tidemark.spark.layout import CELL_BITS, Layout, cut_hot, place
+from tidemark.spark.layout import CELL_BITS, Layout, place
 from tidemark.spark.names import ARRIVAL, OBJECT, OFFSET, OWN, PARTITION, ROW, SKIPPED
 from tidemark.spark.punctuation import stamped
 from tidemark.spark.repair import found_then, skipped_by_offsets
@@ -128,18 +130,19 @@ class Engine:
         rows: DataFrame,
         objects: Sequence[LandedObject],
         opening: Opening,
-        numbered: bool = False,
+        from_events: bool = False,
     ) -> DataFrame:
         """Event rows of a batch with the numbers of their objects, computed again and written nowhere; keys'
-        watermarks come from the rows that set them. `numbered` rows stand at their offsets already: others, which
-        they followed, are missing."""
+        watermarks come from the rows that set them. Rows `from_events` come in any order and stand at their offsets
+        already: others, which they followed, may be missing."""
         recorded = None
         if source.over and source.timestamp_by:
             whole = self.spark.read.format("delta").load(self.place(f"events/{source.name}"))
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
-        layout, staged = self._staged(source, rows, opening, sum(item.size for item in objects))
-        staged = staged.withColumn(OFFSET, F.col(ROW)) if numbered else staged
+        size = sum(item.size for item in objects)
+        layout, staged = self._staged(source, rows, opening, size, scattered=from_events)
+        staged = staged.withColumn(OFFSET, F.col(ROW)) if from_events else staged
         named = uris(self.spark, objects, batch_id)
         return events.event_rows(self._judged(source, batch_id, staged, recorded, opening, layout), source, named)
 
@@ -155,7 +158,7 @@ class Engine:
         """Staged rows with what their fate follows from; `recorded` holds the watermarks of substreams."""
         if source.punctuated is None:
             return judge(staged, source, recorded, layout)
-        rows = stamped(judge_punctuated(staged, opening, str(self.root)), source.punctuated)
+        rows = stamped(judge_punctuated(staged, opening, str(self.root), layout), source.punctuated)
         if not source.lifetimes.edges:
             return rows
         return edges.with_pairs(str(self.root), source, rows, batch_id, layout.tasks)
@@ -206,7 +209,7 @@ class Engine:
         rows = read_rows(self.spark, source, left, found.unreadable, sights=sights)
         with self._timed("judge"):
             size, sample = sum(item.size for item in left), None
-            if size > _SAMPLED_BYTES and source.partition is not None:
+            if size > _SAMPLED_BYTES and (source.partition is not None or opening.imported is not None):
                 sample = read_rows(self.spark, source, left, found.unreadable, _SAMPLED_BYTES / size, sights)
             try:
                 layout, staged = self._staged(source, rows, opening, size, sample, keep=True)
@@ -226,9 +229,11 @@ class Engine:
         size: int,
         sample: DataFrame | None = None,
         keep: bool = False,
+        scattered: bool = False,
     ) -> tuple[Layout, DataFrame]:
         """The layout, found from a `sample` of the rows if there is one, and the staged rows. `keep` rows that
-        are read more than once and cost much to parse; the caller lets go of them."""
+        are read more than once and cost much to parse; the caller lets go of them. `scattered` rows do not come in
+        their order: those of a punctuated source are judged a partition a task."""
         layout = Layout(self._tasks(source, size), self.cell_bits)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
@@ -236,13 +241,16 @@ class Engine:
             layout = place(rows if sample is None else sample, layout, cores)
         elif layout.tasks > 1:
             layout = replace(layout, hot=(SINGLE,))
-        if source.punctuation is not None:
+        if scattered and source.punctuation is not None:
             layout = replace(layout, hot=())
         if layout.hot:
             if keep and source.format in _COSTLY_TO_PARSE:
                 rows.persist()
-            layout = cut_hot(rows, layout)
-            layout = layout.with_highs(highs(rows, source, opening, layout))
+            layout = cut_hot(rows, source, opening, layout)
+        if opening.imported is not None and not scattered:
+            looked, share = (rows, 1.0) if sample is None else (sample, _SAMPLED_BYTES / size)
+            found = ranges_of(looked, share, opening.imported, str(self.root), layout.tasks)
+            layout = replace(layout, ranges=found)
         return layout, stage(rows, source, opening, layout)
 
     def _tasks(self, source: SourceSpec, size: int) -> int:

@@ -15,19 +15,15 @@ from tidemark.core.advance import Opening
 from tidemark.core.progress import MIN_TIME
 from tidemark.spark.importing import with_imported
 from tidemark.spark.layout import Layout
-from tidemark.spark.marks import SEED_FIELDS, with_punctuation
-from tidemark.spark.maxima import greatest_before, latest_in_cell, reached
+from tidemark.spark.marks import told_of
+from tidemark.spark.maxima import greatest_before, punctuated, reached
 from tidemark.spark.names import (
     ARRIVAL,
-    ARRIVED_BEFORE,
     BAD,
-    BLOCK,
-    CELL,
     CHUNK,
     EVENT,
     IMPORTED,
     KEY,
-    OBJECT,
     OFFSET,
     ORDER,
     OWN,
@@ -41,7 +37,7 @@ from tidemark.spark.names import (
     WATERMARK,
 )
 from tidemark.spark.policy import bounded
-from tidemark.spark.spread import chunked, spread
+from tidemark.spark.spread import spread
 from tidemark.spark.substreams import REACHED
 
 _RUN = "__tidemark_run"
@@ -62,14 +58,15 @@ def stage(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout)
     running = reached(rows.sparkSession, F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed)
     placed = placed.withColumn(_RUN, running)
     if source.punctuated is not None:
-        event = F.col(EVENT) if own_time else run["arrival"]
-        none, state = F.lit(None).cast("binary"), F.when(seed.isNotNull(), F.struct(*[seed[n] for n in SEED_FIELDS]))
-        sound = F.col(BAD).isNull()
-        placed = with_punctuation(placed, source.punctuated, sound, event, run["group"], none, state)
+        told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT) if own_time else run["arrival"])
+        mark = F.greatest(seed["watermark"], seed["high"]).alias("watermark")
+        known = F.when(seed.isNotNull(), F.struct(mark, seed["counted"], seed["period"]))
+        issued = punctuated(rows.sparkSession, run["group"], F.lit(None).cast("binary"), known, *told)
+        placed = placed.withColumn(PUNCTUATED, issued)
     placed = placed.where(seed.isNull())
     started = F.when(run["seeded"], run["watermark"]).otherwise(F.lit(opening.unseen.watermark).cast("long"))
-    told = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: started}
-    return _staged(placed.withColumns(told).drop(SEED, OWN), source, opening)
+    places = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: started}
+    return staged_by_arrival(placed.withColumns(places).drop(SEED, OWN), source, opening)
 
 
 def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, layout: Layout) -> DataFrame:
@@ -92,12 +89,12 @@ def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, l
     return staged.withColumn(WATERMARK, F.greatest(before, behind))
 
 
-def judge_punctuated(staged: DataFrame, opening: Opening, root: str) -> DataFrame:
+def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Layout) -> DataFrame:
     """Rows of a punctuated source with the punctuation in force before them: the later of its own and the imported
     one, which is found in the tables under `root`."""
     if opening.imported is None:
         return staged.withColumn(WATERMARK, F.col(PUNCTUATED)["before"])
-    followed = with_imported(staged, opening.imported, root)
+    followed = with_imported(staged, opening.imported, root, layout)
     return followed.withColumn(WATERMARK, F.greatest(F.col(PUNCTUATED)["before"], IMPORTED))
 
 
@@ -107,19 +104,7 @@ def _by_key(staged: DataFrame, layout: Layout) -> DataFrame:
     return keyed.repartition(layout.tasks, PARTITION, KEY) if layout.tasks > 1 else keyed
 
 
-def highs(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout) -> list[tuple[str, int, int | None]]:
-    """(partition, chunk, highest staged time) of the chunks of hot partitions: in one pass over rows as they are
-    read, since what arrived before each cell is known."""
-    cells = chunked(rows, layout, opening, source.timestamp_by is not None).where(F.col(CHUNK) >= 0)
-    arrival = F.greatest(
-        F.col(ARRIVED_BEFORE),
-        latest_in_cell(rows.sparkSession, F.col(PARTITION), F.xxhash64(OBJECT, BLOCK, CELL), F.col(OWN)),
-    )
-    found = _staged(cells.withColumn(ARRIVAL, arrival), source, opening)
-    return [(row[0], row[1], row[2]) for row in found.groupBy(PARTITION, CHUNK).agg(F.max(STAGED)).collect()]
-
-
-def _staged(rows: DataFrame, source: SourceSpec, opening: Opening) -> DataFrame:
+def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> DataFrame:
     """Rows with what is `SKIPPED`, and the time that the early and late steps leave them; `ARRIVAL` is known."""
     skipped, event = F.lit(False), F.col(ARRIVAL)
     if opening.read_from is not None:

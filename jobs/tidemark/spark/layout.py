@@ -1,62 +1,101 @@
 """Spreads rows over tasks so that one hot partition uses all cores, without changing any result.
 
 A partition with more rows than a task should have is cut into chunks, runs of consecutive rows. What a
-chunk must know of the rows before it (their number, latest arrival, highest time) is found first, per
-chunk, and carried across chunks: a two-level running maximum. Only counts and maxima of chunks come to the
-driver, never rows.
+chunk must know of the rows before it (their number, latest arrival, highest time; of a punctuated source how many
+count, their latest period and punctuation) is found first, per chunk, and carried across chunks: a two-level running
+maximum. Only counts and maxima of chunks come to the driver, never rows.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from tidemark.core.progress import latest
-from tidemark.spark.names import BLOCK, CELL, OBJECT, OWN, PARTITION, ROW
+from tidemark.spark.names import PARTITION, ROW
+from tidemark.spark.ranges import Ranges
 
+Name = TypeVar("Name", str, tuple[str, int])
 CELL_BITS = 16
 """Rows of one split that are never cut further, as a power of two: the grain of chunks."""
 _POSITION_BITS = (1 << 33) - 1
 _WORTH_PLACING = 20
 
 
+Place = tuple[int, int, int]
+"""Of a cell within its partition: (rank of the object, start of the split, index) orders cells."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What the rows of a partition have come to: how many there were, their latest arrival, and of a punctuated
+    source how many of them count for `every` and the latest period that these entered."""
+
+    rows: int = 0
+    arrival: int | None = None
+    counted: int = 0
+    period: int | None = None
+
+
 @dataclass(frozen=True)
 class Chunk:
-    """A run of consecutive rows of one partition and what the rows of earlier chunks left to it."""
+    """A run of consecutive rows of one partition and what was reached before it; `high_before` is the highest time
+    of the batch's earlier chunks, of a punctuated source their latest punctuation."""
 
     partition: str
     number: int
-    rows_before: int = 0
-    arrival_before: int | None = None
+    before: Reached = Reached()
     high_before: int | None = None
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Consecutive rows of one file split and partition: (rank, split start, index) orders them."""
+    """Consecutive rows of one file split and partition, and what they alone come to."""
 
     partition: str
-    place: tuple[int, int, int]
-    rows: int
-    arrival: int | None
+    place: Place
+    told: Reached
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which task judges which rows: `cells` maps the cells of `hot` partitions to chunks (`arrivals`: to the latest
-    arrival before them), `placed` maps other large partitions to tasks, and the rest go by the hash of their name."""
+    """Which task judges which rows: `cells` maps the cells of `hot` partitions to chunks (`reached`: to what was
+    reached before them), `placed` maps other large partitions to tasks, and the rest go by the hash of their name.
+    `ranges` share out what is imported along arrivals."""
 
     tasks: int
     bits: int = CELL_BITS
     hot: tuple[str, ...] = ()
-    cells: dict[tuple[str, tuple[int, int, int]], int] = field(default_factory=dict)
-    arrivals: dict[tuple[str, tuple[int, int, int]], int | None] = field(default_factory=dict)
+    cells: dict[tuple[str, Place], int] = field(default_factory=dict)
+    reached: dict[tuple[str, Place], Reached] = field(default_factory=dict)
     chunks: dict[tuple[str, int], Chunk] = field(default_factory=dict)
     placed: dict[str, int] = field(default_factory=dict)
+    ranges: Ranges = field(default_factory=Ranges)
+
+    def with_cells(self, cells: Iterable[Cell], opened: Callable[[str], Reached], every: int | None = None) -> Layout:
+        """The layout with cells grouped into chunks of about a quarter of a task's rows, at least one cell. `opened`
+        says what a partition's rows had come to before. If arrivals are event times, and there are periods of
+        `every` so many microseconds, a row that counts is at least in that of the latest arrival before its cell."""
+        ordered = sorted(cells, key=lambda cell: (cell.partition, cell.place))
+        grain = max(1 << self.bits, sum(cell.told.rows for cell in ordered) // (4 * self.tasks))
+        numbers: dict[tuple[str, Place], int] = {}
+        reached: dict[tuple[str, Place], Reached] = {}
+        chunks: dict[tuple[str, int], Chunk] = {}
+        partition, number, filled, known = None, -1, 0, Reached()
+        for cell in ordered:
+            if cell.partition != partition:
+                partition, filled, known = cell.partition, grain, opened(cell.partition)
+            if filled >= grain:
+                number, filled = number + 1, 0
+                chunks[partition, number] = Chunk(partition, number, known)
+            numbers[partition, cell.place], reached[partition, cell.place] = number, known
+            filled, known = filled + cell.told.rows, _after(known, cell.told, every)
+        return replace(self, cells=numbers, reached=reached, chunks=chunks)
 
     def with_highs(self, highs: Iterable[tuple[str, int, int | None]]) -> Layout:
         """The layout in which each chunk knows the highest time of the earlier ones."""
@@ -67,6 +106,16 @@ class Layout:
             chunks[key] = replace(self.chunks[key], high_before=carried.get(key[0]))
             carried[key[0]] = latest(carried.get(key[0]), found.get(key))
         return replace(self, chunks=chunks)
+
+
+def _after(known: Reached, told: Reached, every: int | None) -> Reached:
+    arrived = known.arrival // every if every is not None and known.arrival is not None and told.counted else None
+    return Reached(
+        known.rows + told.rows,
+        latest(known.arrival, told.arrival),
+        known.counted + told.counted,
+        latest(known.period, told.period, arrived),
+    )
 
 
 def cell_of_row(bits: int) -> Column:
@@ -83,37 +132,11 @@ def place(sample: DataFrame, layout: Layout, cores: int) -> Layout:
     rows = whole.get["all"] or 0
     worth = {row[0]: row[1] for row in largest if row[1] > rows / layout.tasks / _WORTH_PLACING}
     hot = tuple(name for name, size in worth.items() if size > rows / cores)
-    return replace(layout, hot=hot, placed=_placed({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
+    return replace(layout, hot=hot, placed=balanced({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
 
 
-def cut_hot(rows: DataFrame, layout: Layout) -> Layout:
-    """Cut hot partitions into chunks; one pass over their arrivals, before any row is judged."""
-    cell = cell_of_row(layout.bits).alias(CELL)
-    groups = rows.where(F.col(PARTITION).isin(list(layout.hot))).groupBy(PARTITION, OBJECT, BLOCK, cell)
-    found = groups.agg(F.count("*").alias("rows"), F.max(OWN).alias("arrival")).collect()
-    return _chunked(layout, [Cell(row[0], (row[1], row[2], row[3]), row["rows"], row["arrival"]) for row in found])
-
-
-def _chunked(layout: Layout, cells: list[Cell]) -> Layout:
-    """Group cells into chunks of about a quarter of a task's rows, at least one cell."""
-    grain = max(1 << layout.bits, sum(cell.rows for cell in cells) // (4 * layout.tasks))
-    numbers: dict[tuple[str, tuple[int, int, int]], int] = {}
-    arrivals: dict[tuple[str, tuple[int, int, int]], int | None] = {}
-    chunks: dict[tuple[str, int], Chunk] = {}
-    partition, number, filled, rows, arrival = None, -1, 0, 0, None
-    for item in sorted(cells, key=lambda cell: (cell.partition, cell.place)):
-        if item.partition != partition:
-            partition, filled, rows, arrival = item.partition, grain, 0, None
-        if filled >= grain:
-            number, filled = number + 1, 0
-            chunks[partition, number] = Chunk(partition, number, rows, arrival)
-        numbers[partition, item.place], arrivals[partition, item.place] = number, arrival
-        filled, rows, arrival = filled + item.rows, rows + item.rows, latest(arrival, item.arrival)
-    return replace(layout, cells=numbers, arrivals=arrivals, chunks=chunks)
-
-
-def _placed(sizes: dict[str, int], tasks: int) -> dict[str, int]:
-    """Largest first, each to the task that has least."""
+def balanced(sizes: Mapping[Name, int], tasks: int) -> dict[Name, int]:
+    """Which of so many tasks each is for: the largest first, each to the task that has least."""
     loads = [(0, task) for task in range(tasks)]
     placed = {}
     for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):

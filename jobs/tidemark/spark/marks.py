@@ -5,27 +5,29 @@ Computed alike over rows as they are read and over events: so a first run, a rep
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from tidemark.core.advance import Opening
 from tidemark.core.policy import Fate
-from tidemark.core.progress import PartitionState
-from tidemark.core.punctuation import Mark, Marks, Punctuation, Shape
+from tidemark.core.progress import PartitionState, latest
+from tidemark.core.punctuation import Every, Mark, Marks, Punctuation, Shape
 from tidemark.core.times import MAX_TIME, MIN_TIME
+from tidemark.spark.layout import Layout, balanced
 from tidemark.spark.maxima import punctuated
-from tidemark.spark.names import END, EVENT, MARK, MATCH, OFFSET, PARTITION, PUNCTUATED, SEED
-from tidemark.spark.small import Columns, local_frame
+from tidemark.spark.names import ARRIVAL, CELL, END, EVENT, MARK, MATCH, OFFSET, PARTITION, PUNCTUATED, SEED, TASK
+from tidemark.spark.small import Columns, small_frame
 from tidemark.spark.sql import value_of
 from tidemark.spark.times import divided, micros_of
 
 COUNTED = tuple(mark.value for mark in (Mark.POINT, Mark.INTERVAL, Mark.START))
 """Rows that count for `every`."""
 WITH_END = (Mark.INTERVAL.value, Mark.END.value)
-SEED_FIELDS = ("watermark", "counted", "period")
+_WHOLE = 62
+"""Bits of a cell that is all of a partition."""
 
 
 def mark_columns(rows: DataFrame, punctuation: Punctuation, shape: Shape) -> dict[str, Column]:
@@ -51,19 +53,27 @@ def endless(event: Column) -> Column:
     return F.col(MARK).isin(*WITH_END) & (F.col(END).isNull() | (F.col(END) <= event))
 
 
-def with_punctuation(
-    rows: DataFrame, punctuation: Punctuation, sound: Column, event: Column, group: Column, part: Column, seed: Column
-) -> DataFrame:
-    """Sorted rows of a task with `PUNCTUATED`: the punctuation before each and after it, by rows of the partition
-    alone. `seed` is null but where a group's state stands."""
+class Told(NamedTuple):
+    """What rows tell of punctuations: whether each counts for `every`, after how many rows there is one, the row's
+    period, the punctuation that it gives if it gives one, and the one that it is. Null: there is nothing to tell."""
+
+    counts: Column
+    often: Column
+    period: Column
+    given: Column
+    sets: Column
+
+
+def told_of(punctuation: Punctuation, sound: Column, event: Column) -> Told:
+    """The same of rows with `MARK`, which are `sound` or quarantined, with their event time in microseconds."""
     every, none = punctuation.every, F.lit(None).cast("long")
-    often = none if every is None or every.count is None else F.lit(every.count).cast("long")
-    period = none if every is None or every.period is None else divided(event, every.period)
-    counts = sound & F.col(MARK).isin(*COUNTED)
-    given = F.least(F.greatest(event - punctuation.delay, F.lit(MIN_TIME)), F.lit(MAX_TIME))
-    sets = F.when(sound & (F.col(MARK) == Mark.PUNCTUATION.value), event)
-    told = [counts, often, period, given, sets]
-    return rows.withColumn(PUNCTUATED, punctuated(rows.sparkSession, group, part, seed, *told))
+    return Told(
+        sound & F.coalesce(F.col(MARK).isin(*COUNTED), F.lit(False)),
+        none if every is None or every.count is None else F.lit(every.count).cast("long"),
+        none if every is None or every.period is None else divided(event, every.period),
+        F.least(F.greatest(event - punctuation.delay, F.lit(MIN_TIME)), F.lit(MAX_TIME)),
+        F.when(sound & (F.col(MARK) == Mark.PUNCTUATION.value), event),
+    )
 
 
 def marked_events(events: DataFrame, punctuation: Punctuation, shape: Shape) -> DataFrame:
@@ -73,49 +83,101 @@ def marked_events(events: DataFrame, punctuation: Punctuation, shape: Shape) -> 
     return named.withColumns(times)
 
 
-def punctuated_events(events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening) -> DataFrame:
-    """Event rows of consecutive batches, which began with an opening, with `MARK` and `PUNCTUATED`; narrow."""
-    kept = ["_disposition", "_system_timestamp", "_arrival_time", "_watermark", MARK, EVENT, PARTITION, OFFSET]
-    rows = marked_events(events, punctuation, shape).select(*kept)
-    types = {field.name: field.dataType for field in rows.schema}
-    seeds = _seeds(rows, opening.states)
-    given = {PARTITION: F.col(PARTITION), OFFSET: F.lit(-1)}
-    filled = [given.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()]
-    seeds = seeds.select(*filled, F.struct(*SEED_FIELDS).alias(SEED))
-    none = F.lit(None).cast(seeds.schema[SEED].dataType)
-    whole = rows.withColumn(SEED, none).unionByName(seeds).repartition(PARTITION)
-    whole = whole.sortWithinPartitions(PARTITION, OFFSET)
-    sound = F.col("_disposition") != Fate.QUARANTINED.value
-    part, seed = F.col(PARTITION).cast("binary"), F.col(SEED)
-    told = with_punctuation(
-        whole, punctuation, F.coalesce(sound, F.lit(False)), F.col(EVENT), F.lit(0).cast("long"), part, seed
-    )
-    return told.where(F.col(SEED).isNull()).drop(SEED)
+def issued_by_events(
+    events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening, layout: Layout
+) -> DataFrame:
+    """(`PARTITION`, `ARRIVAL`, `PUNCTUATED`) of event rows of consecutive batches, which began with an opening: what
+    this row, or one before it, has set. So the greatest of a partition's so far is its punctuation.
+
+    Rows are taken cell by cell, each some consecutive rows of a partition: what earlier cells leave to one is counted
+    first, and cells are shared out to tasks, so that no partition needs one of its own.
+    """
+    rows = marked_events(events, punctuation, shape).withColumn(ARRIVAL, F.unix_micros("_arrival_time"))
+    told = told_of(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
+    named = {name: column.alias(name) for name, column in told._asdict().items()}
+    if punctuation.every is None:
+        return rows.select(PARTITION, ARRIVAL, named["sets"].alias(PUNCTUATED))
+    cell = F.shiftright(F.col(OFFSET), layout.bits if layout.tasks > 1 else _WHOLE).alias(CELL)
+    rows = rows.select(PARTITION, ARRIVAL, OFFSET, cell, *named.values())
+    rows = rows.join(_cells(rows, opening, layout.tasks), [PARTITION, CELL], "left")
+    rows = rows.coalesce(1) if layout.tasks == 1 else rows.repartitionById(layout.tasks, F.col(TASK))
+    rows = rows.sortWithinPartitions(PARTITION, CELL, OFFSET)
+    part = F.col(PARTITION).cast("binary")
+    issued = punctuated(rows.sparkSession, F.col(CELL), part, F.col(SEED), *[F.col(name) for name in named])
+    return rows.select(PARTITION, ARRIVAL, issued["after"].alias(PUNCTUATED))
+
+
+def _cells(rows: DataFrame, opening: Opening, tasks: int) -> DataFrame:
+    """(`PARTITION`, `CELL`, `TASK`, `SEED`): which task a cell of rows is for, and what those before it leave to it.
+    With one task there is one cell a partition, and nothing has to be counted."""
+    known: list[tuple[str, int, int, int, int | None]] = []
+    if tasks == 1:
+        known = [(name, 0, 0, state.counted, state.period) for name, state in opening.states.items()]
+    else:
+        counts = F.count_if("counts"), F.max(F.when(F.col("counts"), F.col("period")))
+        found = rows.groupBy(PARTITION, CELL).agg(F.count("*"), *counts).orderBy(PARTITION, CELL).collect()
+        shared = balanced({(row[0], row[1]): row[2] for row in found}, tasks)
+        left: dict[str, tuple[int, int | None]] = {}
+        for name, cell, _, counted, period in found:
+            state = opening.states.get(name, opening.unseen)
+            before = left.get(name, (state.counted, state.period))
+            known.append((name, cell, shared[name, cell], *before))
+            left[name] = before[0] + counted, latest(before[1], period)
+    numbers: Columns = [(CELL, pa.int64()), (TASK, pa.int32()), ("counted", pa.int64()), ("period", pa.int64())]
+    cells = small_frame(rows.sparkSession, known, [(PARTITION, pa.string()), *numbers])
+    return cells.select(PARTITION, CELL, TASK, seed_of(F.col("counted"), F.col("period")).alias(SEED))
+
+
+def seed_of(counted: Column, period: Column) -> Column:
+    """What a group of rows begins with, for `punctuated`, where no matter is the punctuation before it."""
+    return F.struct(F.lit(None).cast("long").alias("watermark"), counted.alias("counted"), period.alias("period"))
 
 
 def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening) -> dict[str, Marks]:
-    """By partition, what a batch's event rows left."""
-    rows = punctuated_events(events, punctuation, shape, opening)
-    every = punctuation.every
-    period = F.lit(None).cast("long")
-    if every is not None and every.period is not None:
-        period = divided(F.col(EVENT), every.period)
-    sound = F.col("_disposition") != Fate.QUARANTINED.value
-    counts = sound & F.col(MARK).isin(*COUNTED)
+    """By partition, what a batch's event rows left.
+
+    What all rows but the last had set was in force before the last one, and stands there. So it remains to be told
+    whether the last row that counts has issued one, for which it is enough to aggregate, in any order.
+    """
+    rows = marked_events(events, punctuation, shape)
+    told = told_of(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
     there = F.col("_system_timestamp").isNotNull()
-    opened = F.count_if((F.col(MARK) == Mark.START.value) & there)
-    ended = F.count_if((F.col(MARK) == Mark.END.value) & there)
-    own = F.max(F.col(PUNCTUATED)["after"])
-    found = rows.groupBy(PARTITION).agg(
-        F.greatest(own, F.max(F.unix_micros("_watermark"))),
-        F.count_if(counts),
-        F.max(F.when(counts, period)),
-        opened - ended,
+    opened = F.when(there & (F.col(MARK) == Mark.START.value), 1).when(there & (F.col(MARK) == Mark.END.value), -1)
+    rows = rows.select(
+        PARTITION,
+        F.greatest(F.unix_micros("_watermark"), told.sets).alias("mark"),
+        F.when(told.counts, F.col(OFFSET)).alias("place"),
+        F.when(told.counts, told.period).alias("period"),
+        told.given.alias("given"),
+        opened.alias("opened"),
     )
-    return {row[0]: Marks(row[1], row[2], row[3], row[4]) for row in found.collect()}
+    periods = rows.groupBy(PARTITION, "period").agg(
+        F.max("mark").alias("mark"),
+        F.count("place").alias("counted"),
+        F.sum("opened").alias("opened"),
+        F.min_by("given", "place").alias("first"),
+        F.max_by("given", "place").alias("last"),
+        F.max("place").alias("place"),
+    )
+    found = periods.groupBy(PARTITION).agg(
+        F.max("mark").alias("mark"),
+        F.sum("counted").alias("counted"),
+        F.max("period").alias("period"),
+        F.sum("opened").alias("opened"),
+        F.max_by("first", "period").alias("entering"),
+        F.max_by("last", "place").alias("last"),
+    )
+    return {
+        row[0]: _left(row, punctuation.every, opening.states.get(row[0], opening.unseen)) for row in found.collect()
+    }
 
 
-def _seeds(rows: DataFrame, states: Mapping[str, PartitionState]) -> DataFrame:
-    known = [(name, state.watermark, state.counted, state.period) for name, state in states.items()]
-    columns: Columns = [(PARTITION, pa.string()), *[(name, pa.int64()) for name in SEED_FIELDS]]
-    return local_frame(rows.sparkSession, known, columns)
+def _left(row: Row, every: Every | None, state: PartitionState) -> Marks:
+    """What a partition's aggregates come to: `entering` is what the first row of the latest period gives, `last` what
+    the last row that counts does."""
+    issued = None
+    if every is not None and every.count is not None and (state.counted + row["counted"]) % every.count == 0:
+        issued = row["last"]
+    if row["period"] is not None and (state.period is None or row["period"] > state.period):
+        issued = row["entering"]
+    return Marks(latest(row["mark"], issued), row["counted"], row["period"], row["opened"] or 0)

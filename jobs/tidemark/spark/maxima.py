@@ -6,9 +6,16 @@ with a memory, from `jvm/`: rows must have been sorted, with a group's seed befo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
 
 from tidemark.core.measured import Session
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 
 def reached(spark: SparkSession, chunk: Column, partition: Column, own: Column, seed: Column) -> Column:
@@ -43,8 +50,10 @@ def bounds_of_snapshots(
 
 
 def punctuated(spark: SparkSession, group: Column, part: Column, seed: Column, *told: Column) -> Column:
-    """`before` and `after`: the punctuation before each row of a group and after it. `told`, of each row: whether it
-    counts, every so many rows or null, its period or null, what it would set, and what it sets in any case."""
+    """`before` and `after`: the punctuation before each row of a group and after it. `seed`, looked at in a group's
+    first row, is null or has the watermark, counted rows and period that it begins with. `told`, of each row: whether
+    it counts, every so many rows or null, its period or null, what it would set, and what it sets in any case. Groups
+    of several parts may come in turns."""
     return _call(spark, "Punctuated", group, part, seed, *told)
 
 
@@ -59,7 +68,31 @@ def least(spark: SparkSession, partition: Column, mark: Column) -> Column:
     return _call(spark, "Least", partition.cast("binary"), mark)
 
 
-def _call(spark: SparkSession, name: str, *arguments: Column, settings: tuple[int, ...] = ()) -> Column:
+def range_of(
+    spark: SparkSession,
+    time: Column,
+    starts: Sequence[int],
+    crowded: Sequence[int] = (),
+    many: int = 1,
+    apart: Column | None = None,
+) -> Column:
+    """The number of the range that a time is in, where all but the first range begin at `starts`; of a time that is
+    `crowded` or null one of so `many` that `apart` tells, if it is given."""
+    number = F.lit(None).cast("long") if apart is None else apart
+    return _call(spark, "Ranged", time, number, settings=(_longs(spark, starts), _longs(spark, crowded), many))
+
+
+def _longs(spark: SparkSession, numbers: Sequence[int]) -> JavaObject:
+    gateway = spark.sparkContext._gateway
+    if gateway is None:
+        raise RuntimeError("no Spark session is open")
+    made = gateway.new_array(gateway.jvm.long, len(numbers))
+    for index, number in enumerate(numbers):
+        made[index] = number
+    return made
+
+
+def _call(spark: SparkSession, name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
     context = spark.sparkContext
     jvm = context._jvm
     if jvm is None:

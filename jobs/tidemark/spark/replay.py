@@ -59,8 +59,8 @@ class Recomputed:
             rows = rows_of_events(engine.spark, part.source, self._events(), taken)
         self.from_landing = from_landing
         self.taken = taken
-        numbered = opening.read_from != part.opening.read_from
-        self.counted = engine.rejudge(part.source, part.batch_id, rows, taken, opening, numbered).persist()
+        counted = engine.rejudge(part.source, part.batch_id, rows, taken, opening, from_events=not from_landing)
+        self.counted = counted.persist()
         self.rows = self.counted.drop(OBJECT)
 
     def close(self) -> None:

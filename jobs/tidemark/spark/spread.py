@@ -16,13 +16,14 @@ from pyspark.sql import functions as F
 
 from tidemark.core.advance import Opening
 from tidemark.core.progress import PartitionState, latest
-from tidemark.spark.layout import Layout, cell_of_row
+from tidemark.spark.layout import Chunk, Layout, Reached, cell_of_row
 from tidemark.spark.names import (
     ARRIVED_BEFORE,
     BAD,
     BLOCK,
     CELL,
     CHUNK,
+    COUNTED_BEFORE,
     END,
     EVENT,
     MARK,
@@ -31,6 +32,7 @@ from tidemark.spark.names import (
     ORDER,
     OWN,
     PARTITION,
+    PERIOD_BEFORE,
     REST,
     SEED,
     TASK,
@@ -55,21 +57,18 @@ class _Seed(NamedTuple):
     rows: int
     watermark: int | None
     high: int | None
-    counted: int = 0
-    period: int | None = None
+    counted: int
+    period: int | None
 
 
 def spread(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
     """Each row in its task, with its chunk, seeds before them; what is not needed to judge a row is packed in
-    `REST`. `SEED` is null but for seeds.
-
-    Where rows have no event time of their own, a partition's arrivals begin at its estimated arrivals.
-    """
+    `REST`. `SEED` is null but for seeds."""
     kept = [*_NARROW, *[name for name in _MARKS if name in rows.columns]]
     rest = F.struct(*[quoted(name) for name in rows.columns if name not in kept])
     chunk = F.lit(_WHOLE)
     if layout.cells:
-        rows = chunked(rows, layout, opening, own_time).drop(ARRIVED_BEFORE)
+        rows = chunked(rows, layout)
         chunk = F.coalesce(F.col(CHUNK), F.lit(_NOT_CHUNKED))
     narrow = rows.select(*kept, rest.alias(REST), chunk.alias(CHUNK))
     seeds = _seeds(narrow, layout, opening, own_time)
@@ -91,13 +90,13 @@ def _task(layout: Layout) -> Column:
     return task
 
 
-def chunked(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
-    """The chunk of each row of a hot partition, its cell, and the latest arrival before that; null for other rows."""
-    seeds = {name: _arrival(state, own_time) for name, state in opening.states.items()}
-    unseen = _arrival(opening.unseen, own_time)
+def chunked(rows: DataFrame, layout: Layout) -> DataFrame:
+    """The chunk of each row of a hot partition, its cell, and what was reached before that: the latest arrival, and
+    of a punctuated source the rows that count and their latest period. All null for other rows."""
     known = [
-        (partition, *place, number, latest(layout.arrivals[partition, place], seeds.get(partition, unseen)))
+        (partition, *place, number, before.arrival, before.counted, before.period)
         for (partition, place), number in layout.cells.items()
+        for before in (layout.reached[partition, place],)
     ]
     columns: Columns = [
         (PARTITION, pa.string()),
@@ -105,10 +104,18 @@ def chunked(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) -
         (BLOCK, pa.int64()),
         (CELL, pa.int32()),
         (CHUNK, pa.int32()),
-        (ARRIVED_BEFORE, pa.int64()),
+        *[(name, pa.int64()) for name in (ARRIVED_BEFORE, COUNTED_BEFORE, PERIOD_BEFORE)],
     ]
     cells = small_frame(rows.sparkSession, known, columns)
     return rows.withColumn(CELL, cell_of_row(layout.bits)).join(cells, [PARTITION, OBJECT, BLOCK, CELL], "left")
+
+
+def opened(opening: Opening, partition: str, own_time: bool) -> Reached:
+    """What the rows of a partition had come to when a batch began. Where rows have no event time of their own,
+    arrivals begin at the estimated ones."""
+    state = opening.states.get(partition, opening.unseen)
+    arrival = state.last_arrival if own_time else latest(state.last_arrival, state.estimated_high)
+    return Reached(state.next_offset, arrival, state.counted, state.period)
 
 
 def _seeds(narrow: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
@@ -136,19 +143,12 @@ def _known(layout: Layout, opening: Opening, own_time: bool) -> Iterator[_Seed]:
     for name, state in opening.states.items():
         if name not in hot:
             whole = _NOT_CHUNKED if layout.cells else _WHOLE
-            known = (_arrival(state, own_time), state.next_offset, state.watermark, None)
-            yield _Seed(name, whole, *known, state.counted, state.period)
+            yield _seed(Chunk(name, whole, opened(opening, name, own_time)), state)
     for chunk in layout.chunks.values():
-        state = opening.states.get(chunk.partition, opening.unseen)
-        yield _Seed(
-            chunk.partition,
-            chunk.number,
-            latest(_arrival(state, own_time), chunk.arrival_before),
-            state.next_offset + chunk.rows_before,
-            state.watermark,
-            chunk.high_before,
-        )
+        yield _seed(chunk, opening.states.get(chunk.partition, opening.unseen))
 
 
-def _arrival(state: PartitionState, own_time: bool) -> int | None:
-    return state.last_arrival if own_time else latest(state.last_arrival, state.estimated_high)
+def _seed(chunk: Chunk, state: PartitionState) -> _Seed:
+    before = chunk.before
+    known = before.arrival, before.rows, state.watermark, chunk.high_before
+    return _Seed(chunk.partition, chunk.number, *known, before.counted, before.period)

@@ -1,5 +1,8 @@
 package tidemark;
 
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.Map;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.api.java.UDF8;
@@ -10,21 +13,51 @@ import org.apache.spark.sql.types.DataType;
 /**
  * The punctuation that a group's rows have come to, before each row and after it, in the order of the log.
  *
- * Arguments: what names the group, in two parts (each a number, bytes or null); of a seed a struct with its watermark,
- * counted rows and period, else null; whether the row counts; every so many rows there is a punctuation, or null; the
- * period of the row, or null; the punctuation that the row would give if it gave one; and the one that it is, or null.
+ * Arguments: what names the group, in two parts (each a number, bytes or null); a struct with watermark, counted rows
+ * and period that the group begins with, or null, looked at in its first row; whether the row counts; every so many rows
+ * there is a punctuation, or null; the period of the row, or null; the punctuation that the row would give if it gave
+ * one; and the one that it is, or null. Rows of several second parts may come in turns: a group ends when its second
+ * part comes with another first one.
  */
 public final class Punctuated implements UDF8 {
     private static final long serialVersionUID = 1L;
 
     private static final String GIVES = "before BIGINT, after BIGINT";
 
-    private boolean begun;
-    private Object group;
+    private final Map groups = new HashMap();
     private Object part;
-    private Long mark;
-    private long counted;
-    private Long period;
+    private Group last;
+
+    /** What one group has come to. */
+    private static final class Group implements java.io.Serializable {
+        private static final long serialVersionUID = 1L;
+
+        private final Object name;
+        private Long mark;
+        private long counted;
+        private Long period;
+
+        Group(Object name, Row known) {
+            this.name = name;
+            if (known != null) {
+                this.mark = (Long) known.get(0);
+                this.counted = known.get(1) == null ? 0 : known.getLong(1);
+                this.period = (Long) known.get(2);
+            }
+        }
+
+        boolean issues(Long every, Long entered) {
+            this.counted++;
+            if (every != null) {
+                return this.counted % every.longValue() == 0;
+            }
+            if (entered != null && (this.period == null || entered.longValue() > this.period.longValue())) {
+                this.period = entered;
+                return true;
+            }
+            return false;
+        }
+    }
 
     /** As a column function, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function() {
@@ -32,38 +65,28 @@ public final class Punctuated implements UDF8 {
     }
 
     public Object call(
-            Object group, Object part, Object seed, Object counts, Object every, Object period, Object given, Object set) {
-        if (!this.begun || !Before.same(group, this.group) || !Before.same(part, this.part)) {
-            this.begun = true;
-            this.group = group;
-            this.part = part;
-            this.mark = null;
-            this.counted = 0;
-            this.period = null;
+            Object name, Object part, Object seed, Object counts, Object every, Object period, Object given, Object set) {
+        Group group = group(name, part, (Row) seed);
+        Long before = group.mark;
+        if (Boolean.TRUE.equals(counts) && group.issues((Long) every, (Long) period)) {
+            group.mark = Before.latest(group.mark, (Long) given);
         }
-        if (seed != null) {
-            Row known = (Row) seed;
-            this.mark = (Long) known.get(0);
-            this.counted = known.get(1) == null ? 0 : known.getLong(1);
-            this.period = (Long) known.get(2);
-        }
-        Long before = this.mark;
-        if (Boolean.TRUE.equals(counts) && issues((Long) every, (Long) period)) {
-            this.mark = Before.latest(this.mark, (Long) given);
-        }
-        this.mark = Before.latest(this.mark, (Long) set);
-        return RowFactory.create(new Object[] {before, this.mark});
+        group.mark = Before.latest(group.mark, (Long) set);
+        return RowFactory.create(new Object[] {before, group.mark});
     }
 
-    private boolean issues(Long every, Long period) {
-        this.counted++;
-        if (every != null) {
-            return this.counted % every.longValue() == 0;
+    private Group group(Object name, Object part, Row seed) {
+        if (this.last != null && Before.same(part, this.part) && Before.same(name, this.last.name)) {
+            return this.last;
         }
-        if (period != null && (this.period == null || period.longValue() > this.period.longValue())) {
-            this.period = period;
-            return true;
+        Object key = part instanceof byte[] ? ByteBuffer.wrap((byte[]) part) : part;
+        Group found = (Group) this.groups.get(key);
+        if (found == null || !Before.same(name, found.name)) {
+            found = new Group(name, seed);
+            this.groups.put(key, found);
         }
-        return false;
+        this.part = part;
+        this.last = found;
+        return found;
     }
 }

@@ -1,0 +1,71 @@
+"""Ranges of arrivals, one a task, so that what goes along arrivals is shared out; they change no result.
+
+Bounds are found once, from approximate percentiles. Rows of one arrival that are too many for a range may be in any
+task, since they all see the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.spark.maxima import range_of
+
+Points = Iterable[tuple[int, float]]
+"""Arrivals, each with the number of rows that it stands for."""
+_POINTS_A_TASK = 4
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Range n begins at `bounds[n - 1]`, the first before everything; there are at most as many as `tasks`. Rows that
+    arrive at a `crowded` time, or at none, may be in any task. Times are microseconds."""
+
+    tasks: int = 1
+    bounds: tuple[int, ...] = ()
+    crowded: tuple[int, ...] = ()
+
+    @classmethod
+    def cut(cls, points: Points, tasks: int) -> Ranges:
+        """Ranges of about as many rows each; a time is crowded if it has more than half of a task's rows."""
+        rows: Counter[int] = Counter()
+        for time, weight in points:
+            rows[time] += weight  # type: ignore[assignment] # a share of the rows need not be whole
+        fair = rows.total() / tasks
+        crowded = {time for time, weight in rows.items() if weight > fair / 2}
+        left = sorted((time, weight) for time, weight in rows.items() if time not in crowded)
+        each = sum(weight for _, weight in left) / tasks
+        bounds: list[int] = []
+        through = 0.0
+        for time, weight in left:
+            if through > 0 and through >= each * (len(bounds) + 1):
+                bounds.append(time)
+            through += weight
+        return cls(tasks, tuple(bounds[: tasks - 1]), tuple(sorted(crowded)))
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Times at which it has to be known what was before: where ranges begin, and right after crowded times."""
+        return tuple(sorted({*self.bounds, *(time + 1 for time in self.crowded)}))
+
+    def place(self, spark: SparkSession, arrival: Column) -> Column:
+        """The task of the range that an arrival is in."""
+        return range_of(spark, arrival, self.bounds) if self.bounds else F.lit(0)
+
+    def shared_place(self, spark: SparkSession, arrival: Column, apart: Column) -> Column:
+        """The task of a row; `apart`, a number, tells rows of one arrival apart."""
+        if self.tasks == 1:
+            return F.lit(0)
+        return range_of(spark, arrival, self.bounds, self.crowded, self.tasks, apart)
+
+
+def points(rows: DataFrame, arrival: Column, tasks: int, share: float = 1.0) -> Points:
+    """Arrivals of rows, or of a `share` of them, at equal distances in the order of arrival."""
+    count = _POINTS_A_TASK * tasks
+    percentages = [(number + 0.5) / count for number in range(count)]
+    rows_, times = rows.agg(F.count(arrival), F.approx_percentile(arrival, percentages)).collect()[0]
+    return [(time, rows_ / share / count) for time in times or ()]

@@ -1,0 +1,49 @@
+"""How rows are shared out to tasks: chunks of hot partitions, cells, ranges of arrivals."""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as F
+
+from tidemark.spark.layout import Cell, Layout, Reached, balanced
+from tidemark.spark.ranges import Ranges
+
+
+def test_each_cell_is_told_what_the_cells_before_it_have_reached():
+    told = [Reached(4, 10, 3, 2), Reached(4, None, 0, None), Reached(4, 9, 4, 1)]
+    cells = [Cell("p", (0, 0, number), each) for number, each in enumerate(told)]
+    layout = Layout(tasks=1, bits=1).with_cells(reversed(cells), lambda _: Reached(100, 7, 5, None))
+    before = [layout.reached["p", cell.place] for cell in cells]
+    assert before == [Reached(100, 7, 5, None), Reached(104, 10, 8, 2), Reached(108, 10, 8, 2)]
+    assert [chunk.before for chunk in layout.chunks.values()] == before
+
+
+def test_a_row_that_counts_is_in_the_period_of_an_earlier_arrival_that_is_later_than_its_own():
+    cells = [Cell("p", (0, 0, 0), Reached(1, 50)), Cell("p", (0, 0, 1), Reached(1, 20, 1, 2))]
+    cells.append(Cell("p", (0, 0, 2), Reached(1)))
+    layout = Layout(tasks=1, bits=0).with_cells(cells, lambda _: Reached(), every=10)
+    assert [layout.reached["p", cell.place].period for cell in cells] == [None, None, 5]
+
+
+def test_the_largest_go_to_the_task_that_has_least():
+    assert balanced({"a": 5, "b": 4, "c": 3, "d": 3}, 2) == {"a": 0, "b": 1, "c": 1, "d": 0}
+
+
+def test_ranges_have_about_as_many_rows_each_and_crowded_times_are_apart():
+    ranges = Ranges.cut([(time, 1.0) for time in range(12)], 4)
+    assert ranges == Ranges(4, (3, 6, 9))
+    assert Ranges.cut([(7, 1.0)] * 9, 3) == Ranges(3, (), (7,))
+    assert Ranges.cut([(1, 1.0), (2, 1.0), (3, 1.0), *[(9, 1.0)] * 9], 2) == Ranges(2, (3,), (9,))
+    assert Ranges.cut([], 4) == Ranges(4)
+    assert ranges.starts == (3, 6, 9)
+    assert Ranges(2, (3,), (9,)).starts == (3, 10)
+
+
+def test_a_row_is_in_the_range_of_its_arrival_and_anywhere_at_a_crowded_one(spark):
+    ranges = Ranges(3, (10, 20), (15,))
+    rows = spark.range(0, 60).select("id", F.when(F.col("id") != 40, F.col("id") % 30).alias("time"))
+    shared = ranges.shared_place(spark, F.col("time"), F.col("id"))
+    told = rows.select("id", "time", ranges.place(spark, F.col("time")).alias("place"), shared.alias("shared"))
+    for row in told.collect():
+        expected = 0 if row["time"] is None else (row["time"] >= 10) + (row["time"] >= 20)
+        assert row["place"] == expected
+        assert row["shared"] == (row["id"] % 3 if row["time"] in (15, None) else expected)
