@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.account import Occurrence, Outcome, TableDigest
 from tidemark.core.advance import Opening
-from tidemark.core.batch import LandedObject, ObjectState, stored_uri
-from tidemark.core.progress import SINGLE, Seen
+from tidemark.core.batch import LandedObject
+from tidemark.core.progress import SINGLE
 from tidemark.spark import accounts, damage, edges, events, marks, substreams, tables
 from tidemark.spark.damage import Damage
 from tidemark.spark.hot import cut_hot
@@ -24,9 +24,10 @@ from tidemark.spark.importing import ranges_of
 from tidemark.spark.judge import judge, judge_punctuated, stage
 from tidemark.spark.landing import read_rows, uris, with_object, with_own_arrival
 from tidemark.spark.layout import CELL_BITS, Layout, place
-from tidemark.spark.names import ARRIVAL, OBJECT, OFFSET, OWN, PARTITION, ROW, SKIPPED
+from tidemark.spark.names import OBJECT, OFFSET, OWN, ROW
 from tidemark.spark.punctuation import stamped
-from tidemark.spark.repair import found_then, skipped_by_offsets
+from tidemark.spark.repair import found_then
+from tidemark.spark.settled import settled_objects, skipped_rows
 from tidemark.spark.sight import look_at
 from tidemark.spark.tally import NOTHING, Tally, Told
 
@@ -80,8 +81,8 @@ class Engine:
             rows = events.appended(self.spark, source, place, batch_id)
             found = found_then(self.spark, source, objects, opening, rows)
         if rows is None:
-            settled = self._settled(objects, {}, found)
-            skipped = self._skipped(source, rows, settled, opening)
+            settled = settled_objects(objects, {}, found)
+            skipped = skipped_rows(self.spark, source, rows, settled, opening)
             return Outcome((), objects=settled, skipped=skipped)
         with self._timed("accounts"):
             told = told or self.count(rows, objects)
@@ -113,8 +114,8 @@ class Engine:
         if limits:
             arrived = with_own_arrival(self.spark, source, rows, objects)
             late = accounts.count_arrivals_before(arrived, OWN, limits)
-        settled = self._settled(objects, accounts.files_of(told), found)
-        skipped = self._skipped(source, rows, settled, opening)
+        settled = settled_objects(objects, accounts.files_of(told), found)
+        skipped = skipped_rows(self.spark, source, rows, settled, opening)
         return Outcome((told.digest(f"events/{source.name}"),), partitions, settled, skipped, late)
 
     def count(self, rows: DataFrame, objects: Sequence[LandedObject]) -> Told:
@@ -285,38 +286,6 @@ class Engine:
         with self._timed("lifetimes"), self.edges_of(source, batch_id, slice_, objects) as found:
             digests = tuple(found.write(str(self.root), repairing, self.reached))
         return found.left_open, digests
-
-    def _skipped(
-        self,
-        source: SourceSpec,
-        kept: DataFrame | None,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-    ) -> dict[str, Seen]:
-        """Rows before the pipeline's `start`: in no table, but their offsets and arrivals count."""
-        left = [item for item in objects if item.state is not ObjectState.VANISHED]
-        if opening.read_from is None or not left:
-            return {}
-        if damage.gone(left):
-            return skipped_by_offsets(kept, opening)
-        damaged = {item.uri: "" for item in left if item.state is ObjectState.QUARANTINED}
-        rows = read_rows(self.spark, source, left, damaged)
-        skipped = stage(rows, source, opening, Layout(1)).where(SKIPPED)
-        found = skipped.groupBy(PARTITION).agg(F.count("*"), F.max(ARRIVAL)).collect()
-        return {row[0]: Seen(row[1], row[2], None) for row in found}
-
-    @staticmethod
-    def _settled(
-        objects: Sequence[LandedObject], rows: Mapping[str, tuple[int, bool]], found: Damage
-    ) -> tuple[LandedObject, ...]:
-        settled = []
-        for item in objects:
-            count, whole = rows.get(stored_uri(item.uri), (0, item.uri in found.unreadable))
-            state = ObjectState.QUARANTINED if whole else ObjectState.READ
-            if not count and (item.uri in found.gone or damage.tag_of(item.path) is None):
-                state = ObjectState.VANISHED
-            settled.append(replace(item, state=state, rows=count))
-        return tuple(settled)
 
     def _timed(self, phase: str) -> _Timer:
         return _Timer(self.timings, phase)

@@ -1,0 +1,55 @@
+"""What became of a batch's objects once its rows are written, and of rows that are in no table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advance import Opening
+from tidemark.core.batch import LandedObject, ObjectState, stored_uri
+from tidemark.core.progress import Seen
+from tidemark.spark import damage
+from tidemark.spark.damage import Damage
+from tidemark.spark.judge import stage
+from tidemark.spark.landing import read_rows
+from tidemark.spark.layout import Layout
+from tidemark.spark.names import ARRIVAL, PARTITION, SKIPPED
+from tidemark.spark.repair import skipped_by_offsets
+
+
+def settled_objects(
+    objects: Sequence[LandedObject], rows: Mapping[str, tuple[int, bool]], found: Damage
+) -> tuple[LandedObject, ...]:
+    """The objects with their rows, counted by URI, and whether they were read, quarantined whole, or gone."""
+    settled = []
+    for item in objects:
+        count, whole = rows.get(stored_uri(item.uri), (0, item.uri in found.unreadable))
+        state = ObjectState.QUARANTINED if whole else ObjectState.READ
+        if not count and (item.uri in found.gone or damage.tag_of(item.path) is None):
+            state = ObjectState.VANISHED
+        settled.append(replace(item, state=state, rows=count))
+    return tuple(settled)
+
+
+def skipped_rows(
+    spark: SparkSession,
+    source: SourceSpec,
+    kept: DataFrame | None,
+    objects: Sequence[LandedObject],
+    opening: Opening,
+) -> dict[str, Seen]:
+    """By partition, rows before the pipeline's `start`: in no table, but their offsets and arrivals count."""
+    left = [item for item in objects if item.state is not ObjectState.VANISHED]
+    if opening.read_from is None or not left:
+        return {}
+    if damage.gone(left):
+        return skipped_by_offsets(kept, opening)
+    damaged = {item.uri: "" for item in left if item.state is ObjectState.QUARANTINED}
+    rows = read_rows(spark, source, left, damaged)
+    skipped = stage(rows, source, opening, Layout(1)).where(SKIPPED)
+    found = skipped.groupBy(PARTITION).agg(F.count("*"), F.max(ARRIVAL)).collect()
+    return {row[0]: Seen(row[1], row[2], None) for row in found}
