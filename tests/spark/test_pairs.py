@@ -14,7 +14,7 @@ from tidemark.config.streams import StreamSpec
 from tidemark.errors import ConfigError
 from tidemark.spark.joins import Side, paired
 
-SCHEMA = "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _offset BIGINT, k {kind}, n INT"
+SCHEMA = "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _offset BIGINT, _batch_id BIGINT, k {kind}, n INT"
 TIMES = ("unix_micros(_system_timestamp) AS start", "unix_micros(_end_time) AS end")
 NOT_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
@@ -29,7 +29,7 @@ def step(**more: Any) -> StreamSpec:
 
 
 def side(spark, name, rows, longest=None, kind="DOUBLE"):
-    made = [(at(start), at(end), number, key, number) for number, (start, end, key) in enumerate(rows)]
+    made = [(at(start), at(end), number, 1, key, number) for number, (start, end, key) in enumerate(rows)]
     frame = spark.createDataFrame(made, SCHEMA.format(kind=kind))
     return Side(name, frame, ["_system_timestamp", "_offset"], longest)
 
