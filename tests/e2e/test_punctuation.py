@@ -123,6 +123,16 @@ def streams_over(names: Sequence[str]) -> dict[str, Any]:
     return rows | {f"{name}_windows": {"from": name, "hopping": shape, "select": select} for name in names}
 
 
+def by_window(rows: Sequence[dict[str, Any]]) -> dict[tuple[int, int], list[tuple[int, str]]]:
+    """Of written windows, the starts and partitions of the rows in each."""
+    return {
+        (micros(row["_window_start"]), micros(row["_window_end"])): list(
+            zip(map(micros, row["starts"]), row["of"], strict=True)
+        )
+        for row in rows
+    }
+
+
 def hold_streams(product: Product, name: str, outcome: Outcome, said: Sequence[dict[str, Any]]) -> None:
     """What each run has written to the streams over a source."""
     wanted_rows, wanted_windows = published(outcome), windows(outcome, SIZE, HOP, OFFSET)
@@ -134,13 +144,7 @@ def hold_streams(product: Product, name: str, outcome: Outcome, said: Sequence[d
         found = Counter(tuple(plain(row[column]) for column in columns) for row in rows)
         assert found == Counter(map(own, wanted_rows[number])), where
         closed = [row for row in product.table(f"streams/{name}_windows") if row["_batch_id"] == batch]
-        told = {
-            (micros(row["_window_start"]), micros(row["_window_end"])): list(
-                zip(map(micros, row["starts"]), row["of"], strict=True)
-            )
-            for row in closed
-        }
-        assert told == {
+        assert by_window(closed) == {
             key: [(item.start, item.partition) for item in items]
             for key, items in wanted_windows[number].closed.items()
         }, where
@@ -178,13 +182,7 @@ def hold_made(product: Product, name: str, outcome: Outcome, said: Sequence[dict
         for number, run in enumerate(said):
             batch, where = run["batches"][-1]["batch_id"], f"{name}_{kind}, run {number + 1}"
             rows = [row for row in product.table(f"streams/{name}_{kind}") if row["_batch_id"] == batch]
-            told = {
-                (micros(row["_window_start"]), micros(row["_window_end"])): list(
-                    zip(map(micros, row["starts"]), row["of"], strict=True)
-                )
-                for row in rows
-            }
-            assert told == {
+            assert by_window(rows) == {
                 (start, held(int(min(end, MAX_TIME)))): [(item.start, item.partition) for item in items]
                 for (start, end), items in wanted[number].closed.items()
             }, where

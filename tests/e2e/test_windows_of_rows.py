@@ -228,6 +228,13 @@ def hold_equal(folder: Path, logs_: Logs, names: Sequence[str] = tuple(STEPS), *
     return product
 
 
+def often_idle(source: Source, waits: Sequence[int] = (4, 9)) -> Logs:
+    """Logs of two runs that bring rows, of far more rows than one, each with idle runs after it while windows are
+    open, so much later."""
+    logs_ = drawn(cases(source).filter(lambda found: len(found["a"][1]) > 2), 3)[-1]
+    return {name: (given, tuple(_with_idle(runs, waits))) for name, (given, runs) in logs_.items()}
+
+
 @pytest.mark.usefixtures("quick")
 def test_windows_of_rows_of_runs_cut_into_micro_batches_equal_the_oracle_and_replay(tmp_path):
     hold_replayed(hold_equal(tmp_path, far_apart(KEPT), FEWER, max_files=1))
@@ -270,30 +277,28 @@ def test_a_crash_while_sessions_close_is_repaired(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("source", [KEYED, PLAIN], ids=["keyed", "plain"])
-def test_windows_of_rows_equal_the_oracle_and_replay(tmp_path, source):
-    hold_replayed(hold_equal(tmp_path, far_apart(source), SHARED))
+@pytest.mark.parametrize(
+    ("names", "log", "source"),
+    [
+        pytest.param(SHARED, far_apart, KEYED, id="keyed"),
+        pytest.param(SHARED, far_apart, PLAIN, id="plain"),
+        pytest.param(ALONE, often_idle, KEPT, id="by time alone or by part, kept"),
+        pytest.param(ALONE, often_idle, KEYED, id="by time alone or by part, keyed"),
+        pytest.param(ALONE, often_idle, PLAIN, id="by time alone or by part, plain"),
+    ],
+)
+def test_windows_of_rows_equal_the_oracle_and_replay(tmp_path, names, log, source):
+    hold_replayed(hold_equal(tmp_path, log(source), names))
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
-def test_windows_of_rows_of_any_sources_equal_the_oracle(tmp_path):
-    for logs_ in drawn(sources().flatmap(cases), 3):
-        hold_replayed(hold_equal(tmp_path, logs_, SHARED))
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("source", [KEPT, KEYED, PLAIN], ids=["kept", "keyed", "plain"])
-def test_windows_of_rows_that_close_by_time_alone_or_by_part_equal_the_oracle_and_replay(tmp_path, source):
-    hold_replayed(hold_equal(tmp_path, often_idle(source), ALONE))
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("quick")
-def test_windows_of_rows_with_parts_and_idle_timeouts_of_any_sources_equal_the_oracle(tmp_path):
-    for logs_ in drawn(sources().flatmap(cases), 4):
-        hold_replayed(hold_equal(tmp_path, logs_, ALONE))
+@pytest.mark.parametrize(
+    ("names", "count"), [pytest.param(SHARED, 3, id="shared"), pytest.param(ALONE, 4, id="by time alone or by part")]
+)
+def test_windows_of_rows_of_any_sources_equal_the_oracle(tmp_path, names, count):
+    for logs_ in drawn(sources().flatmap(cases), count):
+        hold_replayed(hold_equal(tmp_path, logs_, names))
 
 
 @pytest.mark.long
@@ -341,13 +346,6 @@ def test_windows_of_a_stream_that_is_added_later_are_those_of_one_that_was_there
         found = Counter(map(_without_batch, later.table(table)))
         assert found == Counter(_without_batch(row) for row in whole.table(table) if row["_window_end"] > begins)
         assert any(row["_window_start"] < begins for row in later.table(table))
-
-
-def often_idle(source: Source, waits: Sequence[int] = (4, 9)) -> Logs:
-    """Logs of two runs that bring rows, of far more rows than one, each with idle runs after it while windows are
-    open, so much later."""
-    logs_ = drawn(cases(source).filter(lambda found: len(found["a"][1]) > 2), 3)[-1]
-    return {name: (given, tuple(_with_idle(runs, waits))) for name, (given, runs) in logs_.items()}
 
 
 def _with_idle(runs: Sequence[Run], waits: Sequence[int]) -> Iterator[Run]:

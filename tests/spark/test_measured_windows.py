@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from oracle_measured import sessions, snapshots
 from tidemark.config.streams import StreamSpec
 from tidemark.core.measured import Session, Snapshot
-from tidemark.spark.measured import FROM, UNTIL, earliest, in_windows, late, taking_part, unclosed
+from tidemark.spark.measured import FROM, UNTIL, in_windows, late, open_starts, taking_part, unclosed
 from tidemark.spark.names import JUDGED, RANK, WINDOW
 from tidemark.spark.windows import aggregated
 
@@ -55,6 +55,11 @@ def drawn():
 @pytest.fixture(scope="module")
 def rows(spark, drawn):
     return taking_part(spark.createDataFrame(drawn, SYSTEM), 0).cache()
+
+
+def earliest(rows, measured, groups, settled):
+    """The start of the earliest window that ends after a time."""
+    return open_starts(rows, measured, groups, settled).agg(F.min(WINDOW)).collect()[0][0]
 
 
 def by_group(drawn):

@@ -67,10 +67,8 @@ class Due:
     @property
     def late(self) -> bool:
         """Whether the run may have brought rows that are late for a window."""
-        if self.step.measured is not None:
-            return self.brought and (self.kept or self.step.measured.idle_timeout is not None)
-        window = self.step.window
-        return window is not None and self.brought and (self.kept or window.idle_timeout is not None)
+        windows = self.step.windows
+        return windows is not None and self.brought and (self.kept or windows.idle_timeout is not None)
 
     @property
     def gaps(self) -> bool:

@@ -66,15 +66,19 @@ class StepRules:
     endless: bool = False
 
     @property
+    def windows(self) -> Window | Measured | None:
+        """The step's windows, of whatever kind."""
+        return self.window or self.measured
+
+    @property
     def windowed(self) -> bool:
         """Whether the step has windows of any kind."""
-        return self.window is not None or self.measured is not None
+        return self.windows is not None
 
     @property
     def partition_by(self) -> str | None:
         """What each has windows of its own: `partition`, `substream`, or None."""
-        windows = self.window or self.measured
-        return None if windows is None else windows.partition_by
+        return None if self.windows is None else self.windows.partition_by
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemark.core.times import from_datetime
@@ -77,8 +77,7 @@ def _one_run(pipeline: Pipeline, as_of: int, say: Callable[[str], None]) -> Reco
 
 def _tell_fates(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     told = pipeline.table("events/flights").to_table(columns=["_disposition", "_reasons"])
-    fates = Counter(told["_disposition"].to_pylist())
-    reasons = Counter(pc.list_flatten(told["_reasons"]).to_pylist())
+    fates, reasons = _counts(told["_disposition"]), _counts(pc.list_flatten(told["_reasons"]))
     say("\nWhat became of every record of the source flights:")
     for fate in _FATES:
         say(f"  {fate.replace('_', ' '):<12}{fates[fate]:>9,}  {100 * fates[fate] / told.num_rows:5.1f} %")
@@ -86,6 +85,11 @@ def _tell_fates(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     say("Why:")
     for reason, why in _WHY.items():
         say(f"  {reason:<13}{reasons[reason]:>8,}  {why}")
+
+
+def _counts(values: pa.ChunkedArray[Any] | pa.Array[Any]) -> dict[str, int]:
+    counted = pa.table([values], names=["value"]).group_by("value").aggregate([([], "count_all")])
+    return {each["value"]: each["count_all"] for each in counted.to_pylist()}
 
 
 def _tell_examples(pipeline: Pipeline, say: Callable[[str], None]) -> None:

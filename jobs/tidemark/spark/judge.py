@@ -15,7 +15,7 @@ from tidemark.core.advance import Opening
 from tidemark.core.progress import MIN_TIME
 from tidemark.spark.importing import with_imported
 from tidemark.spark.layout import Layout
-from tidemark.spark.marks import told_of
+from tidemark.spark.marks import seed_of, told_of
 from tidemark.spark.maxima import greatest_before, punctuated, reached
 from tidemark.spark.names import (
     ARRIVAL,
@@ -59,8 +59,8 @@ def stage(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout)
     placed = placed.withColumn(_RUN, running)
     if source.punctuated is not None:
         told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT) if own_time else run["arrival"])
-        mark = F.greatest(seed["watermark"], seed["high"]).alias("watermark")
-        known = F.when(seed.isNotNull(), F.struct(mark, seed["counted"], seed["period"]))
+        mark = F.greatest(seed["watermark"], seed["high"])
+        known = F.when(seed.isNotNull(), seed_of(seed["counted"], seed["period"], mark))
         issued = punctuated(rows.sparkSession, run["group"], F.lit(None).cast("binary"), known, *told)
         placed = placed.withColumn(PUNCTUATED, issued)
     placed = placed.where(seed.isNull())

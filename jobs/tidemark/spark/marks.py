@@ -128,9 +128,10 @@ def _cells(rows: DataFrame, opening: Opening, tasks: int) -> DataFrame:
     return cells.select(PARTITION, CELL, TASK, seed_of(F.col("counted"), F.col("period")).alias(SEED))
 
 
-def seed_of(counted: Column, period: Column) -> Column:
-    """What a group of rows begins with, for `punctuated`, where no matter is the punctuation before it."""
-    return F.struct(F.lit(None).cast("long").alias("watermark"), counted.alias("counted"), period.alias("period"))
+def seed_of(counted: Column, period: Column, watermark: Column | None = None) -> Column:
+    """What a group of rows begins with, for `punctuated`; without a `watermark` where none is asked for."""
+    mark = F.lit(None).cast("long") if watermark is None else watermark
+    return F.struct(mark.alias("watermark"), counted.alias("counted"), period.alias("period"))
 
 
 def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening) -> dict[str, Marks]:

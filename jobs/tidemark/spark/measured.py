@@ -73,13 +73,6 @@ def in_windows(rows: DataFrame, measured: Measured, groups: Sequence[str], after
     return placed if until is None else placed.where(end <= _time(until))
 
 
-def earliest(rows: DataFrame, measured: Measured, groups: Sequence[str], settled: int) -> int | None:
-    """The start of the earliest window that ends after a time; None: no row begins by then that is alive after it. A
-    row that begins just then bounds the window before it."""
-    start: int | None = open_starts(rows, measured, groups, settled).agg(F.min(WINDOW)).collect()[0][0]
-    return start
-
-
 def open_starts(rows: DataFrame, measured: Measured, groups: Sequence[str], settled: int | str) -> DataFrame:
     """The same by row, as `WINDOW`, beside its groups."""
     begun = rows.where(F.col(FROM) <= _time(settled))
