@@ -1,10 +1,10 @@
-"""Where the demo's data come from, and how a day of them lands."""
+"""Where the demo's data come from, and how a file of them lands."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from importlib import util
 from pathlib import Path
 
@@ -25,11 +25,10 @@ def data_file(name: str) -> Path:
     return Path(spec.submodule_search_locations[0], "data", name)
 
 
-def write_day(folder: Path, day: date, lines: Iterable[str]) -> int:
-    """Write `folder`/yyyy/MM/dd.json, last modified at the day's end in UTC; returns its bytes."""
-    path = folder / f"{day:%Y/%m/%d}.json"
+def write_file(path: Path, complete: date, lines: Iterable[str]) -> int:
+    """Write a file that was last modified when the day `complete` began in UTC; returns its bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     size = path.write_bytes("".join(lines).encode())
-    end = datetime.combine(day + timedelta(days=1), time(), UTC).timestamp()
+    end = datetime.combine(complete, time(), UTC).timestamp()
     os.utime(path, (end, end))
     return size

@@ -15,7 +15,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from importlib import resources
 from itertools import groupby
 from operator import itemgetter
@@ -27,7 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from tidemark.demo.files import data_file, write_day
+from tidemark.demo.files import data_file, write_file
 
 PIPELINE = "flights.yml"
 
@@ -75,7 +75,7 @@ def write_landing(folder: Path, progress: Callable[[int, int], None] | None = No
     days = _days(flights)
     size = 0
     for done, (day, lines) in enumerate(days, start=1):
-        size += write_day(folder / "flights", day, lines)
+        size += write_file(folder / "flights" / f"{day:%Y/%m/%d}.json", day + timedelta(days=1), lines)
         if progress is not None:
             progress(done, len(days))
     cancelled = flights["departed"].isna()

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from tidemark.pipeline import Pipeline
 
 Order = Literal["ascending", "descending"]
-_MILES = ((0, 1, "under 1 mile"), (1, 5, "1 to 5 miles"), (5, 11, "5 to 10 miles"))
 
 
 def tell_streams(pipeline: Pipeline, say: Callable[[str], None]) -> None:
@@ -33,16 +32,13 @@ def _tell_hours(pipeline: Pipeline, say: Callable[[str], None]) -> None:
 
 
 def _tell_weather(pipeline: Pipeline, say: Callable[[str], None]) -> None:
-    flights = pipeline.table("streams/in_weather").to_table(columns=["dep_delay", "visib"])
-    say(f"\nFlights with the weather of their hour (streams/in_weather): {flights.num_rows:,}.")
-    say("Mean delay by how far one could see:")
-    for low, high, name in _MILES:
-        visib = flights["visib"]
-        found = flights.filter(
-            pc.and_(pc.greater_equal(visib, pa.scalar(float(low))), pc.less(visib, pa.scalar(float(high))))
-        )
-        delay = pc.mean(found["dep_delay"]).as_py()
-        say(f"  {name:<14}{found.num_rows:>8,} flights, {delay:4.1f} min late")
+    flights = pipeline.table("streams/in_weather").to_table(columns=["dep_delay", "precip"])
+    say(f"\nJuly's flights with the weather of their hour (streams/in_weather): {flights.num_rows:,}.")
+    say("Mean delay by whether it rained within the hour:")
+    rain = pc.greater(flights["precip"], pa.scalar(0.0))
+    for name, when in (("dry", pc.invert(rain)), ("rain", rain)):
+        found = flights.filter(when)
+        say(f"  {name:<6}{found.num_rows:>7,} flights, {pc.mean(found['dep_delay']).as_py():4.1f} min late")
 
 
 def _tell_late(pipeline: Pipeline, say: Callable[[str], None]) -> None:

@@ -5,14 +5,14 @@ An observation holds for the hour that it begins. It has one time, at which it i
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 import pandas as pd
 
-from tidemark.demo.files import data_file, write_day
+from tidemark.demo.files import data_file, write_file
 
 _FIELDS = ["origin", "observed", "temp", "wind_speed", "precip", "visib"]
 
@@ -23,11 +23,13 @@ def read_weather() -> pd.DataFrame:
 
 
 def write_weather(folder: Path) -> int:
-    """Write the year as JSON lines, one file a UTC day: `folder`/weather/2013/01/01.json and on, each last modified
-    at its day's end; returns the number of rows. Writing again gives the same bytes."""
+    """Write the year as JSON lines, one file a UTC month: `folder`/weather/2013/01.json and on, each last modified
+    at its month's end; returns the number of rows. Writing again gives the same bytes."""
     ordered = read_weather().sort_values(["observed", "origin"])[_FIELDS]
     lines = ordered.to_json(orient="records", lines=True).splitlines(keepends=True)
-    rows = zip(ordered["observed"].str[:10], lines, strict=True)
-    for day, group in groupby(rows, key=itemgetter(0)):
-        write_day(folder / "weather", date.fromisoformat(day), (line for _, line in group))
+    rows = zip(ordered["observed"].str[:7], lines, strict=True)
+    for month, group in groupby(rows, key=itemgetter(0)):
+        first = date.fromisoformat(f"{month}-01")
+        following = (first + timedelta(days=31)).replace(day=1)
+        write_file(folder / "weather" / f"{first:%Y/%m}.json", following, (line for _, line in group))
     return len(lines)
