@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from bench.tasks import last_stage, stages_since
 from hypothesis import strategies as st
 from samples import drawn
 from test_punctuation import FOLLOWED, feed, hold_equal, hold_replay, one_closing
@@ -146,4 +147,44 @@ def points(seed: int, count: int, until: int) -> tuple[Row, ...]:
         arrival = BASE + round((until - 20 * dice.random()) * SECOND)
         row = Row(dice.choice(HOT), arrival - dice.randint(0, 9) * SECOND, arrival, kind=None)
         made.append(replace(row, broken=True) if dice.random() < 0.1 else row)
+    return tuple(made)
+
+
+@pytest.fixture
+def apart(spark) -> Iterator[None]:
+    """Tasks that have little to do are not put together, so that rows are shared as many would be."""
+    key = "spark.sql.adaptive.coalescePartitions.enabled"
+    spark.conf.set(key, "false")
+    yield
+    spark.conf.unset(key)
+
+
+@pytest.mark.usefixtures("apart")
+def test_no_task_has_more_than_twice_the_mean_rows_of_a_hot_partition(spark, tmp_path):
+    declared: Any = {
+        "edges": replace(EDGES, import_from="counted", partitions=()),
+        "counted": replace(COUNTED, count=7),
+        "one": replace(COUNTED, count=7, import_from="counted", rows=False, arrival_column=False),
+    }
+    rows, until = 4000, BASE + 600 * SECOND
+    product = Shared(tmp_path, declared, tasks=4, bits=4)
+    for name in declared:
+        product.land(name, [Obj("a", until, hot_rows(name, rows))])
+    before = last_stage(spark)
+    product.run(until)
+    stages = stages_since(spark, before, rows)
+    assert len(stages) > 10, stages
+    assert [stage for stage in stages if stage.skew > 2] == []
+
+
+def hot_rows(name: str, count: int) -> tuple[Row, ...]:
+    """Rows of one partition, of edges each second one an end edge."""
+    made = []
+    for number in range(count):
+        time = BASE + number * (500 * SECOND // count)
+        row = Row("p0", time, time, f"{number // 2 % 50}", kind="start" if name == "edges" else None)
+        if name == "edges" and number % 2:
+            start = made[-1].event or 0
+            row = replace(row, event=start, kind="end", end=time + SECOND)
+        made.append(row)
     return tuple(made)
