@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,7 +13,7 @@ from tidemark.errors import TidemarkError
 from tidemark.spark.jars import require_java
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 MASTER = "local[2]"
 TESTS = Path(__file__).parent
@@ -67,3 +67,18 @@ def quick(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark
     for key in INTERPRETED:
         spark.conf.unset(key)
+
+
+@pytest.fixture
+def scattered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replays from events read them in an order of their own, as from merged files that are read in pieces."""
+    from pyspark.sql import functions as F
+
+    from tidemark.spark import replay
+    from tidemark.spark.names import ROW
+
+    def mixed(*given: Any) -> DataFrame:
+        return whole(*given).repartition(5, ROW).sortWithinPartitions(F.xxhash64(ROW))
+
+    whole = replay.rows_of_events
+    monkeypatch.setattr(replay, "rows_of_events", mixed)

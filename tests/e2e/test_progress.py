@@ -120,15 +120,17 @@ def test_the_same_for_any_source(tmp_path):
 # law 3: other settings of the engine
 
 
-def with_engine(product: Product, spark: Any, tasks: int | None) -> Any:
+def with_engine(product: Product, spark: Any, tasks: int | None, bits: int = 1) -> Any:
     """The pipeline, its engine spreading rows over so many tasks, in chunks as small as there can be."""
     pipeline = product.pipeline()
-    pipeline.__dict__["engine"] = Engine(spark, pipeline.ledger.folder, tasks=tasks, cell_bits=1)
+    pipeline.__dict__["engine"] = Engine(spark, pipeline.ledger.folder, tasks=tasks, cell_bits=bits)
     return pipeline
 
 
-def hold_spread(product: Product, spark: Any, spread: dict[str, str], tasks: int | None, source: str) -> None:
-    pipeline = with_engine(product, spark, tasks)
+def hold_spread(
+    product: Product, spark: Any, spread: dict[str, str], tasks: int | None, source: str, bits: int = 1
+) -> None:
+    pipeline = with_engine(product, spark, tasks, bits)
     with settings(spark, spread):
         found = pipeline.replay(all_batches=True, input=source)
     assert found["identical"], [batch["differences"] for batch in found["batches"]]
@@ -158,6 +160,20 @@ def hot(tmp_path_factory) -> Product:
 )
 def test_a_replay_does_not_depend_on_how_rows_are_spread(spark, hot, spread, tasks, source):
     hold_spread(hot, spark, spread, tasks, source)
+
+
+@pytest.mark.usefixtures("scattered")
+def test_a_replay_does_not_depend_on_the_order_in_which_events_are_read(spark, tmp_path):
+    """Each second row arrived before the one that it follows, and is not early only since it counts as later."""
+    source = Source(early=(SECOND, "drop"), late=None, out_of_order=(0, "adjust"), single=True)
+    product = Product(tmp_path, {"s": source})
+    rows = []
+    for second in range(40):
+        rows += [Row(None, at(second) - 9 * SECOND, at(second)), Row(None, at(second), at(second) - 3 * SECOND)]
+    product.land("s", [Obj("a", at(60), tuple(rows))])
+    product.run(at(60))
+    for tasks in (1, 3, 8):
+        hold_spread(product, spark, SPREAD[0], tasks, "events", bits=4)
 
 
 @pytest.mark.long

@@ -94,7 +94,7 @@ def hold_shared(folder: Path, given: dict[str, Log], where: str, **options: Any)
     hold_replay(product, input=where)
 
 
-@pytest.mark.usefixtures("splits")
+@pytest.mark.usefixtures("splits", "scattered")
 @pytest.mark.parametrize(
     ("names", "where"),
     [
@@ -120,7 +120,7 @@ def any_sources(draw: st.DrawFn) -> dict[str, Log]:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("splits")
+@pytest.mark.usefixtures("splits", "scattered")
 def test_any_hot_punctuated_sources_equal_the_oracle(tmp_path):
     for number, given in enumerate(drawn(any_sources(), 4)):
         hold_shared(tmp_path / str(number), given, ("landing", "events")[number % 2], max_files=2)

@@ -234,7 +234,7 @@ class Engine:
     ) -> tuple[Layout, DataFrame]:
         """The layout, found from a `sample` of the rows if there is one, and the staged rows. `keep` rows that
         are read more than once and cost much to parse; the caller lets go of them. `scattered` rows do not come in
-        their order: those of a punctuated source are judged a partition a task."""
+        their order."""
         layout = Layout(self._tasks(source, size), self.cell_bits)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
@@ -242,13 +242,11 @@ class Engine:
             layout = place(rows if sample is None else sample, layout, cores)
         elif layout.tasks > 1:
             layout = replace(layout, hot=(SINGLE,))
-        if scattered and source.punctuation is not None:
-            layout = replace(layout, hot=())
         if layout.hot:
             if keep and source.format in _COSTLY_TO_PARSE:
                 rows.persist()
-            layout = cut_hot(rows, source, opening, layout)
-        if opening.imported is not None and not scattered:
+            layout = cut_hot(rows, source, opening, layout, scattered)
+        if opening.imported is not None:
             looked, share = (rows, 1.0) if sample is None else (sample, _SAMPLED_BYTES / size)
             found = ranges_of(looked, share, opening.imported, str(self.root), layout.tasks)
             layout = replace(layout, ranges=found)

@@ -1,7 +1,8 @@
 """What the chunks of hot partitions leave to one another, found before any row is judged.
 
-Two passes over narrow rows, as they come from their files: one counts what each cell comes to, and with that known by
-each cell the other finds the highest staged time, or the latest punctuation issued, of each chunk.
+Two passes over narrow rows, as they come from their files (`scattered` ones are sorted first): one counts what each
+cell comes to, and with that known by each cell the other finds the highest staged time, or the latest punctuation
+issued, of each chunk.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tidemark.spark.names import (
     PARTITION,
     PERIOD_BEFORE,
     PUNCTUATED,
+    ROW,
     STAGED,
 )
 from tidemark.spark.spread import chunked, opened
@@ -38,17 +40,28 @@ from tidemark.spark.spread import chunked, opened
 _CELL = (PARTITION, OBJECT, BLOCK, CELL)
 
 
-def cut_hot(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout) -> Layout:
+def cut_hot(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, scattered: bool) -> Layout:
     """The layout with hot partitions cut into chunks, each with what was reached before it."""
     narrow = [*ORDER, PARTITION, OWN, EVENT, BAD, *([MARK] if source.punctuated else [])]
     hot = rows.where(F.col(PARTITION).isin(list(layout.hot))).select(*narrow, cell_of_row(layout.bits).alias(CELL))
     own_time = source.timestamp_by is not None
     every = source.punctuated.every.period if source.punctuated and source.punctuated.every else None
-    cells = _cells(hot, source)
+    sorted_ = _in_order if scattered else _as_they_come
+    cells = _cells(sorted_(hot, layout), source)
     layout = layout.with_cells(cells, lambda name: opened(opening, name, own_time), None if own_time else every)
-    known = chunked(hot, layout).withColumn(ARRIVAL, F.greatest(ARRIVED_BEFORE, _arrival_in_cell(hot)))
+    known = sorted_(chunked(hot, layout), layout)
+    known = known.withColumn(ARRIVAL, F.greatest(ARRIVED_BEFORE, _arrival_in_cell(known)))
     reached = _highs(known, source, opening) if source.punctuated is None else _issued(known, source)
     return layout.with_highs(reached)
+
+
+def _as_they_come(rows: DataFrame, layout: Layout) -> DataFrame:  # noqa: ARG001 # stands for _in_order
+    return rows
+
+
+def _in_order(rows: DataFrame, layout: Layout) -> DataFrame:
+    """A cell's rows in one task and in their order."""
+    return rows.repartition(layout.tasks, *_CELL).sortWithinPartitions(*_CELL, ROW)
 
 
 def _cells(hot: DataFrame, source: SourceSpec) -> list[Cell]:

@@ -16,6 +16,7 @@ from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import SINGLE, UNKNOWN
 from tidemark.spark import formats
+from tidemark.spark.layout import POSITION_BITS
 from tidemark.spark.marks import endless, mark_columns
 from tidemark.spark.names import (
     BAD,
@@ -94,7 +95,7 @@ def rows_of_events(
     payload = [quoted(column.name) for column in source.columns]
     return placed.select(
         OBJECT,
-        F.lit(0).cast("long").alias(BLOCK),
+        F.shiftright("_offset", POSITION_BITS).alias(BLOCK),
         F.col("_offset").alias(ROW),
         F.col("_partition").alias(PARTITION),
         _own_arrival(source, placed).alias(OWN),

@@ -23,7 +23,8 @@ from tidemark.spark.ranges import Ranges
 Name = TypeVar("Name", str, tuple[str, int])
 CELL_BITS = 16
 """Rows of one split that are never cut further, as a power of two: the grain of chunks."""
-_POSITION_BITS = (1 << 33) - 1
+POSITION_BITS = 33
+"""Of a row's position in its split, that its cell follows from."""
 _WORTH_PLACING = 20
 
 
@@ -120,7 +121,7 @@ def _after(known: Reached, told: Reached, every: int | None) -> Reached:
 
 def cell_of_row(bits: int) -> Column:
     """Index of a row's cell within its split; grows along the split."""
-    return F.shiftright(F.col(ROW).bitwiseAND(_POSITION_BITS), bits).cast("int")
+    return F.shiftright(F.col(ROW).bitwiseAND((1 << POSITION_BITS) - 1), bits).cast("int")
 
 
 def place(sample: DataFrame, layout: Layout, cores: int) -> Layout:
