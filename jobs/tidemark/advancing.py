@@ -143,7 +143,7 @@ def take_on(
     digests: list[TableDigest] = []
     for name, state, due in streams.due(ending, writing):
         ends[name] = StreamEnd(state)
-        if due is None or not (due.closes or due.late or due.gaps if due.step.windowed else due.commits):
+        if due is None or not due.anything:
             continue
         written = writing().write(due, repairing)
         reached("streams")

@@ -105,6 +105,20 @@ def run(config: Path, dry_run: bool, **options: Any) -> Answer:
     return Answer(record, plan_text(config) if dry_run else run_text(config), int(differs))
 
 
+@tidemark.command(hidden=True)
+@_json
+@_config
+@click.option("--as-of", required=True, metavar="T", help="End of the interval that the run answers for.")
+@click.option("--run-id", required=True, metavar="ID", help="The scheduler's name of the run.")
+def process(config: Path, as_of: str, run_id: str) -> Answer:
+    """Do what a scheduled run has to do: take what landed, or verify the run that has answered for it."""
+    from tidemark.cli.texts import run_text
+    from tidemark.scheduled import answer
+
+    with _pipeline(config) as pipeline:
+        return Answer(answer(pipeline, as_of, run_id), run_text(config))
+
+
 @_command
 @_config
 @click.option("--source", metavar="S", help="Close this source only; default: all.")

@@ -45,6 +45,11 @@ class Due:
     states: tuple[Mapping[str, StreamState], Mapping[str, StreamState]] = field(default=({}, {}))
 
     @property
+    def anything(self) -> bool:
+        """Whether the run may have anything to write for the step."""
+        return self.closes or self.late or self.gaps if self.step.windowed else self.commits
+
+    @property
     def commits(self) -> bool:
         """Whether rows of a stream without windows may be committed."""
         if self.before.complete:

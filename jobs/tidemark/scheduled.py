@@ -1,0 +1,123 @@
+"""Runs that a scheduler asks for, each with an id and an as_of of its own, in any order and as often as it likes.
+
+A run answers for what landed since the as_of before it. What an earlier run has answered for is verified instead:
+replayed from what was recorded, and identical or a failure. So a schedule that is caught up with, cleared, filled
+backwards or run twice comes to the same tables as one run in order.
+
+    its id is committed                        verify that run
+    a later or equal as_of was answered for    verify the first run that did
+    objects landed, or a stream may go on      run
+    else                                       nothing: no JVM has to start
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidemark.advancing import Streams, Writing
+from tidemark.core.account import BatchRecord
+from tidemark.core.advance import advance
+from tidemark.core.batch import RunPlan
+from tidemark.errors import CheckFailed
+from tidemark.ledger.ledger import Ledger
+from tidemark.pipeline import Pipeline
+from tidemark.reading import instant
+from tidemark.running import Before, rules_of, step_of
+from tidemark.summaries import Record
+
+
+class Need(StrEnum):
+    """What a scheduled run has to do."""
+
+    RUN = "run"
+    VERIFY = "verify"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What a scheduled run has to do, and why, in words; `run_id` is the run that does it or is verified."""
+
+    need: Need
+    run_id: str
+    why: str
+
+
+class _NeedsSpark(Exception):
+    """Rows would have to be looked at."""
+
+
+def foresee(pipeline: Pipeline, as_of: str | int, run_id: str) -> Foreseen:
+    """What a run has to do, told without a JVM; writes nothing.
+
+    Raises ConfigError for a change of the configuration that is refused, UsageError for an `as_of` in the future.
+    """
+    ledger, time = pipeline.ledger, instant(as_of)
+    tail = ledger.last()
+    if tail.pending:
+        return Foreseen(Need.RUN, run_id, f"run {tail.pending[0].run_id} did not end: it is finished first")
+    if (answered := _answered(ledger, time, run_id)) is not None:
+        return Foreseen(Need.VERIFY, answered.run_id, f"run {answered.run_id} has answered for it")
+    found = pipeline.run(as_of, run_id, dry_run=True)
+    if found["objects"] or found["diagnostics"]:
+        landed = f"{found['objects']} objects have landed"
+        what = landed if found["objects"] else "there is something to report of objects"
+        return Foreseen(Need.RUN, run_id, what)
+    if tail.committed_through and _may_go_on(pipeline, time or 0, run_id):
+        return Foreseen(Need.RUN, run_id, "nothing has landed, but streams may go on as time passes")
+    return Foreseen(Need.NOTHING, run_id, "nothing has landed, and no stream can go on")
+
+
+def answer(pipeline: Pipeline, as_of: str | int, run_id: str) -> Record:
+    """Do what a scheduled run has to do; returns the record of the run, with `verified` if it is an earlier one's.
+
+    Raises CheckFailed when that comes out differently now.
+    """
+    answered = _answered(pipeline.ledger, instant(as_of), run_id)
+    if answered is None:
+        return pipeline.run(as_of, run_id, wait=True)
+    record = pipeline.run(answered.as_of, answered.run_id, wait=True)
+    verified = record.get("verified")
+    if verified is not None and not verified["identical"]:
+        told = [text for batch in verified["batches"] for text in batch["differences"]]
+        raise CheckFailed(f"run {answered.run_id} comes out differently now: {'; '.join(told)}")
+    return record
+
+
+def _answered(ledger: Ledger, as_of: int | None, run_id: str) -> BatchRecord | None:
+    """The first batch of the committed run of this id, or of the first one as late as `as_of`."""
+    tail = ledger.last()
+    known = ledger.run(run_id)
+    if known is not None and known.last <= tail.committed_through:
+        return ledger.batches(known.first, known.first)[0]
+    last = tail.committed_through
+    if as_of is None or not last or ledger.batches(last, last)[0].as_of < as_of:
+        return None
+    low, high = 1, last
+    while low < high:
+        middle = (low + high) // 2
+        found = ledger.batches(middle, middle)
+        low, high = (low, middle) if found and found[0].as_of >= as_of else (middle + 1, high)
+    return ledger.batches(low, low)[0]
+
+
+def _may_go_on(pipeline: Pipeline, as_of: int, run_id: str) -> bool:
+    """Whether a run without rows may have anything to write for a stream."""
+    spec, ledger = pipeline.spec, pipeline.ledger
+    tail = ledger.last()
+    batches = pipeline.planning.cut((), tail.next_batch_id, None)
+    record = pipeline.planning.records(RunPlan(run_id, as_of, batches))[0]
+    before = Before.run(ledger, record.run_first)
+    result = advance(rules_of(spec), before.states, before.combined, {}, step_of(record, frozenset()))
+    writing: Callable[[], Writing] = _no_spark
+    try:
+        dues = [due for _, _, due in Streams(spec).due(before.ending(record, result), writing)]
+    except _NeedsSpark:
+        return True
+    return any(due is not None and due.anything for due in dues)
+
+
+def _no_spark() -> Writing:
+    raise _NeedsSpark

@@ -1,0 +1,105 @@
+"""Runs that a scheduler asks for: in any order, twice, over intervals that are answered for already."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from samples import at, contents, obj
+
+from oracle import SECOND, Source
+from product import Product
+from tidemark.errors import CheckFailed
+from tidemark.scheduled import Need, answer, foresee
+
+pytestmark = pytest.mark.usefixtures("quick")
+SOURCE = Source(late=(20 * SECOND, "adjust"), out_of_order=(2 * SECOND, "adjust"), landing_delay=5 * SECOND)
+MINUTES = {"minutes": {"from": "s", "tumbling": "10s", "select": {"n": "count(*)"}}}
+INTERVALS = (10, 20, 30, 40)
+
+
+@pytest.fixture
+def landed(tmp_path) -> Product:
+    """Objects of three of four intervals."""
+    product = Product(tmp_path / "landed", {"s": SOURCE}, {"streams": MINUTES})
+    product.land("s", [obj(f"{end}", end - 3, 12) for end in INTERVALS if end != 30])
+    return product
+
+
+def copy_of(product: Product, folder: Path) -> Product:
+    shutil.copytree(product.folder / "landing", folder / "landing")
+    return Product(folder, product.sources, product.settings)
+
+
+def scheduled(product: Product, ends: Sequence[int]) -> list[Need]:
+    """What each interval's run came to; those that have nothing to do are left out."""
+    needs = []
+    for end in ends:
+        foreseen = foresee(product.pipeline(), at(end), f"scheduled-{end}")
+        needs.append(foreseen.need)
+        if foreseen.need is not Need.NOTHING:
+            answer(product.pipeline(), at(end), f"scheduled-{end}")
+    return needs
+
+
+def published(product: Product) -> dict[str, list[tuple]]:
+    """Rows without the batches and runs that wrote them, which depend on the cut."""
+    events = [(row["_partition"], row["_offset"], row["_system_timestamp"]) for row in product.events("s")]
+    windows = [(row["_window_start"], row["n"]) for row in product.table("streams/minutes")]
+    return {"events": sorted(events, key=str), "windows": sorted(windows)}
+
+
+def test_intervals_in_order_in_reverse_and_twice_come_to_the_same_tables(tmp_path, landed):
+    backwards, mixed = (copy_of(landed, tmp_path / name) for name in ("backwards", "mixed"))
+    assert scheduled(landed, INTERVALS) == [Need.RUN, Need.RUN, Need.NOTHING, Need.RUN]
+    assert scheduled(backwards, INTERVALS[::-1]) == [Need.RUN, Need.VERIFY, Need.VERIFY, Need.VERIFY]
+    assert scheduled(mixed, (20, 10, 40, 30)) == [Need.RUN, Need.VERIFY, Need.RUN, Need.VERIFY]
+    assert published(landed) == published(backwards) == published(mixed)
+    before = contents(landed)
+    assert scheduled(landed, INTERVALS) == [Need.VERIFY] * 4
+    assert contents(landed) == before
+
+
+def test_a_run_that_finds_nothing_and_moves_nothing_has_nothing_to_do(tmp_path):
+    product = Product(tmp_path, {"s": SOURCE})
+    assert scheduled(product, (10,)) == [Need.NOTHING]
+    product.land("s", [obj("a", 12)])
+    assert scheduled(product, (10, 20, 30)) == [Need.NOTHING, Need.RUN, Need.NOTHING]
+
+
+def test_streams_go_on_without_rows_until_time_has_passed_them(tmp_path):
+    product = Product(tmp_path, {"s": SOURCE}, {"streams": MINUTES})
+    product.land("s", [obj("a", 5)])
+    assert scheduled(product, (10, 60)) == [Need.RUN, Need.RUN]
+    assert product.table("streams/minutes")
+
+
+def test_an_interval_whose_rows_are_others_now_fails_to_verify(landed):
+    scheduled(landed, (10, 20))
+    path = landed.folder / "landing" / "s" / "10"
+    before, text = path.stat(), path.read_text()
+    path.write_text(text.replace("00:00:0", "00:00:1", 1))
+    os.utime(path, ns=(before.st_mtime_ns, before.st_mtime_ns))
+    with pytest.raises(CheckFailed, match="scheduled-10 comes out differently now: .*events/s"):
+        answer(landed.pipeline(), at(10), "scheduled-10")
+
+
+def test_a_run_that_died_is_finished_by_whoever_comes_next(landed):
+    class Died(RuntimeError):
+        pass
+
+    def die(step: str) -> None:
+        if step == "events":
+            raise Died
+
+    pipeline = landed.pipeline()
+    pipeline.reached = die
+    with pytest.raises(Died):
+        answer(pipeline, at(10), "scheduled-10")
+    assert foresee(landed.pipeline(), at(10), "scheduled-10").need is Need.RUN
+    done = answer(landed.pipeline(), at(10), "scheduled-10")
+    assert done["repaired"] == ["scheduled-10"]
+    assert foresee(landed.pipeline(), at(10), "scheduled-10").need is Need.VERIFY
