@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 JARS := $(VENV)/share/tidemark/jars
 FUNCTIONS := $(wildcard jobs/tidemark/spark/jvm/*.java)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
-CODE := jobs tests bench
+CODE := jobs dags tests bench
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal
 

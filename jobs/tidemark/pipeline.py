@@ -150,6 +150,10 @@ class Pipeline:
             "engine_changed": sorted({change for verdict in verdicts for change in verdict.engine_changes}),
         }
 
+    def summary(self, run_id: str) -> Record:
+        """What a committed run did, as it told when it ended."""
+        return self._finished(self._chosen(run_id, None, None, False), [])
+
     def rows(self, limit: int = 100, **filters: Unpack[Filters]) -> Record:
         """Which rows, why, and by how much they were moved, newest first."""
         return self.reader.rows(limit, **filters)

@@ -12,15 +12,20 @@ backwards or run twice comes to the same tables as one run in order.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+
+import pyarrow.compute as pc
+from deltalake import DeltaTable
 
 from tidemark.advancing import Streams, Writing
 from tidemark.core.account import BatchRecord
 from tidemark.core.advance import advance
 from tidemark.core.batch import RunPlan
 from tidemark.errors import CheckFailed
+from tidemark.ledger.files import is_table
 from tidemark.ledger.ledger import Ledger
 from tidemark.pipeline import Pipeline
 from tidemark.reading import instant
@@ -121,3 +126,23 @@ def _may_go_on(pipeline: Pipeline, as_of: int, run_id: str) -> bool:
 
 def _no_spark() -> Writing:
     raise _NeedsSpark
+
+
+def failures(pipeline: Pipeline, run_id: str) -> list[str]:
+    """What blocks a run, in words, from the table `quality`; empty also where nothing is checked."""
+    place = pipeline.ledger.folder / "quality"
+    if not is_table(place):
+        return []
+    rows = DeltaTable(place).to_pyarrow_dataset().to_table(filter=pc.field("run_id") == run_id).to_pylist()
+    failed = [row for row in rows if not row["success"] and row["severity"] == "block"]
+    return [f"{row['table']}: {row['expectation']} is {row['observed']}, not {row['limit']}" for row in failed]
+
+
+def published(pipeline: Pipeline, run_id: str) -> Record:
+    """Watermarks and counts of a committed run, as consumers are told of them; plain JSON."""
+    found = pipeline.summary(run_id)
+    fates = ("rows", "on_time", "adjusted", "dropped", "quarantined")
+    counts = {fate: sum(batch[fate] for batch in found["batches"]) for fate in fates}
+    kept = {key: found[key] for key in ("run_id", "as_of", "watermarks", "streams")}
+    record: Record = json.loads(json.dumps(kept | counts, default=str))
+    return record

@@ -1,0 +1,44 @@
+"""The DAG of one pipeline file."""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG, Asset, task
+
+from tidemark.report.drawing import page
+from tidemark_dags import steps
+from tidemark_dags.files import PipelineFile
+from tidemark_dags.submit import TidemarkSubmitOperator
+
+_FOUND = "{{ ti.xcom_pull(task_ids='discover')['%s'] }}"
+
+
+def dag_id(pipeline: str) -> str:
+    """The name of a pipeline's DAG."""
+    return f"tidemark_{pipeline}"
+
+
+def pipeline_dag(file: PipelineFile) -> DAG:
+    """discover -> process -> check_quality -> publish, one run at a time, every missed interval caught up with."""
+    scheduling, spec, config = file.scheduling, file.spec, str(file.path)
+    common = {"owner": scheduling.owner, "retries": scheduling.retries, "retry_delay": scheduling.retry_delay}
+    placed = {key: value for key in ("pool", "queue") if (value := getattr(scheduling, key)) is not None}
+    asset = Asset(dag_id(spec.name))
+    with DAG(
+        dag_id(spec.name),
+        schedule=spec.schedule,
+        start_date=scheduling.start_date,
+        catchup=scheduling.catchup,
+        max_active_runs=1,
+        tags=["tidemark", *scheduling.tags],
+        doc_md=page(spec),
+        default_args=common | placed,
+    ) as dag:
+        found = task.short_circuit(task_id="discover")(steps.discover)(config)
+        arguments = [config, "--as-of", _FOUND % "as_of", "--run-id", _FOUND % "run_id"]
+        process = TidemarkSubmitOperator(
+            task_id="process", job="process", name=dag_id(spec.name), application_args=arguments
+        )
+        checked = task(task_id="check_quality")(steps.check_quality)(config, found)
+        published = task(task_id="publish", outlets=[asset])(steps.publish)(config, found, asset)
+        found >> process >> checked >> published
+    return dag

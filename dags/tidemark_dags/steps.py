@@ -1,0 +1,57 @@
+"""The tasks of a pipeline's DAG that need no Spark. They import tidemark when they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from airflow.sdk import Asset, get_current_context
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+
+def as_of_of(dag_run: Any) -> datetime:
+    """The time up to which a run answers for what landed: its interval's end, else when it was to run."""
+    found: datetime = dag_run.data_interval_end or dag_run.run_after
+    return found
+
+
+def discover(config: str) -> dict[str, str]:
+    """What the run has to do, from the recorded manifest and a listing; empty: nothing, and Spark need not start."""
+    from tidemark.errors import ConfigError, UsageError
+    from tidemark.pipeline import Pipeline
+    from tidemark.scheduled import Need, foresee
+
+    run = get_current_context()["dag_run"]
+    as_of = as_of_of(run).isoformat()
+    try:
+        foreseen = foresee(Pipeline.load(config), as_of, run.run_id)
+    except (ConfigError, UsageError) as error:
+        raise AirflowFailException(str(error)) from error
+    print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # noqa: T201 # the task's log
+    if foreseen.need is Need.NOTHING:
+        return {}
+    return {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
+
+
+def check_quality(config: str, found: Mapping[str, str]) -> None:
+    """Fails, without a retry, if quality blocks the run."""
+    from tidemark.pipeline import Pipeline
+    from tidemark.scheduled import failures
+
+    failed = failures(Pipeline.load(config), found["answered_by"])
+    if failed:
+        hint = f"release it with `tidemark release {config} {found['answered_by']} --reason ...`, or repair it"
+        raise AirflowFailException("quality blocks the run: " + "; ".join(failed) + f". {hint}")
+
+
+def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:
+    """Tell consumers' DAGs what is new: watermarks and counts are in the asset event."""
+    from tidemark.pipeline import Pipeline
+    from tidemark.scheduled import Need, published
+
+    if found["need"] == Need.VERIFY:
+        raise AirflowSkipException(f"run {found['answered_by']} was verified: nothing new is published")
+    told = published(Pipeline.load(config), found["run_id"])
+    get_current_context()["outlet_events"][asset].extra = told
+    return told

@@ -1,0 +1,55 @@
+"""Commands of tidemark that need Spark, submitted by the connection `spark_default`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from airflow.exceptions import AirflowException
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk.exceptions import AirflowFailException
+
+JOBS = Path(__file__).parents[2] / "jobs"
+_STATUS = re.compile(r"Error code is: (\d+)")
+_HOPELESS = {1: "the check failed", 2: "the configuration or the call is wrong"}
+"""Exit statuses that a retry would only repeat."""
+
+
+class TidemarkSubmitOperator(SparkSubmitOperator):
+    """Runs one of the applications of `jobs/` with the jars that tidemark needs.
+
+    Where Spark runs is the connection's matter: local, standalone, YARN or Kubernetes. A run that died is repaired by
+    the retry of its task; what a retry can't mend fails at once.
+    """
+
+    def __init__(self, *, job: str, **options: Any) -> None:
+        super().__init__(application=str(JOBS / f"{job}.py"), **options)
+
+    def execute(self, context: Any) -> None:
+        from tidemark.spark.session import installed_jars  # imports pyspark: only where it is run
+
+        jars = list(map(str, installed_jars()))
+        self.jars, self.driver_class_path = ",".join(jars), os.pathsep.join(jars)
+        here = str(Path(sys.executable).parent)
+        self.env_vars = {
+            "PATH": os.pathsep.join([here, os.environ.get("PATH", os.defpath)]),
+            "PYSPARK_PYTHON": sys.executable,
+            **(self.env_vars or {}),
+        }
+        try:
+            super().execute(context)
+        except AirflowException as error:
+            status = _STATUS.search(str(error))
+            why = _HOPELESS.get(int(status[1])) if status else None
+            if why is None:
+                raise
+            raise AirflowFailException(f"{why}: {_last_words(str(error))}") from error
+
+
+def _last_words(text: str) -> str:
+    """The command's own message in what spark-submit printed last."""
+    lines = [line for line in text.splitlines() if line.startswith("error:")]
+    return " ".join(lines) or text
