@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+if TYPE_CHECKING:
+    from airflow.sdk.types import DagRunProtocol as DagRun
 
-def as_of_of(dag_run: Any) -> datetime:
+
+def as_of_of(dag_run: DagRun) -> datetime:
     """The time up to which a run answers for what landed: its interval's end, else when it was to run."""
     found: datetime = dag_run.data_interval_end or dag_run.run_after
     return found

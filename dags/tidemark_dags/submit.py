@@ -6,11 +6,14 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.exceptions import AirflowException
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk.exceptions import AirflowFailException
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
 
 JOBS = Path(__file__).parents[2] / "jobs"
 _STATUS = re.compile(r"Error code is: (\d+)")
@@ -28,7 +31,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
     def __init__(self, *, job: str, **options: Any) -> None:
         super().__init__(application=str(JOBS / f"{job}.py"), **options)
 
-    def execute(self, context: Any) -> None:
+    def execute(self, context: Context) -> None:
         from tidemark.spark.session import installed_jars  # imports pyspark: only where it is run
 
         jars = list(map(str, installed_jars()))

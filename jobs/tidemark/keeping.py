@@ -39,6 +39,10 @@ class SparkTables(Protocol):
         """Delete dead letters of batches before the first."""
         ...
 
+    def vacuum(self, tables: Sequence[str], hours: int) -> int:
+        """Delete files that no table has needed for so long; how many tables there are."""
+        ...
+
 
 @dataclass(frozen=True)
 class Keeping:
@@ -74,6 +78,26 @@ class Keeping:
         }
         return tables.merge(list(self.spec.sources), self._outputs(OUTPUTS), oldest - delay - DAY, floors)
 
+    def now(self, last: BatchRecord) -> float:
+        """Seconds spent on merging everything that may be, whenever that was done last."""
+        tables = self._spark()
+        merged = upkeep.compact(self.ledger) or 0.0
+        return merged + self._merge(last, tables)
+
+    def vacuum(self, hours: int) -> int:
+        """Delete files that no table has needed for so many hours; how many tables of Spark's were looked at."""
+        return self._spark().vacuum(self.written_by_spark(), hours)
+
+    def written_by_spark(self) -> list[str]:
+        """The tables that Spark writes."""
+        kept = [f"{kind}/{name}" for name in self._with_edges() for kind in ("lifetimes", "open_lifetimes")]
+        return [*(f"events/{name}" for name in self.spec.sources), *kept, *self._outputs(OUTPUTS), "substreams"]
+
+    def _spark(self) -> SparkTables:
+        if self.tables is None:
+            raise ValueError("no JVM is there for upkeep")
+        return self.tables()
+
     def _with_edges(self) -> list[str]:
         """The sources of which lifetimes are kept."""
         return [name for name, source in self.spec.sources.items() if source.lifetimes.edges]
@@ -89,21 +113,9 @@ class Keeping:
         if retention.events is not None and self.tables is not None:
             self.tables().retain(list(self.spec.sources), as_of - retention.events)
         if retention.dead_letters is not None and self.tables is not None:
-            first = self._first_batch_since(as_of - retention.dead_letters)
+            first = self.ledger.first_since(as_of - retention.dead_letters)
             self.tables().retain_letters(self._outputs(("dead_letters",)), first)
         if retention.ledger is not None:
             ages = [source.max_object_age for source in self.spec.sources.values()]
             oldest = None if None in ages else as_of - 2 * max(age for age in ages if age is not None)
-            upkeep.retain(self.ledger, self._first_batch_since(as_of - retention.ledger), oldest)
-
-    def _first_batch_since(self, as_of: int) -> int:
-        """The first batch of a run at or after `as_of`, by halving: as_of never goes back."""
-        low, high = 1, self.ledger.last().committed_through + 1
-        while low < high:
-            middle = (low + high) // 2
-            found = self.ledger.batches(middle, middle)
-            if not found or found[0].as_of < as_of:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+            upkeep.retain(self.ledger, self.ledger.first_since(as_of - retention.ledger), oldest)

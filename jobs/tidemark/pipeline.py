@@ -21,9 +21,11 @@ from tidemark.keeping import Keeping
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
+from tidemark.maintaining import maintained, planned
 from tidemark.planning import Planning
 from tidemark.reading import Filters, Reader, instant
 from tidemark.replaying import Replay, located
+from tidemark.report.daily import page
 from tidemark.running import Run
 from tidemark.spark import settings
 from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
@@ -154,6 +156,14 @@ class Pipeline:
         """What a committed run did, as it told when it ended."""
         return self._finished(self._chosen(run_id, None, None, False), [])
 
+    def maintain(self, dry_run: bool = False) -> Record:
+        """Merge small files and delete those that no table has needed for a week; `dry_run` only tells, without a
+        JVM. No replay needs them: batches are read from the tables as they are."""
+        if dry_run:
+            return planned(Keeping(self.spec, self.ledger, None), self.ledger.folder)
+        with hold(self.root, wait=True):
+            return maintained(Keeping(self.spec, self.ledger, self._tables), self.ledger)
+
     def rows(self, limit: int = 100, **filters: Unpack[Filters]) -> Record:
         """Which rows, why, and by how much they were moved, newest first."""
         return self.reader.rows(limit, **filters)
@@ -169,6 +179,10 @@ class Pipeline:
     def status(self) -> Record:
         """Watermarks, delays, idle partitions, last runs."""
         return self.reader.status()
+
+    def daily_page(self) -> str:
+        """What became of rows in the last runs, and how far partitions have come, as an HTML page."""
+        return page(self.status())
 
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""

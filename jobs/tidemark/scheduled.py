@@ -100,12 +100,16 @@ def _answered(ledger: Ledger, as_of: int | None, run_id: str) -> BatchRecord | N
     last = tail.committed_through
     if as_of is None or not last or ledger.batches(last, last)[0].as_of < as_of:
         return None
-    low, high = 1, last
-    while low < high:
-        middle = (low + high) // 2
-        found = ledger.batches(middle, middle)
-        low, high = (low, middle) if found and found[0].as_of >= as_of else (middle + 1, high)
-    return ledger.batches(low, low)[0]
+    first = ledger.first_since(as_of)
+    return ledger.batches(first, first)[0]
+
+
+def batches_between(pipeline: Pipeline, since: str | int, until: str | int) -> tuple[int, int] | None:
+    """The first and the last batch of the runs with an as_of from `since` to `until`, both included."""
+    ledger = pipeline.ledger
+    first = ledger.first_since(instant(since) or 0)
+    last = ledger.first_since((instant(until) or 0) + 1) - 1
+    return (first, last) if first <= last else None
 
 
 def _may_go_on(pipeline: Pipeline, as_of: int, run_id: str) -> bool:

@@ -83,7 +83,7 @@ def test_an_interval_whose_rows_are_others_now_fails_to_verify(landed):
     before, text = path.stat(), path.read_text()
     path.write_text(text.replace("00:00:0", "00:00:1", 1))
     os.utime(path, ns=(before.st_mtime_ns, before.st_mtime_ns))
-    with pytest.raises(CheckFailed, match="scheduled-10 comes out differently now: .*events/s"):
+    with pytest.raises(CheckFailed, match=r"scheduled-10 comes out differently now: .*events/s"):
         answer(landed.pipeline(), at(10), "scheduled-10")
 
 

@@ -119,6 +119,18 @@ def process(config: Path, as_of: str, run_id: str) -> Answer:
         return Answer(answer(pipeline, as_of, run_id), run_text(config))
 
 
+@tidemark.command(hidden=True)
+@_json
+@_config
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+def maintain(config: Path, dry_run: bool) -> Answer:
+    """Merge small files, and delete those that no table has needed for a week."""
+    from tidemark.cli.texts import maintain_text
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.maintain(dry_run), maintain_text)
+
+
 @_command
 @_config
 @click.option("--source", metavar="S", help="Close this source only; default: all.")

@@ -37,6 +37,20 @@ def run_text(config: Path) -> Callable[[Record], RenderableType]:
     )
 
 
+def maintain_text(record: Record) -> RenderableType:
+    """What upkeep did, or would do."""
+    if not record["dry_run"]:
+        seconds = record["merged_seconds"]
+        merged = "No run is committed: nothing to merge" if seconds is None else f"Merged in {seconds:.1f} s"
+        return _lines(
+            f"{merged}; unneeded files were looked for in {_count(record['vacuumed_tables'], 'table', 's')}."
+        )
+    table = _table("table", "files>", "small>", "unneeded>")
+    for name, found in record["tables"].items():
+        table.add_row(name, *(f"{found[key]:,}" for key in ("files", "small_files", "unneeded_files")))
+    return _lines("Nothing was changed. Small files would be merged, unneeded ones deleted:", table)
+
+
 def plan_text(config: Path) -> Callable[[Record], RenderableType]:
     """What a run of this configuration would take."""
 

@@ -195,6 +195,16 @@ class Ledger:
         rows = self.stores["batches"].read(first, last)
         return [batch_record(row) for row in sorted(rows, key=itemgetter("batch_id"))]
 
+    def first_since(self, as_of: int) -> int:
+        """The first committed batch of a run at or after `as_of`, by halving: as_of never goes back. The one after
+        the last if there is none."""
+        low, high = 1, self.last().committed_through + 1
+        while low < high:
+            middle = (low + high) // 2
+            found = self.batches(middle, middle)
+            low, high = (low, middle) if found and found[0].as_of >= as_of else (middle + 1, high)
+        return low
+
     def run(self, run_id: str) -> RunRange | None:
         """The batches of a run; None when it was never planned. Reads no more than the column `run_id`
         of the files that may have it."""

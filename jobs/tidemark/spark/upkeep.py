@@ -71,6 +71,13 @@ class Upkeep:
             if exists(place):
                 DeltaTable.forPath(self.spark, place).delete(F.col("_batch_id") < first)
 
+    def vacuum(self, tables: Iterable[str], hours: int) -> int:
+        """Delete the files that no table has needed for so many hours; how many tables were looked at."""
+        there = [place for table in tables if exists(place := str(self.root / table))]
+        for place in there:
+            DeltaTable.forPath(self.spark, place).vacuum(hours)
+        return len(there)
+
     def _merge_days(self, table: str, column: str, since: int) -> None:
         place = str(self.root / table)
         if exists(place):

@@ -1,0 +1,44 @@
+"""Upkeep that someone asks for, or a schedule: merging small files, deleting those that nothing needs any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deltalake import DeltaTable
+
+from tidemark.keeping import Keeping
+from tidemark.ledger.files import is_table
+from tidemark.ledger.ledger import Ledger
+from tidemark.summaries import Record
+
+UNNEEDED_HOURS = 168
+"""A week: longer than any reader holds on to a snapshot of a table; Delta asks for no less."""
+_SMALL_BYTES = 64 << 20
+
+
+def planned(keeping: Keeping, root: Path) -> Record:
+    """What `maintained` would do, table by table: files to merge, files to delete."""
+    tables = {}
+    for name in keeping.written_by_spark():
+        place = root / name
+        if is_table(place):
+            table = DeltaTable(place)
+            sizes = table.get_add_actions(flatten=True)["size_bytes"].to_pylist()
+            unneeded = table.vacuum(retention_hours=UNNEEDED_HOURS, dry_run=True)
+            small = sum(size < _SMALL_BYTES for size in sizes)
+            tables[name] = {"files": len(sizes), "small_files": small, "unneeded_files": len(unneeded)}
+    return {"dry_run": True, "tables": tables}
+
+
+def maintained(keeping: Keeping, ledger: Ledger) -> Record:
+    """Merge and delete; the seconds that merging took, and how many tables were looked at."""
+    tail = ledger.last()
+    if not tail.committed_through:
+        return {"dry_run": False, "merged_seconds": None, "vacuumed_tables": 0}
+    (last,) = ledger.batches(tail.committed_through, tail.committed_through)
+    merged = keeping.now(last)
+    return {
+        "dry_run": False,
+        "merged_seconds": round(merged, 3),
+        "vacuumed_tables": keeping.vacuum(UNNEEDED_HOURS),
+    }

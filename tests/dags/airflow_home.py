@@ -1,0 +1,186 @@
+"""A real Airflow for tests: its own home, an SQLite database, free ports on loopback, and the project's DAGs."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+SERVICES = ("api-server", "scheduler", "dag-processor")
+_LONGEST_START, _LONGEST_WAIT = 180, 400
+
+
+@dataclass
+class AirflowHome:
+    """An Airflow under `folder`, with the pipeline files of `folder`/pipelines."""
+
+    folder: Path
+    database: str | None = None
+    port: int = 0
+    token: str = ""
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        (self.folder / "pipelines").mkdir(parents=True, exist_ok=True)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._secrets = {name: secrets.token_urlsafe(24) for name in ("jwt", "api", "password")}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        connection = {"conn_type": "spark", "host": "local[2]", "extra": {"deploy-mode": "client"}}
+        given = {
+            "AIRFLOW_HOME": str(self.folder),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__PARALLELISM": "4",
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
+            "AIRFLOW__API__HOST": "127.0.0.1",
+            "AIRFLOW__API__PORT": str(self.port),
+            "AIRFLOW__API__SECRET_KEY": self._secrets["api"],
+            "AIRFLOW__API__WORKERS": "1",
+            "AIRFLOW__API_AUTH__JWT_SECRET": self._secrets["jwt"],
+            "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
+            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+            "AIRFLOW__SCHEDULER__ENABLE_HEALTH_CHECK": "False",
+            "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(connection),
+            "TIDEMARK_PIPELINES": str(self.folder / "pipelines"),
+            "TIDEMARK_REPORTS": str(self.folder / "reports"),
+            "NO_PROXY": "*",
+        }
+        if self.database is not None:
+            given["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = self.database
+        return {key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW")} | given
+
+    def command(self, *arguments: str) -> str:
+        """What `airflow ...` prints; it must succeed."""
+        done = subprocess.run(  # noqa: S603 - the project's own Airflow
+            [BIN / "airflow", *arguments], env=self.environ, capture_output=True, text=True, check=False, cwd=self.folder
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+    def python(self, code: str) -> Any:
+        """What a script prints last, read as JSON, in a process that has this Airflow's settings."""
+        done = subprocess.run(  # noqa: S603 - the tests' own interpreter
+            [sys.executable, "-c", code], env=self.environ, capture_output=True, text=True, check=False, cwd=self.folder
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def start(self) -> None:
+        password = {"admin": self._secrets["password"]}
+        (self.folder / "simple_auth_manager_passwords.json.generated").write_text(json.dumps(password))
+        self.command("db", "migrate")
+        for service in SERVICES:
+            with (self.folder / f"{service}.log").open("wb") as log:
+                self.started.append(
+                    subprocess.Popen(  # noqa: S603 - the project's own Airflow
+                        [BIN / "airflow", service], env=self.environ, stdout=log, stderr=log, cwd=self.folder,
+                        start_new_session=True,
+                    )  # fmt: skip
+                )
+        self.until(self._logged_in, _LONGEST_START)
+
+    def stop(self) -> None:
+        for process in self.started:
+            process.terminate()
+        for process in self.started:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def until(self, found: Callable[[], Any], seconds: float = _LONGEST_WAIT) -> Any:
+        """The first thing found that is true; what the services said, if there is none in time."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if value := found():
+                return value
+            time.sleep(1)
+        said = {path.name: path.read_text()[-1500:] for path in self.folder.glob("*.log")}
+        raise AssertionError(f"nothing in {seconds} s: {json.dumps(said, indent=1)}")
+
+    def get(self, path: str) -> Any:
+        return self._call("GET", path)
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        return self._call("POST", path, body)
+
+    def patch(self, path: str, body: dict[str, Any]) -> Any:
+        return self._call("PATCH", path, body)
+
+    def run_ended(self, dag: str, run: str) -> dict[str, Any]:
+        """A DAG run, once it has ended."""
+
+        def ended() -> Any:
+            found = self.get(f"/api/v2/dags/{dag}/dagRuns/{run}")
+            return found if found["state"] in ("success", "failed") else None
+
+        found: dict[str, Any] = self.until(ended)
+        return found
+
+    def tasks(self, dag: str, run: str) -> dict[str, dict[str, Any]]:
+        found = self.get(f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances")["task_instances"]
+        return {task["task_id"]: task for task in found}
+
+    def states(self, dag: str, run: str) -> dict[str, str]:
+        return {name: task["state"] for name, task in self.tasks(dag, run).items()}
+
+    def log(self, dag: str, run: str, task: str, attempt: int = 1) -> str:
+        """Everything that one attempt of a task said."""
+        path = f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances/{task}/logs/{attempt}?full_content=true"
+        return json.dumps(self.get(path)["content"])
+
+    def _logged_in(self) -> bool:
+        try:
+            body = {"username": "admin", "password": self._secrets["password"]}
+            self.token = self._call("POST", "/auth/token", body)["access_token"]
+        except (OSError, AssertionError):
+            return False
+        return True
+
+    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        request = urllib.request.Request(self.url + path, data, headers, method=method)  # noqa: S310 - loopback
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{method} {path}: {error.code} {error.read()[:500]!r}") from error
+        return json.loads(text) if text else {}
+
+
+@contextmanager
+def running(folder: Path, database: str | None = None) -> Iterator[AirflowHome]:
+    """An Airflow that is up, and gone afterwards."""
+    home = AirflowHome(folder, database)
+    try:
+        home.start()
+        yield home
+    finally:
+        home.stop()

@@ -1,0 +1,53 @@
+"""Pipeline files and landing files for the tests of DAGs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+PIPELINE: dict[str, Any] = {
+    "pipeline": "toll",
+    "warehouse": "../warehouse",
+    "sources": {
+        "readings": {
+            "landing": "../landing",
+            "landed_at": {"path": "dt=([0-9-]{10})/", "format": "yyyy-MM-dd", "plus": "1d"},
+            "format": "json",
+            "schema": "lane STRING, passed TIMESTAMP, received TIMESTAMP",
+            "partition": {"column": "lane"},
+            "partitions": ["a", "b"],
+            "arrival_time": "received",
+            "landing_delay": "1d",
+            "timestamp_by": "passed",
+            "late_arrival": {"tolerance": "1h", "action": "drop"},
+            "out_of_order": {"tolerance": "10m", "action": "adjust"},
+        }
+    },
+    "streams": {"hours": {"from": "readings", "tumbling": "1h", "select": {"n": "count(*)"}}},
+}
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def write_pipeline(folder: Path, name: str = "toll", **keys: Any) -> Path:
+    """A pipeline file that lands and keeps its tables beside `folder`."""
+    path = folder / f"{name}.yml"
+    with path.open("w") as file:
+        YAML().dump(PIPELINE | {"pipeline": name} | keys, file)
+    return path
+
+
+def land_day(folder: Path, day: datetime, rows: int = 20) -> None:
+    """The readings of one day, some behind others, in an object of its name."""
+    target = folder / f"dt={day:%Y-%m-%d}" / "readings.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for number in range(rows):
+        received = day + timedelta(hours=24 * number / rows)
+        passed = received - timedelta(minutes=(number * 37) % 90)
+        row = {"lane": "ab"[number % 2], "passed": passed.isoformat(), "received": received.isoformat()}
+        lines.append(json.dumps(row))
+    target.write_text("\n".join(lines) + "\n")

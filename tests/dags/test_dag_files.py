@@ -1,0 +1,103 @@
+"""What Airflow makes of pipeline files: DAGs, import errors, drawings, and how long that takes."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+import pytest
+from airflow_home import AirflowHome
+from dag_pipelines import write_pipeline
+
+LOAD = """
+import json, sys, time
+import airflow.sdk, airflow.dag_processing.dagbag as dagbag
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+begun = time.perf_counter()
+bag = dagbag.DagBag({folder!r})
+took = time.perf_counter() - begun
+told = lambda dag: dict(schedule=str(dag.schedule), catchup=dag.catchup, active=dag.max_active_runs, doc=dag.doc_md,
+    tags=sorted(dag.tags), owner=dag.owner, start=str(dag.start_date), tasks={{task.task_id: dict(
+    retries=task.retries, below=sorted(task.downstream_task_ids), kind=type(task).__mro__[1].__name__,
+    ) for task in dag.tasks}})
+print(json.dumps(dict(errors=bag.import_errors, took=took, spark="pyspark" in sys.modules,
+    dags={{name: told(dag) for name, dag in bag.dags.items()}})))
+"""
+OPERATIONS = {"tidemark_backfill", "tidemark_quality_report", "tidemark_maintenance"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> AirflowHome:
+    home = AirflowHome(tmp_path_factory.mktemp("airflow"))
+    home.command("db", "migrate")
+    return home
+
+
+@pytest.fixture
+def pipelines(home):
+    folder = home.folder / "pipelines"
+    yield folder
+    for path in folder.iterdir():
+        path.unlink()
+
+
+def loaded(home: AirflowHome):
+    return home.python(textwrap.dedent(LOAD.format(folder=home.environ["AIRFLOW__CORE__DAGS_FOLDER"])))
+
+
+def test_a_pipeline_file_becomes_a_dag_of_four_tasks(home, pipelines):
+    keys = {"owner": "data", "retries": 5, "tags": ["roads"], "start_date": "2026-01-01"}
+    write_pipeline(pipelines, schedule="*/15 * * * *", airflow=keys)
+    found = loaded(home)
+    assert found["errors"] == {}
+    assert found["dags"].keys() == {"tidemark_toll", *OPERATIONS}
+    dag = found["dags"]["tidemark_toll"]
+    assert (dag["schedule"], dag["catchup"], dag["active"], dag["owner"]) == ("*/15 * * * *", True, 1, "data")
+    assert dag["tags"] == ["roads", "tidemark"]
+    assert dag["start"].startswith("2026-01-01")
+    below = {name: told["below"] for name, told in dag["tasks"].items()}
+    assert below["discover"][-1] == "publish"
+    assert "process" in below["discover"]
+    assert (below["process"], below["check_quality"], below["publish"]) == (["check_quality"], ["publish"], [])
+    assert dag["tasks"]["process"]["kind"] == "SparkSubmitOperator"
+    assert {told["retries"] for told in dag["tasks"].values()} == {5}
+
+
+def test_the_page_of_a_dag_draws_its_streams_and_tells_its_policies(home, pipelines):
+    streams = {"fast": {"from": "readings", "where": "lane <> '\"]; click'"}, "both": {"union": ["fast", "readings"]}}
+    write_pipeline(pipelines, streams=streams)
+    doc = loaded(home)["dags"]["tidemark_toll"]["doc"]
+    assert "```mermaid\nflowchart LR\n" in doc
+    assert 'n_readings[("readings")]' in doc
+    assert "n_readings --> n_fast" in doc
+    assert "&quot;]; click" in doc
+    assert "| readings | 5m, drop | 1h, drop | 10m, adjust | 1d | a, b |" in doc
+
+
+def test_a_broken_file_gives_one_import_error_and_leaves_the_other_dags_alone(home, pipelines):
+    write_pipeline(pipelines, "good")
+    write_pipeline(pipelines, "bad", airflow={"retries": "many", "colour": "red"}, start="yesterday")
+    (pipelines / "again.yml").write_text((pipelines / "good.yml").read_text())
+    found = loaded(home)
+    assert found["dags"].keys() == {"tidemark_good", *OPERATIONS}
+    ((file, message),) = found["errors"].items()
+    assert file.endswith("tidemark_broken_pipelines.py")
+    assert "bad.yml" in message
+    assert "start" in message
+    assert "'good' is the pipeline of" in message
+
+
+def test_what_a_file_asks_of_airflow_is_checked(home, pipelines):
+    write_pipeline(pipelines, "bad", airflow={"retries": "many", "colour": "red"})
+    (message,) = loaded(home)["errors"].values()
+    assert "airflow.retries: 'many': must be a whole number" in message
+    assert "airflow.colour: is not known: there are owner, retries" in message
+
+
+def test_fifty_files_are_parsed_without_spark(home, pipelines):
+    for number in range(50):
+        write_pipeline(pipelines, f"p{number}", schedule="0 * * * *")
+    found = loaded(home)
+    assert len(found["dags"]) == 53
+    assert not found["spark"]
+    print(json.dumps({"seconds": found["took"]}))  # noqa: T201 - a figure for whoever looks with -s
