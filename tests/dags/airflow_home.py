@@ -75,7 +75,12 @@ class AirflowHome:
     def command(self, *arguments: str) -> str:
         """What `airflow ...` prints; it must succeed."""
         done = subprocess.run(  # noqa: S603 - the project's own Airflow
-            [BIN / "airflow", *arguments], env=self.environ, capture_output=True, text=True, check=False, cwd=self.folder
+            [BIN / "airflow", *arguments],
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.folder,
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
@@ -83,7 +88,12 @@ class AirflowHome:
     def python(self, code: str) -> Any:
         """What a script prints last, read as JSON, in a process that has this Airflow's settings."""
         done = subprocess.run(  # noqa: S603 - the tests' own interpreter
-            [sys.executable, "-c", code], env=self.environ, capture_output=True, text=True, check=False, cwd=self.folder
+            [sys.executable, "-c", code],
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.folder,
         )
         assert done.returncode == 0, done.stderr[-3000:]
         return json.loads(done.stdout.splitlines()[-1])
@@ -96,7 +106,11 @@ class AirflowHome:
             with (self.folder / f"{service}.log").open("wb") as log:
                 self.started.append(
                     subprocess.Popen(  # noqa: S603 - the project's own Airflow
-                        [BIN / "airflow", service], env=self.environ, stdout=log, stderr=log, cwd=self.folder,
+                        [BIN / "airflow", service],
+                        env=self.environ,
+                        stdout=log,
+                        stderr=log,
+                        cwd=self.folder,
                         start_new_session=True,
                     )  # fmt: skip
                 )

@@ -34,6 +34,7 @@ DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 def write_pipeline(folder: Path, name: str = "toll", **keys: Any) -> Path:
     """A pipeline file that lands and keeps its tables beside `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.yml"
     with path.open("w") as file:
         YAML().dump(PIPELINE | {"pipeline": name} | keys, file)

@@ -1,0 +1,218 @@
+"""A real Airflow runs pipelines: on schedule, again, after a kill, backwards; tables are what one run gives."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow_home import AirflowHome, running
+from dag_pipelines import DAY, land_day, write_pipeline
+
+from tidemark.pipeline import Pipeline
+
+pytestmark = pytest.mark.spark
+DONE = {"discover": "success", "process": "success", "check_quality": "success", "publish": "success"}
+VERIFIED = DONE | {"publish": "skipped"}
+NOTHING = {"discover": "success", "process": "skipped", "check_quality": "skipped", "publish": "skipped"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Iterator[AirflowHome]:
+    folder = tmp_path_factory.mktemp("airflow")
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    land_day(folder / "landing", today - timedelta(days=2))
+    asked = {"start_date": today.isoformat(), "retries": 1, "retry_delay": "1s"}
+    write_pipeline(folder / "pipelines", schedule="0 0 * * *", airflow=asked)
+    with running(folder) as home:
+        yield home
+
+
+def pipeline_of(home: AirflowHome, name: str = "toll") -> Pipeline:
+    return Pipeline.load(home.folder / "pipelines" / f"{name}.yml")
+
+
+def tables(pipeline: Pipeline) -> dict[str, list[tuple]]:
+    """Rows without the batch that wrote them."""
+    events = pipeline.table("events/readings").to_table().to_pylist()
+    hours = pipeline.table("streams/hours").to_table().to_pylist()
+    kept = ("_partition", "_offset", "_event_time", "_system_timestamp", "_disposition")
+    return {
+        "events": sorted([tuple(row[key] for key in kept) for row in events], key=str),
+        "hours": sorted((row["_window_start"], row["n"]) for row in hours),
+    }
+
+
+def switched_on(home: AirflowHome, dag: str) -> None:
+    """Wait for a DAG and let it run."""
+    home.until(lambda: any(found["dag_id"] == dag for found in home.get("/api/v2/dags?limit=100")["dags"]))
+    home.patch(f"/api/v2/dags/{dag}", {"is_paused": False})
+
+
+def first_run(home: AirflowHome, dag: str) -> str:
+    """The run that the scheduler makes when a DAG is switched on."""
+    switched_on(home, dag)
+    runs = home.until(lambda: home.get(f"/api/v2/dags/{dag}/dagRuns")["dag_runs"])
+    return str(runs[0]["dag_run_id"])
+
+
+@pytest.fixture(scope="module")
+def scheduled(home) -> str:
+    run = first_run(home, "tidemark_toll")
+    assert home.run_ended("tidemark_toll", run)["state"] == "success", home.log("tidemark_toll", run, "process")
+    return run
+
+
+def test_a_scheduled_run_takes_what_has_landed_and_tells_consumers(home, scheduled):
+    assert home.get("/api/v2/importErrors")["import_errors"] == []
+    assert home.states("tidemark_toll", scheduled) == DONE
+    found = pipeline_of(home).summary(scheduled)
+    assert sum(batch["rows"] for batch in found["batches"]) == 20
+    (event,) = home.get("/api/v2/assets/events")["asset_events"]
+    assert event["extra"]["rows"] == 20
+    assert event["extra"]["run_id"] == scheduled
+    assert event["extra"]["watermarks"]["readings"]["watermark"] == found["watermarks"]["readings"]["watermark"]
+
+
+def cleared(home: AirflowHome, dag: str, run: str) -> dict[str, str]:
+    """The states of a run's tasks after it was cleared and has ended again."""
+    home.post(
+        f"/api/v2/dags/{dag}/clearTaskInstances",
+        {"dry_run": False, "dag_run_id": run, "only_failed": False, "reset_dag_runs": True},
+    )
+    home.run_ended(dag, run)
+    return home.states(dag, run)
+
+
+def test_a_cleared_run_verifies_what_it_did(home, scheduled):
+    before = tables(pipeline_of(home))
+    assert cleared(home, "tidemark_toll", scheduled) == VERIFIED
+    assert "has answered for it" in home.log("tidemark_toll", scheduled, "discover", 2)
+    assert tables(pipeline_of(home)) == before
+    assert pipeline_of(home).ledger.last().committed_through == 1
+
+
+@pytest.mark.usefixtures("scheduled")
+def test_a_run_without_anything_to_do_starts_no_spark(home):
+    shutil.rmtree(home.folder / "empty", ignore_errors=True)
+    write_pipeline(home.folder / "pipelines", "quiet", warehouse="../quiet", streams={})
+    source = home.folder / "pipelines" / "quiet.yml"
+    source.write_text(source.read_text().replace("../landing", "../empty"))
+    (home.folder / "empty").mkdir()
+    run = triggered(home, "tidemark_quiet")
+    assert home.run_ended("tidemark_quiet", run)["state"] == "success"
+    assert home.states("tidemark_quiet", run) == NOTHING
+
+
+def triggered(home: AirflowHome, dag: str, **conf: Any) -> str:
+    switched_on(home, dag)
+    return str(home.post(f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None, "conf": conf})["dag_run_id"])
+
+
+def test_the_report_dag_writes_a_page_for_each_pipeline(home, scheduled):
+    run = triggered(home, "tidemark_quality_report")
+    assert home.run_ended("tidemark_quality_report", run)["state"] == "success"
+    (page,) = (home.folder / "reports" / "toll").glob("*.html")
+    assert scheduled.replace("+", "&#43;") in page.read_text() or scheduled in page.read_text()
+    assert "20 rows came in 1 runs" in page.read_text()
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_a_run_whose_process_is_killed_is_repaired_by_its_retry(home):
+    write_pipeline(home.folder / "pipelines", "killed", warehouse="../killed", airflow={"retry_delay": "1s"})
+    run = triggered(home, "tidemark_killed")
+    process = home.until(partial(submitted, home.folder / "pipelines" / "killed.yml"))
+    home.until((home.folder / "killed" / "killed" / "v1" / "batches").is_dir)
+    os.kill(process, signal.SIGKILL)
+    assert home.run_ended("tidemark_killed", run)["state"] == "success"
+    assert home.tasks("tidemark_killed", run)["process"]["try_number"] == 2
+    assert len(tables(pipeline_of(home, "killed"))["events"]) == 20
+
+
+def submitted(config: Path) -> int | None:
+    """The JVM of the run of a pipeline file."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            words = (entry / "cmdline").read_bytes().split(b"\0") if (entry / "cmdline").exists() else []
+            if str(config).encode() in words and words[0].endswith(b"java"):
+                return int(entry.name)
+    return None
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_backfilling_a_week_in_either_order_comes_to_what_one_run_does(home):
+    week = [DAY + timedelta(days=number) for number in range(7)]
+    landing = home.folder / "week"
+    for day in week:
+        land_day(landing, day)
+    for name in ("forwards", "backwards", "once"):
+        path = write_pipeline(
+            home.folder / "pipelines", name, warehouse="../weeks", schedule="0 0 * * *",
+            airflow={"start_date": (DAY + timedelta(days=1)).isoformat(), "catchup": False},
+        )  # fmt: skip
+        path.write_text(path.read_text().replace("../landing", "../week"))
+    first, last = (f"{DAY + timedelta(days=number):%Y-%m-%d}" for number in (1, 8))
+    for name, more in (("forwards", ()), ("backwards", ("--run-backwards",))):
+        dag = f"tidemark_{name}"
+        home.until(
+            lambda dag=dag: any(found["dag_id"] == dag for found in home.get("/api/v2/dags?limit=100")["dags"])
+        )
+        home.patch(f"/api/v2/dags/{dag}", {"is_paused": False})
+        home.command(
+            "backfill", "create", "--dag-id", dag, "--from-date", first, "--to-date", last,
+            "--max-active-runs", "1", *more,
+        )  # fmt: skip
+        home.until(partial(backfilled, home, dag), 900)
+        states = [home.states(dag, run["dag_run_id"]) for run in runs_of(home, dag)]
+        assert {state["process"] for state in states} <= {"success", "skipped"}
+        assert [state["publish"] for state in states].count("success") == (1 if more else 7)
+    once = pipeline_of(home, "once")
+    once.run("2026-03-09T00:00:00Z")
+    assert tables(pipeline_of(home, "forwards")) == tables(pipeline_of(home, "backwards")) == tables(once)
+
+
+def runs_of(home: AirflowHome, dag: str) -> list[dict[str, Any]]:
+    found = home.get(f"/api/v2/dags/{dag}/dagRuns?limit=50")["dag_runs"]
+    return [run for run in found if run["run_type"] == "backfill"]
+
+
+def backfilled(home: AirflowHome, dag: str) -> bool:
+    runs = runs_of(home, dag)
+    return len(runs) >= 8 and all(run["state"] in ("success", "failed") for run in runs)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_the_backfill_dag_verifies_a_stretch_of_the_past(home):
+    day = datetime.now(UTC)
+    asked = {
+        "pipeline": "toll",
+        "from": (day - timedelta(days=3)).isoformat(),
+        "to": day.isoformat(),
+    }
+    run = triggered(home, "tidemark_backfill", **asked)
+    assert home.run_ended("tidemark_backfill", run)["state"] == "success", home.log(
+        "tidemark_backfill", run, "verify"
+    )
+    assert "came out identical" in home.log("tidemark_backfill", run, "report")
+    run = triggered(home, "tidemark_backfill", **asked, settings=["sources.readings.late_arrival.tolerance=10m"])
+    assert home.run_ended("tidemark_backfill", run)["state"] == "failed"
+    assert "builds no versions" in home.log("tidemark_backfill", run, "choose")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_the_maintenance_dag_tells_what_it_would_do_and_does_it(home):
+    before = tables(pipeline_of(home))
+    for dry in (True, False):
+        run = triggered(home, "tidemark_maintenance", dry_run=dry)
+        assert home.run_ended("tidemark_maintenance", run)["state"] == "success"
+    assert tables(pipeline_of(home)) == before
