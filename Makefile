@@ -14,7 +14,7 @@ CODE := jobs dags tests bench
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal
 
-.PHONY: help install demo test test-long lint bench
+.PHONY: help install demo airflow env test test-long lint bench
 
 help: ## show this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -23,6 +23,15 @@ install: $(STAMP) ## make .venv with the command `tidemark`, with the jars that 
 
 demo: $(STAMP) ## run a year of real flights through a pipeline, into ./demo
 	$(BIN)/tidemark demo
+
+PORT ?= 8080
+SECRETS := POSTGRES_PASSWORD S3_ROOT_USER S3_ROOT_PASSWORD AIRFLOW_ADMIN_PASSWORD AIRFLOW_FERNET_KEY AIRFLOW_SECRET_KEY AIRFLOW_JWT_SECRET
+RANDOM_KEY := import base64, os; print(base64.urlsafe_b64encode(os.urandom(32)).decode())
+airflow: $(STAMP) ## start Airflow on this machine with the demo's pipeline on a schedule (PORT=8080), in ./airflow
+	@PYTHONPATH=dags $(BIN)/python -m tidemark_dags.standalone airflow $(PORT)
+
+env: ## make .env, the random passwords of docker-compose.yml, if there is none
+	@test -e .env || { umask 077; for name in $(SECRETS); do echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)')"; done > .env; }
 
 test: $(STAMP) ## run the tests (under 20 minutes on 2 cores)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)

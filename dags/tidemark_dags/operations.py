@@ -81,7 +81,7 @@ def tell(chosen: Mapping[str, Any] | None) -> str:
     told = f"{what}: batches {chosen['first']} to {chosen['last']}"
     if state != "success":
         raise AirflowFailException(f"{told} did not come out identical; the task `verify` names the differences")
-    print(f"{told} came out identical; nothing was changed")  # noqa: T201 # the task's log
+    print(f"{told} came out identical; nothing was changed")  # the task's log
     return f"{told} came out identical"
 
 

@@ -31,7 +31,7 @@ def discover(config: str) -> dict[str, str]:
         foreseen = foresee(Pipeline.load(config), as_of, run.run_id)
     except (ConfigError, UsageError) as error:
         raise AirflowFailException(str(error)) from error
-    print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # noqa: T201 # the task's log
+    print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # the task's log
     if foreseen.need is Need.NOTHING:
         return {}
     return {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}

@@ -112,7 +112,7 @@ class AirflowHome:
                         stderr=log,
                         cwd=self.folder,
                         start_new_session=True,
-                    )  # fmt: skip
+                    )
                 )
         self.until(self._logged_in, _LONGEST_START)
 
