@@ -1,8 +1,8 @@
 """A whole Airflow on this machine, with the demo's pipeline on a schedule: `make airflow`, for a first look.
 
-Everything it writes is in one folder: Airflow's home with an SQLite database, the pipeline file, landing files, tables
-and reports. It listens on loopback only, and its password is made anew for each folder. For more than a look see
-docker-compose.yml.
+Everything it writes is in one folder: Airflow's home with an SQLite database, the pipeline file, landing files,
+tables and reports. It listens on loopback only, and its password is made anew for each folder. For more than a look
+see docker-compose.yml.
 """
 
 from __future__ import annotations
