@@ -24,6 +24,12 @@ SERVICES = ("api-server", "scheduler", "dag-processor")
 _LONGEST_START, _LONGEST_WAIT = 180, 400
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 @dataclass
 class AirflowHome:
     """An Airflow under `folder`, with the pipeline files of `folder`/pipelines."""
@@ -36,9 +42,7 @@ class AirflowHome:
 
     def __post_init__(self) -> None:
         (self.folder / "pipelines").mkdir(parents=True, exist_ok=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port, self._logs = free_port(), free_port()
         self._secrets = {name: secrets.token_urlsafe(24) for name in ("jwt", "api", "password")}
 
     @property
@@ -63,6 +67,7 @@ class AirflowHome:
             "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
             "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
             "AIRFLOW__SCHEDULER__ENABLE_HEALTH_CHECK": "False",
+            "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(self._logs),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(connection),
             "TIDEMARK_PIPELINES": str(self.folder / "pipelines"),
             "TIDEMARK_REPORTS": str(self.folder / "reports"),

@@ -125,6 +125,35 @@ def test_the_report_dag_writes_a_page_for_each_pipeline(home, scheduled):
 
 @pytest.mark.long
 @pytest.mark.usefixtures("scheduled")
+def test_the_backfill_dag_verifies_a_stretch_of_the_past(home):
+    day = datetime.now(UTC)
+    asked = {
+        "pipeline": "toll",
+        "from": (day - timedelta(days=3)).isoformat(),
+        "to": day.isoformat(),
+    }
+    run = triggered(home, "tidemark_backfill", **asked)
+    assert home.run_ended("tidemark_backfill", run)["state"] == "success", home.log(
+        "tidemark_backfill", run, "verify"
+    )
+    assert "came out identical" in home.log("tidemark_backfill", run, "report")
+    run = triggered(home, "tidemark_backfill", **asked, settings=["sources.readings.late_arrival.tolerance=10m"])
+    assert home.run_ended("tidemark_backfill", run)["state"] == "failed"
+    assert "builds no versions" in home.log("tidemark_backfill", run, "choose")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_the_maintenance_dag_tells_what_it_would_do_and_does_it(home):
+    before = tables(pipeline_of(home))
+    for dry in ("true", "false"):
+        said = home.command("dags", "test", "tidemark_maintenance", "--conf", f'{{"dry_run": {dry}}}')
+        assert "state=success" in said
+    assert tables(pipeline_of(home)) == before
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
 def test_a_run_whose_process_is_killed_is_repaired_by_its_retry(home):
     write_pipeline(home.folder / "pipelines", "killed", warehouse="../killed", airflow={"retry_delay": "1s"})
     run = triggered(home, "tidemark_killed")
@@ -149,70 +178,35 @@ def submitted(config: Path) -> int | None:
 @pytest.mark.long
 @pytest.mark.usefixtures("scheduled")
 def test_backfilling_a_week_in_either_order_comes_to_what_one_run_does(home):
-    week = [DAY + timedelta(days=number) for number in range(7)]
-    landing = home.folder / "week"
-    for day in week:
-        land_day(landing, day)
+    for number in range(7):
+        land_day(home.folder / "week", DAY + timedelta(days=number))
+    later = {"start_date": (datetime.now(UTC) + timedelta(days=1)).isoformat()}
     for name in ("forwards", "backwards", "once"):
         path = write_pipeline(
-            home.folder / "pipelines", name, warehouse="../weeks", schedule="0 0 * * *",
-            airflow={"start_date": (DAY + timedelta(days=1)).isoformat(), "catchup": False},
-        )  # fmt: skip
-        path.write_text(path.read_text().replace("../landing", "../week"))
-    first, last = (f"{DAY + timedelta(days=number):%Y-%m-%d}" for number in (1, 8))
-    for name, more in (("forwards", ()), ("backwards", ("--run-backwards",))):
-        dag = f"tidemark_{name}"
-        home.until(
-            lambda dag=dag: any(found["dag_id"] == dag for found in home.get("/api/v2/dags?limit=100")["dags"])
+            home.folder / "pipelines", name, warehouse="../weeks", schedule="0 0 * * *", airflow=later
         )
-        home.patch(f"/api/v2/dags/{dag}", {"is_paused": False})
-        home.command(
-            "backfill", "create", "--dag-id", dag, "--from-date", first, "--to-date", last,
-            "--max-active-runs", "1", *more,
-        )  # fmt: skip
-        home.until(partial(backfilled, home, dag), 900)
-        states = [home.states(dag, run["dag_run_id"]) for run in runs_of(home, dag)]
-        assert {state["process"] for state in states} <= {"success", "skipped"}
-        assert [state["publish"] for state in states].count("success") == (1 if more else 7)
+        path.write_text(path.read_text().replace("../landing", "../week"))
+    for name, days, more, taken in (("forwards", (2, 8), (), 7), ("backwards", (6, 8), ("--run-backwards",), 1)):
+        states = backfilled(home, f"tidemark_{name}", [DAY + timedelta(days=day - 1) for day in days], *more)
+        assert len(states) == days[1] - days[0] + 1
+        assert all(state["process"] == "success" for state in states)
+        assert [state["publish"] for state in states].count("success") == taken
     once = pipeline_of(home, "once")
-    once.run("2026-03-09T00:00:00Z")
+    once.run("2026-03-08T00:00:00Z")
     assert tables(pipeline_of(home, "forwards")) == tables(pipeline_of(home, "backwards")) == tables(once)
 
 
-def runs_of(home: AirflowHome, dag: str) -> list[dict[str, Any]]:
-    found = home.get(f"/api/v2/dags/{dag}/dagRuns?limit=50")["dag_runs"]
-    return [run for run in found if run["run_type"] == "backfill"]
+def backfilled(home: AirflowHome, dag: str, days: list[datetime], *more: str) -> list[dict[str, str]]:
+    """Fill back from the first of the days to the last; the states of each run's tasks."""
+    switched_on(home, dag)
+    first, last = (f"{day:%Y-%m-%d}" for day in days)
+    home.command("backfill", "create", "--dag-id", dag, "--from-date", first, "--to-date", last, *more)
+    runs = home.until(partial(ended, home, dag, (days[1] - days[0]).days + 1), 1200)
+    return [home.states(dag, run["dag_run_id"]) for run in runs]
 
 
-def backfilled(home: AirflowHome, dag: str) -> bool:
-    runs = runs_of(home, dag)
-    return len(runs) >= 8 and all(run["state"] in ("success", "failed") for run in runs)
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("scheduled")
-def test_the_backfill_dag_verifies_a_stretch_of_the_past(home):
-    day = datetime.now(UTC)
-    asked = {
-        "pipeline": "toll",
-        "from": (day - timedelta(days=3)).isoformat(),
-        "to": day.isoformat(),
-    }
-    run = triggered(home, "tidemark_backfill", **asked)
-    assert home.run_ended("tidemark_backfill", run)["state"] == "success", home.log(
-        "tidemark_backfill", run, "verify"
-    )
-    assert "came out identical" in home.log("tidemark_backfill", run, "report")
-    run = triggered(home, "tidemark_backfill", **asked, settings=["sources.readings.late_arrival.tolerance=10m"])
-    assert home.run_ended("tidemark_backfill", run)["state"] == "failed"
-    assert "builds no versions" in home.log("tidemark_backfill", run, "choose")
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("scheduled")
-def test_the_maintenance_dag_tells_what_it_would_do_and_does_it(home):
-    before = tables(pipeline_of(home))
-    for dry in (True, False):
-        run = triggered(home, "tidemark_maintenance", dry_run=dry)
-        assert home.run_ended("tidemark_maintenance", run)["state"] == "success"
-    assert tables(pipeline_of(home)) == before
+def ended(home: AirflowHome, dag: str, count: int) -> list[dict[str, Any]]:
+    """The runs of a DAG, once so many have ended."""
+    runs = home.get(f"/api/v2/dags/{dag}/dagRuns?limit=50")["dag_runs"]
+    done = [run for run in runs if run["state"] in ("success", "failed")]
+    return done if len(done) >= count else []
