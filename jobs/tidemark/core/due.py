@@ -65,7 +65,7 @@ class Due:
         if self.before.complete:
             return False
         if self.step.measured is not None:
-            return self.after.complete or self.brought or self._moved()
+            return self.after.complete or (self.brought and self.after.reached is not None) or self._moved()
         return bool(self.closing())
 
     @property
