@@ -396,8 +396,8 @@ class _Streams:
                 bound = end + window.allowed_lateness
                 step, own = latest(state.reached.get(part), state.idle), item.watermark
                 late = (own is not None and own >= bound) or (step is not None and step >= bound)
-                if item.judged and late:
-                    dead.append(Dead(item, (start, end)))
+                if late:
+                    dead += [Dead(item, (start, end))] if item.judged else []
                 else:
                     state.counted.setdefault((part, (start, end)), []).append(item)
         return dead, outside

@@ -124,6 +124,7 @@ class Streams:
             brought=any(source in step.sources for source, _ in ending.brought),
             ending=any(source.lifetimes.edges for source in below),
             joined=has_pairs(self.spec.streams, step.name),
+            straggling=any(_straggles(source, ending) for source in below),
         )
         if step.partition_by is None:
             return due
@@ -179,6 +180,16 @@ def _keeps(source: SourceSpec) -> bool:
     """Whether rows may lie behind the combined watermark: those out of order, or of a partition that no punctuation
     has reached when it is first seen."""
     return source.policy.out_of_order.action is Action.KEEP or bool(source.punctuation and source.partition)
+
+
+def _straggles(source: SourceSpec, ending: Ending) -> bool:
+    """Whether a partition of a punctuated source was behind what the source had passed when the run began."""
+    passed = ending.combined_before.get(source.name, Combined(None)).watermark
+    if source.punctuation is None or passed is None:
+        return False
+    known = {name: ending.before.get((source.name, name)) for of, name in ending.after if of == source.name}
+    marks = [None if state is None else state.watermark for name, state in known.items() if name != UNKNOWN]
+    return any(mark is None or mark < passed for mark in marks)
 
 
 def _last_row(source: str, states: States) -> int | None:

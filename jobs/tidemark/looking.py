@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tidemark.core.due import Due
-from tidemark.core.measured import Measured, Passed, needed
+from tidemark.core.measured import Measured, Passed, needed, settled
 from tidemark.core.progress import latest
 from tidemark.core.streams import StreamState
 from tidemark.core.times import MAX_TIME
@@ -71,7 +71,18 @@ class Looking:
         earliest = None if after is None else self.looked().earliest(due)
         back = after if after is None or earliest is None else min(after, earliest)
         watermark = latest(state.watermark, back)
-        return replace(state, watermark=watermark, bounds=needed(_windows(due), state.bounds, watermark))
+        behind = _behind(due, watermark, back)
+        bounds = needed(_windows(due), state.bounds, watermark)
+        return replace(state, watermark=watermark, bounds=bounds, open_since=behind)
+
+
+def _behind(due: Due, watermark: int | None, back: int | None) -> int | None:
+    """What the slowest part of a step is pulled back to, where that is before the watermark."""
+    if due.step.partition_by is None or due.after.complete:
+        return None
+    least = settled(_windows(due), due.least_passed())
+    known = [time for time in (least, back) if time is not None]
+    return min((time for time in known if watermark is not None and time < watermark), default=None)
 
 
 def as_recorded(state: StreamState, known: StreamState) -> StreamState:
@@ -83,6 +94,7 @@ def as_recorded(state: StreamState, known: StreamState) -> StreamState:
         idle_bound=known.idle_bound,
         idle_until=known.idle_until,
         bounds=known.bounds,
+        open_since=known.open_since,
     )
 
 

@@ -192,7 +192,8 @@ def wanted_letters(run: StepRun) -> Counter[Any]:
 
 def hold_equal(folder: Path, logs_: Logs, **options: Any) -> Product:
     """Every stream of every run is the oracle's. With a `start`, rows are read from its reach before it."""
-    keyed = logs_["a"][0].over and logs_["a"][0].timestamp_by
+    a = logs_["a"][0]
+    keyed = isinstance(a, Source) and a.over and a.timestamp_by
     configured, steps = pipeline(keyed)
     product = Product(
         folder / f"case-{next(_examples)}",

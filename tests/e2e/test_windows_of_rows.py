@@ -199,7 +199,7 @@ SHARED = tuple(name for name in STEPS if name not in ALONE or name in ("longer",
 
 def possible(source: Source, names: Sequence[str]) -> tuple[str, ...]:
     """Streams that can be over a source: without substreams, none are by them."""
-    over = source.over and source.timestamp_by
+    over = isinstance(source, Source) and source.over and source.timestamp_by
     return tuple(name for name in names if over or "keyed" not in name)
 
 

@@ -3,7 +3,7 @@ due."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemark.core.measured import settled
@@ -25,7 +25,8 @@ class Due:
     """One stream at the end of a run of batches `first_batch` to `last_batch`.
 
     `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
-    a source below; `ending`: they may end lifetimes of earlier ones; `joined`: pairs of a join come to the step.
+    a source below; `ending`: they may end lifetimes of earlier ones; `joined`: pairs of a join come to the step;
+    `straggling`: a partition of a punctuated source lies behind what its source had passed before the run.
     `parts` are those of the only source below a step with `partition_by`, `path` leads from it to the step, and
     `states` are those of the steps before and after the run.
     """
@@ -40,6 +41,7 @@ class Due:
     brought: bool = False
     ending: bool = False
     joined: bool = False
+    straggling: bool = False
     parts: tuple[Part, ...] = ()
     path: tuple[StepRules, ...] = ()
     states: tuple[Mapping[str, StreamState], Mapping[str, StreamState]] = field(default=({}, {}))
@@ -54,15 +56,22 @@ class Due:
         """Whether rows of a stream without windows may be committed."""
         if self.before.complete:
             return False
-        behind = (self.kept or self.ending) and self.brought
-        return self.after.complete or self.after.watermark != self.before.watermark or behind
+        return self.after.complete or self.after.watermark != self.before.watermark or self.behind
+
+    @property
+    def behind(self) -> bool:
+        """Whether rows that the run brought or closed may lie, or end, behind what was passed before it."""
+        return self.straggling or ((self.kept or self.ending) and self.brought)
 
     @property
     def closes(self) -> bool:
-        """Whether a window may close."""
+        """Whether a window may close. One that rows make may end where a row begins that the run has brought, in the
+        very moment that was passed before."""
         if self.before.complete:
             return False
-        return self.after.complete or self._moved() if self.step.measured is not None else bool(self.closing())
+        if self.step.measured is not None:
+            return self.after.complete or (self.brought and self.after.reached is not None) or self._moved()
+        return bool(self.closing())
 
     @property
     def listed(self) -> bool:
@@ -115,6 +124,37 @@ class Due:
             )
             for part in self.parts
         ]
+
+    def begun(self) -> int | None:
+        """A time that no window which was open before the run, nor any of its rows, starts before; None: it is not
+        known."""
+        return None if self.unbounded else self.before.back
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether a part of the step lies behind it by nobody knows how much."""
+        return self.straggling and any(part.before is None for part in self.parts)
+
+    def least_before(self) -> int | None:
+        """What the step and each of its parts had passed before the run; None: one had passed nothing."""
+        if self.unbounded:
+            return None
+        known = (self.before.reached, self._least(0, [part.before for part in self.parts]))
+        return min((time for time in known if time is not None), default=None)
+
+    def least_passed(self) -> int | None:
+        """The least that a part of the step has passed: it may lie behind what the step has."""
+        return self._least(1, [part.after for part in self.parts])
+
+    def _least(self, which: int, marks: Sequence[int | None]) -> int | None:
+        """What the slowest part, of these watermarks, has passed in the states before the run (0) or after it (1)."""
+        known = [mark for mark in marks if mark is not None]
+        reached = min(known) if known and len(known) == len(marks) else None
+        for step in self.path[:-1]:
+            reached = part_reached([step], self.states[which], reached)
+            reached = reached if step.window is None else step.window.pulled_back(reached)
+            reached = reached if step.measured is None else self.states[which][step.name].back
+        return part_reached(self.path[-1:], self.states[which], reached)
 
     def earlier(self) -> Due:
         """The step as it was before the run, nothing due of it."""

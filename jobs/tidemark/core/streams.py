@@ -88,7 +88,8 @@ class StreamState:
     first output time of a stream that was added later.
 
     Of measured windows: `idle_until`, up to when idleness closes no more of those of the rows at hand (None: not
-    known, since rows came), and the `bounds` that the step had passed beyond the watermarks of rows."""
+    known, since rows came), the `bounds` that the step had passed beyond the watermarks of rows, and `open_since`, a
+    time before the watermark, if a part lies behind it: the part's open windows begin then or later."""
 
     watermark: int | None = None
     complete: bool = False
@@ -97,6 +98,12 @@ class StreamState:
     begins: int | None = None
     idle_until: int | None = None
     bounds: tuple[Passed, ...] = ()
+    open_since: int | None = None
+
+    @property
+    def back(self) -> int | None:
+        """What the slowest part is pulled back to; that of what follows never goes back."""
+        return self.watermark if self.open_since is None else self.open_since
 
     @property
     def passed(self) -> int | None:

@@ -45,6 +45,7 @@ _STREAM: Kinds = {
     "begins": TIME,
     "idle_until": TIME,
     "bounds": pa.list_(_struct({"batch_id": _LONG, "time": TIME})),
+    "open_since": TIME,
     "rows": _LONG,
     "outside": _LONG,
     "dead_letters": _LONG,

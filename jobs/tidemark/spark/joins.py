@@ -19,9 +19,9 @@ from tidemark.config.streams import StreamSpec
 from tidemark.core.times import TICK
 from tidemark.errors import ConfigError, Problem
 from tidemark.spark.fitness import column_of, fit
-from tidemark.spark.names import CAME, CELL, ordinal
+from tidemark.spark.names import CAME, CELL, WAS, ordinal
 from tidemark.spark.sql import value_of
-from tidemark.spark.times import divided
+from tidemark.spark.times import came, divided
 
 _START, _END = "_system_timestamp", "_end_time"
 _ONE_VALUE = ("array", "map", "struct", "variant", "interval")
@@ -65,13 +65,18 @@ def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
     told = [fit(kind, value).alias(name) for name, (value, kind) in _values(both, step, key)]
     start = F.greatest(left.column(_START), right.column(_START)).alias(_START)
     end = F.least(left.column(_END), right.column(_END)).alias(_END)
-    came = F.greatest(*[_came(side) for side in (left, right)]).alias(CAME)
-    return both.select(start, end, came, *order, *told)
+    brought = F.greatest(*[came(side.rows.columns, side.column) for side in (left, right)]).alias(CAME)
+    return both.select(start, end, brought, *_was((left, right), end), *order, *told)
 
 
-def _came(side: Side) -> Column:
-    own = side.column("_batch_id")
-    return F.coalesce(side.column(CAME), own) if CAME in side.rows.columns else own
+def _was(sides: Sequence[Side], end: Column) -> list[Column]:
+    """The pairs' `WAS`, if that of a side is told."""
+    if not any(WAS in side.rows.columns for side in sides):
+        return []
+    known = [(WAS, _END) if WAS in side.rows.columns else (_END,) for side in sides]
+    ends = [F.coalesce(*map(side.column, names)) for side, names in zip(sides, known, strict=True)]
+    before = F.least(*ends)
+    return [F.when(~before.eqNullSafe(end), before).alias(WAS)]
 
 
 def _values(both: DataFrame, step: StreamSpec, key: str) -> Iterator[tuple[str, tuple[Column, DataType]]]:

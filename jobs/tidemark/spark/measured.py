@@ -12,12 +12,16 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from tidemark.core.measured import Measured, Passed, Session
+from tidemark.core.times import TICK
 from tidemark.spark.maxima import bounds_of_snapshots, start_of_session
-from tidemark.spark.names import CAME, JUDGED, WINDOW
+from tidemark.spark.names import JUDGED, WINDOW
 from tidemark.spark.tables import quoted
+from tidemark.spark.times import came
 
 FROM, UNTIL = f"{WINDOW}_from", f"{WINDOW}_until"
-_AT, _ROW, _BOUNDS, _ENDED = f"{WINDOW}_at", f"{WINDOW}_row", f"{WINDOW}_bounds", f"{WINDOW}_ended"
+_AT, _ROW, _BOUNDS = f"{WINDOW}_at", f"{WINDOW}_row", f"{WINDOW}_bounds"
+ENDED = f"{WINDOW}_ended"
+"""When the last window of a row's group ended that is closed, microseconds."""
 _FOREVER = 1 << 60
 """End of a lifetime that has none, microseconds: later than any time and far from overflow."""
 
@@ -46,29 +50,53 @@ def late(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataF
 
 def unclosed(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str]) -> DataFrame:
     """Rows of sessions that are not `closed`: those from the end of their group's last closed one on."""
+    known = with_ended(rows, closed, groups)
+    passed = F.col(ENDED)
+    return known.where(passed.isNull() | (F.col(FROM) >= passed)).drop(ENDED)
+
+
+def with_ended(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str]) -> DataFrame:
+    """Rows with the time when the last `closed` window of their group `ENDED`; null: there is none."""
     if closed is None:
-        return rows
-    named = [quoted(name).alias(f"{_ENDED}_{number}") for number, name in enumerate(groups)]
-    ended = closed.groupBy(*named).agg(F.max(F.unix_micros("_window_end")).alias(_ENDED))
+        return rows.withColumn(ENDED, F.lit(None).cast("long"))
+    named = [quoted(name).alias(f"{ENDED}_{number}") for number, name in enumerate(groups)]
+    ended = closed.groupBy(*named).agg(F.max(F.unix_micros("_window_end")).alias(ENDED))
     if groups:
-        equal = [quoted(name).eqNullSafe(ended[f"{_ENDED}_{number}"]) for number, name in enumerate(groups)]
+        equal = [quoted(name).eqNullSafe(ended[f"{ENDED}_{number}"]) for number, name in enumerate(groups)]
         joined = rows.join(ended, equal, "left")
     else:
         joined = rows.crossJoin(F.broadcast(ended))
-    passed = F.col(_ENDED)
-    return joined.where(passed.isNull() | (F.col(FROM) >= passed)).select(*map(quoted, rows.columns))
+    return joined.select(*map(quoted, rows.columns), ENDED)
 
 
-def in_windows(rows: DataFrame, measured: Measured, groups: Sequence[str], after: Time, until: Time) -> DataFrame:
-    """Rows that take part, each in its windows that end after a time and at the latest at another (None: without that
-    bound; null in a column: nothing ended before, or nothing ends); `WINDOW` and the window's bounds are added."""
+def closing(
+    rows: DataFrame, measured: Measured, groups: Sequence[str], begun: int | None, after: Time, until: Time
+) -> DataFrame:
+    """Rows in windows that are not closed and end at a time at the latest. One may end in the very moment `after`
+    that was passed before, if a row has come, or ended, since: it is told from those that are closed by where their
+    group's last one `ENDED`; none begins before `begun`."""
+    placed = in_windows(rows, measured, groups, after, until, TICK)
+    if after is None or isinstance(measured, Session):
+        return placed
+    last = F.greatest(ENDED, F.lit(begun).cast("long"))
+    open_ = last.isNull() | (F.col(WINDOW) >= last)
+    later = F.unix_micros("_window_end") > _time(after)
+    return placed.where(F.coalesce(later, F.lit(True)) | open_)
+
+
+def in_windows(
+    rows: DataFrame, measured: Measured, groups: Sequence[str], after: Time, until: Time, sooner: int = 0
+) -> DataFrame:
+    """Rows that take part, each in its windows that end after a time, or so much `sooner`, and at the latest at
+    another (None: without that bound; null in a column: nothing ended before, or nothing ends); `WINDOW`, when the
+    window begins, and its bounds are added."""
     if isinstance(measured, Session):
         placed = _in_sessions(rows, measured, groups)
     else:
-        placed = _in_snapshots(rows, groups, after, until)
+        placed = _in_snapshots(rows, groups, after, until, sooner)
     end = F.unix_micros("_window_end")
     if after is not None:
-        bound = _time(after)
+        bound = _time(after) - sooner
         placed = placed.where(bound.isNull() | (end > bound))
     return placed if until is None else placed.where(end <= _time(until))
 
@@ -100,8 +128,8 @@ def _in_sessions(rows: DataFrame, session: Session, groups: Sequence[str]) -> Da
     return placed.withColumns(bounds)
 
 
-def _in_snapshots(rows: DataFrame, groups: Sequence[str], after: Time, until: Time) -> DataFrame:
-    found = _bounded(rows, groups, after, until)
+def _in_snapshots(rows: DataFrame, groups: Sequence[str], after: Time, until: Time, sooner: int) -> DataFrame:
+    found = _bounded(rows, groups, after, until, sooner)
     pairs = F.expr(f"sequence(0, size({_BOUNDS}) - 2)")
     placed = found.select(f"{_ROW}.*", _BOUNDS, F.explode(pairs).alias(WINDOW))
     start, end = (F.timestamp_micros(F.get(_BOUNDS, F.col(WINDOW) + step)) for step in (0, 1))
@@ -109,7 +137,7 @@ def _in_snapshots(rows: DataFrame, groups: Sequence[str], after: Time, until: Ti
     return placed.withColumn(WINDOW, F.unix_micros("_window_start")).drop(_BOUNDS)
 
 
-def _bounded(rows: DataFrame, groups: Sequence[str], after: Time, until: Time) -> DataFrame:
+def _bounded(rows: DataFrame, groups: Sequence[str], after: Time, until: Time, sooner: int = 0) -> DataFrame:
     """Rows, each packed, and the bounds of the windows that it is alive in. Ends stand beside rows, since both bound
     windows; all go latest first."""
     asked = [name for name in (after, until) if isinstance(name, str)]
@@ -119,7 +147,7 @@ def _bounded(rows: DataFrame, groups: Sequence[str], after: Time, until: Time) -
     at_end = F.struct(F.col(UNTIL).alias(_AT), *named, F.when(F.lit(False), whole).alias(_ROW))
     times = rows.select(F.explode(F.array(at_start, at_end)).alias(_BOUNDS)).select(f"{_BOUNDS}.*")
     ordered = _together(times, groups).sortWithinPartitions(*map(quoted, groups), F.col(_AT).desc())
-    bounds = (_time(after), _time(until))
+    bounds = (_time(after) - sooner, _time(until))
     told = bounds_of_snapshots(rows.sparkSession, _group(groups), F.col(_AT), F.col(_ROW)[UNTIL], *bounds)
     return ordered.withColumn(_BOUNDS, told).where(F.col(_BOUNDS).isNotNull())
 
@@ -135,8 +163,8 @@ def _group(groups: Sequence[str]) -> Column:
 def _settled(rows: DataFrame, lateness: int, bounds: Sequence[Passed]) -> list[Column]:
     """What a row's own watermark had settled on, and what the step had when the row came; each may be null."""
     found = [F.when(F.col(JUDGED), F.unix_micros("_watermark")) - lateness]
-    came = F.coalesce("_batch_id", CAME) if CAME in rows.columns else F.col("_batch_id")
-    return found + [F.when(came >= each.batch_id, F.lit(each.time - lateness)) for each in bounds]
+    brought = came(rows.columns)
+    return found + [F.when(brought >= each.batch_id, F.lit(each.time - lateness)) for each in bounds]
 
 
 def _time(time: Time) -> Column:

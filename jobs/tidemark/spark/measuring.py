@@ -21,7 +21,7 @@ from tidemark.spark import measured
 from tidemark.spark.measured import Time
 from tidemark.spark.names import KEY, WINDOW
 from tidemark.spark.parts import OPENED, key_of_substream
-from tidemark.spark.paths import Span
+from tidemark.spark.spans import Span
 from tidemark.spark.tables import exists
 from tidemark.spark.windows import AFTER, BEFORE
 
@@ -53,8 +53,12 @@ class Measuring:
     def closing(self) -> DataFrame | None:
         """Rows in the windows that the run closes, with their bounds."""
         rows = self._rows(self._latest())
-        after, until = self._settled()
-        return None if rows is None else measured.in_windows(rows, self.windows, self.groups, after, until)
+        if rows is None:
+            return None
+        begun, (after, until) = self.due.begun(), self._settled()
+        if not isinstance(self.windows, Session):
+            rows = measured.with_ended(rows, self._closed(begun), self.groups)
+        return measured.closing(rows, self.windows, self.groups, begun, after, until)
 
     def late(self, rows: DataFrame) -> DataFrame:
         """Of rows that the run brought, those of which a part came late, with the window that it is."""
@@ -101,7 +105,7 @@ class Measuring:
 
     def _rows(self, until: int | None) -> DataFrame | None:
         """Rows that take part in windows that were open before the run and begin at a time or before."""
-        begun = self.due.before.watermark
+        begun = self.due.begun()
         span = Span(None if begun is None else begun - 1, None if until is None else until + 1)
         found = self.along(span)
         if found is None:

@@ -51,6 +51,8 @@ EARLIER = f"{_PREFIX}earlier"
 CLOSED = f"{_PREFIX}closed"
 CAME = f"{_PREFIX}came"
 """The batch that brought the later row of a pair."""
+WAS = f"{_PREFIX}was"
+"""The end of a row as it was known before the batches that are looked at, where that is another."""
 
 OPEN_UNTIL = f"{_PREFIX}open_until"
 

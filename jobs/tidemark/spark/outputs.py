@@ -21,11 +21,12 @@ from tidemark.core.streams import Window
 from tidemark.spark import windows
 from tidemark.spark.digest import measured, table_digest
 from tidemark.spark.measuring import Measuring
-from tidemark.spark.names import CLOSED, OPEN_UNTIL, SOURCE
+from tidemark.spark.names import OPEN_UNTIL, SOURCE, WAS
 from tidemark.spark.parts import Parts
-from tidemark.spark.paths import Rows, Span, paths_into
+from tidemark.spark.paths import Rows, paths_into
+from tidemark.spark.spans import Span
 from tidemark.spark.tables import append_measured, holds, quoted, slice_of
-from tidemark.spark.times import within_years
+from tidemark.spark.times import came, within_years
 
 _NEVER = (1 << 63) - 1
 """The end of an open lifetime."""
@@ -96,20 +97,14 @@ class Outputs:
         bound = None if due.after.complete else due.after.watermark
         if bound is None and not due.after.complete:
             return None
-        since = due.first_batch if due.kept and due.brought else None
-        span = Span(after=before, before=bound, since=since)
-        rows = self._along(due, span)
+        rows = self._along(due, _passing_span(due, before, bound))
         if rows is None:
             return None
-        end = F.coalesce(F.unix_micros("_end_time"), F.lit(_NEVER))
-        done = F.lit(True) if bound is None else end <= bound
-        new = F.lit(True) if before is None else (end > before) | (F.col("_batch_id") >= due.first_batch)
-        if CLOSED in rows.columns:
-            new = new | F.coalesce(F.col(CLOSED) >= due.first_batch, F.lit(False))
+        rows, end = _passing(rows, due, before, bound), _ends("_end_time")
         started = F.lit(True) if due.starts is None else end > due.starts
         payload = [quoted(column.name) for column in columns_of(self.spec, due.step.name) or ()]
         times = [within_years(name) for name in ("_system_timestamp", "_end_time")]
-        return rows.where(done & new & started).select(*times, "_partition", "_offset", _batch(due), *payload)
+        return rows.where(started).select(*times, "_partition", "_offset", _batch(due), *payload)
 
     # -- windows
 
@@ -184,7 +179,8 @@ class Outputs:
         known = [before for before, _ in moved if before is not None]
         ends = [after for _, after in moved if after is not None]
         if window.partition_by is not None and not due.listed:
-            return Span(after=None if not known else window.start(window.first_open(known[0])))
+            least = due.least_before()
+            return Span(after=None if least is None else window.start(window.first_open(least)))
         after = window.start(window.first_open(min(known))) if len(known) == len(moved) else None
         return Span(after=after, before=None if due.after.complete else max(ends) - window.lateness)
 
@@ -200,16 +196,33 @@ class Outputs:
             return None
         step = self.spec.streams[due.step.name]
         pairs = [path for path in paths_into(self.spec, step) if path.joined]
-        rows = Rows(self.spark, self.root, self.spec, due.last_batch).along(pairs, Span(before, after))
-        if rows is None:
-            return None
-        end = F.unix_micros("_end_time")
-        rows = rows if before is None else rows.where(end.isNull() | (end > before))
-        return rows if after is None else rows.where(end <= after)
+        span = _passing_span(due, before, after)
+        rows = Rows(self.spark, self.root, self.spec, due.last_batch).along(pairs, span)
+        return None if rows is None else _passing(rows, due, before, after)
 
     def _new(self, due: Due) -> DataFrame | None:
         """The rows that the run brought to the step."""
         return self._along(due, Span(since=due.first_batch, only=True))
+
+
+def _passing_span(due: Due, before: int | None, after: int | None) -> Span:
+    """When rows are alive whose end is passed in a run that goes from a time to another; and those that it brought,
+    where they may lie behind."""
+    return Span(before, after, since=due.first_batch if due.behind else None, behind=due.straggling)
+
+
+def _passing(rows: DataFrame, due: Due, before: int | None, after: int | None) -> DataFrame:
+    """Of these, the rows whose end the run has passed: those that earlier runs had passed stand."""
+    done = rows if after is None else rows.where(_ends("_end_time") <= after)
+    if before is None:
+        return done
+    known = [name for name in (WAS, "_end_time") if name in rows.columns]
+    return done.where((_ends(*known) > before) | (came(rows.columns) >= due.first_batch))
+
+
+def _ends(*names: str) -> Column:
+    """The first of these times that there is, microseconds."""
+    return F.coalesce(*map(F.unix_micros, names), F.lit(_NEVER))
 
 
 def _cut_open(rows: DataFrame, due: Due) -> DataFrame:

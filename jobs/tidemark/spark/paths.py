@@ -7,7 +7,7 @@ of the origin, and files of other times are not read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -20,7 +20,8 @@ from tidemark.core.times import TICK
 from tidemark.spark import lifetimes, tables
 from tidemark.spark.fitness import fit
 from tidemark.spark.joins import Side, paired
-from tidemark.spark.names import CLOSED, JUDGED, RANK, SOURCE, ordinal
+from tidemark.spark.names import CAME, JUDGED, RANK, SOURCE, WAS, ordinal
+from tidemark.spark.spans import Span, between_edges, ends_before, needed
 from tidemark.spark.sql import value_of
 from tidemark.spark.tables import quoted
 
@@ -37,17 +38,6 @@ SYSTEM = (
     "_window_end",
     "_batch_id",
 )
-
-
-@dataclass(frozen=True)
-class Span:
-    """Rows alive at some time in [after, before), microseconds; None: without a bound. `since`: also all rows of
-    batches from this one on, or, where `only` is set, these alone."""
-
-    after: int | None = None
-    before: int | None = None
-    since: int | None = None
-    only: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,29 +146,22 @@ class Rows:
         payload = [quoted(column.name) for column in source.columns]
         given = {"_window_start": none, "_window_end": none}
         named = [given.get(name, F.col(name)).alias(name) for name in SYSTEM]
-        closed = [name for name in rows.columns if name == CLOSED]
-        return rows.select(*named, *closed, F.lit(True).alias(JUDGED), *payload)
+        return rows.select(*named, *ends_before(rows, span), F.lit(True).alias(JUDGED), *payload)
 
     def _alive(self, source: SourceSpec, path: Path, span: Span) -> DataFrame | None:
-        """Rows of a source's stream in a span of a path from it. One between edges that ends in the very moment in
-        which the span begins is among them: it was open when that moment was passed."""
+        """Rows of a source's stream in a span of a path from it."""
         start, end = F.col("_system_timestamp"), F.col("_end_time")
         if source.lifetimes.edges:
             rows = lifetimes.of_edges(self.spark, self.root, source, self.last)
-            if rows is None:
-                return None
-            if path.lasts is not None:
-                return rows.where(_needed(start, start, path.begin, path.lasts, span))
-            known = _needed(start, end, path.begin, 1, span, open_=end.isNull())
-            return rows.where(known if span.since is None or span.only else known | (F.col(CLOSED) >= span.since))
+            return None if rows is None else rows.where(between_edges(path.begin, path.lasts, span))
         place = f"{self.root}/events/{source.name}"
         if not tables.exists(place):
             return None
         whole = self.spark.read.format("delta").load(place)
         rows = lifetimes.of_stream(source, whole.where(start.isNotNull() & (F.col("_batch_id") <= self.last)))
         if source.longest is None and path.lasts is None:
-            return rows.where(_needed(start, end, path.begin, 0, span))
-        return rows.where(_needed(start, start, path.begin, path.lasts or 1, span))
+            return rows.where(needed(start, end, path.begin, 0, span))
+        return rows.where(needed(start, start, path.begin, path.lasts or 1, span))
 
     def _windows(self, path: Path, rank: int, span: Span) -> DataFrame | None:
         name, step = path.origin, self.spec.streams[path.origin]
@@ -191,7 +174,7 @@ class Rows:
         length = path.lasts
         ends = end if length is None else start
         rows = whole.where(F.col("_batch_id") <= self.last)
-        rows = rows.where(_needed(start, ends, path.begin, length or 0, span))
+        rows = rows.where(needed(start, ends, path.begin, length or 0, span))
         given = {"_system_timestamp": start, "_end_time": end, "_window_start": start, "_window_end": end}
         given |= {column: F.col(column) for column in (*step.parts, "_batch_id")}
         named = [given.get(column, F.lit(None)).cast(_kind(column)).alias(column) for column in SYSTEM]
@@ -205,19 +188,39 @@ class Rows:
         when they are due."""
         if span.only:
             return None
-        after = None if span.after is None else span.after - path.begin - (path.lasts or 0)
-        alive = Span(after, None if span.before is None else span.before - path.begin)
         step = self.spec.streams[path.origin]
+        alive = self._alive_sides(path, span)
         left, right = (self._side(name, alive) for name in step.join)
         if left is None or right is None:
             return None
         pairs = paired(step, left, right, rank)
         if path.lasts is not None:
             start = F.col("_system_timestamp")
-            pairs = pairs.where(_needed(start, start, path.begin, path.lasts, replace(span, since=None)))
+            known = needed(start, start, path.begin, path.lasts, replace(span, since=None))
+            pairs = pairs.where(known | (F.col(CAME) >= span.since) if span.since is not None else known)
         own = ("_system_timestamp", "_end_time")
         none = [F.lit(None).cast(_kind(name)).alias(name) for name in SYSTEM if name not in own]
         return pairs.select("*", *none, F.lit(False).alias(JUDGED))
+
+    def _alive_sides(self, path: Path, span: Span) -> Span:
+        """When rows are alive that make the pairs of a span."""
+        after = None if span.after is None else span.after - path.begin - (path.lasts or 0)
+        before = None if span.before is None else span.before - path.begin
+        if after is not None and span.behind:
+            after = min([after, *self._starts(self.spec.streams[path.origin], span)])
+        return replace(span, after=after, before=before)
+
+    def _starts(self, step: StreamSpec, span: Span) -> Iterator[int]:
+        """By path to a join, when the first row begins that came, or ended, in batches from `since` on."""
+        paths = [path for name in step.join for path in paths_to(self.spec, name)]
+        for path in paths:
+            if path.joined:
+                yield from (path.begin + start for start in self._starts(self.spec.streams[path.origin], span))
+                continue
+            rows = self.along([path], Span(since=span.since, only=True, behind=True))
+            start = None if rows is None else rows.agg(F.min(F.unix_micros("_system_timestamp"))).collect()[0][0]
+            if start is not None:
+                yield start
 
     def _side(self, name: str, span: Span) -> Side | None:
         paths = paths_to(self.spec, name)
@@ -236,22 +239,6 @@ def names_of_order(rows: DataFrame) -> list[str]:
 def order_of(rows: DataFrame) -> list[Column]:
     """The sort key."""
     return [F.col(name) for name in names_of_order(rows)]
-
-
-def _needed(start: Column, end: Column, begin: int, length: int, span: Span, open_: Column | None = None) -> Column:
-    """Whether a row is alive in a span, told from its origin's columns so that files can be skipped. One that is
-    `open_` has no end."""
-    wanted = F.lit(not span.only)
-    if span.after is not None:
-        later = end > _time(span.after - begin - length)
-        wanted = wanted & (later if open_ is None else open_ | later)
-    if span.before is not None:
-        wanted = wanted & (start < _time(span.before - begin))
-    return wanted if span.since is None else wanted | (F.col("_batch_id") >= span.since)
-
-
-def _time(micros: int) -> Column:
-    return F.timestamp_micros(F.lit(micros))
 
 
 def _stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: bool) -> tuple[DataFrame, list[str]]:
@@ -274,10 +261,10 @@ def _selected(rows: DataFrame, text: str, key: str) -> Column:
 
 def _moved(rows: DataFrame, step: StreamSpec) -> DataFrame:
     if step.lasts is not None:
-        rows = rows.withColumn("_end_time", _plus("_system_timestamp", step.lasts))
+        rows = rows.withColumn("_end_time", _plus("_system_timestamp", step.lasts)).drop(WAS)
     if step.shift:
-        moved = ("_system_timestamp", "_end_time", "_watermark")
-        rows = rows.withColumns({name: _plus(name, step.shift) for name in moved})
+        moved = ("_system_timestamp", "_end_time", "_watermark", WAS)
+        rows = rows.withColumns({name: _plus(name, step.shift) for name in moved if name in rows.columns})
     return rows
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StringType, TimestampNTZType, TimestampType
 
 from tidemark.core.times import MAX_TIME, MIN_TIME
 from tidemark.errors import ConfigError, Problem
+from tidemark.spark.names import CAME
 from tidemark.spark.sql import TIME_OF_DAY, value_of
 
 _TIME_TYPES = (TimestampType, TimestampNTZType, DateType, StringType)
@@ -34,6 +37,11 @@ def within_years(name: str) -> Column:
     micros = F.unix_micros(name)
     within = F.least(F.greatest(micros, F.lit(MIN_TIME)), F.lit(MAX_TIME))
     return F.when(micros.isNotNull(), F.timestamp_micros(within)).alias(name)
+
+
+def came(names: Collection[str], of: Callable[[str], Column] = F.col) -> Column:
+    """The batch that brought a row, told from columns of these `names`: of a pair, its later row."""
+    return F.coalesce(of(CAME), of("_batch_id")) if CAME in names else of("_batch_id")
 
 
 def divided(number: Column, by: int) -> Column:
