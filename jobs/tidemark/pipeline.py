@@ -21,6 +21,7 @@ from tidemark.keeping import Keeping
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
+from tidemark.places import Place, place_of
 from tidemark.planning import Planning
 from tidemark.reading import Filters, Reader, instant
 from tidemark.replaying import Replay, located
@@ -44,6 +45,10 @@ def _nothing(step: str) -> None:
     """No step is watched."""
 
 
+def _not_held() -> None:
+    """No lock is held that could be lost."""
+
+
 @dataclass
 class Pipeline:
     """One pipeline. `progress(phase, done, all)` is told how far long work has come; `reached(step)` each
@@ -54,6 +59,7 @@ class Pipeline:
     progress: Callable[[str, int, int], None] = _silent
     reached: Callable[[str], None] = _nothing
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
+    _still_held: Callable[[], None] = field(default=_not_held, init=False, repr=False)
 
     @classmethod
     def load(
@@ -64,9 +70,9 @@ class Pipeline:
         return cls(loaded.spec, loaded.warnings, **hooks)
 
     @property
-    def root(self) -> Path:
-        """Folder of the pipeline: its lock, its versions and their tables."""
-        return Path(self.spec.warehouse) / self.spec.name
+    def root(self) -> Place:
+        """Place of the pipeline: its lock, its versions and their tables."""
+        return place_of(self.spec.warehouse) / self.spec.name
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -89,7 +95,7 @@ class Pipeline:
         from tidemark.spark.engine import Engine  # a run without rows never imports it
         from tidemark.spark.session import open_session
 
-        return Engine(open_session(), self.ledger.folder, reached=self.reached)
+        return Engine(open_session(), self.ledger.folder, reached=self._step)
 
     def validate(self) -> Record:
         """That the configuration holds, with its warnings."""
@@ -109,14 +115,14 @@ class Pipeline:
         A `run_id` that is committed already is verified and changes nothing. Raises Held when another
         run holds the pipeline, UsageError for an `as_of` in the future.
         """
-        with nullcontext() if dry_run else hold(self.root, wait):
+        with nullcontext(_not_held) if dry_run else hold(self.root, wait) as self._still_held:
             return self._run(as_of, run_id, max_files, dry_run, ())
 
     def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
         """A run after which the source (default: all) is complete: it takes no more objects."""
         if source is not None:
             self.reader.known(source)
-        with hold(self.root, wait):
+        with hold(self.root, wait) as self._still_held:
             return self._run(as_of, None, None, False, tuple(self.spec.sources) if source is None else (source,))
 
     def replay(
@@ -202,9 +208,13 @@ class Pipeline:
         plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
         records = self.planning.records(plan)
         self.ledger.plan(plan, records, landed.noticed)
-        self.reached("planned")
+        self._step("planned")
         done = self._executor(self.spec).execute(records, repairing=False)
         return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": self._keep(done)}
+
+    def _step(self, step: str) -> None:
+        self._still_held()
+        self.reached(step)
 
     def _changes(self) -> list[str]:
         """What changed since the last run, in sentences; refused changes raise ConfigError."""
@@ -222,7 +232,7 @@ class Pipeline:
 
     def _executor(self, spec: PipelineSpec) -> Run:
         return Run(
-            spec, self.ledger, lambda: self.engine, self._outputs, self.planning.place, self.reached, self.progress
+            spec, self.ledger, lambda: self.engine, self._outputs, self.planning.place, self._step, self.progress
         )
 
     def _outputs(self, spec: PipelineSpec, recompute: bool = False) -> Outputs:
