@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
+from tidemark.config.address import is_s3
 from tidemark.config.changes import changes
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
@@ -27,6 +28,7 @@ from tidemark.reading import Filters, Reader, instant
 from tidemark.replaying import Replay, located
 from tidemark.running import Run
 from tidemark.spark import settings
+from tidemark.spark.jars import require_s3
 from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
 
 if TYPE_CHECKING:
@@ -74,6 +76,11 @@ class Pipeline:
         """Place of the pipeline: its lock, its versions and their tables."""
         return place_of(self.spec.warehouse) / self.spec.name
 
+    @property
+    def on_s3(self) -> bool:
+        """Whether its tables or a landing lie on S3."""
+        return any(map(is_s3, [self.spec.warehouse, *(source.landing for source in self.spec.sources.values())]))
+
     @cached_property
     def ledger(self) -> Ledger:
         """The ledger of the live version."""
@@ -95,7 +102,7 @@ class Pipeline:
         from tidemark.spark.engine import Engine  # a run without rows never imports it
         from tidemark.spark.session import open_session
 
-        return Engine(open_session(), self.ledger.folder, reached=self._step)
+        return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, reached=self._step)
 
     def validate(self) -> Record:
         """That the configuration holds, with its warnings."""
@@ -205,6 +212,8 @@ class Pipeline:
         batches = self.planning.cut(landed.objects, tail.next_batch_id, max_files)
         if dry_run:
             return plan_summary(landed.objects, time_, len(batches), landed.findings)
+        if landed.objects and self.on_s3:
+            require_s3()
         plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
         records = self.planning.records(plan)
         self.ledger.plan(plan, records, landed.noticed)

@@ -26,8 +26,12 @@ from tidemark.spark.sight import Sight, look_at
 
 SPARK_ERRORS = (Py4JJavaError, PySparkException)
 _CAUSE = re.compile(r"^(?:Caused by: |: )((?:\w+\.)+[\w$]+)(?:: (.*))?$", re.MULTILINE)
-_NOT_THE_OBJECTS = re.compile(r"OutOfMemoryError|No space left on device|Too many open files")
-_PLACE = re.compile(r"\(?\bfile:/+\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
+_NOT_THE_OBJECTS = re.compile(
+    r"OutOfMemoryError|No space left on device|Too many open files|AccessDeniedException"
+    r"|org\.apache\.hadoop\.fs\.s3a\.(?!RemoteFileChanged)|software\.amazon\.awssdk"
+)
+"""Faults of this machine, or of S3: an object that changes while it is read is found by its tag."""
+_PLACE = re.compile(r"\(?\b(?:file:/|s3a?:/)/*\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
 _PLAIN_WORDS = {
     r"^EOFException|[Uu]nexpected end of|ended unexpectedly|^ZipException": "it is cut off or damaged",
     r"not a gzip file|incorrect header check|invalid (stored|block|distance|code|bit)": "its compression is damaged",
