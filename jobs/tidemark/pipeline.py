@@ -23,6 +23,7 @@ from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.places import Place, place_of
+from tidemark.places.faults import explained
 from tidemark.planning import Planning
 from tidemark.reading import Filters, Reader, instant
 from tidemark.replaying import Replay, located
@@ -108,6 +109,7 @@ class Pipeline:
         """That the configuration holds, with its warnings."""
         return {"valid": True, "errors": [], "warnings": [asdict(problem) for problem in self.warnings]}
 
+    @explained
     def run(
         self,
         as_of: str | int | None = None,
@@ -125,6 +127,7 @@ class Pipeline:
         with nullcontext(_not_held) if dry_run else hold(self.root, wait) as self._still_held:
             return self._run(as_of, run_id, max_files, dry_run, ())
 
+    @explained
     def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
         """A run after which the source (default: all) is complete: it takes no more objects."""
         if source is not None:
@@ -132,6 +135,7 @@ class Pipeline:
         with hold(self.root, wait) as self._still_held:
             return self._run(as_of, None, None, False, tuple(self.spec.sources) if source is None else (source,))
 
+    @explained
     def replay(
         self,
         run: str | None = None,
@@ -163,18 +167,22 @@ class Pipeline:
             "engine_changed": sorted({change for verdict in verdicts for change in verdict.engine_changes}),
         }
 
+    @explained
     def rows(self, limit: int = 100, **filters: Unpack[Filters]) -> Record:
         """Which rows, why, and by how much they were moved, newest first."""
         return self.reader.rows(limit, **filters)
 
+    @explained
     def export_rows(self, target: Path, kind: str, limit: int | None = None, **filters: Unpack[Filters]) -> Record:
         """The same rows, all of them unless limited, as a CSV or Parquet file."""
         return self.reader.export(target, kind, limit, **filters)
 
+    @explained
     def explain(self, source: str, partition: str, offset: int) -> Record:
         """One row's story: times, each step, the watermark and what set it."""
         return self.reader.explain(source, partition, offset)
 
+    @explained
     def status(self) -> Record:
         """Watermarks, delays, idle partitions, last runs."""
         return self.reader.status()
@@ -183,6 +191,7 @@ class Pipeline:
         """The folder of a table in the live version."""
         return self.reader.path(table)
 
+    @explained
     def table(self, name: str) -> Dataset:
         """A table cut at the last committed batch, as a pyarrow dataset."""
         return self.reader.table(name)

@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-
 from s3_service import KEY, SECRET, Service
 
 for _name in [name for name in os.environ if name.startswith("AWS_")]:

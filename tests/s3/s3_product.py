@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from s3_service import Service, touch
+
 import oracle
 from product import Product, line
-from s3_service import Service, touch
 from tidemark.pipeline import Pipeline
 from tidemark.places import delta_table, is_table, place_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -49,6 +49,7 @@ class Service:
 
     def __post_init__(self) -> None:
         self._moto = DomainDispatcherApplication(create_backend_app)
+        self._writing = threading.Lock()  # moto's conditions hold for one request at a time
         self._server = make_server("127.0.0.1", 0, self, threaded=True, request_handler=_Quiet)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -63,7 +64,8 @@ class Service:
             refusal = refuse(request)
             if refusal is not None:
                 return _refused(environ, respond, *refusal)
-        return self._moto(environ, respond)
+        with self._writing if request.method in ("PUT", "POST") else nullcontext():
+            return self._moto(environ, respond)
 
     def stop(self) -> None:
         self._server.shutdown()
@@ -107,3 +109,9 @@ def _refused(environ: dict[str, Any], respond: Callable[..., Any], status: int, 
     body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>refused by the test</Message></Error>".encode()
     respond(STATUS[status], [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
     return [b""] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
+
+def fill(bucket: str, keys: Iterable[str]) -> None:
+    """Objects of one byte, put without a request each."""
+    for key in keys:
+        s3_backends[DEFAULT_ACCOUNT_ID]["aws"].put_object(bucket, key, b"x")

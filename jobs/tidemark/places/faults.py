@@ -6,12 +6,16 @@ Whoever meets a fault (boto3, Spark's s3a, delta-rs) words it in its own way; wh
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from tidemark.config.address import S3Place
 from tidemark.errors import TidemarkError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 """Codes of an object that is not there."""
@@ -110,6 +114,24 @@ def told(place: S3Place | None, expected: Collection[str] = ()) -> Iterator[None
     except (BotoCoreError, HTTPClientError) as error:
         name = type(error).__name__
         raise (fault(name, place) or _other(name, place)) from None
+
+
+def explained(verb: Callable[P, T]) -> Callable[P, T]:
+    """The verb, whose failures for which S3 is to blame are errors for people, whoever met them."""
+
+    @wraps(verb)
+    def told_(*args: P.args, **options: P.kwargs) -> T:
+        try:
+            return verb(*args, **options)
+        except TidemarkError:
+            raise
+        except Exception as error:
+            found = fault_of(error)
+            if found is None:
+                raise
+            raise found from error
+
+    return told_
 
 
 def fault(text: str, place: S3Place | None = None) -> TidemarkError | None:

@@ -23,6 +23,8 @@ U = TypeVar("U")
 ATTEMPTS = 8
 """How often a request is made when nothing else is said by AWS_MAX_ATTEMPTS; waits double, up to 20 s."""
 PIECE = 1 << 20
+PAGE = 1000
+"""Objects that one request lists."""
 AT_ONCE = 16
 _COMMIT = re.compile(r"\d{20}\.(?:json|checkpoint\..*)")
 _SETTINGS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION")
@@ -75,7 +77,7 @@ def listed(place: S3Place, below: str = "") -> Iterator[Found]:
     """The objects whose keys begin with the place's prefix and `below`, page by page, by key."""
     given: dict[str, Any] = {"Bucket": place.bucket, "Prefix": place.prefix + below}
     with told(place):
-        for page in _client().get_paginator("list_objects_v2").paginate(**given):
+        for page in _client().get_paginator("list_objects_v2").paginate(**given, PaginationConfig={"PageSize": PAGE}):
             for item in page.get("Contents", ()):
                 moment = item["LastModified"]
                 micros = int(moment.timestamp()) * 1_000_000 + moment.microsecond

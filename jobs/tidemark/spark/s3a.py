@@ -20,6 +20,8 @@ _SETTINGS = {
     "fs.s3a.aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
     "fs.s3a.change.detection.source": "etag",
     "fs.s3a.change.detection.mode": "server",
+    "fs.s3a.retry.limit": "2",  # around the attempts below, which wait longer each time
+    "fs.s3a.retry.throttle.limit": "2",
     "fs.s3a.input.stream.type": "classic",  # others do not hold an open object to its ETag
 }
 _LISTED_IN_PARALLEL = "32"
@@ -43,8 +45,7 @@ def configure(spark: SparkSession) -> None:
 
 
 def _of_the_environment() -> dict[str, str]:
-    tried = str(s3.attempts())
-    settings = {"fs.s3a.attempts.maximum": tried, "fs.s3a.retry.limit": tried, "fs.s3a.endpoint.region": s3.region()}
+    settings = {"fs.s3a.attempts.maximum": str(s3.attempts()), "fs.s3a.endpoint.region": s3.region()}
     address = s3.endpoint()
     if address is not None:
         settings |= {"fs.s3a.endpoint": address, "fs.s3a.path.style.access": "true"}
