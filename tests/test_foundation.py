@@ -284,6 +284,14 @@ def test_the_jars_that_jobs_use_are_those_of_the_lock():
         assert jars.is_sound(path, locked[name]), f"{path} differs from jars.lock"
 
 
+def test_the_jars_for_s3_are_those_of_their_lock():
+    locked = {jar.file_name: jar for jar in jars.read_lock(ROOT / "jars-s3.lock")}
+    found = {path.name: path for path in jars.s3_jars()}
+    assert found.keys() == locked.keys(), "run `make install-s3`"
+    for name, path in found.items():
+        assert jars.is_sound(path, locked[name]), f"{path} differs from jars-s3.lock"
+
+
 def test_jars_that_are_there_are_not_resolved_again(tmp_path, monkeypatch):
     lock = tmp_path / "jars.lock"
     lock.write_text(

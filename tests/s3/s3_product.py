@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from s3_service import Service, touch
+from s3_service import SECRET, Service, touch
 
 import oracle
 from product import Product, line
@@ -39,6 +39,15 @@ class Remote(Product):
         assert self.service is not None
         self.service.client().put_object(Bucket=self.bucket, Key=key, Body=text.encode())
         touch(self.bucket, key, modified)
+
+    def hold_no_secret(self) -> None:
+        """No object of the bucket has the secret in it."""
+        assert self.service is not None
+        client = self.service.client()
+        for page in client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket):
+            for item in page["Contents"]:
+                content = client.get_object(Bucket=self.bucket, Key=item["Key"])["Body"].read()
+                assert SECRET.encode() not in content, item["Key"]
 
     def pipeline(self) -> Pipeline:
         return Pipeline.load(self.config, {}, **self.hooks)

@@ -18,7 +18,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 KEY, SECRET = "KNOWNTOTHESERVICE", "hunter2hunter2hunter2"
 """The credentials that the service knows."""
-STATUS = {403: "403 Forbidden", 500: "500 Internal Server Error", 503: "503 Slow Down"}
+STATUS = {403: "403 Forbidden", 500: "500 Internal Server Error", 404: "404 Not Found", 503: "503 Slow Down"}
 
 
 class Request(NamedTuple):

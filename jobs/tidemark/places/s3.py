@@ -26,6 +26,7 @@ PIECE = 1 << 20
 PAGE = 1000
 """Objects that one request lists."""
 AT_ONCE = 16
+_AMAZON = re.compile(r"https://s3[.-][^/]*amazonaws\.com(\.cn)?$")
 _COMMIT = re.compile(r"\d{20}\.(?:json|checkpoint\..*)")
 _SETTINGS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION")
 _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_MAX_ATTEMPTS")
@@ -42,8 +43,8 @@ class Found(NamedTuple):
 
 def endpoint() -> str | None:
     """The address of the S3 service that was set; None: Amazon's own, by region."""
-    given = _client().meta.endpoint_url
-    return None if re.match(r"https://s3[.-][^/]*amazonaws\.com(\.cn)?$", given) else given
+    given = str(_client().meta.endpoint_url)
+    return None if _AMAZON.match(given) else given
 
 
 def region() -> str:
@@ -189,8 +190,6 @@ def _client_of(settings: tuple[str | None, ...]) -> Any:  # noqa: ANN401, ARG001
     import boto3
     from botocore.config import Config
 
-    session = boto3.session.Session()
-    custom = any(os.environ.get(name) for name in _SETTINGS[:2])
     config = Config(
         retries={"mode": "standard", "total_max_attempts": attempts()},
         connect_timeout=10,
@@ -198,7 +197,12 @@ def _client_of(settings: tuple[str | None, ...]) -> Any:  # noqa: ANN401, ARG001
         max_pool_connections=AT_ONCE,
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
-        s3={"addressing_style": "path"} if custom else None,
     )
     with told(None):
-        return session.client("s3", region_name=session.region_name or "us-east-1", config=config)
+        session = boto3.session.Session()
+        where = session.region_name or "us-east-1"
+        client = session.client("s3", region_name=where, config=config)
+        if _AMAZON.match(client.meta.endpoint_url):
+            return client
+        by_path = config.merge(Config(s3={"addressing_style": "path"}))
+        return session.client("s3", region_name=where, config=by_path)
