@@ -92,7 +92,7 @@ _OF_S3 = re.compile(r"s3a?://([a-z0-9][a-z0-9.-]*)|Generic S3 error|hadoop\.fs\.
 
 
 @contextmanager
-def told(place: S3Place | None, expected: Collection[str] = ()) -> Iterator[None]:
+def told(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
     """Failures of boto3 inside become errors for people; one whose code is `expected` ends the block quietly.
 
     An object that is not there is FileNotFoundError, one that has changed OSError.

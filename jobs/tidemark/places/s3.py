@@ -27,6 +27,8 @@ PAGE = 1000
 """Objects that one request lists."""
 AT_ONCE = 16
 _AMAZON = re.compile(r"https://s3[.-][^/]*amazonaws\.com(\.cn)?$")
+_FOUND_BY_ALL = ("env", "iam-role", "container-role", "assume-role-with-web-identity")
+"""Ways to credentials, as botocore calls them, that all clients go by themselves."""
 _COMMIT = re.compile(r"\d{20}\.(?:json|checkpoint\..*)")
 _SETTINGS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION")
 _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_MAX_ATTEMPTS")
@@ -71,7 +73,17 @@ def delta_options() -> dict[str, str]:
         options |= {"AWS_ENDPOINT_URL": address, "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "false"}
         if address.startswith("http://"):
             options["AWS_ALLOW_HTTP"] = "true"
-    return options
+    return options | _of_a_profile()
+
+
+def _of_a_profile() -> dict[str, str]:
+    """Credentials of a profile, which delta-rs does not read; in memory only. Others it finds, and renews, itself."""
+    found = _client()._request_signer._credentials
+    if found is None or found.method in _FOUND_BY_ALL:
+        return {}
+    now = found.get_frozen_credentials()
+    known = {"ACCESS_KEY_ID": now.access_key, "SECRET_ACCESS_KEY": now.secret_key, "SESSION_TOKEN": now.token}
+    return {f"AWS_{name}": value for name, value in known.items() if value}
 
 
 def listed(place: S3Place, below: str = "") -> Iterator[Found]:
@@ -167,6 +179,11 @@ class Ranged(io.RawIOBase):
         self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
         return self._at
 
+    def readall(self) -> bytes:
+        """All from the position on, by one request."""
+        found = bytearray(max(self._size - self._at, 0))
+        return bytes(found[: self.readinto(found)])
+
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 # any writable buffer
         """Fill the buffer by one request; 0 at the end."""
         last = min(self._at + len(buffer), self._size) - 1
@@ -198,11 +215,10 @@ def _client_of(settings: tuple[str | None, ...]) -> Any:  # noqa: ANN401, ARG001
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
     )
-    with told(None):
-        session = boto3.session.Session()
-        where = session.region_name or "us-east-1"
-        client = session.client("s3", region_name=where, config=config)
-        if _AMAZON.match(client.meta.endpoint_url):
-            return client
-        by_path = config.merge(Config(s3={"addressing_style": "path"}))
-        return session.client("s3", region_name=where, config=by_path)
+    session = boto3.session.Session()
+    where = session.region_name or "us-east-1"
+    client = session.client("s3", region_name=where, config=config)
+    if _AMAZON.match(client.meta.endpoint_url):
+        return client
+    by_path = config.merge(Config(s3={"addressing_style": "path"}))
+    return session.client("s3", region_name=where, config=by_path)
