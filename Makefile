@@ -8,18 +8,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JARS := $(VENV)/share/tidemark/jars
+S3_STAMP := $(VENV)/.installed-s3
 FUNCTIONS := $(wildcard jobs/tidemark/spark/jvm/*.java)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
 CODE := jobs dags tests bench
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal
 
-.PHONY: help install demo airflow env test test-long lint bench
+.PHONY: help install install-s3 demo airflow env test test-long lint bench
 
 help: ## show this list
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 install: $(STAMP) ## make .venv with the command `tidemark`, with the jars that jobs need in it
+
+install-s3: $(S3_STAMP) ## add the jars for s3:// places (about 690 MB)
 
 demo: $(STAMP) ## run a year of real flights through a pipeline, into ./demo
 	$(BIN)/tidemark demo
@@ -33,10 +36,10 @@ airflow: $(STAMP) ## start Airflow on this machine with the demo's pipeline on a
 env: ## make .env, the random passwords of docker-compose.yml, if there is none
 	@test -e .env || { umask 077; for name in $(SECRETS); do echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)')"; done > .env; }
 
-test: $(STAMP) ## run the tests (under 20 minutes on 2 cores)
+test: $(STAMP) $(S3_STAMP) ## run the tests (under 20 minutes on 2 cores)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
-test-long: $(STAMP) ## run the matrices and the long random runs (under 40 minutes on 2 cores)
+test-long: $(STAMP) $(S3_STAMP) ## run the matrices and the long random runs (under 40 minutes on 2 cores)
 	$(BIN)/python -m pytest -m long $(SIDE_BY_SIDE) $(ARGS)
 
 lint: $(STAMP) ## check style, formatting and types
@@ -60,4 +63,9 @@ $(STAMP): requirements.lock jars.lock pyproject.toml $(FUNCTIONS)
 	@$(PIP) --require-hashes --no-build-isolation -r requirements.lock
 	@$(PIP) --no-build-isolation --editable .
 	@$(BIN)/python -m tidemark.spark.jars install jars.lock $(JARS)
+	@touch $@
+
+$(S3_STAMP): jars-s3.lock | $(STAMP)
+	@echo "fetching the jars for S3, about 690 MB"
+	@$(BIN)/python -m tidemark.spark.jars fetch jars-s3.lock $(JARS)-s3
 	@touch $@

@@ -30,8 +30,9 @@ LONGEST_FUNCTION = 45
 ROOMS = {
     "core": {"core"},
     "config": {"core", "config", "errors"},
-    "spark": {"core", "config", "spark", "errors"},
-    "ledger": {"core", "config", "ledger", "errors"},
+    "places": {"core", "config", "places", "errors"},
+    "spark": {"core", "config", "places", "spark", "errors"},
+    "ledger": {"core", "config", "places", "ledger", "errors"},
     "report": {"core", "config", "report", "errors"},
 }
 """What a module of each room may import of the package; a module outside all rooms is the pipeline's or the cli's."""
@@ -88,7 +89,7 @@ def modules_in(room: str) -> list[str]:
     return [module for module in MODULES if room_of(module) == room]
 
 
-# the arrows: core <- config <- {spark, ledger, report} <- pipeline <- cli
+# the arrows: core <- config <- places <- {spark, ledger, report} <- pipeline <- cli
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -226,9 +227,9 @@ def test_the_lock_holds_every_dependency_with_hashes_and_no_index():
 def test_the_readme_names_the_commands_that_the_makefile_has():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
-    assert targets == {"help", "install", "demo", "test", "test-long", "lint", "bench"}
-    assert set(re.findall(r"`make ([a-z-]+)`", readme)) | {"help"} >= targets - {"help"}
+    targets = set(re.findall(r"^([a-z0-9-]+):.*## ", makefile, re.MULTILINE))
+    assert targets == {"help", "install", "install-s3", "demo", "test", "test-long", "lint", "bench"}
+    assert set(re.findall(r"`make ([a-z0-9-]+)`", readme)) | {"help"} >= targets - {"help"}
 
 
 @pytest.mark.spark
@@ -281,6 +282,14 @@ def test_the_jars_that_jobs_use_are_those_of_the_lock():
     assert found.keys() == locked.keys(), "run `make install`"
     for name, path in found.items():
         assert jars.is_sound(path, locked[name]), f"{path} differs from jars.lock"
+
+
+def test_the_jars_for_s3_are_those_of_their_lock():
+    locked = {jar.file_name: jar for jar in jars.read_lock(ROOT / "jars-s3.lock")}
+    found = {path.name: path for path in jars.s3_jars()}
+    assert found.keys() == locked.keys(), "run `make install-s3`"
+    for name, path in found.items():
+        assert jars.is_sound(path, locked[name]), f"{path} differs from jars-s3.lock"
 
 
 def test_jars_that_are_there_are_not_resolved_again(tmp_path, monkeypatch):

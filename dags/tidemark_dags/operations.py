@@ -96,13 +96,14 @@ def report_dag(files: Files) -> DAG:
 def write_page(config: str) -> str:
     """Write the page of a pipeline below $TIDEMARK_REPORTS (default: `reports` beside `dags`); returns its path."""
     from tidemark.pipeline import Pipeline
+    from tidemark.report.daily import page
 
     pipeline, run = Pipeline.load(config), get_current_context()["dag_run"]
     day = (run.data_interval_end or run.run_after).strftime("%Y-%m-%d")
     folder = Path(os.environ.get(REPORTS_VARIABLE) or DEFAULT_REPORTS) / pipeline.spec.name
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{day}.html"
-    path.write_text(pipeline.daily_page(), encoding="utf-8")
+    path.write_text(page(pipeline.status()), encoding="utf-8")
     return str(path)
 
 

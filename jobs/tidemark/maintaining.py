@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from deltalake import DeltaTable
-
 from tidemark.keeping import Keeping
-from tidemark.ledger.files import is_table
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lock import hold
+from tidemark.pipeline import Pipeline
+from tidemark.places import Place, delta_table, is_table
+from tidemark.places.faults import explained
 from tidemark.summaries import Record
 
 UNNEEDED_HOURS = 168
@@ -16,13 +15,23 @@ UNNEEDED_HOURS = 168
 _SMALL_BYTES = 64 << 20
 
 
-def planned(keeping: Keeping, root: Path) -> Record:
+@explained
+def maintain(pipeline: Pipeline, dry_run: bool = False) -> Record:
+    """Merge small files and delete those that no table has needed for a week; `dry_run` only tells, without a JVM.
+    No replay needs them: batches are read from the tables as they are."""
+    if dry_run:
+        return planned(Keeping(pipeline.spec, pipeline.ledger, None), pipeline.ledger.folder)
+    with hold(pipeline.root, wait=True):
+        return maintained(Keeping(pipeline.spec, pipeline.ledger, pipeline.tables), pipeline.ledger)
+
+
+def planned(keeping: Keeping, root: Place) -> Record:
     """What `maintained` would do, table by table: files to merge, files to delete."""
     tables = {}
     for name in keeping.written_by_spark():
         place = root / name
         if is_table(place):
-            table = DeltaTable(place)
+            table = delta_table(place)
             sizes = table.get_add_actions(flatten=True)["size_bytes"].to_pylist()
             unneeded = table.vacuum(retention_hours=UNNEEDED_HOURS, dry_run=True)
             small = sum(size < _SMALL_BYTES for size in sizes)

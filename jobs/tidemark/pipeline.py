@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
+from tidemark.config.address import is_s3
 from tidemark.config.changes import changes
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
@@ -21,13 +22,14 @@ from tidemark.keeping import Keeping
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
-from tidemark.maintaining import maintained, planned
+from tidemark.places import Place, place_of
+from tidemark.places.faults import explained
 from tidemark.planning import Planning
 from tidemark.reading import Filters, Reader, instant
 from tidemark.replaying import Replay, located
-from tidemark.report.daily import page
 from tidemark.running import Run
 from tidemark.spark import settings
+from tidemark.spark.jars import require_s3
 from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
 
 if TYPE_CHECKING:
@@ -46,6 +48,10 @@ def _nothing(step: str) -> None:
     """No step is watched."""
 
 
+def _not_held() -> None:
+    """No lock is held that could be lost."""
+
+
 @dataclass
 class Pipeline:
     """One pipeline. `progress(phase, done, all)` is told how far long work has come; `reached(step)` each
@@ -56,6 +62,7 @@ class Pipeline:
     progress: Callable[[str, int, int], None] = _silent
     reached: Callable[[str], None] = _nothing
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
+    _still_held: Callable[[], None] = field(default=_not_held, init=False, repr=False)
 
     @classmethod
     def load(
@@ -66,9 +73,14 @@ class Pipeline:
         return cls(loaded.spec, loaded.warnings, **hooks)
 
     @property
-    def root(self) -> Path:
-        """Folder of the pipeline: its lock, its versions and their tables."""
-        return Path(self.spec.warehouse) / self.spec.name
+    def root(self) -> Place:
+        """Place of the pipeline: its lock, its versions and their tables."""
+        return place_of(self.spec.warehouse) / self.spec.name
+
+    @property
+    def on_s3(self) -> bool:
+        """Whether its tables or a landing lie on S3."""
+        return any(map(is_s3, [self.spec.warehouse, *(source.landing for source in self.spec.sources.values())]))
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -91,12 +103,13 @@ class Pipeline:
         from tidemark.spark.engine import Engine  # a run without rows never imports it
         from tidemark.spark.session import open_session
 
-        return Engine(open_session(), self.ledger.folder, reached=self.reached)
+        return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, reached=self._step)
 
     def validate(self) -> Record:
         """That the configuration holds, with its warnings."""
         return {"valid": True, "errors": [], "warnings": [asdict(problem) for problem in self.warnings]}
 
+    @explained
     def run(
         self,
         as_of: str | int | None = None,
@@ -111,16 +124,18 @@ class Pipeline:
         A `run_id` that is committed already is verified and changes nothing. Raises Held when another
         run holds the pipeline, UsageError for an `as_of` in the future.
         """
-        with nullcontext() if dry_run else hold(self.root, wait):
+        with nullcontext(_not_held) if dry_run else hold(self.root, wait) as self._still_held:
             return self._run(as_of, run_id, max_files, dry_run, ())
 
+    @explained
     def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
         """A run after which the source (default: all) is complete: it takes no more objects."""
         if source is not None:
             self.reader.known(source)
-        with hold(self.root, wait):
+        with hold(self.root, wait) as self._still_held:
             return self._run(as_of, None, None, False, tuple(self.spec.sources) if source is None else (source,))
 
+    @explained
     def replay(
         self,
         run: str | None = None,
@@ -152,42 +167,36 @@ class Pipeline:
             "engine_changed": sorted({change for verdict in verdicts for change in verdict.engine_changes}),
         }
 
+    @explained
     def summary(self, run_id: str) -> Record:
         """What a committed run did, as it told when it ended."""
         return self._finished(self._chosen(run_id, None, None, False), [])
 
-    def maintain(self, dry_run: bool = False) -> Record:
-        """Merge small files and delete those that no table has needed for a week; `dry_run` only tells, without a
-        JVM. No replay needs them: batches are read from the tables as they are."""
-        if dry_run:
-            return planned(Keeping(self.spec, self.ledger, None), self.ledger.folder)
-        with hold(self.root, wait=True):
-            return maintained(Keeping(self.spec, self.ledger, self._tables), self.ledger)
-
+    @explained
     def rows(self, limit: int = 100, **filters: Unpack[Filters]) -> Record:
         """Which rows, why, and by how much they were moved, newest first."""
         return self.reader.rows(limit, **filters)
 
+    @explained
     def export_rows(self, target: Path, kind: str, limit: int | None = None, **filters: Unpack[Filters]) -> Record:
         """The same rows, all of them unless limited, as a CSV or Parquet file."""
         return self.reader.export(target, kind, limit, **filters)
 
+    @explained
     def explain(self, source: str, partition: str, offset: int) -> Record:
         """One row's story: times, each step, the watermark and what set it."""
         return self.reader.explain(source, partition, offset)
 
+    @explained
     def status(self) -> Record:
         """Watermarks, delays, idle partitions, last runs."""
         return self.reader.status()
-
-    def daily_page(self) -> str:
-        """What became of rows in the last runs, and how far partitions have come, as an HTML page."""
-        return page(self.status())
 
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
         return self.reader.path(table)
 
+    @explained
     def table(self, name: str) -> Dataset:
         """A table cut at the last committed batch, as a pyarrow dataset."""
         return self.reader.table(name)
@@ -217,12 +226,18 @@ class Pipeline:
         batches = self.planning.cut(landed.objects, tail.next_batch_id, max_files)
         if dry_run:
             return plan_summary(landed.objects, time_, len(batches), landed.findings)
+        if landed.objects and self.on_s3:
+            require_s3()
         plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
         records = self.planning.records(plan)
         self.ledger.plan(plan, records, landed.noticed)
-        self.reached("planned")
+        self._step("planned")
         done = self._executor(self.spec).execute(records, repairing=False)
         return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": self._keep(done)}
+
+    def _step(self, step: str) -> None:
+        self._still_held()
+        self.reached(step)
 
     def _changes(self) -> list[str]:
         """What changed since the last run, in sentences; refused changes raise ConfigError."""
@@ -240,7 +255,7 @@ class Pipeline:
 
     def _executor(self, spec: PipelineSpec) -> Run:
         return Run(
-            spec, self.ledger, lambda: self.engine, self._outputs, self.planning.place, self.reached, self.progress
+            spec, self.ledger, lambda: self.engine, self._outputs, self.planning.place, self._step, self.progress
         )
 
     def _outputs(self, spec: PipelineSpec, recompute: bool = False) -> Outputs:
@@ -258,9 +273,10 @@ class Pipeline:
     def _keep(self, records: Sequence[BatchRecord]) -> float | None:
         """Upkeep after a commit, as far as it can be done without starting a JVM for it alone."""
         running = "engine" in self.__dict__
-        return Keeping(self.spec, self.ledger, self._tables if running else None).after(records)
+        return Keeping(self.spec, self.ledger, self.tables if running else None).after(records)
 
-    def _tables(self) -> Upkeep:
+    def tables(self) -> Upkeep:
+        """Upkeep of the tables that Spark writes; starts a JVM."""
         from tidemark.spark.upkeep import Upkeep
 
         return Upkeep(self.engine.spark, self.ledger.folder)

@@ -9,16 +9,15 @@ from typing import TypedDict, Unpack
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-from deltalake import DeltaTable
 
 from tidemark.config import PipelineSpec
 from tidemark.core.account import BatchRecord
 from tidemark.core.progress import PartitionState
 from tidemark.core.times import parse_time
 from tidemark.errors import UsageError
-from tidemark.ledger.files import is_table
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import partition_state, uri_key
+from tidemark.places import delta_table, is_table
 from tidemark.report.explain import SourceFacts, explain
 from tidemark.report.export import export_rows
 from tidemark.report.rows import find_rows
@@ -79,11 +78,11 @@ class Reader:
         """A table as a dataset, without the rows of batches that are not committed yet."""
         if name in self.ledger.stores:
             return self.ledger.table(name)
-        place = Path(self.path(name)["path"])
+        place = self.path(name)["path"]
         if not is_table(place):
-            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=str(place))
+            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=place)
         column = "batch_id" if name == SUBSTREAMS else "_batch_id"
-        whole = DeltaTable(place).to_pyarrow_dataset()
+        whole = delta_table(place).to_pyarrow_dataset()
         return whole.filter(ds.field(column) <= self.ledger.last().committed_through)
 
     def path(self, table: str) -> Record:

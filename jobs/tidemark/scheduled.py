@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 
 from tidemark.advancing import Streams, Writing
 from tidemark.core.account import BatchRecord
 from tidemark.core.advance import advance
 from tidemark.core.batch import RunPlan
 from tidemark.errors import CheckFailed
-from tidemark.ledger.files import is_table
 from tidemark.ledger.ledger import Ledger
 from tidemark.pipeline import Pipeline
+from tidemark.places import delta_table, is_table
+from tidemark.places.faults import explained
 from tidemark.reading import instant
 from tidemark.running import Before, rules_of, step_of
 from tidemark.summaries import Record
@@ -54,6 +54,7 @@ class _NeedsSpark(Exception):
     """Rows would have to be looked at."""
 
 
+@explained
 def foresee(pipeline: Pipeline, as_of: str | int, run_id: str) -> Foreseen:
     """What a run has to do, told without a JVM; writes nothing.
 
@@ -132,16 +133,18 @@ def _no_spark() -> Writing:
     raise _NeedsSpark
 
 
+@explained
 def failures(pipeline: Pipeline, run_id: str) -> list[str]:
     """What blocks a run, in words, from the table `quality`; empty also where nothing is checked."""
     place = pipeline.ledger.folder / "quality"
     if not is_table(place):
         return []
-    rows = DeltaTable(place).to_pyarrow_dataset().to_table(filter=pc.field("run_id") == run_id).to_pylist()
+    rows = delta_table(place).to_pyarrow_dataset().to_table(filter=pc.field("run_id") == run_id).to_pylist()
     failed = [row for row in rows if not row["success"] and row["severity"] == "block"]
     return [f"{row['table']}: {row['expectation']} is {row['observed']}, not {row['limit']}" for row in failed]
 
 
+@explained
 def published(pipeline: Pipeline, run_id: str) -> Record:
     """Watermarks and counts of a committed run, as consumers are told of them; plain JSON."""
     found = pipeline.summary(run_id)

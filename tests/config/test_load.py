@@ -227,12 +227,9 @@ class TestExtends:
         ("pipeline", "Toll", "'Toll' is not a name: write small letters, digits and _"),
         ("pipeline", "1a", "'1a' is not a name"),
         ("pipeline", 5, "5 is not text: write text, or a number in quotes"),
-        (
-            "warehouse",
-            "s3://bucket/x",
-            "'s3://bucket/x' is not supported yet: this version reads and writes folders",
-        ),
-        ("warehouse", "s3a://bucket/x", "is not supported yet"),
+        ("warehouse", "s3://Bucket/x", "'s3://Bucket/x' names no bucket: write s3://bucket/prefix"),
+        ("warehouse", "s3a://bucket/x//y", "has a part that is empty or made of dots"),
+        ("warehouse", "s3a://bucket/../y", "has a part that is empty or made of dots"),
         ("warehouse", "gs://bucket/x", "is not a folder: write a path"),
         ("warehouse", "", "is not a folder"),
         ("warehouse", 5, "5 is not text"),
@@ -285,8 +282,9 @@ def test_a_setting_that_cannot_be_is_refused(files: Files, key: str, value: obje
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("landing", "s3://bucket/x", "'s3://bucket/x' is not supported yet"),
-        ("landing", "S3A://bucket/x", "is not supported yet"),
+        ("landing", "s3://", "'s3://' names no bucket"),
+        ("landing", "S3A://bucket/{yyy}/x", "'{yyy}' is not known"),
+        ("landing", "s3://bucket/x/*.json", "is a pattern: name the folder"),
         ("landing", "./in/{yyy}", "'{yyy}' is not known: there are {yyyy} {MM} {dd} {HH}"),
         ("landing", "./in/{yyyy", "is not known"),
         ("landing", "./in/*.json", "is a pattern: name the folder"),

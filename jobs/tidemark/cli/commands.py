@@ -126,9 +126,10 @@ def process(config: Path, as_of: str, run_id: str) -> Answer:
 def maintain(config: Path, dry_run: bool) -> Answer:
     """Merge small files, and delete those that no table has needed for a week."""
     from tidemark.cli.texts import maintain_text
+    from tidemark.maintaining import maintain as maintained
 
     with _pipeline(config) as pipeline:
-        return Answer(pipeline.maintain(dry_run), maintain_text)
+        return Answer(maintained(pipeline, dry_run), maintain_text)
 
 
 @_command

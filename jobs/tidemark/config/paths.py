@@ -1,4 +1,4 @@
-"""Folders a configuration names."""
+"""Folders, and places on S3, that a configuration names."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import os
 import re
 from pathlib import Path
 
+from tidemark.config.address import is_s3, normal
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _BRACES = re.compile(r"\{[^}]*\}?|\}")
 PLACEHOLDERS = ("{yyyy}", "{MM}", "{dd}", "{HH}")
 
 
 def folder(text: str, base: Path) -> str:
-    """The absolute path of a folder written in a file of the folder `base`.
-
-    Raises ValueError for s3:// and other addresses: this version reads and writes folders only.
+    """The absolute path of a folder written in a file of the folder `base`; of s3:// (s3a:// means the same) the
+    address s3://bucket/prefix. Raises ValueError for other addresses.
     """
-    scheme = _SCHEME.match(text)
-    if scheme and scheme[1].lower() in ("s3", "s3a"):
-        raise ValueError(f"{text!r} is not supported yet: this version reads and writes folders only, not S3")
-    if scheme:
-        raise ValueError(f"{text!r} is not a folder: write a path, absolute or relative to this file")
-    if not text.strip() or "\0" in text:
-        raise ValueError(f"{text!r} is not a folder: write a path, absolute or relative to this file")
+    if is_s3(text):
+        return normal(text)
+    if _SCHEME.match(text) or not text.strip() or "\0" in text:
+        raise ValueError(
+            f"{text!r} is not a folder: write a path, absolute or relative to this file, or s3://bucket/prefix"
+        )
     return os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 # links stay as they are
 
 
@@ -40,10 +40,12 @@ def landing_folder(text: str, base: Path) -> str:
 def fixed_part(landing: str) -> str:
     """The folder above the first placeholder; `landing` itself where there is none."""
     index = landing.find("{")
-    return landing if index < 0 else landing[:index].rpartition(os.sep)[0] or os.sep
+    return landing if index < 0 else landing[:index].rpartition("/")[0] or os.sep
 
 
 def overlap(one: str, other: str) -> bool:
     """Whether one folder is the other or lies in it."""
+    if is_s3(one) or is_s3(other):
+        return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
     common = os.path.commonpath([one, other])
     return common in (one, other)

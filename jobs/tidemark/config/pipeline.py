@@ -63,7 +63,9 @@ class PipelineSpec(Settings):
 
     name: str = Field(alias="pipeline", description="Name of the pipeline, [a-z][a-z0-9_]*")
     path: Path = Field(Path(), exclude=True)
-    warehouse: str = Field(description="Folder of all tables; default $TIDEMARK_WAREHOUSE, else ./warehouse")
+    warehouse: str = Field(
+        description="Folder or s3://bucket/prefix of all tables; default $TIDEMARK_WAREHOUSE, else ./warehouse"
+    )
     schedule: str | None = Field(None, description="Cron of 5 fields; absent: not scheduled")
     start: Instant | None = Field(None, description="First output time; absent: from the first row")
     micro_batch: Annotated[MicroBatchSpec, BeforeValidator(_micro_batch), PlainSerializer(_written_micro_batch)] = (

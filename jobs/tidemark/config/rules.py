@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from tidemark.config.address import is_s3
 from tidemark.config.ddl import parse_type
 from tidemark.config.expressions import key_findings, time_findings
 from tidemark.config.options import option_findings
@@ -76,12 +77,12 @@ def source_warnings(source: Source) -> Iterator[Finding]:
 
 def pipeline_errors(spec: PipelineSpec) -> Iterator[Finding]:
     """What makes the folders of a pipeline impossible."""
-    tables = str(Path(spec.warehouse, spec.name))
-    if Path(spec.warehouse).is_file():
+    tables = f"{spec.warehouse.rstrip('/')}/{spec.name}"
+    if _is_file(spec.warehouse):
         yield ("warehouse",), f"{spec.warehouse!r} is a file: name a folder"
     for name, source in spec.sources.items():
         landing = fixed_part(source.landing)
-        if Path(landing).is_file():
+        if _is_file(landing):
             yield ("sources", name, "landing"), f"{landing!r} is a file: name the folder it is in"
         elif overlap(landing, tables):
             yield (
@@ -91,11 +92,15 @@ def pipeline_errors(spec: PipelineSpec) -> Iterator[Finding]:
             )
 
 
+def _is_file(place: str) -> bool:
+    return not is_s3(place) and Path(place).is_file()
+
+
 def pipeline_warnings(spec: PipelineSpec) -> Iterator[Finding]:
     """What is legal in a pipeline without errors and yet rarely what was meant."""
     for name, source in spec.sources.items():
         landing = fixed_part(source.landing)
-        if not Path(landing).is_dir():
+        if not is_s3(landing) and not Path(landing).is_dir():
             message = f"there is no folder {landing!r} yet: nothing will be found there"
             yield ("sources", name, "landing"), message
         if spec.retention.ledger is not None and source.max_object_age is None:

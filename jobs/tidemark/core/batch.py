@@ -104,13 +104,13 @@ def _groups(
 
 
 def stored_uri(uri: str) -> str:
-    """The URI as tables hold it: itself, unless its bytes are no UTF-8. Then `//` (which starts no
-    other URI) and the bytes percent-encoded, so that no two names ever become one."""
+    """The URI as tables hold it: itself, unless its bytes are no UTF-8 or it starts with `//`, as a key on S3 may.
+    Then `//` and the bytes percent-encoded, so that no two names ever become one."""
     try:
         uri.encode("utf-8")
     except UnicodeEncodeError:
         return _QUOTED + quote_from_bytes(uri.encode("utf-8", "surrogateescape"), safe="/ ")
-    return uri
+    return _QUOTED + quote_from_bytes(uri.encode("utf-8"), safe="/ ") if uri.startswith(_QUOTED) else uri
 
 
 def loaded_uri(stored: str) -> str:

@@ -36,8 +36,9 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record: 
     started = time.monotonic()
     config = write_pipeline(folder)
     pipeline = Pipeline.load(config, **hooks)
-    if pipeline.root.exists():
-        shutil.rmtree(pipeline.root)
+    tables = Path(str(pipeline.root))
+    if tables.exists():
+        shutil.rmtree(tables)
     with ThreadPoolExecutor(1) as starting:
         spark = starting.submit(lambda: pipeline.engine)  # its start takes as long as the files
         landing = write_landing(folder / "landing", hooks.get("progress") and _writing(hooks["progress"]))

@@ -17,12 +17,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from tidemark.places import Place, open_file
+
 
 @dataclass(frozen=True)
 class DataFile:
     """A live file with the bounds of its batch ids and URIs (where it has them), as the log tells them."""
 
-    path: Path
+    path: Place
     size: int
     rows: int
     first: int | None
@@ -39,12 +41,7 @@ class DataFile:
         return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
 
 
-def is_table(place: Path) -> bool:
-    """Whether a Delta table is there; a log that a crash left without a commit is none."""
-    return place.is_dir() and DeltaTable.is_deltatable(str(place))
-
-
-def live_files(table: DeltaTable, folder: Path) -> list[DataFile]:
+def live_files(table: DeltaTable, folder: Place) -> list[DataFile]:
     """The files of a table's present version, oldest batches first."""
     actions = pa.table(table.get_add_actions(flatten=True))
     names = ("size_bytes", "num_records", "min.batch_id", "max.batch_id", "min.uri", "max.uri")
@@ -96,4 +93,4 @@ def _has_batches(parquet: pq.ParquetFile, group: int, first: int, last: int) -> 
 
 
 def _parquet(file: DataFile) -> pq.ParquetFile:
-    return pq.ParquetFile(file.path)
+    return pq.ParquetFile(file.path if isinstance(file.path, Path) else open_file(str(file.path)))

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -39,6 +38,7 @@ from tidemark.ledger.rows import (
 )
 from tidemark.ledger.schemas import TABLES
 from tidemark.ledger.store import Store
+from tidemark.places import Place
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -98,7 +98,7 @@ class Ledger:
     Nothing is written before the first `plan`. Writers hold the pipeline's lock.
     """
 
-    def __init__(self, root: Path, version: int | None = None) -> None:
+    def __init__(self, root: Place, version: int | None = None) -> None:
         self.root = root
         self.version = version or versions.live(root) or versions.FIRST
         self.folder = root / f"v{self.version}"

@@ -1,4 +1,4 @@
-"""What lies in a landing folder: every object with its landing time, without opening any.
+"""What lies in a landing folder, or place on S3: every object with its landing time, without opening any.
 
 Hidden and `_`-prefixed names (files and folders) are no objects, nor is what a link reaches outside of
 the landing folder. `{yyyy}`, `{MM}`, `{dd}` and `{HH}` stand for the digits of a date (UTC).
@@ -15,7 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from tidemark.config.address import is_s3
 from tidemark.errors import TidemarkError
+from tidemark.ledger.listing_s3 import objects_below, unreadable
 
 _PLACEHOLDER = re.compile(r"\{(?:yyyy|MM|dd|HH)\}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,7 +33,8 @@ class LandedAt(Protocol):
 
 @dataclass(frozen=True)
 class LandingPlace:
-    """Where a source's objects land. `landing` is an absolute folder; durations are microseconds."""
+    """Where a source's objects land. `landing` is an absolute folder, or s3://bucket/prefix; durations are
+    microseconds."""
 
     landing: str
     landed_at: LandedAt | None = None
@@ -60,6 +63,8 @@ class LandingPlace:
             uri.encode("utf-8")
         except UnicodeEncodeError:
             return "its name is not valid UTF-8: rename the object"
+        if is_s3(self.landing) and (reason := unreadable(uri)) is not None:
+            return reason
         if self.landed_at is not None and self.landed_at.landing_time(uri) is None:
             return "its name has no landing time as `landed_at` describes: rename the object"
         return None
@@ -91,8 +96,12 @@ def list_objects(place: LandingPlace, as_of: int) -> Iterator[Listed]:
 
     With `max_object_age` and placeholders, only folders dated between as_of - max_object_age and as_of
     are opened, with a unit (at least a day, for zones) to either side. A missing landing folder is an
-    error: it would pass for a source that brings nothing. A dated folder may be missing.
+    error: it would pass for a source that brings nothing. A dated folder may be missing. On S3 a prefix without
+    objects is no error: there are no folders, and rules may have deleted what was there; a missing bucket is one.
     """
+    if is_s3(place.root):
+        yield from _on_s3(place, as_of)
+        return
     if not Path(place.root).is_dir():
         raise TidemarkError(
             "the landing folder does not exist", where=place.root, hint="create it or correct `landing`"
@@ -105,15 +114,28 @@ def list_objects(place: LandingPlace, as_of: int) -> Iterator[Listed]:
 
 
 def _listed(place: LandingPlace, uri: str, stat: os.stat_result) -> Listed:
-    written = stat.st_mtime_ns // 1000
-    named = None if place.landed_at is None else place.landed_at.landing_time(uri)
     return Listed(
         uri=uri,
         size=stat.st_size,
-        modified=written if named is None else named,
+        modified=_landing_time(place, uri, stat.st_mtime_ns // 1000),
         tag=f"{stat.st_mtime_ns}-{stat.st_size}",
         arrived=stat.st_ctime_ns // 1000,
     )
+
+
+def _landing_time(place: LandingPlace, uri: str, written: int) -> int:
+    named = None if place.landed_at is None else place.landed_at.landing_time(uri)
+    return written if named is None else named
+
+
+def _on_s3(place: LandingPlace, as_of: int) -> Iterator[Listed]:
+    """The tag of an object is its ETag: the same content written again is no change."""
+    folders = None
+    if place.levels and place.max_object_age is not None:
+        folders = frozenset(_folders(place, as_of))
+    patterns = [_pattern(level) for level in place.levels]
+    for uri, found in objects_below(place.root, folders, place.levels, patterns):
+        yield Listed(uri, found.size, _landing_time(place, uri, found.modified), found.tag, found.modified)
 
 
 def _walk(place: LandingPlace, prefix: str, inside: Path) -> Iterator[tuple[str, os.stat_result]]:

@@ -5,20 +5,28 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tidemark.config.address import S3Place
 from tidemark.errors import Held
+from tidemark.ledger.lease import hold_lease
+from tidemark.places import Place
 
 
 @contextmanager
-def hold(root: Path, wait: bool = False) -> Iterator[None]:
-    """Hold `<root>/lock` for as long as the block runs.
+def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None]]:
+    """Hold `<root>/lock` for as long as the block runs; what it gives raises Held once the lock is lost, as a
+    lease on S3 may be.
 
     Without `wait` a lock held by another process raises Held at once. The operating system drops the
     lock with its process, however that ended, so a dead one never blocks. The file itself stays.
     """
+    if isinstance(root, S3Place):
+        with hold_lease(root / "lock", wait) as still_held:
+            yield still_held
+        return
     root.mkdir(parents=True, exist_ok=True)
     path = root / "lock"
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -26,7 +34,7 @@ def hold(root: Path, wait: bool = False) -> Iterator[None]:
         _take(handle, path, wait)
         os.truncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
-        yield
+        yield lambda: None
     finally:
         os.close(handle)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from tidemark.errors import Held
 from tidemark.ledger.files import DataFile, live_files, read_all, read_batches, read_hits
 from tidemark.ledger.rows import Row
 from tidemark.ledger.schemas import GROUP_ROWS, properties, with_integer_times
+from tidemark.places import Place, delta_table, make, reachable, storage_options
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -33,7 +33,7 @@ class Store:
     another's is refused by Delta and raises Held.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Place, schema: pa.Schema) -> None:
         self.path = path
         self.schema = schema
         self._integers = with_integer_times(schema)
@@ -45,8 +45,10 @@ class Store:
         if self._opened is not None:
             self._opened.update_incremental()
             return self._opened
+        if not reachable(self.path):
+            return None
         try:
-            self._opened = DeltaTable(str(self.path))
+            self._opened = delta_table(self.path)
         except TableNotFoundError:
             return None
         return self._opened
@@ -159,13 +161,14 @@ class Store:
         return self.open() or self._create()
 
     def _create(self) -> DeltaTable:
-        self.path.mkdir(parents=True, exist_ok=True)
+        make(self.path)
+        settings, options = properties(self.path.name), storage_options(self.path)
         try:
             self._opened = DeltaTable.create(
-                str(self.path), schema=self.schema, configuration=properties(self.path.name)
+                str(self.path), schema=self.schema, configuration=settings, storage_options=options
             )
         except DeltaError:
-            self._opened = DeltaTable(str(self.path))
+            self._opened = delta_table(self.path)
         return self._opened
 
     def _write(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 from tidemark.errors import UsageError
 from tidemark.ledger.rows import Row
 from tidemark.ledger.schemas import VERSIONS
 from tidemark.ledger.store import Store
+from tidemark.places import Place
 
 FIRST = 1
 
@@ -24,18 +24,18 @@ class Version:
     live: bool
 
 
-def listed(root: Path) -> tuple[Version, ...]:
+def listed(root: Place) -> tuple[Version, ...]:
     """All versions, oldest first; empty before the first run."""
     rows = _store(root).all()
     return tuple(sorted((Version(**row) for row in rows), key=lambda each: each.version))
 
 
-def live(root: Path) -> int | None:
+def live(root: Place) -> int | None:
     """The live version; None before the first run."""
     return next((each.version for each in listed(root) if each.live), None)
 
 
-def first(root: Path, now: int) -> int:
+def first(root: Place, now: int) -> int:
     """The live version, for a writer: version 1 is made and made live when there is none."""
     present = live(root)
     if present is None:
@@ -44,14 +44,14 @@ def first(root: Path, now: int) -> int:
     return present or FIRST
 
 
-def add(root: Path, now: int) -> int:
+def add(root: Place, now: int) -> int:
     """Record a new version beside the live one and return its number."""
     number = max((each.version for each in listed(root)), default=0) + 1
     _change(root, lambda known: [*known, Version(number, now, None, live=False)])
     return number
 
 
-def promote(root: Path, version: int, now: int) -> None:
+def promote(root: Place, version: int, now: int) -> None:
     """Make a recorded version the only live one, in one commit; the same again changes nothing."""
     known = {each.version: each for each in listed(root)}
     if version not in known:
@@ -65,12 +65,12 @@ def _switched(each: Version, version: int, now: int) -> Version:
     return replace(each, live=chosen, promoted=now if chosen else each.promoted)
 
 
-def _change(root: Path, change: Callable[[list[Version]], list[Version]]) -> None:
+def _change(root: Place, change: Callable[[list[Version]], list[Version]]) -> None:
     def rows(known: list[Row]) -> list[Row]:
         return [asdict(each) for each in change([Version(**row) for row in known])]
 
     _store(root).rewrite(rows)
 
 
-def _store(root: Path) -> Store:
+def _store(root: Place) -> Store:
     return Store(root / "versions", VERSIONS)

@@ -19,14 +19,19 @@ from pyspark.sql import SparkSession
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject
 from tidemark.errors import TidemarkError
+from tidemark.places import open_file, seen, tag_of, tags_of
 from tidemark.spark import formats
 from tidemark.spark.filetypes import differences, types_of
 from tidemark.spark.sight import Sight, look_at
 
 SPARK_ERRORS = (Py4JJavaError, PySparkException)
 _CAUSE = re.compile(r"^(?:Caused by: |: )((?:\w+\.)+[\w$]+)(?:: (.*))?$", re.MULTILINE)
-_NOT_THE_OBJECTS = re.compile(r"OutOfMemoryError|No space left on device|Too many open files")
-_PLACE = re.compile(r"\(?\bfile:/+\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
+_NOT_THE_OBJECTS = re.compile(
+    r"OutOfMemoryError|No space left on device|Too many open files|AccessDeniedException"
+    r"|org\.apache\.hadoop\.fs\.s3a\.(?!RemoteFileChanged)|software\.amazon\.awssdk"
+)
+"""Faults of this machine, or of S3: an object that changes while it is read is found by its tag."""
+_PLACE = re.compile(r"\(?\b(?:file:/|s3a?:/)/*\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
 _PLAIN_WORDS = {
     r"^EOFException|[Uu]nexpected end of|ended unexpectedly|^ZipException": "it is cut off or damaged",
     r"not a gzip file|incorrect header check|invalid (stored|block|distance|code|bit)": "its compression is damaged",
@@ -51,18 +56,10 @@ class Damage:
         return bool(self.unreadable or self.gone)
 
 
-def tag_of(path: str) -> str | None:
-    """What tells one content of a file from another; None when there is no such file."""
-    try:
-        found = Path(path).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return f"{found.st_mtime_ns}-{found.st_size}"
-
-
 def gone(objects: Sequence[LandedObject]) -> frozenset[str]:
     """URIs of objects that vanished or changed since they were listed."""
-    return frozenset(item.uri for item in objects if tag_of(item.path) != item.tag)
+    tags = tags_of([item.path for item in objects])
+    return frozenset(item.uri for item, tag in zip(objects, tags, strict=True) if tag != item.tag)
 
 
 def find_unreadable(spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject]) -> dict[str, str]:
@@ -120,11 +117,11 @@ def _doubtful(source: SourceSpec, item: LandedObject) -> bool:
     """Whether an object looks damaged without Spark: tried alone, it spares much halving."""
     try:
         if source.format == "parquet":
-            parquet.read_metadata(item.path)
+            parquet.read_metadata(seen(item.path))
         elif source.format == "orc":
-            orc.ORCFile(item.path)
+            orc.ORCFile(seen(item.path))
         elif item.path.endswith(".gz"):
-            with gzip.open(item.path) as file:
+            with open_file(item.path) as raw, gzip.open(raw) as file:
                 while file.read(_PIECE):
                     pass
     except (OSError, EOFError, zlib.error, pa.ArrowException):
@@ -138,7 +135,7 @@ def _mistyped(source: SourceSpec, objects: Sequence[LandedObject]) -> dict[str, 
     found: dict[str, list[LandedObject]] = {}
     for item in objects if source.format == "parquet" else ():
         try:
-            differing = differences(source.columns, types_of(parquet.read_schema(item.path)))
+            differing = differences(source.columns, types_of(parquet.read_schema(seen(item.path))))
         except (OSError, pa.ArrowException):
             continue
         if differing:

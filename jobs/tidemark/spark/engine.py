@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -17,6 +16,7 @@ from tidemark.core.account import Occurrence, Outcome, TableDigest
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject
 from tidemark.core.progress import SINGLE
+from tidemark.places import Place
 from tidemark.spark import accounts, damage, edges, events, marks, substreams, tables
 from tidemark.spark.damage import Damage
 from tidemark.spark.hot import cut_hot
@@ -51,7 +51,7 @@ class Engine:
     is called at each step that a crash may follow."""
 
     spark: SparkSession
-    root: Path
+    root: Place
     tasks: int | None = None
     cell_bits: int = CELL_BITS
     reached: Callable[[str], None] = _nothing

@@ -1,8 +1,9 @@
-"""The jars that jobs need, put in place once at installation: Delta's, resolved by Spark's own Ivy, so that
-nothing is downloaded when a job runs, and our own.
+"""The jars that jobs need, put in place once at installation: Delta's, and those for S3, resolved by Spark's own
+Ivy, so that nothing is downloaded when a job runs, and our own.
 
     python -m tidemark.spark.jars check              Java is here and Spark runs on it
     python -m tidemark.spark.jars install LOCK DIR   the jars of LOCK are in DIR, their sums verified, and ours
+    python -m tidemark.spark.jars fetch LOCK DIR     the jars of LOCK are in DIR, their sums verified
 
 Only the standard library is imported before Java has been checked: `check` runs before anything is installed.
 """
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 JAVA_VERSIONS = (17, 21)
 """What Spark 4.2 runs on."""
 
+S3_HINT = "run `make install-s3` in the project folder; with a Spark of your own, give it hadoop-aws of its version"
 _INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to it"
 
 
@@ -60,6 +62,23 @@ def require_java(environ: Mapping[str, str] = os.environ) -> None:
         raise TidemarkError(f"Spark needs Java {wanted}; this one is {version}", where=java, hint=_INSTALL_JAVA)
 
 
+def jars_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where `make install` leaves Delta's jars and ours; those for S3 lie beside it."""
+    return Path(environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
+
+
+def s3_jars() -> list[Path]:
+    """The jars for S3 as `make install-s3` left them; none where it was not run."""
+    folder = jars_folder()
+    return sorted(folder.with_name(f"{folder.name}-s3").glob("*.jar"))
+
+
+def require_s3() -> None:
+    """The jars for S3 are here, or a Spark that brings its own; else TidemarkError, before a JVM is started."""
+    if not s3_jars() and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        raise TidemarkError("the jars that Spark needs for s3:// places are not installed", hint=S3_HINT)
+
+
 def read_lock(lock: Path) -> list[Jar]:
     """The jars of a lock file: `group:artifact:version sha256:sum` a line."""
     lines = (line.split("#")[0].split() for line in lock.read_text(encoding="utf-8").splitlines())
@@ -84,7 +103,10 @@ def install(lock: Path, folder: Path) -> list[Path]:
 
 def is_sound(path: Path, jar: Jar) -> bool:
     """The file is there and its bytes are those that the lock wants."""
-    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == jar.sha256
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
 
 
 def _place(jar: Jar, found: Path, folder: Path) -> None:
@@ -109,7 +131,7 @@ def _resolve(jars: list[Jar]) -> list[Path]:
             reasons = [line.strip(" :\t\n") for line in log if "download failed" in line or "not found" in line]
             reason = reasons[-1] if reasons else str(error).partition("\n")[0]
             raise TidemarkError(
-                f"Delta's jars can't be downloaded: {reason}",
+                f"jars can't be downloaded: {reason}",
                 hint="check the network; DEFAULT_ARTIFACT_REPOSITORY (Spark's own variable) names a mirror",
             ) from error
 
@@ -128,6 +150,8 @@ def main(arguments: list[str]) -> int:
             case ["install", lock, folder]:
                 install(Path(lock), Path(folder))
                 compile_into(Path(folder))
+            case ["fetch", lock, folder]:
+                install(Path(lock), Path(folder))
             case _:
                 sys.stderr.write(f"{__doc__}\n")
                 return 2

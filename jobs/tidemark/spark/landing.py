@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
+from tidemark.config.address import is_s3
 from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import SINGLE, UNKNOWN
@@ -135,9 +136,9 @@ def uris(spark: SparkSession, objects: Sequence[LandedObject], batch_id: int) ->
 
 
 def spark_path(path: str) -> str:
-    """How Spark's `_metadata.file_path` names a local file: a URI in which Java quotes ASCII characters
+    """How Spark's `_metadata.file_path` names a file or object: a URI in which Java quotes ASCII characters
     that a path cannot hold, controls and spaces, but no other character."""
-    return "file://" + "".join(_quoted(char) for char in path)
+    return ("" if is_s3(path) else "file://") + "".join(_quoted(char) for char in path)
 
 
 def _place_of(item: LandedObject) -> str:

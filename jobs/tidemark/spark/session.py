@@ -5,7 +5,6 @@ from __future__ import annotations
 import locale
 import os
 import signal
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -19,8 +18,9 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
+from tidemark.spark import s3a
 from tidemark.spark.compiled import JAR, is_current
-from tidemark.spark.jars import require_java
+from tidemark.spark.jars import jars_folder, require_java, require_s3, s3_jars
 from tidemark.spark.settings import RESULT_SETTINGS
 
 _COST_SETTINGS = {
@@ -36,6 +36,7 @@ _COST_SETTINGS = {
 _STATIC_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.delta.logStore.s3.impl": "tidemark.ObjectLog",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
@@ -53,7 +54,7 @@ _LOCAL_SETTINGS = {
 
 def installed_jars() -> list[Path]:
     """Delta's jars and our functions as `make install` left them, so that nothing is downloaded when a job runs."""
-    folder = Path(os.environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
+    folder = jars_folder()
     jars = sorted(folder.glob("*.jar"))
     if len(jars) < 2 or not is_current(folder / JAR):
         raise TidemarkError(
@@ -64,13 +65,17 @@ def installed_jars() -> list[Path]:
     return jars
 
 
-def open_session(master: str | None = None) -> SparkSession:
-    """The running session, or a new one with Delta and the settings above.
+def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSession:
+    """The running session, or a new one with Delta and the settings above; `on_s3` with s3:// places.
 
     Under spark-submit the application's own master and memory stand; results do not depend on them.
     `master` defaults to $TIDEMARK_MASTER, else all local cores.
     """
+    if on_s3:
+        require_s3()
     session = SparkSession.getActiveSession() or _start(master)
+    if on_s3:
+        s3a.configure(session)
     for key, value in {**RESULT_SETTINGS, **_COST_SETTINGS}.items():
         session.conf.set(key, value)
     return session
@@ -87,7 +92,7 @@ def _start(master: str | None) -> SparkSession:
             conf.set(key, value)
         conf.set("spark.driver.memory", f"{_memory() >> 20}m")
         conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
-        conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, installed_jars())))
+        conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, [*installed_jars(), *s3_jars()])))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
     return SparkSession.builder.config(conf=conf).getOrCreate()
 

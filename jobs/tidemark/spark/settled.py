@@ -12,6 +12,7 @@ from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import Seen
+from tidemark.places import tag_of
 from tidemark.spark import damage
 from tidemark.spark.damage import Damage
 from tidemark.spark.judge import stage
@@ -29,7 +30,7 @@ def settled_objects(
     for item in objects:
         count, whole = rows.get(stored_uri(item.uri), (0, item.uri in found.unreadable))
         state = ObjectState.QUARANTINED if whole else ObjectState.READ
-        if not count and (item.uri in found.gone or damage.tag_of(item.path) is None):
+        if not count and (item.uri in found.gone or tag_of(item.path) is None):
             state = ObjectState.VANISHED
         settled.append(replace(item, state=state, rows=count))
     return tuple(settled)

@@ -10,13 +10,14 @@ import csv
 import gzip
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import orc, parquet
 
 from tidemark.config import SourceSpec
+from tidemark.config.address import is_s3
 from tidemark.core.batch import LandedObject
+from tidemark.places import at_once, open_file, seen
 from tidemark.spark.filetypes import differences, types_of
 
 _MOST = 1 << 20
@@ -36,7 +37,9 @@ class Sight:
 
 def look_at(source: SourceSpec, objects: Iterable[LandedObject]) -> dict[str, Sight]:
     """By URI. What cannot be looked at has a plain sight: reading it will tell why."""
-    return {item.uri: _look(source, item) for item in objects}
+    items = list(objects)
+    sights = at_once(lambda item: _look(source, item), items, s3_too=is_s3(source.landing))
+    return {item.uri: sight for item, sight in zip(items, sights, strict=True)}
 
 
 def _look(source: SourceSpec, item: LandedObject) -> Sight:
@@ -54,7 +57,7 @@ def _look(source: SourceSpec, item: LandedObject) -> Sight:
 
 def _orc_sight(source: SourceSpec, path: str) -> Sight:
     """Spark would convert values of other types, to null where that cannot be."""
-    types = types_of(orc.ORCFile(path).schema)
+    types = types_of(orc.ORCFile(seen(path)).schema)
     if all(name.startswith("_col") for name in types):
         types = dict(zip((column.name.lower() for column in source.columns), types.values(), strict=False))
     return Sight("; ".join(differences(source.columns, types))[:_SHOWN] or None)
@@ -62,7 +65,7 @@ def _orc_sight(source: SourceSpec, path: str) -> Sight:
 
 def _parquet_sight(source: SourceSpec, path: str) -> Sight:
     """Spark has no type for nanoseconds, nor for a column without any value: both come from pandas."""
-    written = parquet.read_metadata(path).schema
+    written = parquet.read_metadata(seen(path)).schema
     types = types_of(written.to_arrow_schema())
     old = {
         column.path.lower() for column in map(written.column, range(len(written))) if column.physical_type == "INT96"
@@ -92,7 +95,7 @@ def _header_finding(source: SourceSpec, path: str) -> str | None:
 
 
 def _first_line(path: str, comment: str) -> str | None:
-    with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
+    with open_file(path) as raw, gzip.open(raw) if path.endswith(".gz") else raw as file:
         start = file.read(_MOST)
     for line in start.decode("utf-8-sig", "replace").replace("\r", "\n").split("\n"):
         if line.strip() and not (comment and line.startswith(comment)):

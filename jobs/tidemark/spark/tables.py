@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from urllib.parse import unquote
 
-from deltalake import DeltaTable
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.core.account import TableDigest
+from tidemark.places import Place, delta_table, is_table, place_of, read_bytes
 from tidemark.spark.digest import HIGH, LOW, ROWS, observed, table_digest
 
 APPLICATION = "tidemark"
@@ -52,7 +51,7 @@ def append(
     version = settings.get(_LAST_COMMIT, None)
     if version is None:
         return False, None
-    return True, _files_of(rows, Path(place), int(version))
+    return True, _files_of(rows, place_of(place), int(version))
 
 
 def append_measured(
@@ -86,11 +85,11 @@ def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:
 
 def last_of(place: str, application: str) -> int | None:
     """The last number that an application recorded in the log of the table at `place`."""
-    return DeltaTable(place).transaction_version(application)
+    return delta_table(place).transaction_version(application)
 
 
-def _files_of(rows: DataFrame, place: Path, version: int) -> DataFrame | None:
-    log = (place / "_delta_log" / f"{version:020d}.json").read_text()
+def _files_of(rows: DataFrame, place: Place, version: int) -> DataFrame | None:
+    log = read_bytes(place / "_delta_log" / f"{version:020d}.json").decode()
     added = [action["add"]["path"] for action in map(json.loads, log.splitlines()) if "add" in action]
     if not added:
         return None
@@ -107,7 +106,7 @@ def quoted(name: str) -> Column:
 
 def exists(place: str) -> bool:
     """Whether a Delta table is at `place`; a log that a crash left without a commit is none."""
-    return Path(place).is_dir() and DeltaTable.is_deltatable(place)
+    return is_table(place)
 
 
 def slice_of(spark: SparkSession, place: str, batch_id: int) -> DataFrame:

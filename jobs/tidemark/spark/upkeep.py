@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 
 from tidemark.core.times import format_time
+from tidemark.places import Place
 from tidemark.spark import lifetimes
 from tidemark.spark.events import PARTITION_COLUMN
 from tidemark.spark.tables import exists
@@ -26,7 +26,7 @@ class Upkeep:
     """Merges and drops under `root`, the folder of one version. Called only after a commit."""
 
     spark: SparkSession
-    root: Path
+    root: Place
 
     def merge(
         self, sources: Iterable[str], outputs: Iterable[str], since: int, floors: Mapping[tuple[str, str], int]

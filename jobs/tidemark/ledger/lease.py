@@ -1,0 +1,148 @@
+"""The pipeline's lock where there is no file system: a small object on S3 that its holder renews.
+
+It is made only if there is none, renewed and taken over only by its tag, so that of two at once one wins. A
+holder that dies renews no more: its lease ends when the object is older than it lasts, by the service's clock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidemark.config.address import S3Place
+from tidemark.errors import Held, TidemarkError
+from tidemark.places import s3
+
+LASTS = 60.0
+"""Seconds that a lease lasts after it was last renewed."""
+_RENEWALS = 4
+"""How often a lease is renewed in the time that it lasts."""
+_POLL = 1.0
+_CLOCK = 1.0
+"""Seconds by which an object's age may be off: times on S3 are whole seconds."""
+
+
+@contextmanager
+def hold_lease(place: S3Place, wait: bool = False, lasts: float = LASTS) -> Iterator[Callable[[], None]]:
+    """Hold the lease object at `place` for as long as the block runs; what it gives raises Held once it is lost.
+
+    Without `wait` a lease that another process holds raises Held at once.
+    """
+    lease = Lease(place, lasts)
+    lease.take(wait)
+    renewing = threading.Thread(target=lease.keep, name="tidemark-lease", daemon=True)
+    renewing.start()
+    try:
+        yield lease.check
+    finally:
+        lease.ended.set()
+        renewing.join()
+        lease.release()
+
+
+@dataclass
+class Lease:
+    """One process's hold on a lease object."""
+
+    place: S3Place
+    lasts: float
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    tag: str = ""
+    written: int = 0
+    lost: bool = False
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def take(self, wait: bool) -> None:
+        """Make the object, or take it over once its lease has ended."""
+        tag = s3.put_if(self.place, self._content(), None)
+        while tag is None:
+            found = s3.read_stamped(self.place)
+            if found is None:
+                tag = s3.put_if(self.place, self._content(), None)
+                continue
+            known = _known(found.content)
+            if known.get("token") == self.token:
+                tag = found.tag  # our own request had been heard before it was repeated
+                continue
+            left = 0.0 if known.get("released") else known.get("lasts", self.lasts) + _CLOCK - found.age
+            if left <= 0:
+                tag = s3.put_if(self.place, self._content(), found.tag)
+            elif wait:
+                time.sleep(min(_POLL, left))
+            else:
+                raise _held(self.place, known, left)
+        self.tag = tag
+
+    def keep(self) -> None:
+        """Renew until `ended` is set, or the lease is lost: another has it, or it could not be renewed in time."""
+        renewed = time.monotonic()
+        while not self.ended.wait(self.lasts / _RENEWALS):
+            with suppress(TidemarkError):
+                if not self._renew():
+                    self.lost = True
+                    return
+                renewed = time.monotonic()
+            if time.monotonic() - renewed > self.lasts:
+                self.lost = True
+                return
+
+    def check(self) -> None:
+        """Raises Held when the lease is lost: what is recorded already is finished by the next run."""
+        if self.lost:
+            raise Held(
+                "the lease on the pipeline was lost: it could not be renewed in time",
+                where=str(self.place),
+                hint="run again: what was begun is finished, and nothing is done twice",
+            )
+
+    def release(self) -> None:
+        """Let others take it at once; one that cannot be let go of ends by itself."""
+        if not self.lost:
+            with suppress(TidemarkError):
+                s3.put_if(self.place, self._content(released=True), self.tag)
+
+    def _renew(self) -> bool:
+        tag = s3.put_if(self.place, self._content(), self.tag)
+        if tag is None:
+            found = s3.read_stamped(self.place)
+            tag = found.tag if found is not None and _known(found.content).get("token") == self.token else None
+        self.tag = tag or self.tag
+        return tag is not None
+
+    def _content(self, released: bool = False) -> bytes:
+        """Each is written once, so that tags, which go by content, never come again."""
+        self.written += 1
+        known = {
+            "holder": f"process {os.getpid()} on {socket.gethostname()}",
+            "token": self.token,
+            "lasts": self.lasts,
+            "released": released,
+            "written": self.written,
+        }
+        return json.dumps(known).encode()
+
+
+def _known(content: bytes) -> dict[str, Any]:
+    """What a lease object says; nothing where it is none of ours."""
+    try:
+        known = json.loads(content)
+    except ValueError:
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _held(place: S3Place, known: dict[str, Any], left: float) -> Held:
+    who = str(known.get("holder", "another process"))
+    return Held(
+        f"{who} holds the pipeline",
+        where=str(place),
+        hint=f"run again when it has ended, or use --wait; if it was killed, its lease ends in {left:.0f} s",
+    )

@@ -1,0 +1,91 @@
+"""Where a pipeline's tables and objects are: a folder, which is a `Path`, or a place on S3, an `S3Place`.
+
+Both join with `/`, have a `name`, and are written as text: a path, or `s3://bucket/key`. What differs between
+the two is decided in this room and nowhere else.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO, TypeAlias, TypeVar
+
+from deltalake import DeltaTable
+
+from tidemark.config.address import S3Place, is_s3
+from tidemark.places import s3
+
+T = TypeVar("T")
+U = TypeVar("U")
+Place: TypeAlias = Path | S3Place
+
+
+def place_of(text: str) -> Place:
+    """The place that a text names: s3://bucket/key, or a path."""
+    return S3Place(text) if is_s3(text) else Path(text)
+
+
+def make(place: Place) -> None:
+    """Make the folder of a table; on S3 there are no folders to make."""
+    if isinstance(place, Path):
+        place.mkdir(parents=True, exist_ok=True)
+
+
+def storage_options(place: Place | str) -> dict[str, str] | None:
+    """What delta-rs must be told to reach a table; credentials it finds itself, in the same places as boto3."""
+    return s3.delta_options() if is_s3(str(place)) else None
+
+
+def is_table(place: Place | str) -> bool:
+    """Whether a Delta table is there; a log that a crash left without a commit is none."""
+    found = place_of(place) if isinstance(place, str) else place
+    if isinstance(found, S3Place):
+        return s3.has_commit(found)
+    return found.is_dir() and DeltaTable.is_deltatable(str(found))
+
+
+def reachable(place: Place) -> bool:
+    """Whether a table may be opened: on S3 a missing one is found by us, which fails sooner and says why."""
+    return isinstance(place, Path) or s3.has_commit(place)
+
+
+def delta_table(place: Place | str) -> DeltaTable:
+    """The Delta table at a place; TableNotFoundError when there is none."""
+    return DeltaTable(str(place), storage_options=storage_options(place))
+
+
+def read_bytes(place: Place) -> bytes:
+    """All of a file or object."""
+    return s3.read(place) if isinstance(place, S3Place) else place.read_bytes()
+
+
+def open_file(text: str) -> IO[bytes]:
+    """A file or object for reading, from any position."""
+    return io.BufferedReader(s3.Ranged(S3Place(text)), s3.PIECE) if is_s3(text) else Path(text).open("rb")
+
+
+def seen(text: str) -> str | IO[bytes]:
+    """What pyarrow reads a file or object from: the path itself, or the open object."""
+    return open_file(text) if is_s3(text) else text
+
+
+def tag_of(text: str) -> str | None:
+    """What tells one content of a file or object from another; None when there is none."""
+    if is_s3(text):
+        return s3.tag_of(S3Place(text))
+    try:
+        found = Path(text).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return f"{found.st_mtime_ns}-{found.st_size}"
+
+
+def tags_of(texts: list[str]) -> list[str | None]:
+    """The tags of many files or objects, in their order; those on S3 are asked for many at a time."""
+    return at_once(tag_of, texts, s3_too=any(map(is_s3, texts)))
+
+
+def at_once(ask: Callable[[T], U], of: Iterable[T], *, s3_too: bool) -> list[U]:
+    """What is asked of each, in their order; many at a time where that asks S3, which answers slowly."""
+    return s3.at_once(ask, list(of)) if s3_too else [ask(each) for each in of]

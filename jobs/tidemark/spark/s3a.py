@@ -1,0 +1,58 @@
+"""Spark on S3: what its file system s3a is told, so that it goes where boto3 goes, as whom boto3 goes.
+
+Credentials are none of it: s3a looks for them where boto3 does, in the environment, profiles and roles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from tidemark.errors import TidemarkError
+from tidemark.places import s3
+from tidemark.spark.jars import S3_HINT
+
+_SETTINGS = {
+    "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    "fs.AbstractFileSystem.s3.impl": "org.apache.hadoop.fs.s3a.S3A",
+    "fs.s3a.aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+    "fs.s3a.change.detection.source": "etag",
+    "fs.s3a.change.detection.mode": "server",
+    "fs.s3a.retry.limit": "2",  # around the attempts below, which wait longer each time
+    "fs.s3a.retry.throttle.limit": "2",
+    "fs.s3a.input.stream.type": "classic",  # others do not hold an open object to its ETag
+}
+_LISTED_IN_PARALLEL = "32"
+"""Objects of a batch from which on Spark asks for them in tasks: one by one, each costs two requests' time."""
+
+
+def configure(spark: SparkSession) -> None:
+    """Make s3:// a file system of the session. What its user has set stands. TidemarkError without hadoop-aws."""
+    jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
+    if jvm is None or context is None:
+        raise RuntimeError("no Spark session is open")
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_SETTINGS["fs.s3.impl"])
+    except Py4JJavaError:
+        raise TidemarkError("this Spark has no jars for s3:// places (hadoop-aws)", hint=S3_HINT) from None
+    known: Any = context.hadoopConfiguration()
+    for key, value in (_SETTINGS | _of_the_environment()).items():
+        if not _is_given(known, key):
+            known.set(key, value)
+    spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.threshold", _LISTED_IN_PARALLEL)
+
+
+def _of_the_environment() -> dict[str, str]:
+    settings = {"fs.s3a.attempts.maximum": str(s3.attempts()), "fs.s3a.endpoint.region": s3.region()}
+    address = s3.endpoint()
+    if address is not None:
+        settings |= {"fs.s3a.endpoint": address, "fs.s3a.path.style.access": "true"}
+    return settings
+
+
+def _is_given(known: Any, key: str) -> bool:  # noqa: ANN401 # Hadoop's own
+    """Whether a file or Spark's user has set this, and not only Hadoop's defaults, or we before."""
+    sources = list(known.getPropertySources(key) or ())
+    return bool(sources) and not sources[-1].endswith("-default.xml") and sources[-1] != "programmatically"
