@@ -22,7 +22,7 @@ _HOPELESS = {1: "the check failed", 2: "the configuration or the call is wrong"}
 
 
 class TidemarkSubmitOperator(SparkSubmitOperator):
-    """Runs one of the applications of `jobs/` with the jars that tidemark needs.
+    """Runs one of the applications of `jobs/`, whose first argument is a pipeline file, with the jars that it needs.
 
     Where Spark runs is the connection's matter: local, standalone, YARN or Kubernetes. A run that died is repaired by
     the retry of its task; what a retry can't mend fails at once.
@@ -32,9 +32,12 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         super().__init__(application=str(JOBS / f"{job}.py"), **options)
 
     def execute(self, context: Context) -> None:
+        from tidemark.pipeline import Pipeline
+        from tidemark.spark.jars import s3_jars
         from tidemark.spark.session import installed_jars  # imports pyspark: only where it is run
 
-        jars = list(map(str, installed_jars()))
+        on_s3 = Pipeline.load(self.application_args[0]).on_s3
+        jars = list(map(str, [*installed_jars(), *(s3_jars() if on_s3 else [])]))
         self.jars, self.driver_class_path = ",".join(jars), os.pathsep.join(jars)
         here = str(Path(sys.executable).parent)
         self.env_vars = {
