@@ -48,10 +48,6 @@ def _nothing(step: str) -> None:
     """No step is watched."""
 
 
-def _not_held() -> None:
-    """No lock is held that could be lost."""
-
-
 @dataclass
 class Pipeline:
     """One pipeline. `progress(phase, done, all)` is told how far long work has come; `reached(step)` each
@@ -62,7 +58,7 @@ class Pipeline:
     progress: Callable[[str, int, int], None] = _silent
     reached: Callable[[str], None] = _nothing
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
-    _still_held: Callable[[], None] = field(default=_not_held, init=False, repr=False)
+    _still_held: Callable[[], None] | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def load(
@@ -124,7 +120,7 @@ class Pipeline:
         A `run_id` that is committed already is verified and changes nothing. Raises Held when another
         run holds the pipeline, UsageError for an `as_of` in the future.
         """
-        with nullcontext(_not_held) if dry_run else hold(self.root, wait) as self._still_held:
+        with nullcontext() if dry_run else hold(self.root, wait) as self._still_held:
             return self._run(as_of, run_id, max_files, dry_run, ())
 
     @explained
@@ -236,7 +232,8 @@ class Pipeline:
         return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": self._keep(done)}
 
     def _step(self, step: str) -> None:
-        self._still_held()
+        if self._still_held is not None:
+            self._still_held()
         self.reached(step)
 
     def _changes(self) -> list[str]:

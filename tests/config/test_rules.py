@@ -99,6 +99,18 @@ def test_keys_that_contradict_each_other_are_refused(
     assert message in found
 
 
+@pytest.mark.parametrize("landing", ["s3://b-1/in", "s3://b-1", "s3a://b-1/in/toll/v1/{yyyy}"])
+def test_places_on_s3_that_lie_in_one_another_are_refused(files: Files, landing: str) -> None:
+    assert "lie in one another" in files.problem({"warehouse": "s3a://b-1/in"}, landing=landing)[1]
+
+
+@pytest.mark.parametrize("landing", ["s3://b-1/inner", "s3://b-2/in", "./landing"])
+def test_places_on_s3_have_one_form(files: Files, landing: str) -> None:
+    loaded = files.load({"warehouse": "S3A://b-1/in/"}, landing=landing)
+    assert loaded.spec.warehouse == "s3://b-1/in"
+    assert loaded.warnings == [], "nothing is asked of S3"
+
+
 def test_a_warehouse_is_a_folder(files: Files) -> None:
     files.text("x", "file")
     assert "is a file: name a folder" in files.problem({"warehouse": "file"})[1]

@@ -16,9 +16,9 @@ from tidemark.places import Place
 
 
 @contextmanager
-def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None]]:
-    """Hold `<root>/lock` for as long as the block runs; what it gives raises Held once the lock is lost, as a
-    lease on S3 may be.
+def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None] | None]:
+    """Hold `<root>/lock` for as long as the block runs; a lease on S3 may be lost meanwhile: what
+    it gives raises Held then. A lock on a file is never lost.
 
     Without `wait` a lock held by another process raises Held at once. The operating system drops the
     lock with its process, however that ended, so a dead one never blocks. The file itself stays.
@@ -34,7 +34,7 @@ def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None]]:
         _take(handle, path, wait)
         os.truncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
-        yield lambda: None
+        yield None
     finally:
         os.close(handle)
 
