@@ -72,6 +72,7 @@ class AirflowHome:
             "TIDEMARK_PIPELINES": str(self.folder / "pipelines"),
             "TIDEMARK_REPORTS": str(self.folder / "reports"),
             "NO_PROXY": "*",
+            "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1",  # compiles less: no run here lasts long enough for more
         }
         if self.database is not None:
             given["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = self.database
