@@ -21,6 +21,10 @@ from tidemark.spark.events import PARTITION_COLUMN
 from tidemark.spark.tables import exists
 
 
+_WIDE_BY_DEFAULT = ("spark.sql.shuffle.partitions", "spark.sql.sources.parallelPartitionDiscovery.parallelism")
+"""Tasks of looking for files: Delta would take 10,000 for each table."""
+
+
 @dataclass(frozen=True)
 class Upkeep:
     """Merges and drops under `root`, the folder of one version. Called only after a commit."""
@@ -74,6 +78,8 @@ class Upkeep:
     def vacuum(self, tables: Iterable[str], hours: int) -> int:
         """Delete the files that no table has needed for so many hours; how many tables were looked at."""
         there = [place for table in tables if exists(place := str(self.root / table))]
+        for key in _WIDE_BY_DEFAULT:
+            self.spark.conf.set(key, str(4 * self.spark.sparkContext.defaultParallelism))
         for place in there:
             DeltaTable.forPath(self.spark, place).vacuum(hours)
         return len(there)
