@@ -20,7 +20,6 @@ from tidemark.spark import lifetimes
 from tidemark.spark.events import PARTITION_COLUMN
 from tidemark.spark.tables import exists
 
-
 _WIDE_BY_DEFAULT = ("spark.sql.shuffle.partitions", "spark.sql.sources.parallelPartitionDiscovery.parallelism")
 """Tasks of looking for files: Delta would take 10,000 for each table."""
 
@@ -39,6 +38,7 @@ class Upkeep:
         of `outputs`, tables of streams, and keep of the substreams the latest row of each that is above its
         partition's floor. Seconds it took."""
         begun = time.monotonic()
+        self._narrow()
         for name in sources:
             for table, column in _by_day(name):
                 self._merge_days(table, column, since)
@@ -78,11 +78,14 @@ class Upkeep:
     def vacuum(self, tables: Iterable[str], hours: int) -> int:
         """Delete the files that no table has needed for so many hours; how many tables were looked at."""
         there = [place for table in tables if exists(place := str(self.root / table))]
-        for key in _WIDE_BY_DEFAULT:
-            self.spark.conf.set(key, str(4 * self.spark.sparkContext.defaultParallelism))
+        self._narrow()
         for place in there:
             DeltaTable.forPath(self.spark, place).vacuum(hours)
         return len(there)
+
+    def _narrow(self) -> None:
+        for key in _WIDE_BY_DEFAULT:
+            self.spark.conf.set(key, str(4 * self.spark.sparkContext.defaultParallelism))
 
     def _merge_days(self, table: str, column: str, since: int) -> None:
         place = str(self.root / table)
