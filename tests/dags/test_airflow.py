@@ -157,8 +157,8 @@ def test_the_maintenance_dag_tells_what_it_would_do_and_does_it(home):
 def test_a_run_whose_process_is_killed_is_repaired_by_its_retry(home):
     write_pipeline(home.folder / "pipelines", "killed", warehouse="../killed", airflow={"retry_delay": "1s"})
     run = triggered(home, "tidemark_killed")
-    process = home.until(partial(submitted, home.folder / "pipelines" / "killed.yml"))
     home.until((home.folder / "killed" / "killed" / "v1" / "batches").is_dir)
+    process = home.until(partial(submitted, home.folder / "pipelines" / "killed.yml"))
     os.kill(process, signal.SIGKILL)
     assert home.run_ended("tidemark_killed", run)["state"] == "success"
     assert home.tasks("tidemark_killed", run)["process"]["try_number"] == 2
@@ -170,7 +170,7 @@ def submitted(config: Path) -> int | None:
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             words = (entry / "cmdline").read_bytes().split(b"\0") if (entry / "cmdline").exists() else []
-            if str(config).encode() in words and words[0].endswith(b"java"):
+            if str(config).encode() in words and b"org.apache.spark.deploy.SparkSubmit" in words:
                 return int(entry.name)
     return None
 
