@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -167,9 +168,9 @@ def test_a_run_whose_process_is_killed_is_repaired_by_its_retry(home):
 
 def submitted(config: Path) -> int | None:
     """The JVM of the run of a pipeline file."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            words = (entry / "cmdline").read_bytes().split(b"\0") if (entry / "cmdline").exists() else []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            words = (entry / "cmdline").read_bytes().split(b"\0")
             if str(config).encode() in words and b"org.apache.spark.deploy.SparkSubmit" in words:
                 return int(entry.name)
     return None
