@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ PIPELINE: dict[str, Any] = {
     },
     "streams": {"hours": {"from": "readings", "tumbling": "1h", "select": {"n": "count(*)"}}},
 }
-DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def write_pipeline(folder: Path, name: str = "toll", **keys: Any) -> Path:

@@ -1,4 +1,4 @@
-"""A real Airflow runs pipelines: on schedule, again, after a kill, backwards; tables are what one run gives."""
+"""A real Airflow runs pipelines: on schedule, again, after a kill; tables are what one run gives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from airflow_home import AirflowHome, running
-from dag_pipelines import DAY, land_day, write_pipeline
+from dag_pipelines import land_day, write_pipeline
 
 from tidemark.pipeline import Pipeline
 
@@ -174,40 +174,3 @@ def submitted(config: Path) -> int | None:
             if str(config).encode() in words and b"org.apache.spark.deploy.SparkSubmit" in words:
                 return int(entry.name)
     return None
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("scheduled")
-def test_backfilling_a_week_in_either_order_comes_to_what_one_run_does(home):
-    for number in range(7):
-        land_day(home.folder / "week", DAY + timedelta(days=number))
-    later = {"start_date": (datetime.now(UTC) + timedelta(days=1)).isoformat()}
-    for name in ("forwards", "backwards", "once"):
-        path = write_pipeline(
-            home.folder / "pipelines", name, warehouse="../weeks", schedule="0 0 * * *", airflow=later
-        )
-        path.write_text(path.read_text().replace("../landing", "../week"))
-    for name, days, more, taken in (("forwards", (2, 8), (), 7), ("backwards", (7, 8), ("--run-backwards",), 1)):
-        states = backfilled(home, f"tidemark_{name}", [DAY + timedelta(days=day - 1) for day in days], *more)
-        assert len(states) == days[1] - days[0] + 1
-        assert all(state["process"] == "success" for state in states)
-        assert [state["publish"] for state in states].count("success") == taken
-    once = pipeline_of(home, "once")
-    once.run("2026-03-08T00:00:00Z")
-    assert tables(pipeline_of(home, "forwards")) == tables(pipeline_of(home, "backwards")) == tables(once)
-
-
-def backfilled(home: AirflowHome, dag: str, days: list[datetime], *more: str) -> list[dict[str, str]]:
-    """Fill back from the first of the days to the last; the states of each run's tasks."""
-    switched_on(home, dag)
-    first, last = (f"{day:%Y-%m-%d}" for day in days)
-    home.command("backfill", "create", "--dag-id", dag, "--from-date", first, "--to-date", last, *more)
-    runs = home.until(partial(ended, home, dag, (days[1] - days[0]).days + 1), 1200)
-    return [home.states(dag, run["dag_run_id"]) for run in runs]
-
-
-def ended(home: AirflowHome, dag: str, count: int) -> list[dict[str, Any]]:
-    """The runs of a DAG, once so many have ended."""
-    runs = home.get(f"/api/v2/dags/{dag}/dagRuns?limit=50")["dag_runs"]
-    done = [run for run in runs if run["state"] in ("success", "failed")]
-    return done if len(done) >= count else []

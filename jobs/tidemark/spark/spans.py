@@ -45,7 +45,7 @@ def between_edges(begin: int, lasts: int | None, span: Span) -> Column:
     known = needed(start, end, begin, 1, span, open_=end.isNull())
     if span.since is None or (span.only and not span.behind):
         return known
-    return known | F.coalesce(F.col(CLOSED) >= span.since, F.lit(False))
+    return known | (F.col(CLOSED) >= span.since)  # not coalesced: files are skipped by plain comparisons only
 
 
 def ends_before(rows: DataFrame, span: Span) -> list[Column]:
