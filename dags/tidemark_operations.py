@@ -10,5 +10,5 @@ sys.path.append(str(Path(__file__).parent))  # bundles have it there already, ot
 from tidemark_dags.files import sound
 from tidemark_dags.operations import backfill_dag, maintenance_dag, report_dag
 
-_files = list(sound())
+_files = sound()
 backfill, quality_report, maintenance = backfill_dag(_files), report_dag(_files), maintenance_dag(_files)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,17 +16,16 @@ from tidemark.errors import ConfigError, Problem, TidemarkError
 FOLDER_VARIABLE = "TIDEMARK_PIPELINES"
 DEFAULT_FOLDER = Path(__file__).parents[2] / "pipelines"
 _SUFFIXES = (".yml", ".yaml")
-_KEYS = ("owner", "retries", "retry_delay", "start_date", "catchup", "tags", "pool", "queue")
 
 
 @dataclass(frozen=True)
 class Scheduling:
     """The `airflow` key of a pipeline file, with what holds where it says nothing."""
 
+    start_date: datetime
     owner: str = "tidemark"
     retries: int = 2
     retry_delay: timedelta = timedelta(minutes=1)
-    start_date: datetime = datetime(2000, 1, 1, tzinfo=UTC)
     catchup: bool = True
     tags: tuple[str, ...] = ()
     pool: str | None = None
@@ -59,40 +58,39 @@ def paths() -> list[Path]:
     return sorted(path for path in found.iterdir() if path.suffix in _SUFFIXES) if found.is_dir() else []
 
 
-def sound() -> Iterator[PipelineFile]:
+def sound() -> list[PipelineFile]:
     """The pipeline files that hold, the first of each name."""
-    names: set[str] = set()
-    for path in paths():
-        try:
-            found = PipelineFile.load(path)
-        except TidemarkError:
-            continue  # `broken` tells of it
-        if found.spec.name not in names:
-            names.add(found.spec.name)
-            yield found
+    return _read()[0]
 
 
 def broken() -> list[str]:
     """What is wrong with pipeline files, file by file."""
-    told, names = [], dict[str, Path]()
+    return _read()[1]
+
+
+def _read() -> tuple[list[PipelineFile], list[str]]:
+    """The files that hold, and what is wrong with the others."""
+    found: dict[str, PipelineFile] = {}
+    told = []
     for path in paths():
         try:
-            name = PipelineFile.load(path).spec.name
+            file = PipelineFile.load(path)
         except TidemarkError as error:
             told.append(str(error))
             continue
-        if name in names:
-            told.append(f"{path}: pipeline: {name!r} is the pipeline of {names[name]} already: give it another name")
-        names.setdefault(name, path)
-    return told
+        first = found.setdefault(file.spec.name, file)
+        if first is not file:
+            name = file.spec.name
+            told.append(f"{path}: pipeline: {name!r} is the pipeline of {first.path} already: give it another name")
+    return list(found.values()), told
 
 
 def scheduling_of(path: Path, given: Mapping[str, Any]) -> Scheduling:
     """The `airflow` key; without `start_date` runs begin on the day on which the file was last changed."""
     problems = [
-        Problem(str(path), f"airflow.{key}", f"is not known: there are {', '.join(_KEYS)}")
+        Problem(str(path), f"airflow.{key}", f"is not known: there are {', '.join(_READERS)}")
         for key in given
-        if key not in _KEYS
+        if key not in _READERS
     ]
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     values: dict[str, Any] = {"start_date": changed.replace(hour=0, minute=0, second=0, microsecond=0)}

@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,16 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from loopback import free_port
+
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 SERVICES = ("api-server", "scheduler", "dag-processor")
 _LONGEST_START, _LONGEST_WAIT = 180, 400
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @dataclass
@@ -150,6 +145,11 @@ class AirflowHome:
 
     def patch(self, path: str, body: dict[str, Any]) -> Any:
         return self._call("PATCH", path, body)
+
+    def switch_on(self, dag: str) -> None:
+        """Wait for a DAG and let it run."""
+        self.until(lambda: any(found["dag_id"] == dag for found in self.get("/api/v2/dags?limit=100")["dags"]))
+        self.patch(f"/api/v2/dags/{dag}", {"is_paused": False})
 
     def run_ended(self, dag: str, run: str) -> dict[str, Any]:
         """A DAG run, once it has ended."""

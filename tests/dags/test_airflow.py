@@ -50,15 +50,9 @@ def tables(pipeline: Pipeline) -> dict[str, list[tuple]]:
     }
 
 
-def switched_on(home: AirflowHome, dag: str) -> None:
-    """Wait for a DAG and let it run."""
-    home.until(lambda: any(found["dag_id"] == dag for found in home.get("/api/v2/dags?limit=100")["dags"]))
-    home.patch(f"/api/v2/dags/{dag}", {"is_paused": False})
-
-
 def first_run(home: AirflowHome, dag: str) -> str:
     """The run that the scheduler makes when a DAG is switched on."""
-    switched_on(home, dag)
+    home.switch_on(dag)
     runs = home.until(lambda: home.get(f"/api/v2/dags/{dag}/dagRuns")["dag_runs"])
     return str(runs[0]["dag_run_id"])
 
@@ -112,7 +106,7 @@ def test_a_run_without_anything_to_do_starts_no_spark(home):
 
 
 def triggered(home: AirflowHome, dag: str, **conf: Any) -> str:
-    switched_on(home, dag)
+    home.switch_on(dag)
     return str(home.post(f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None, "conf": conf})["dag_run_id"])
 
 

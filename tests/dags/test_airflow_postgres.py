@@ -40,8 +40,7 @@ def home(tmp_path, database) -> Iterator[AirflowHome]:
 
 def test_postgresql_holds_what_airflow_knows_and_nothing_of_the_pipeline(home):
     dag = "tidemark_toll"
-    home.until(lambda: any(found["dag_id"] == dag for found in home.get("/api/v2/dags?limit=100")["dags"]))
-    home.patch(f"/api/v2/dags/{dag}", {"is_paused": False})
+    home.switch_on(dag)
     run = home.post(f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None})["dag_run_id"]
     assert home.run_ended(dag, run)["state"] == "success", home.log(dag, run, "process")
     assert not (home.folder / "airflow.db").exists()

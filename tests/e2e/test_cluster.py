@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from ruamel.yaml import YAML
 from samples import at, obj
 
 import oracle
+from loopback import free_port
 from oracle import SECOND
 from product import Product, expected, verdicts
 from tidemark.spark.session import installed_jars
@@ -29,12 +29,6 @@ ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 SOURCE = oracle.Source(late=(10 * SECOND, "adjust"), out_of_order=(2 * SECOND, "adjust"), partitions=("p0", "p1"))
 STREAMS = {"streams": {"tens": {"from": "s", "tumbling": "10s", "select": {"n": "count(*)"}}}}
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @dataclass

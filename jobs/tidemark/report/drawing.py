@@ -10,6 +10,9 @@ from tidemark.core.policy import Tolerance
 from tidemark.core.times import format_duration, format_time
 
 _OPERATORS = ("tumbling", "hopping", "session", "sliding", "snapshot")
+_ENTITIES = str.maketrans(
+    {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "#": "&#35;", "`": "&#96;"}
+)
 
 
 def page(spec: PipelineSpec) -> str:
@@ -104,8 +107,4 @@ def _partitions(source: SourceSpec) -> str:
 
 def _escaped(text: str) -> str:
     """Text of a configuration inside a quoted label or a table: nothing in it is markup."""
-    marks = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "#": "&#35;", "`": "&#96;"}
-    kept = text.replace("&", "&amp;").replace("#", "&#35;")
-    for mark in ('"', "<", ">", "|", "`"):
-        kept = kept.replace(mark, marks[mark])
-    return " ".join(kept.split())
+    return " ".join(text.translate(_ENTITIES).split())
