@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -519,35 +519,6 @@ def windows(outcome: Outcome, size: int, hop: int, offset: int = 0) -> list[Wind
                     closed.setdefault(window, []).append(item)
         before = reached
         found.append(Windowed(closed, late))
-    return found
-
-
-Lives = list[tuple[int, float, Item]]
-
-
-def windows_of_rows(outcome: Outcome, made: Callable[[Lives], dict[tuple[int, float], list[Item]]]) -> list[Windowed]:
-    """Windows whose bounds come from rows, as `made` from lives. A row takes part from its own punctuation before it,
-    or from what the stream had passed when the run that brought it began, on; what lies before that is late."""
-    found: list[Windowed] = []
-    passed: list[Watermark] = [None]
-    for run, reached in enumerate(watermarks(outcome)):
-        lives: Lives = []
-        late = []
-        for item in sorted(items(outcome, run), key=lambda item: item.sort_key):
-            settled = most(item.watermark, passed[item.run])
-            start = item.start if settled is None else max(item.start, settled)
-            if item.run == run and start > item.start:
-                late.append((item, (item.start, min(start, item.end))))
-            if start < item.end:
-                lives.append((int(start), item.end, item))
-        before = -math.inf if passed[-1] is None else passed[-1]
-        closed = {
-            span: rows
-            for span, rows in made(lives).items()
-            if reached is not None and span[1] <= reached and (run == 0 or span[1] > before) and before != COMPLETE
-        }
-        found.append(Windowed(closed, late))
-        passed.append(most(passed[-1], reached))
     return found
 
 

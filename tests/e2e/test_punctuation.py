@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from samples import Crash, CrashAt, drawn, hold_conservation
 
 import oracle
+import oracle_lives
 from oracle import MAX_TIME, SECOND
-from oracle_measured import sessions, snapshots
-from oracle_punctuation import COMPLETE, Item, Log, Outcome, Source, judge, published, windows, windows_of_rows
+from oracle_measured import Measured
+from oracle_punctuation import COMPLETE, Item, Log, Outcome, Source, judge, published, windows
 from oracle_streams import held
 from product import Product, micros, verdicts
 from strategies import TICK, wide_names
@@ -156,13 +157,8 @@ def hold_streams(product: Product, name: str, outcome: Outcome, said: Sequence[d
 
 
 GAP, LONGEST = 2 * SECOND, 9 * SECOND
-MADE = {
-    "alive": ({"snapshot": {}}, snapshots),
-    "visits": (
-        {"session": {"gap": f"{GAP}us", "max_duration": f"{LONGEST}us"}},
-        lambda lives: sessions(lives, GAP, LONGEST),
-    ),
-}
+SESSION = {"gap": f"{GAP}us", "max_duration": f"{LONGEST}us"}
+MADE = {"alive": ({"snapshot": {}}, Measured()), "visits": ({"session": SESSION}, Measured(session=(GAP, LONGEST)))}
 
 
 def made_of(names: Sequence[str]) -> dict[str, Any]:
@@ -175,16 +171,16 @@ def made_of(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def hold_made(product: Product, name: str, outcome: Outcome, said: Sequence[dict[str, Any]]) -> None:
+def hold_made(product: Product, name: str, log: Log, outcome: Outcome, said: Sequence[dict[str, Any]]) -> None:
     """What each run has written of the windows that rows make."""
-    for kind, (_, made) in MADE.items():
-        wanted = windows_of_rows(outcome, made)
-        for number, run in enumerate(said):
-            batch, where = run["batches"][-1]["batch_id"], f"{name}_{kind}, run {number + 1}"
+    stream = oracle_lives.source(name, log, outcome)
+    for kind, (_, measured) in MADE.items():
+        for number, wanted in enumerate(oracle_lives.made(stream, measured)):
+            batch, where = said[number]["batches"][-1]["batch_id"], f"{name}_{kind}, run {number + 1}"
             rows = [row for row in product.table(f"streams/{name}_{kind}") if row["_batch_id"] == batch]
             assert by_window(rows) == {
-                (start, held(int(min(end, MAX_TIME)))): [(item.start, item.partition) for item in items]
-                for (start, end), items in wanted[number].closed.items()
+                (start, held(int(min(end, MAX_TIME)))): [(life.start, life.partition) for life in alive]
+                for (_, (start, end), _), alive in wanted.closed.items()
             }, where
             letters = [row for row in product.table(f"dead_letters/{name}_{kind}") if row["_batch_id"] == batch]
             names = ("_window_start", "_window_end")
@@ -192,8 +188,8 @@ def hold_made(product: Product, name: str, outcome: Outcome, said: Sequence[dict
                 (row["_partition"], row["_offset"], *[micros(row[key]) for key in names]) for row in letters
             )
             assert late == Counter(
-                (item.partition, item.offset, start, held(int(min(end, MAX_TIME))))
-                for item, (start, end) in wanted[number].late
+                (each.life.partition, each.life.offset, each.window[0], held(int(min(each.window[1], MAX_TIME))))
+                for each in wanted.late
             ), where
 
 
@@ -293,7 +289,7 @@ def test_windows_that_rows_of_any_punctuated_sources_make_equal_the_oracle(tmp_p
         product = product_of(tmp_path, one_closing(given), {"streams": made_of(names)})
         said = feed(product, given)
         for name, outcome in judge(given).items():
-            hold_made(product, name, outcome, said)
+            hold_made(product, name, given[name], outcome, said)
         hold_replay(product)
 
 
