@@ -24,7 +24,8 @@ Bounds = tuple[int, float]
 @dataclass(frozen=True)
 class Life:
     """One row of a stream, alive in [start, end); `end` is COMPLETE while it is open. `order` ends the total order
-    that `start` begins, `came` is the run that brought it. One that is not `judged` (a pair) is never late."""
+    that `start` begins, `came` is the run that brought it. One that is not `judged` (a pair) is never late. One that
+    is open, and whose start was moved, is `tentative` there: it was never alive if it ends at once."""
 
     start: int
     end: float
@@ -36,6 +37,7 @@ class Life:
     offset: int | None = None
     watermark: int | None = None
     judged: bool = True
+    tentative: int | None = None
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -70,6 +72,7 @@ def source(name: str, log: Log, outcome: Outcome) -> Stream:
                 partition=item.partition,
                 offset=item.offset,
                 watermark=item.watermark,
+                tentative=item.start if item.end == COMPLETE and item.start > item.event else None,
             )
             for item in items(outcome, run)
         ]
@@ -88,6 +91,7 @@ def shifted(stream: Stream, by: int) -> Stream:
             start=life.start + by,
             end=life.end + by,
             watermark=None if life.watermark is None else life.watermark + by,
+            tentative=None if life.tentative is None else life.tentative + by,
         )
 
     return Stream(
@@ -130,6 +134,7 @@ def joined(left: Stream, right: Stream) -> Stream:
                 key=one.key,
                 source="",
                 judged=False,
+                tentative=_finite(most(one.tentative, other.tentative)),
             )
             for one in left.lives(run)
             for other in right.lives(run)
@@ -258,6 +263,7 @@ def _made(stream: Stream, measured: Measured, start: int | None, quiet: Quiet | 
         limit = None if quiet is None or reached == COMPLETE else quiet.limit(run)
         if limit is not None:
             reached = most(reached, *[end for _, (_, end) in spans if end <= limit])
+        spans = _spans(_certain(lives, measured, reached), measured, ended, passed[-1])
         closed: Closed = {}
         for (group, span), rows in spans.items():
             if reached is not None and span[1] <= reached:
@@ -288,6 +294,18 @@ def _taking_part(
         if begin < end:
             lives.setdefault(_group(measured, life), []).append((int(begin), end, life))
     return lives, late
+
+
+def _certain(
+    lives: Mapping[Any, list[tuple[int, float, Life]]], measured: Measured, reached: Watermark
+) -> Mapping[Any, list[tuple[int, float, Life]]]:
+    """Without what may turn out never to have been alive: it bounds no snapshot yet."""
+    if measured.session is not None or reached in (None, COMPLETE):
+        return lives
+    return {
+        group: [each for each in rows if each[2].tentative is None or each[2].tentative < reached]
+        for group, rows in lives.items()
+    }
 
 
 def _spans(

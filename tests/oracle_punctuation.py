@@ -447,6 +447,7 @@ class Item:
     run: int
     closed: int
     watermark: int | None
+    event: int
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -469,7 +470,7 @@ def items(outcome: Outcome, run: int) -> list[Item]:
             end = COMPLETE if closing is None or closing.end is None else closing.end
         closed = v.run if closing is None else closing.run
         if end > v.system_timestamp:
-            found.append(Item(v.system_timestamp, end, v.partition, v.offset, v.run, closed, v.watermark))
+            found.append(Item(v.system_timestamp, end, v.partition, v.offset, v.run, closed, v.watermark, v.event))
     return found
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ CONFIGURED: dict[str, dict[str, Any]] = {
     "sized": {"from": "both", "hopping": HOP, "select": TOLD},
     "visits": {"from": "both", "session": VISITS, "group_by": ["k"], "select": TOLD},
     "alive": {"from": "both", "snapshot": {}, "select": TOLD},
+    "alive_edges": {"from": "e", "snapshot": {}, "select": TOLD},
     "parts": {"from": "moved", "hopping": HOP, **BY_PARTITION},
     "visits_parts": {"from": "moved", "session": VISITS, **BY_PARTITION},
     "alive_parts": {"from": "i", "snapshot": {}, **BY_PARTITION},
@@ -77,7 +79,7 @@ def outputs(given: Mapping[str, Log], start: int | None) -> dict[str, Callable[[
     """What each stream of `CONFIGURED` writes."""
     judged = judge(given)
     p, i, e = (source(name, given, judged) for name in ("p", "i", "e"))
-    quiet = {name: Quiet(4 * SECOND, quiet_of(judged[name])) for name in ("i", "e")}
+    quiet = {name: Quiet(4 * SECOND, quiet_of(judged[name])) for name in ("i", "e") if name in judged}
     moved = lives.shifted(lives.where(e, kept), -3 * SECOND)
     both, pairs, meets = lives.union(i, moved, p, e), lives.joined(e, i), lives.joined(p, moved)
     long_pairs, longer = lives.lasting(pairs, 3 * SECOND), lives.lasting(e, 4 * SECOND)
@@ -88,6 +90,7 @@ def outputs(given: Mapping[str, Log], start: int | None) -> dict[str, Callable[[
         "sized": lambda: lives.windows(both, WINDOW, start),
         "visits": lambda: lives.made(both, keyed, start),
         "alive": lambda: lives.made(both, Measured(), start),
+        "alive_edges": lambda: lives.made(e, Measured(), start),
         "parts": lambda: lives.windows(moved, replace(WINDOW, **by), start),
         "visits_parts": lambda: lives.made(moved, replace(SESSION, **by), start),
         "alive_parts": lambda: lives.made(i, Measured(**by), start),
@@ -230,6 +233,29 @@ def crafted() -> dict[str, Log]:
 def test_pairs_and_windows_of_rows_behind_the_stream_and_at_its_very_watermark_equal_the_oracle(tmp_path):
     _, found = hold(tmp_path, crafted(), ("pairs", "alive_pairs", "alive_parts"))
     assert found["pairs"] >= 6, found
+
+
+def emptied(*ends: int) -> dict[str, Log]:
+    """A lifetime (of "d") that was moved to the punctuation and ends there, cut into runs at these rows."""
+    rows = [points(5, kind="start"), points(20, kind="cti"), points(15, kind="start", key="d")]
+    rows += [points(15, kind="end", end=20, key="d"), points(30, kind="start"), points(35, kind="cti")]
+    runs = tuple(run(10 * end, *rows[begin:end]) for begin, end in pairwise((0, *ends)))
+    return {"e": (Source("adjust", "edge", rows=True, partitions=("0",)), runs)}
+
+
+def test_law_1_a_lifetime_that_turns_out_to_be_empty_bounds_no_snapshot_in_any_cut():
+    told = []
+    for ends in (range(1, 7), (3, 6), (4, 6), (6,)):
+        given = emptied(*ends)
+        made = lives.made(lives.source("e", given["e"], judge(given)["e"]), Measured())
+        told.append({key: len(found) for each in made for key, found in each.closed.items()})
+    assert told == [{(None, (BASE + 5 * SECOND, BASE + 30 * SECOND), None): 1}] * 4
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_snapshot_is_not_closed_at_a_lifetime_that_may_turn_out_to_be_empty(tmp_path):
+    _, found = hold(tmp_path, emptied(3, 6), ("alive_edges",))
+    assert found["alive_edges"] == 1, found
 
 
 def near(log: Log) -> Log:

@@ -19,7 +19,7 @@ from tidemark.config.streams import StreamSpec
 from tidemark.core.times import TICK
 from tidemark.errors import ConfigError, Problem
 from tidemark.spark.fitness import column_of, fit
-from tidemark.spark.names import CAME, CELL, WAS, ordinal
+from tidemark.spark.names import CAME, CELL, TENTATIVE, WAS, ordinal
 from tidemark.spark.sql import value_of
 from tidemark.spark.times import came, divided
 
@@ -66,7 +66,7 @@ def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
     start = F.greatest(left.column(_START), right.column(_START)).alias(_START)
     end = F.least(left.column(_END), right.column(_END)).alias(_END)
     brought = F.greatest(*[came(side.rows.columns, side.column) for side in (left, right)]).alias(CAME)
-    return both.select(start, end, brought, *_was((left, right), end), *order, *told)
+    return both.select(start, end, brought, *_was((left, right), end), *_tentative((left, right)), *order, *told)
 
 
 def _was(sides: Sequence[Side], end: Column) -> list[Column]:
@@ -77,6 +77,12 @@ def _was(sides: Sequence[Side], end: Column) -> list[Column]:
     ends = [F.coalesce(*map(side.column, names)) for side, names in zip(sides, known, strict=True)]
     before = F.least(*ends)
     return [F.when(~before.eqNullSafe(end), before).alias(WAS)]
+
+
+def _tentative(sides: Sequence[Side]) -> list[Column]:
+    """When the pairs are `TENTATIVE`, if rows of a side may be."""
+    known = [side.column(TENTATIVE) for side in sides if TENTATIVE in side.rows.columns]
+    return [(F.greatest(*known) if len(known) > 1 else known[0]).alias(TENTATIVE)] if known else []
 
 
 def _values(both: DataFrame, step: StreamSpec, key: str) -> Iterator[tuple[str, tuple[Column, DataType]]]:

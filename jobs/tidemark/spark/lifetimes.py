@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.punctuation import Mark
 from tidemark.spark.marks import mark_columns
-from tidemark.spark.names import CLOSED, MARK
+from tidemark.spark.names import CLOSED, MARK, TENTATIVE
 from tidemark.spark.tables import exists, last_of, quoted
 
 PLACE = ("_partition", "_offset")
@@ -92,7 +92,7 @@ def of_stream(source: SourceSpec, events: DataFrame) -> DataFrame:
 def of_edges(spark: SparkSession, root: str, source: SourceSpec, last: int) -> DataFrame | None:
     """Rows of the stream of a source with edges as they are after batch `last`. `_end_time` is null while they are
     open, `_batch_id` is that of the start edge, `CLOSED` the batch that brought the end. One that ends where it
-    starts is no row. None where there has been none."""
+    starts is no row; those that still may are `TENTATIVE`. None where there has been none."""
     ended = f"{root}/{ended_table(source.name)}"
     frames = []
     if exists(ended):
@@ -108,7 +108,9 @@ def of_edges(spark: SparkSession, root: str, source: SourceSpec, last: int) -> D
 
 def _as_rows(rows: DataFrame, source: SourceSpec, end: Column, closed: Column) -> DataFrame:
     substream = F.lit(None).cast("string").alias("_substream")
-    told = [end.alias("_end_time"), closed.alias(CLOSED), F.col(BROUGHT).alias("_batch_id"), substream]
+    start = F.col("_system_timestamp")
+    tentative = F.when(closed.isNull() & (start > F.col("_event_time")), start).alias(TENTATIVE)
+    told = [end.alias("_end_time"), closed.alias(CLOSED), F.col(BROUGHT).alias("_batch_id"), substream, tentative]
     return rows.select(*START, *told, *_payload(rows, source))
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from tidemark.core.measured import Measured, Passed, Session
 from tidemark.core.times import TICK
 from tidemark.spark.maxima import bounds_of_snapshots, start_of_session
-from tidemark.spark.names import JUDGED, WINDOW
+from tidemark.spark.names import JUDGED, TENTATIVE, WINDOW
 from tidemark.spark.tables import quoted
 from tidemark.spark.times import came
 
@@ -82,6 +82,15 @@ def closing(
     open_ = last.isNull() | (F.col(WINDOW) >= last)
     later = F.unix_micros("_window_end") > _time(after)
     return placed.where(F.coalesce(later, F.lit(True)) | open_)
+
+
+def certain(rows: DataFrame, lateness: int, until: Time) -> DataFrame:
+    """Rows without lifetimes that begin where the step stands, and may yet turn out to end there: until it has passed
+    that moment they bound no snapshot."""
+    if TENTATIVE not in rows.columns or until is None:
+        return rows
+    moved = F.unix_micros(TENTATIVE) - lateness
+    return rows.where(F.coalesce(moved < _time(until), F.lit(True)))
 
 
 def in_windows(

@@ -57,6 +57,7 @@ class Measuring:
             return None
         begun, (after, until) = self.due.begun(), self._settled()
         if not isinstance(self.windows, Session):
+            rows = measured.certain(rows, self.windows.lateness, until)
             rows = measured.with_ended(rows, self._closed(begun), self.groups)
         return measured.closing(rows, self.windows, self.groups, begun, after, until)
 
@@ -75,6 +76,8 @@ class Measuring:
         rows, (_, until) = self._rows(self._latest()), self._settled()
         if rows is None or until is None:
             return None
+        if not isinstance(self.windows, Session):
+            rows = measured.certain(rows, self.windows.lateness, until)
         starts = measured.open_starts(rows, self.windows, self.groups, until)
         keys = {"_partition": F.col("_partition"), "_substream": key_of_substream().alias(KEY)}
         by = [keys[name] for name in self.step.parts]

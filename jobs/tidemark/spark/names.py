@@ -54,6 +54,9 @@ CAME = f"{_PREFIX}came"
 WAS = f"{_PREFIX}was"
 """The end of a row as it was known before the batches that are looked at, where that is another."""
 
+TENTATIVE = f"{_PREFIX}tentative"
+"""The start of an open lifetime that was moved to the punctuation: if it ends there too, there was no such row."""
+
 OPEN_UNTIL = f"{_PREFIX}open_until"
 
 JUDGED = f"{_PREFIX}judged"

@@ -20,7 +20,7 @@ from tidemark.core.times import TICK
 from tidemark.spark import lifetimes, tables
 from tidemark.spark.fitness import fit
 from tidemark.spark.joins import Side, paired
-from tidemark.spark.names import CAME, JUDGED, RANK, SOURCE, WAS, ordinal
+from tidemark.spark.names import CAME, JUDGED, RANK, SOURCE, TENTATIVE, WAS, ordinal
 from tidemark.spark.spans import Span, between_edges, ends_before, needed
 from tidemark.spark.sql import value_of
 from tidemark.spark.tables import quoted
@@ -146,7 +146,8 @@ class Rows:
         payload = [quoted(column.name) for column in source.columns]
         given = {"_window_start": none, "_window_end": none}
         named = [given.get(name, F.col(name)).alias(name) for name in SYSTEM]
-        return rows.select(*named, *ends_before(rows, span), F.lit(True).alias(JUDGED), *payload)
+        kept = [name for name in (TENTATIVE,) if name in rows.columns]
+        return rows.select(*named, *kept, *ends_before(rows, span), F.lit(True).alias(JUDGED), *payload)
 
     def _alive(self, source: SourceSpec, path: Path, span: Span) -> DataFrame | None:
         """Rows of a source's stream in a span of a path from it."""
@@ -263,7 +264,7 @@ def _moved(rows: DataFrame, step: StreamSpec) -> DataFrame:
     if step.lasts is not None:
         rows = rows.withColumn("_end_time", _plus("_system_timestamp", step.lasts)).drop(WAS)
     if step.shift:
-        moved = ("_system_timestamp", "_end_time", "_watermark", WAS)
+        moved = ("_system_timestamp", "_end_time", "_watermark", WAS, TENTATIVE)
         rows = rows.withColumns({name: _plus(name, step.shift) for name in moved if name in rows.columns})
     return rows
 
