@@ -46,9 +46,9 @@ def scope_of(ledger: Ledger, since: int | None, until: int | None) -> Scope:
     last = through if until is None else min(through, ledger.first_since(until) - 1)
     if since is None and until is None:
         return Scope(first, last)
-    bounds = [f"from {format_time(since)}"] * (since is not None) if since is not None else []
-    bounds += [f"before {format_time(until)}"] if until is not None else []
-    return Scope(first, last, f"runs as of times {' and '.join(bounds)}")
+    bounds = [] if since is None else [f"from {format_time(since)}"]
+    bounds += [] if until is None else [f"before {format_time(until)}"]
+    return Scope(first, last, f"runs with an as_of {' and '.join(bounds)}")
 
 
 def tables_of(reader: Reader, scope: Scope) -> Tables:

@@ -67,14 +67,24 @@ class Picture:
         return _inlined(vl_convert.vegalite_to_svg(spec), name)
 
 
+_TAG = re.compile(r"<[a-z][^>]*>")
+_UNNEEDED = re.compile(r' (?:role|class|aria-[a-z]+|pointer-events)="[^"]*"')
+_NAMED = re.compile(r'(id="|url\(#)([^")]+)')
+
+
 def _inlined(drawing: str, name: str) -> str:
-    """The SVG without what only a file needs: the page gives it its width, and describes it."""
+    """The SVG without what only a file needs: the page gives it its width and describes it. Vega counts names
+    through all that it draws: here they begin anew, so that the same numbers give the same page."""
     head, _, body = drawing.partition(">")
-    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', head)
-    size = f' style="max-width:{box[1]}px"' if box else ""
-    kept = f" {box[0]}" if box else ""
-    body = re.sub(r'(id="|url\(#)((?:clip|gradient)[^")]*)', rf"\g<1>{name}-\g<2>", body)
-    return f'<svg class="drawing"{kept}{size} aria-hidden="true" focusable="false">{body}'
+    box = re.search(r'viewBox="0 0 ([\d.]+) [\d.]+"', head)
+    size = f' {box[0]} style="max-width:{box[1]}px"' if box else ""
+    known: dict[str, str] = {}
+
+    def renamed(found: re.Match[str]) -> str:
+        return found[1] + known.setdefault(found[2], f"{name}-{len(known)}")
+
+    lean = _TAG.sub(lambda tag: _NAMED.sub(renamed, _UNNEEDED.sub("", tag[0])), body)
+    return f'<svg class="drawing"{size} aria-hidden="true" focusable="false">{lean}'
 
 
 def words(fate: Fate) -> str:
@@ -139,10 +149,10 @@ def duration_label(field: str = "datum.value") -> tuple[list[float], str]:
     steps = {
         **{f"{n}us": n * TICK for n in (1, 10, 100)},
         **{f"{n}ms": n * MILLISECOND for n in (1, 10, 100)},
-        **{f"{n}s": n * SECOND for n in (1, 10)},
-        **{f"{n}m": n * MINUTE for n in (1, 10)},
-        **{f"{n}h": n * HOUR for n in (1, 6)},
-        **{f"{n}d": n * DAY for n in (1, 7, 30, 365, 3650)},
+        **{f"{n}s": n * SECOND for n in (1, 2, 5, 10, 30)},
+        **{f"{n}m": n * MINUTE for n in (1, 2, 5, 10, 30)},
+        **{f"{n}h": n * HOUR for n in (1, 2, 6, 12)},
+        **{f"{n}d": n * DAY for n in (1, 2, 7, 30, 365, 3650)},
     }
     cases = " : ".join(
         f"abs({field} - {size / SECOND}) < {size / SECOND / 100} ? '{name}'" for name, size in steps.items()

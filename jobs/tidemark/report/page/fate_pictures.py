@@ -60,7 +60,7 @@ def _row_of_bars(fates: Fates, fate: Fate, bottom: bool, width: int) -> Spec:
         if found is fate
     ]
     total = sum(row["rows"] for row in rows)
-    counted = {"tickCount": 2, "title": None, "format": ",d", "minExtent": 38}
+    counted = {"tickCount": 2, "title": None, "format": ",d", "tickMinStep": 1, "minExtent": 38}
     across = time_axis(low, high, width, "arrival (UTC)") if bottom else {"labels": False, "title": None}
     scale = {"type": "utc", "domain": [millis(low), millis(high)], "nice": False}
     return {
@@ -120,7 +120,7 @@ def _counted(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -
     x = {
         "field": "rows",
         "type": "quantitative",
-        "axis": {"title": "rows", "tickCount": width // 150, "format": ",d"},
+        "axis": {"title": "rows", "tickCount": width // 150, "tickMinStep": 1, "format": ",d"},
     }
     colour = {"field": "fate", "scale": fate_scale(fates, COLOURS), "legend": {"title": None}, "type": "nominal"}
     text = {"type": "text", "align": "left", "dx": 4}
@@ -168,7 +168,12 @@ def shift_sizes(source: str, moves: Sequence[Move]) -> Picture | None:
 def _dots(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -> Spec:
     low, high = min(row["size"] for row in rows) / 1.5, max(row["size"] for row in rows) * 1.5
     ticks, label = duration_label()
-    axis = {"values": [tick for tick in ticks if low <= tick <= high], "labelExpr": label, "title": "moved by"}
+    axis = {
+        "values": [tick for tick in ticks if low <= tick <= high],
+        "labelExpr": label,
+        "labelOverlap": True,
+        "title": "moved by",
+    }
     y, room = name_axis(order, width)
     x = {"type": "quantitative", "scale": {"type": "log", "domain": [low, high], "nice": False}, "axis": axis}
     ends = {"x": {"aggregate": "min", "field": "size"} | x, "x2": {"aggregate": "max", "field": "size"}, "y": y}

@@ -26,7 +26,7 @@ def findings_of(tables: Tables) -> list[Row]:
         'SELECT "type", source, CAST(sum("count") AS BIGINT) AS n, count(DISTINCT partition) AS partitions, '  # noqa: S608
         "epoch_us(min(first_time)) AS first, epoch_us(max(last_time)) AS last, "
         'arg_max({partition: partition, "offset": sample."offset", file: sample.file, message: message}, '
-        "{batch: batch_id, partition: partition}) AS newest "
+        "{batch: batch_id, partition: partition, message: message}) AS newest "
         f"FROM t GROUP BY 1, 2 ORDER BY n DESC, 1, 2 LIMIT {MOST}",
         where=in_scope(tables.scope, column="batch_id"),
     )

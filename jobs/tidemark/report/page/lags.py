@@ -47,7 +47,7 @@ def lags_of(source: Source, scope: Scope, fates: Fates) -> Lags:
             epoch_us(_event_time) - epoch_us(_arrival_time) AS lag, {_SPREAD} AS spread
             FROM t WHERE _arrival_time IS NOT NULL AND _event_time IS NOT NULL AND _disposition <> 'quarantined'),
         g AS (SELECT fate, count(*) AS n,
-            arg_max({{p: p, o: o, a: a, lag: lag}}, abs(lag), {EXTREMES}) AS far,
+            arg_max({{p: p, o: o, a: a, lag: lag}}, {{far: abs(lag), p: p, o: o}}, {EXTREMES}) AS far,
             list({{p: p, o: o, a: a, lag: lag}})
                 FILTER (spread < CASE fate {chosen} END) AS near FROM r GROUP BY 1)
         SELECT fate, n, unnest(list_sort(list_distinct(list_concat(far, near)))) AS r FROM g ORDER BY fate""",  # noqa: S608 - of numbers and own names

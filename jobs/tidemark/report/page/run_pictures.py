@@ -31,9 +31,10 @@ _HUES = ("var(--water)", "var(--adjusted)", "var(--dropped)", "var(--on-time)", 
 
 
 def delay_picture(delays: Sequence[Delay]) -> Picture | None:
-    """A line a source: how far its largest watermark was behind as_of when each run ended."""
+    """A line a source: how far its largest watermark was behind as_of when each run ended; None for a single run,
+    of which the table says it."""
     known = [delay for delay in delays if delay.largest is not None]
-    if not known:
+    if len({delay.as_of for delay in known}) < 2:
         return None
     names = list(dict.fromkeys(delay.source for delay in known))
     newest = {delay.source: delay.largest for delay in known}
@@ -82,7 +83,12 @@ def _behind(low: int, high: int) -> tuple[int, Spec]:
         return unit, {"field": "behind", "type": "quantitative", "axis": {"title": name, "tickCount": 5}}
     ticks, label = duration_label()
     domain = [low / SECOND / 1.5, high / SECOND * 1.5]
-    axis = {"title": None, "values": [tick for tick in ticks if domain[0] <= tick <= domain[1]], "labelExpr": label}
+    axis = {
+        "title": None,
+        "values": [tick for tick in ticks if domain[0] <= tick <= domain[1]],
+        "labelExpr": label,
+        "labelOverlap": True,
+    }
     scale = {"type": "log", "domain": domain, "nice": False}
     return SECOND, {"field": "behind", "type": "quantitative", "axis": axis, "scale": scale}
 
@@ -101,8 +107,8 @@ def _instants(times: Sequence[int], width: int, title: str) -> Spec:
 
 
 def idle_picture(idle: Sequence[Idle], ends: Sequence[Row]) -> Picture | None:
-    """A line a partition that was ever idle, with a mark for each run that brought it nothing."""
-    if not idle:
+    """A line a partition that was ever idle, a mark for each run that brought it nothing; None for a single run."""
+    if not idle or len(ends) < 2:
         return None
     counts: dict[tuple[str, str], int] = {}
     for each in idle:
@@ -167,7 +173,11 @@ def _letters(letters: Letters, width: int) -> Spec:
                 "scale": {"type": "utc", "domain": [millis(low), millis(high)], "nice": False},
             },
             "x2": {"field": "to"},
-            "y": {"field": "rows", "type": "quantitative", "axis": {"title": "late rows", "tickCount": 3}},
+            "y": {
+                "field": "rows",
+                "type": "quantitative",
+                "axis": {"title": "late rows", "tickCount": 3, "tickMinStep": 1},
+            },
             "y2": {"datum": 0},
         },
     }

@@ -85,13 +85,19 @@ def moves(answers: Answers) -> Html:
         name = judged.source.name
         inner += drawn(f"moves-{name}", adjusted_and_dropped(name, judged.moves))
         inner += drawn(f"shifts-{name}", shift_sizes(name, judged.moves))
-    rows = [_move(judged.source.name, move) for judged in answers.sources for move in judged.moves]
+    rows = [_move(judged.source.name, move) for judged in answers.sources for move in _telling(judged)]
     heads = ("source", "reason", "partition", "adjusted", "dropped", "quarantined", *SIZE_HEADS)
     if not rows:
         return section("moves", "Adjusted and dropped", paragraph("Every row was on time."))
     note = "Sizes are how far adjusted rows were moved. A row with two reasons counts for both, and once for all."
     inner += [paragraph(note, class_="quiet"), table("moves-table", heads, rows[:MOST_LINES]), *cut(len(rows))]
     return section("moves", "Adjusted and dropped", *inner)
+
+
+def _telling(judged: Judged) -> list[Move]:
+    """The moves, without those of the only partition there is, which are those of all."""
+    single = len(judged.fates.by_partition) == 1
+    return [move for move in judged.moves if move.partition is None or not single]
 
 
 def _move(source: str, move: Move) -> list[Cell]:

@@ -68,13 +68,13 @@ class Stretch:
 
     def line(self, key: Key) -> list[Mark]:
         """The watermark of a key as (arrival, watermark): it holds from the mark before up to that arrival. The
-        last mark is what the last row left, which may be the same."""
-        mine = [point for point in self.points if point.key == key]
-        marks = [(p.arrival, p.watermark) for p in mine if p.arrival is not None and p.watermark is not None]
-        timed = [point for point in mine if point.arrival is not None]
-        if timed and timed[-1].arrival is not None and (left := self._left(timed[-1])) is not None:
-            marks.append((timed[-1].arrival, left))
-        return marks
+        first mark is the row that set it, where that is here; the last is what the last row left."""
+        mine = [(p.arrival, p) for p in self.points if p.key == key and p.arrival is not None]
+        marks = [(arrival, point.watermark) for arrival, point in mine if point.watermark is not None]
+        if mine and (left := self._left(mine[-1][1])) is not None:
+            marks.append((mine[-1][0], left))
+        unset = [arrival for arrival, point in mine if point.watermark is None and point.fate is not Fate.QUARANTINED]
+        return [(unset[-1], marks[0][1]), *marks] if unset and marks else marks
 
     def _left(self, point: Point) -> int | None:
         """The watermark after a row (time rules: judging a row, step 4)."""

@@ -52,10 +52,15 @@ def _told(answers: Answers) -> str:
     totals = answers.runs.totals
     first, last = moment(totals["first_as_of"]), moment(totals["last_as_of"])
     when = f"as of {last}" if first == last else f"as of times from {first} to {last}"
-    runs = "1 run" if totals["runs"] == 1 else f"{totals['runs']:,} runs"
-    told = f"{runs} in {totals['batches']:,} micro-batches, {when} (UTC), took {totals['objects']:,} objects"
-    rows = f"{totals['rows']:,} rows" if totals["rows"] else "no row"
-    return f"{told} with {rows}. This page tells of {answers.tables.scope.told}; all times are UTC."
+    runs, batches = _count(totals["runs"], "run"), _count(totals["batches"], "micro-batch", "es")
+    objects = _count(totals["objects"], "object")
+    rows = _count(totals["rows"], "row") if totals["rows"] else "no row"
+    told = f"{runs} in {batches}, {when} (UTC), took {objects} with {rows}."
+    return f"{told} This page tells of {answers.tables.scope.told}; all times are UTC."
+
+
+def _count(number: int, name: str, more: str = "s") -> str:
+    return f"{number:,} {name}{more * (number != 1)}"
 
 
 def _facts(answers: Answers) -> Html:

@@ -171,29 +171,26 @@ def _band(stretch: Stretch, frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
         "mark": mark,
         "encoding": {"x": x, "y": {"field": "from"} | y, "y2": {"field": "to"}},
     }
-    for tolerance, sign, name, baseline in ((early, 1, "early limit", "bottom"), (late, -1, "late limit", "top")):
+    for tolerance, sign, name in ((early, 1, "early limit"), (late, -1, "late limit")):
         if tolerance is not None:
             limit = [{"arrival": millis(at), "time": millis(at + sign * tolerance.micros)} for at in ends]
             yield _line(limit, x, y, {"color": FAINT, "strokeDash": [5, 4], "strokeWidth": 1.3})
-            yield from _label(frame, sign * tolerance.micros, name, baseline, x, y)
+            yield from _label(frame, sign * tolerance.micros, name, x, y)
 
 
-def _label(frame: Frame, away: int, name: str, baseline: str, x: Spec, y: Spec) -> Iterator[Spec]:
-    """The name of a limit, at the last place where the limit is inside the picture."""
-    at = min(frame.right, frame.high - away)
-    if at - frame.left > (frame.right - frame.left) // 4 and at + away > frame.low:
-        text = {
-            "type": "text",
-            "text": name,
-            "align": "right",
-            "baseline": baseline,
-            "dx": -4,
-            "color": INK,
-            "clip": True,
-        }
-        text |= {"dy": 6 if baseline == "top" else -6}
-        where = [{"arrival": millis(at), "time": millis(at + away)}]
-        yield {"data": values(where), "mark": text, "encoding": {"x": x, "y": {"field": "time"} | y}}
+def _label(frame: Frame, away: int, name: str, x: Spec, y: Spec) -> Iterator[Spec]:
+    """The name of a limit, on its outer side and leading away from it, where the limit is inside the picture."""
+    first, last = max(frame.left, frame.low - away), min(frame.right, frame.high - away)
+    if last - first < (frame.right - frame.left) // 4:
+        return
+    above = away > 0
+    at = first + (last - first) // 2
+    side = (
+        {"align": "right", "baseline": "bottom", "dy": -3} if above else {"align": "left", "baseline": "top", "dy": 4}
+    )
+    where = [{"arrival": millis(at), "time": millis(at + away)}]
+    text = {"type": "text", "text": name, "color": INK, "clip": True} | side
+    yield {"data": values(where), "mark": text, "encoding": {"x": x, "y": {"field": "time"} | y}}
 
 
 def _line(rows: Sequence[dict[str, float]], x: Spec, y: Spec, style: Spec) -> Spec:
