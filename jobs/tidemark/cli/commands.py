@@ -240,7 +240,7 @@ def path(config: Path, table: str) -> Answer:
 
 @_command
 def demo() -> Answer:
-    """Judge a year of real flights in ./demo, and replay it."""
+    """Judge a year of real flights in ./demo, replay it and write its report."""
     from tidemark.demo.show import run_demo
 
     def say(text: str = "") -> None:
