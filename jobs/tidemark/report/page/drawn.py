@@ -4,7 +4,7 @@ and paper; every picture is drawn twice, for wide pages and for phones, so that 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,6 +106,17 @@ def values(rows: Sequence[Mapping[str, Any]]) -> Spec:
 def fate_scale(fates: Sequence[Fate], of: Mapping[Fate, str]) -> Spec:
     """The scale of a colour or a shape by fate, always in the order of fates."""
     return {"domain": [words(fate) for fate in fates], "range": [of[fate] for fate in fates]}
+
+
+def by_fate(found: Iterable[Fate]) -> Spec:
+    """The encodings of rows of these fates: a colour and a shape each, with one legend for both."""
+    there = set(found)
+    fates = [fate for fate in Fate if fate in there]
+    channel = {"field": "fate", "type": "nominal", "legend": {"title": None}}
+    return {
+        "color": channel | {"scale": fate_scale(fates, COLOURS)},
+        "shape": channel | {"scale": fate_scale(fates, SHAPES)},
+    }
 
 
 def unit_of(micros: int) -> tuple[int, str]:

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 
 from tidemark.core.policy import Fate
 from tidemark.report.page.drawn import (
-    COLOURS,
     FAINT,
     INK,
-    SHAPES,
     Picture,
     Spec,
-    fate_scale,
+    by_fate,
     millis,
     time_axis,
     unit_of,
@@ -68,17 +66,10 @@ def _spec(source: Source, lags: Lags, width: int) -> Spec:
     }
     y = {"field": "lag", "type": "quantitative", "axis": {"title": f"event time less arrival ({name})"}}
     rows = [{"arrival": millis(p.arrival), "lag": p.lag / unit, "fate": words(p.fate)} for p in lags.points]
-    shown = [fate for fate in Fate if any(point.fate is fate for point in lags.points)]
-    legend = {"title": None}
     dots = {
         "data": values(rows),
         "mark": {"type": "point", "filled": True, "size": 26, "opacity": 0.75},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "color": {"field": "fate", "type": "nominal", "scale": fate_scale(shown, COLOURS), "legend": legend},
-            "shape": {"field": "fate", "type": "nominal", "scale": fate_scale(shown, SHAPES), "legend": legend},
-        },
+        "encoding": {"x": x, "y": y, **by_fate(point.fate for point in lags.points)},
     }
     return {"width": width - 70, "height": 240, "layer": [*_rules(source, lags, unit, y, last + pad, x), dots]}
 

@@ -13,11 +13,10 @@ from tidemark.report.page.drawn import (
     COLOURS,
     FAINT,
     INK,
-    SHAPES,
     WATER,
     Picture,
     Spec,
-    fate_scale,
+    by_fate,
     millis,
     time_axis,
     values,
@@ -245,41 +244,30 @@ def _watermark_label(key: Key, line: Sequence[Mark], several: bool, x: Spec, y: 
 
 
 def _rows(points: Sequence[Point], x: Spec, y: Spec) -> Iterator[Spec]:
-    """Each row by its fate; a moved one with a line to the time that it was given."""
-    moved = [
-        {"arrival": millis(p.arrival), "event": millis(p.event), "system": millis(p.system)}
-        for p in points
-        if p.fate is Fate.ADJUSTED and p.arrival is not None and p.event is not None and p.system is not None
-    ]
-    if moved:
-        rule = {"type": "rule", "color": COLOURS[Fate.ADJUSTED], "strokeWidth": 1.4, "clip": True}
-        yield {
-            "data": values(moved),
-            "mark": rule,
-            "encoding": {"x": x, "y": {"field": "event"} | y, "y2": {"field": "system"}},
-        }
-        tick = {
-            "type": "tick",
-            "color": COLOURS[Fate.ADJUSTED],
-            "thickness": 2,
-            "size": 11,
-            "orient": "horizontal",
-            "clip": True,
-        }
-        yield {"data": values(moved), "mark": tick, "encoding": {"x": x, "y": {"field": "system"} | y}}
-    shown = [fate for fate in Fate if any(point.fate is fate for point in points)]
+    """Each row by its fate, over what happened to the moved ones."""
+    yield from _moved(points, x, y)
     rows = [
         {"arrival": millis(p.arrival), "event": millis(p.event), "fate": words(p.fate)}
         for p in points
         if p.arrival is not None and p.event is not None
     ]
-    legend = {"title": None, "symbolStrokeWidth": 1}
-    encoding = {
-        "x": x,
-        "y": {"field": "event"} | y,
-        "color": {"field": "fate", "type": "nominal", "scale": fate_scale(shown, COLOURS), "legend": legend},
-        "shape": {"field": "fate", "type": "nominal", "scale": fate_scale(shown, SHAPES), "legend": legend},
-    }
-    size = 75 if len(points) <= 60 else 42
-    mark = {"type": "point", "filled": True, "size": size, "opacity": 0.9, "clip": True}
+    mark = {"type": "point", "filled": True, "size": 75 if len(points) <= 60 else 42, "opacity": 0.9, "clip": True}
+    encoding = {"x": x, "y": {"field": "event"} | y, **by_fate(point.fate for point in points)}
     yield {"data": values(rows), "mark": mark, "encoding": encoding}
+
+
+def _moved(points: Sequence[Point], x: Spec, y: Spec) -> Iterator[Spec]:
+    """A line from each adjusted row to the time that it was given."""
+    moved = [
+        {"arrival": millis(p.arrival), "event": millis(p.event), "system": millis(p.system)}
+        for p in points
+        if p.fate is Fate.ADJUSTED and p.arrival is not None and p.event is not None and p.system is not None
+    ]
+    if not moved:
+        return
+    data, look = values(moved), {"color": COLOURS[Fate.ADJUSTED], "clip": True}
+    event, system = {"field": "event"} | y, {"field": "system"}
+    rule = {"type": "rule", "strokeWidth": 1.4} | look
+    yield {"data": data, "mark": rule, "encoding": {"x": x, "y": event, "y2": system}}
+    tick = {"type": "tick", "thickness": 2, "size": 11, "orient": "horizontal"} | look
+    yield {"data": data, "mark": tick, "encoding": {"x": x, "y": system | y}}
