@@ -136,7 +136,7 @@ def _batch(batch: BatchRecord, outcome: Outcome, number: int, letters: int) -> B
         accounts=accounts_of(mine),
         objects=number,
         bytes=10 * number,
-        engine='{"spark": "4.2.0"}',
+        engine='{"versions": {"pyspark": "4.2.0"}, "settings": {}}',
         fingerprint="f" * 64,
         digests=(TableDigest("events/readings", len(mine), "d" * 64),),
         streams={"rolling": stream} if letters else {},

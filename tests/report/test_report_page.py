@@ -179,7 +179,7 @@ def test_the_tables_of_runs_streams_checks_and_findings_are_what_is_recorded(usu
     assert [check[name] for name in ("run", "observed", "limit", "examples")] == ["r2", "0.02", "0.015", '["0:3"]']
     assert page.captions["quality-history"] == "2 checks in 2 runs, oldest on the left: 1 failed."
     assert page.tables["digests"][1:] == [["events/readings", "0", "d" * 16]]
-    assert page.tables["engines"][1:] == [["1 to 3", "3", "f" * 16, "spark 4.2.0"]]
+    assert page.tables["engines"][1:] == [["1 to 3", "3", "f" * 16, "pyspark 4.2.0; 0 settings, checksum 44136fa3"]]
     assert page.tables["versions-table"][1:] == [["1", "live", "1970-01-01 00:00:00", "1970-01-01 00:00:00"]]
 
 

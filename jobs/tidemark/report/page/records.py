@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Iterator
@@ -138,11 +139,13 @@ def _proof(answers: Answers) -> Iterator[Html]:
 
 
 def engine(recorded: str) -> str:
-    """The versions that an engine's record names, as text; a record of another form as it is."""
+    """The versions of a recorded engine, and a checksum of its settings, which tells two engines of the same versions
+    apart; a record of another form as it is."""
     try:
         told = json.loads(recorded)
-    except ValueError:
+        versions, settings = told["versions"], told["settings"]
+        listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    except (ValueError, TypeError, KeyError, AttributeError):
         return recorded
-    if not isinstance(told, dict):
-        return recorded
-    return ", ".join(f"{name} {_value(value)}" for name, value in told.items() if not isinstance(value, dict | list))
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    return f"{listed}; {len(settings)} settings, checksum {digest[:8]}"
