@@ -21,6 +21,7 @@ from tidemark.report.page.answers import Answers
 from tidemark.report.page.build import build
 from tidemark.report.page.drawn import Picture
 from tidemark.report.page.fates import MOST_STEPS, step_of
+from tidemark.report.page.moves import drawn_together
 from tidemark.report.page.summary import percent
 from tidemark.report.page.tables import Scope
 from tidemark.report.wording import duration
@@ -375,3 +376,20 @@ def test_bars_begin_at_whole_steps_and_count_every_row_with_an_arrival(usual: Wa
 )
 def test_a_share_never_rounds_to_none_or_to_all(part: int, whole: int, told: str) -> None:
     assert percent(part, whole) == told
+
+
+def test_reasons_and_partitions_are_drawn_together_if_they_are_few_and_else_apart(tmp_path: Path) -> None:
+    few = Answers.of(warehouse(tmp_path / "few", SETTINGS, two_runs("a", "b")).tables).sources[0]
+    (together,) = drawn_together(few.moves, 12)
+    assert {(move.reason, move.partition) for move in together} == {
+        (reason, name) for reason in (Reason.EARLY, Reason.LATE, Reason.OUT_OF_ORDER) for name in "ab"
+    }
+    made = warehouse(tmp_path / "many", SETTINGS, two_runs(*"abcdefghijklmnop"))
+    reasons, partitions = drawn_together(Answers.of(made.tables).sources[0].moves, 12)
+    assert {move.reason for move in reasons} == {Reason.EARLY, Reason.LATE, Reason.OUT_OF_ORDER}
+    for move in partitions:
+        mine = [v.disposition for v in made.outcome.verdicts if v.partition == move.partition]
+        assert (move.adjusted, move.dropped) == (mine.count("adjusted"), mine.count("dropped"))
+    assert len(partitions) == 12
+    page = Page.of(build(made.tables))
+    assert {"moves-readings", "moves-partitions-readings", "shifts-partitions-readings"} <= page.captions.keys()

@@ -125,14 +125,15 @@ def unit_of(micros: int) -> tuple[int, str]:
 
 
 def name_axis(names: Sequence[str], width: int) -> tuple[Spec, int]:
-    """The field `name` from top to bottom, in this order, and the pixels that its labels take."""
-    limit = 190 if width > 500 else 125
-    room = min(limit, 8 * max(map(len, names)))
+    """The field `name` from top to bottom, in this order, and the pixels that its labels take; a page may
+    have letters that are a little wider than those they were measured in."""
+    limit = 180 if width > 500 else 110
+    room = min(limit + limit // 6, 8 * max(map(len, names)))
     axis = {"title": None, "grid": True, "labelLimit": limit, "minExtent": room, "ticks": False}
     return {"field": "name", "type": "nominal", "sort": [safe(name) for name in names], "axis": axis}, room
 
 
-def time_axis(low: int, high: int, width: int, title: str) -> Spec:
+def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
     """An axis of times between two, in UTC; the title names the day where labels do not."""
     span = high - low
     form = next(

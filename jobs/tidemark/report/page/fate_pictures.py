@@ -22,7 +22,7 @@ from tidemark.report.page.drawn import (
     words,
 )
 from tidemark.report.page.fates import Fates
-from tidemark.report.page.moves import Move, largest_first
+from tidemark.report.page.moves import Move
 from tidemark.report.wording import duration, moment
 
 MOST_BARS = 12
@@ -78,39 +78,39 @@ def _row_of_bars(fates: Fates, fate: Fate, bottom: bool, width: int) -> Spec:
     }
 
 
-def _name(move: Move, several: bool) -> str:
-    reason = "" if move.reason is None else move.reason.value.replace("_", " ")
-    return f"{reason}, {move.partition}" if several else reason
+def names_of(moves: Sequence[Move]) -> list[str]:
+    """What tells moves of one picture apart: the reason, the partition, or both."""
+    reasons = len({move.reason for move in moves}) > 1 or moves[0].reason is not None
+    partitions = len({move.partition for move in moves}) > 1
+    return [", ".join([*[_reason(move)] * reasons, *[move.partition or "all"] * partitions]) for move in moves]
 
 
-def _several(moves: Sequence[Move]) -> bool:
-    return len({move.partition for move in moves if move.partition is not None}) > 1
+def _reason(move: Move) -> str:
+    return "all" if move.reason is None else move.reason.value.replace("_", " ")
 
 
-def adjusted_and_dropped(source: str, moves: Sequence[Move]) -> Picture | None:
-    """Two bars a reason and partition."""
-    shown = largest_first(moves, MOST_BARS)
-    if not shown:
-        return None
-    several = _several(moves)
-    named = [(_name(move, several), move) for move in shown]
-    listed = "; ".join(f"{name}: {move.adjusted:,} adjusted, {move.dropped:,} dropped" for name, move in named)
+def _by(moves: Sequence[Move]) -> str:
+    return ", by partition" if moves[0].reason is None else ""
+
+
+def adjusted_and_dropped(source: str, moves: Sequence[Move]) -> Picture:
+    """Two bars for each of some moves, of which there is at least one."""
+    names = names_of(moves)
+    listed = "; ".join(
+        f"{name}: {move.adjusted:,} adjusted, {move.dropped:,} dropped"
+        for name, move in zip(names, moves, strict=True)
+    )
     told = "Adjusted rows were kept at another time; dropped rows are in no stream, and still in the events table."
-    if len(largest_first(moves, MOST_BARS + 1)) > len(shown):
-        told += f" The {MOST_BARS} largest are drawn; the table has all."
     rows = [
         {"name": name, "fate": words(fate), "rows": count, "told": f"{count:,}"}
-        for name, move in named
+        for name, move in zip(names, moves, strict=True)
         for fate, count in ((Fate.ADJUSTED, move.adjusted), (Fate.DROPPED, move.dropped))
         if count
     ]
-    order = [name for name, _ in named]
-    return Picture(
-        f"Adjusted and dropped: {source}",
-        told,
-        f"Bars of rows. {listed}.",
-        lambda width: _counted(rows, order, width),
-    )
+    if len(moves) == MOST_BARS:
+        told += f" At most {MOST_BARS} are drawn, the largest first; the table has all."
+    title = f"Adjusted and dropped{_by(moves)}: {source}"
+    return Picture(title, told, f"Bars of rows. {listed}.", lambda width: _counted(rows, names, width))
 
 
 def _counted(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -> Spec:
@@ -144,25 +144,18 @@ _SIZES = (
 
 
 def shift_sizes(source: str, moves: Sequence[Move]) -> Picture | None:
-    """How far adjusted rows were moved, a line a reason and partition, on a scale of orders of magnitude."""
-    shown = [move for move in largest_first(moves, MOST_BARS) if move.shifts is not None]
+    """How far adjusted rows were moved, a line for each of some moves, on a scale of orders of magnitude."""
+    shown = [move for move in moves if move.shifts is not None]
     if not shown:
         return None
-    several = _several(moves)
-    rows, listed = [], []
-    for move in shown:
-        name = _name(move, several)
+    rows, listed, names = [], [], names_of(shown)
+    for name, move in zip(names, shown, strict=True):
         found = [(label, getattr(move.shifts, field)) for label, field, _ in _SIZES]
         rows += [{"name": name, "size": max(size, 1) / SECOND, "what": label} for label, size in found]
         listed.append(f"{name}: " + ", ".join(f"{label} {duration(size)}" for label, size in found))
     told = "Half of the adjusted rows were moved by at most the median, 95 and 99 of 100 by at most what is so named."
-    order = [_name(move, several) for move in shown]
-    return Picture(
-        f"How far rows were moved: {source}",
-        told,
-        f"Shift sizes. {'; '.join(listed)}.",
-        lambda width: _dots(rows, order, width),
-    )
+    title = f"How far rows were moved{_by(moves)}: {source}"
+    return Picture(title, told, f"Shift sizes. {'; '.join(listed)}.", lambda width: _dots(rows, names, width))
 
 
 def _dots(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -> Spec:
@@ -179,7 +172,8 @@ def _dots(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -> S
     ends = {"x": {"aggregate": "min", "field": "size"} | x, "x2": {"aggregate": "max", "field": "size"}, "y": y}
     labels = [label for label, _, _ in _SIZES]
     scale = {"domain": labels, "range": [shape for _, _, shape in _SIZES]}
-    shape = {"field": "what", "type": "nominal", "sort": labels, "scale": scale, "legend": {"title": None}}
+    shape = {"field": "what", "type": "nominal", "sort": labels, "scale": scale}
+    shape["legend"] = {"title": None, "columns": 4 if width > 500 else 2}
     point = {"type": "point", "filled": True, "size": 90, "opacity": 1, "color": INK}
     return {
         "width": width - room - 40,

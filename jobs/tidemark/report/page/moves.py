@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
@@ -69,7 +69,7 @@ FROM reasoned GROUP BY GROUPING SETS ((reason), (reason, _partition))
 
 
 def moves_of(source: Source, scope: Scope) -> tuple[Move, ...]:
-    """Every combination that has rows, totals first, then by reason in the order in which the steps act."""
+    """Every combination that has rows, those of all partitions first; reasons in the order in which the steps act."""
     if source.events is None or scope.empty:
         return ()
     found = ask(
@@ -88,9 +88,9 @@ def _move(row: Row) -> Move:
     return Move(partition, reason, row["adjusted"], row["dropped"], row["quarantined"], sizes_of(row))
 
 
-def _order(move: Move) -> tuple[int, bool, str]:
+def _order(move: Move) -> tuple[bool, str, int]:
     place = -1 if move.reason is None else list(Reason).index(move.reason)
-    return place, move.partition is not None, move.partition or ""
+    return move.partition is not None, move.partition or "", place
 
 
 def by_reason(moves: Iterable[Move]) -> list[Move]:
@@ -98,7 +98,12 @@ def by_reason(moves: Iterable[Move]) -> list[Move]:
     return [move for move in moves if move.partition is None and move.reason is not None]
 
 
-def largest_first(moves: Iterable[Move], most: int) -> Sequence[Move]:
-    """Moves by reason and partition that a policy acted on, those with most rows first."""
-    single = [move for move in moves if move.reason is not None and move.partition is not None and move.judged]
-    return sorted(single, key=lambda move: -move.judged)[:most]
+def drawn_together(moves: Iterable[Move], most: int) -> list[list[Move]]:
+    """What pictures compare, those with most rows first: each reason in each partition, if these are few; else the
+    reasons of all partitions, and apart from them the partitions."""
+    acted = sorted((move for move in moves if move.judged), key=lambda move: -move.judged)
+    single = [move for move in acted if move.reason is not None and move.partition is not None]
+    if len(single) <= most:
+        return [single] if single else []
+    partitions = [move for move in acted if move.reason is None and move.partition is not None]
+    return [by_reason(acted), partitions[:most]]

@@ -21,7 +21,7 @@ from tidemark.report.page.drawn import (
 from tidemark.report.page.letters import Letters
 from tidemark.report.page.tables import Row
 from tidemark.report.text import safe
-from tidemark.report.wording import duration, moment
+from tidemark.report.wording import counted, duration, moment
 
 MOST_IDLE = 20
 """Most partitions in the picture of idle ones; those that were idle most often come first."""
@@ -101,7 +101,7 @@ def _instants(times: Sequence[int], width: int, title: str) -> Spec:
     return {
         "field": "at",
         "type": "temporal",
-        "axis": time_axis(low - pad, high + pad, width, f"{title}, {moment(low)[:10]} to {moment(high)[:10]}"),
+        "axis": time_axis(low - pad, high + pad, width, [title, f"{moment(low)[:10]} to {moment(high)[:10]}"]),
         "scale": {"type": "utc", "domain": domain, "nice": False},
     }
 
@@ -197,7 +197,7 @@ def quality_picture(checks: Sequence[Row], most: int = 20) -> Picture | None:
         if _expectation(check) in set(shown)
     ]
     failed = sum(not check["success"] for check in checks)
-    told = f"{len(checks):,} checks in {len(runs):,} runs, oldest on the left: {failed:,} failed."
+    told = f"{counted(len(checks), 'check')} in {counted(len(runs), 'run')}, oldest on the left: {failed:,} failed."
     if len(names) > len(shown):
         told += f" {len(names) - len(shown):,} more expectations are in the table."
     return Picture("Quality over time", told, told, lambda width: _quality(rows, shown, width))

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from tidemark.core.policy import Fate
 from tidemark.report.page.answers import Answers, Judged
 from tidemark.report.page.drawn import Picture, words
-from tidemark.report.page.fate_pictures import adjusted_and_dropped, over_time, shift_sizes
+from tidemark.report.page.fate_pictures import MOST_BARS, adjusted_and_dropped, over_time, shift_sizes
 from tidemark.report.page.lag_picture import lag_picture
 from tidemark.report.page.letters import Letters
 from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, table
-from tidemark.report.page.moves import Move, Sizes
+from tidemark.report.page.moves import Move, Sizes, drawn_together
 from tidemark.report.page.run_pictures import delay_picture, idle_picture, letters_picture
 from tidemark.report.page.tables import Record
 from tidemark.report.page.watermark_picture import watermark_picture
@@ -83,8 +83,10 @@ def moves(answers: Answers) -> Html:
     inner: list[Html] = []
     for judged in pictured(answers):
         name = judged.source.name
-        inner += drawn(f"moves-{name}", adjusted_and_dropped(name, judged.moves))
-        inner += drawn(f"shifts-{name}", shift_sizes(name, judged.moves))
+        for number, together in enumerate(drawn_together(judged.moves, MOST_BARS)):
+            kind = ("", "-partitions")[number]
+            inner += drawn(f"moves{kind}-{name}", adjusted_and_dropped(name, together))
+            inner += drawn(f"shifts{kind}-{name}", shift_sizes(name, together))
     rows = [_move(judged.source.name, move) for judged in answers.sources for move in _telling(judged)]
     heads = ("source", "reason", "partition", "adjusted", "dropped", "quarantined", *SIZE_HEADS)
     if not rows:

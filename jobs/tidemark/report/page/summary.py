@@ -9,7 +9,7 @@ from tidemark.report.page.answers import Answers
 from tidemark.report.page.drawn import words
 from tidemark.report.page.markup import Html, bullets, element, paragraph
 from tidemark.report.page.moves import by_reason
-from tidemark.report.wording import duration, moment, moment_of
+from tidemark.report.wording import counted, duration, moment, moment_of
 
 _NAMED = 5
 """Most partitions that a sentence names."""
@@ -52,15 +52,11 @@ def _told(answers: Answers) -> str:
     totals = answers.runs.totals
     first, last = moment(totals["first_as_of"]), moment(totals["last_as_of"])
     when = f"as of {last}" if first == last else f"as of times from {first} to {last}"
-    runs, batches = _count(totals["runs"], "run"), _count(totals["batches"], "micro-batch", "es")
-    objects = _count(totals["objects"], "object")
-    rows = _count(totals["rows"], "row") if totals["rows"] else "no row"
+    runs, batches = counted(totals["runs"], "run"), counted(totals["batches"], "micro-batch", "es")
+    objects = counted(totals["objects"], "object")
+    rows = counted(totals["rows"], "row") if totals["rows"] else "no row"
     told = f"{runs} in {batches}, {when} (UTC), took {objects} with {rows}."
     return f"{told} This page tells of {answers.tables.scope.told}; all times are UTC."
-
-
-def _count(number: int, name: str, more: str = "s") -> str:
-    return f"{number:,} {name}{more * (number != 1)}"
 
 
 def _facts(answers: Answers) -> Html:

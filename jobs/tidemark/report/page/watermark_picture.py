@@ -136,7 +136,7 @@ def _spec(stretch: Stretch, points: Sequence[Point], frame: Frame, width: int) -
     x = {
         "field": "arrival",
         "type": "temporal",
-        "axis": time_axis(frame.left, frame.right, width, f"arrival (UTC), {_days(frame.left, frame.right)}"),
+        "axis": time_axis(frame.left, frame.right, width, ["arrival (UTC)", _days(frame.left, frame.right)]),
         "scale": {"type": "utc", "domain": [millis(frame.left), millis(frame.right)], "nice": False},
     }
     y = {
