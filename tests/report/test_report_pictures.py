@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from page_warehouse import Page, warehouse
 
 from oracle import Obj, Row, Run, Source
 from published import EXAMPLES, at, length
-from tidemark.core.policy import Fate
+from tidemark.core.policy import Fate, Policy
 from tidemark.core.times import HOUR, MINUTE
 from tidemark.report.page.answers import Answers
 from tidemark.report.page.build import build
@@ -162,3 +163,14 @@ def test_a_text_in_a_picture_is_never_markup() -> None:
 )
 def test_an_axis_names_times_as_finely_as_its_span_needs(span: int, form: str) -> None:
     assert time_axis(0, span, WIDE, "")["format"] == form
+
+
+def test_a_punctuated_source_has_no_bands_and_its_line_ends_where_its_last_row_met_it(tmp_path: Path) -> None:
+    tables = tables_of(EXAMPLES["asa-12-events"], tmp_path)
+    source = replace(tables.sources[0], punctuated=True, policy=Policy.of_punctuations())
+    stretch = stretch_of(replace(tables, sources=[source]))
+    picture = watermark_picture("readings", stretch)
+    assert picture is not None
+    assert picture.told.endswith("It is set by punctuations: what lies below it violates a promise.")
+    assert not [layer for layer in picture.spec(WIDE)["layer"] if layer["mark"]["type"] in {"area", "text"}][1:]
+    assert stretch.line(stretch.keys[0])[-1][1] == stretch.points[-1].watermark
