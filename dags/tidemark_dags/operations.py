@@ -86,7 +86,7 @@ def tell(chosen: Mapping[str, Any] | None) -> str:
 
 
 def report_dag(files: Files) -> DAG:
-    """Every day a page for each pipeline: what became of rows in its last runs, and how far partitions have come."""
+    """Every day a page for each pipeline: what became of rows in the day's runs, and how far partitions are."""
     with _dag("tidemark_quality_report", report_dag.__doc__, schedule="0 6 * * *") as dag:
         for file in files:
             task(task_id=file.spec.name)(write_page)(str(file.path))
@@ -94,17 +94,16 @@ def report_dag(files: Files) -> DAG:
 
 
 def write_page(config: str) -> str:
-    """Write the page of a pipeline below $TIDEMARK_REPORTS (default: `reports` beside `dags`); returns its path."""
+    """Write the page of a pipeline's last 24 hours, below $TIDEMARK_REPORTS (default: `reports` beside `dags`); its
+    path."""
     from tidemark.pipeline import Pipeline
-    from tidemark.report.daily import page
 
     pipeline, run = Pipeline.load(config), get_current_context()["dag_run"]
-    day = (run.data_interval_end or run.run_after).strftime("%Y-%m-%d")
+    end = run.data_interval_end or run.run_after
     folder = Path(os.environ.get(REPORTS_VARIABLE) or DEFAULT_REPORTS) / pipeline.spec.name
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{day}.html"
-    path.write_text(page(pipeline.status()), encoding="utf-8")
-    return str(path)
+    since, until = ((end - before).isoformat() for before in (timedelta(days=1), timedelta(0)))
+    return str(pipeline.report(folder / f"{end:%Y-%m-%d}.html", since, until)["path"])
 
 
 def maintenance_dag(files: Files) -> DAG:

@@ -188,6 +188,15 @@ class Pipeline:
         """Watermarks, delays, idle partitions, last runs."""
         return self.reader.status()
 
+    @explained
+    def report(
+        self, out: Path | None = None, since: str | int | None = None, until: str | int | None = None
+    ) -> Record:
+        """Write one HTML page with pictures of what runs did, of those with an as_of in [since, until) if given."""
+        from tidemark.reporting import write_report  # what draws is loaded for a report alone
+
+        return write_report(self.reader, out, instant(since), instant(until))
+
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
         return self.reader.path(table)

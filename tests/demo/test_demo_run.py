@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tidemark.demo.flights import PIPELINE, read_flights, with_times
-from tidemark.demo.show import run_demo
+from tidemark.demo.show import REPORT, run_demo
 from tidemark.demo.weather import read_weather
 from tidemark.pipeline import Pipeline
 
@@ -21,6 +22,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     folder, said = tmp_path_factory.mktemp("demo"), []
     record = run_demo(folder, said.append)
     assert record["replay"]["identical"]
+    assert record["report"] == str(folder / REPORT)
     return folder, said
 
 
@@ -87,6 +89,13 @@ def test_a_flight_of_july_meets_the_weather_of_its_hour(told, judged):
     assert len(found) == len(met) > 28_000
     ours, theirs = (rows[columns].sort_values(columns).reset_index(drop=True) for rows in (found, met))
     pd.testing.assert_frame_equal(ours, theirs, check_dtype=False)
+
+
+def test_the_report_has_the_numbers_of_the_tables(told):
+    page = (told[0] / REPORT).read_text(encoding="utf-8")
+    late = len(table(told[0], "dead_letters/board_hours"))
+    for count in ("336,776", "283,229", "39,763", "4,354", "9,430", f"{late:,}"):
+        assert re.search(rf"[> ]{count}[< ]", page), count
 
 
 def test_the_story_has_the_numbers_of_the_tables(told):

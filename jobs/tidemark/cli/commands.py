@@ -218,6 +218,17 @@ def status(config: Path) -> Answer:
 
 @_command
 @_config
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: PIPELINE-report.html here.")
+def report(config: Path, out: Path | None) -> Answer:
+    """Write one HTML page with pictures of what became of rows."""
+    from tidemark.cli.texts import report_text
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.report(out), report_text)
+
+
+@_command
+@_config
 @click.argument("table")
 def path(config: Path, table: str) -> Answer:
     """Print the folder of a table, such as events/SOURCE or batches."""
@@ -229,7 +240,7 @@ def path(config: Path, table: str) -> Answer:
 
 @_command
 def demo() -> Answer:
-    """Judge a year of real flights in ./demo, and replay it."""
+    """Judge a year of real flights in ./demo, replay it and write its report."""
     from tidemark.demo.show import run_demo
 
     def say(text: str = "") -> None:

@@ -109,6 +109,11 @@ def path_text(record: Record) -> RenderableType:
     return str(record["path"])
 
 
+def report_text(record: Record) -> RenderableType:
+    """Where the page is."""
+    return f"Wrote {record['path']}: open it in a browser; it needs no network."
+
+
 def export_text(target: Path) -> Callable[[Record], RenderableType]:
     """How many rows were written, and where to."""
     return lambda record: f"Wrote {_count(record['rows'], 'row')} to {target}."

@@ -19,6 +19,7 @@ from tidemark.demo.weather import write_weather
 from tidemark.pipeline import Pipeline
 
 Record = dict[str, Any]
+REPORT = "report.html"
 _FATES = ("on_time", "adjusted", "dropped", "quarantined")
 _WHY = {
     "late": "in the air for more than late_arrival (6h): dropped",
@@ -55,12 +56,14 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record: 
     replay = pipeline.replay(all_batches=True)
     same = sum(batch["identical"] for batch in replay["batches"])
     say(f"\nReplayed from landing: {same} of {len(batches)} batches came out identical, digest by digest.")
+    report = pipeline.report(folder / REPORT)["path"]
+    say(f"What became of all records, in pictures: {report} (open it in a browser)")
     say(f"All of it took {time.monotonic() - started:.0f} s. Look around:")
     for command in ("status", "rows --fate dropped", "rows --fate quarantined", "explain", "path"):
         rest = {"explain": " flights JFK 4711", "path": " dead_letters/board_hours"}.get(command, "")
         verb, *options = command.split()
         say("  " + " ".join(["tidemark", verb, str(config), *options]) + rest)
-    return runs[-1] | {"batches": batches, "replay": replay, "report": None}
+    return runs[-1] | {"batches": batches, "replay": replay, "report": report}
 
 
 def _writing(progress: Callable[[str, int, int], Any]) -> Callable[[int, int], None]:

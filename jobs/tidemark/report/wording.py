@@ -22,6 +22,11 @@ def brief(micros: int) -> str:
     return _units(micros, 2)
 
 
+def counted(number: int, name: str, more: str = "s") -> str:
+    """`1 row`, `1,200 rows`; `more` is what makes the name a plural."""
+    return f"{number:,} {name}{more * (number != 1)}"
+
+
 def iso(micros: int | None) -> str | None:
     """ISO 8601 in UTC with Z; a time outside the years 1 to 9999 as its number of microseconds."""
     if micros is None:

@@ -1,0 +1,36 @@
+"""A page from tables: numbers first, then everything around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidemark.report.page import records, sections
+from tidemark.report.page.answers import Answers
+from tidemark.report.page.markup import Html, document, element
+from tidemark.report.page.summary import summary, title
+from tidemark.report.page.tables import Tables
+
+_PARTS: dict[str, tuple[str, Callable[[Answers], Html]]] = {
+    "fates": ("Fates", sections.fates),
+    "moves": ("Adjusted and dropped", sections.moves),
+    "watermarks": ("The watermark", sections.watermarks),
+    "progress": ("Progress", sections.progress),
+    "late": ("Late for windows", sections.late),
+    "quality": ("Quality", records.quality),
+    "diagnostics": ("Diagnostics", records.diagnostics),
+    "runs": ("Runs", records.runs),
+    "versions": ("Versions and replay", records.versions),
+}
+
+
+def build(tables: Tables) -> str:
+    """One self-contained HTML page. It is a function of the tables: of the same ones the same page."""
+    answers = Answers.of(tables)
+    return page(answers)
+
+
+def page(answers: Answers) -> str:
+    """The page of answers that have been read."""
+    links = [element("li", element("a", name, href=f"#{part}")) for part, (name, _) in _PARTS.items()]
+    contents = element("nav", element("ul", *links), aria_label="contents")
+    return document(title(answers), *summary(answers), contents, *(make(answers) for _, make in _PARTS.values()))

@@ -1,0 +1,172 @@
+"""Vega-Lite specifications drawn as SVG for a page: colours are the page's, so that one picture serves light, dark
+and paper; every picture is drawn twice, for wide pages and for phones, so that its text is never shrunk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import vl_convert
+
+from tidemark.core.policy import Fate
+from tidemark.core.times import DAY, HOUR, MILLISECOND, MINUTE, SECOND, TICK
+from tidemark.report.text import safe
+
+Spec = dict[str, Any]
+
+WIDE, NARROW = 700, 340
+"""Pixels of the two drawings, axes included."""
+
+INK, FAINT, GRID, WATER = "var(--ink)", "var(--faint)", "var(--grid)", "var(--water)"
+COLOURS = {
+    Fate.ON_TIME: "var(--on-time)",
+    Fate.ADJUSTED: "var(--adjusted)",
+    Fate.DROPPED: "var(--dropped)",
+    Fate.QUARANTINED: "var(--quarantined)",
+}
+SHAPES = {Fate.ON_TIME: "circle", Fate.ADJUSTED: "diamond", Fate.DROPPED: "cross", Fate.QUARANTINED: "square"}
+
+_CONFIG: Spec = {
+    "background": None,
+    "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "titleFontWeight": "normal",
+        "gridColor": GRID,
+        "domainColor": FAINT,
+        "tickColor": FAINT,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "labelLimit": 150,
+    },
+    "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "symbolSize": 80, "orient": "top"},
+    "title": {"color": INK, "anchor": "start", "fontSize": 13, "fontWeight": "normal", "offset": 4},
+    "text": {"color": INK, "fontSize": 12},
+    "aria": False,
+}
+_UNITS = ((DAY, "days"), (HOUR, "hours"), (MINUTE, "minutes"), (SECOND, "seconds"), (MILLISECOND, "milliseconds"))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a page shows of a picture: its title, one sentence in plain words, its text for those who can't see it,
+    and how it is drawn at a width."""
+
+    title: str
+    told: str
+    alternative: str
+    spec: Callable[[int], Spec]
+
+    def svg(self, width: int, name: str) -> str:
+        """The drawing as an element of a page; `name` keeps the names inside it apart from those of others."""
+        spec = self.spec(width) | {"config": _CONFIG, "padding": 2}
+        return _inlined(vl_convert.vegalite_to_svg(spec), name)
+
+
+_TAG = re.compile(r"<[a-z][^>]*>")
+_UNNEEDED = re.compile(r' (?:role|class|aria-[a-z]+|pointer-events)="[^"]*"')
+_NAMED = re.compile(r'(id="|url\(#)([^")]+)')
+
+
+def _inlined(drawing: str, name: str) -> str:
+    """The SVG without what only a file needs: the page gives it its width and describes it. Vega counts names
+    through all that it draws: here they begin anew, so that the same numbers give the same page."""
+    head, _, body = drawing.partition(">")
+    box = re.search(r'viewBox="0 0 ([\d.]+) [\d.]+"', head)
+    size = f' {box[0]} style="max-width:{box[1]}px"' if box else ""
+    known: dict[str, str] = {}
+
+    def renamed(found: re.Match[str]) -> str:
+        return found[1] + known.setdefault(found[2], f"{name}-{len(known)}")
+
+    lean = _TAG.sub(lambda tag: _NAMED.sub(renamed, _UNNEEDED.sub("", tag[0])), body)
+    return f'<svg class="drawing"{size} aria-hidden="true" focusable="false">{lean}'
+
+
+def words(fate: Fate) -> str:
+    """A fate as people write it."""
+    return fate.value.replace("_", " ")
+
+
+def millis(micros: int) -> float:
+    """A time as Vega counts it."""
+    return micros / 1000
+
+
+def values(rows: Sequence[Mapping[str, Any]]) -> Spec:
+    """Inline data; texts are made harmless to whatever shows them."""
+    cleaned = [{key: safe(value) if isinstance(value, str) else value for key, value in row.items()} for row in rows]
+    return {"values": cleaned}
+
+
+def fate_scale(fates: Sequence[Fate], of: Mapping[Fate, str]) -> Spec:
+    """The scale of a colour or a shape by fate, always in the order of fates."""
+    return {"domain": [words(fate) for fate in fates], "range": [of[fate] for fate in fates]}
+
+
+def by_fate(found: Iterable[Fate]) -> Spec:
+    """The encodings of rows of these fates: a colour and a shape each, with one legend for both."""
+    there = set(found)
+    fates = [fate for fate in Fate if fate in there]
+    channel = {"field": "fate", "type": "nominal", "legend": {"title": None}}
+    return {
+        "color": channel | {"scale": fate_scale(fates, COLOURS)},
+        "shape": channel | {"scale": fate_scale(fates, SHAPES)},
+    }
+
+
+def unit_of(micros: int) -> tuple[int, str]:
+    """The unit in which a length is a number that people read."""
+    return next(((unit, name) for unit, name in _UNITS if micros >= 2 * unit), (TICK, "microseconds"))
+
+
+def name_axis(names: Sequence[str], width: int) -> tuple[Spec, int]:
+    """The field `name` from top to bottom, in this order, and the pixels that its labels take; a page may
+    have letters that are a little wider than those they were measured in."""
+    limit = 180 if width > 500 else 110
+    room = min(limit + limit // 6, 8 * max(map(len, names)))
+    axis = {"title": None, "grid": True, "labelLimit": limit, "minExtent": room, "ticks": False}
+    return {"field": "name", "type": "nominal", "sort": [safe(name) for name in names], "axis": axis}, room
+
+
+def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
+    """An axis of times between two, in UTC; the title names the day where labels do not."""
+    span = high - low
+    form = next(
+        form
+        for most, form in (
+            (SECOND, "%H:%M:%S.%L"),
+            (3 * MINUTE, "%H:%M:%S"),
+            (2 * DAY, "%H:%M"),
+            (300 * DAY, "%d %b"),
+            (10_000 * DAY, "%b %Y"),
+            (1 << 62, "%Y"),
+        )
+        if span <= most
+    )
+    return {
+        "format": form,
+        "title": title,
+        "tickCount": max(2, width // 95),
+        "labelOverlap": True,
+    }
+
+
+def duration_label(field: str = "datum.value") -> tuple[list[float], str]:
+    """Ticks in seconds of an axis of durations, and the expression that labels them."""
+    steps = {
+        **{f"{n}us": n * TICK for n in (1, 10, 100)},
+        **{f"{n}ms": n * MILLISECOND for n in (1, 10, 100)},
+        **{f"{n}s": n * SECOND for n in (1, 2, 5, 10, 30)},
+        **{f"{n}m": n * MINUTE for n in (1, 2, 5, 10, 30)},
+        **{f"{n}h": n * HOUR for n in (1, 2, 6, 12)},
+        **{f"{n}d": n * DAY for n in (1, 2, 7, 30, 365, 3650)},
+    }
+    cases = " : ".join(
+        f"abs({field} - {size / SECOND}) < {size / SECOND / 100} ? '{name}'" for name, size in steps.items()
+    )
+    return [size / SECOND for size in steps.values()], f"{cases} : ''"

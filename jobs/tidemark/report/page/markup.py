@@ -1,0 +1,99 @@
+"""Pieces of HTML. Everything shown is escaped here, and characters that can't be seen are written out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from tidemark.report.page.drawn import NARROW, WIDE, Picture
+from tidemark.report.page.style import STYLE
+from tidemark.report.text import safe
+
+Cell = str | int | float | bool | None
+
+
+class Html(str):
+    """Markup of our own: text that is not to be escaped again."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> Html:
+    """A value of any origin as text of a page."""
+    return value if isinstance(value, Html) else Html(escape(safe(value)))
+
+
+def element(tag: str, *inner: object, **attributes: object) -> Html:
+    """An element with its text or elements; `class_` and the like lose their underscore, others turn to dashes."""
+    given = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{text(value)}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    return Html(f"<{tag}{given}>{''.join(map(text, inner))}</{tag}>")
+
+
+def paragraph(*inner: object, class_: str | None = None) -> Html:
+    """A paragraph of sentences."""
+    return element("p", *inner, class_=class_)
+
+
+def bullets(lines: Iterable[object]) -> Html:
+    """A list of sentences."""
+    return element("ul", *(element("li", line) for line in lines))
+
+
+def table(name: str, heads: Sequence[str], rows: Iterable[Sequence[Cell | Html]]) -> Html:
+    """A table that scrolls sideways where a page is narrower than it; `name` is its identity on the page. Whole
+    numbers are grouped by thousands; what is None is not known, or there is none."""
+    lines = [list(row) for row in rows]
+    counted = {place for line in lines for place, value in enumerate(line) if _counts(value)}
+    kinds = ("number" if place in counted else None for place in range(len(heads)))
+    head = [element("th", each, scope="col", class_=kind) for each, kind in zip(heads, kinds, strict=True)]
+    body = [element("tr", *map(_cell, line)) for line in lines]
+    whole = element("table", element("thead", element("tr", *head)), element("tbody", *body), id=name)
+    return element("div", whole, class_="wide", tabindex="0", role="region", aria_label=name.replace("-", " "))
+
+
+def _counts(value: Cell | Html) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _cell(value: Cell | Html) -> Html:
+    if _counts(value):
+        return element("td", f"{value:,}", class_="number")
+    return element("td", "-" if value is None or value == "" else value)
+
+
+def figure(name: str, picture: Picture) -> Html:
+    """A picture with its title and its sentence. Both drawings stand in the page; its style shows one of them."""
+    drawings = (
+        element(
+            "div",
+            Html(picture.svg(width, f"{name}-{kind}")),
+            class_=f"only-{kind}",
+            role="img",
+            aria_label=picture.alternative,
+        )
+        for kind, width in (("wide", WIDE), ("narrow", NARROW))
+    )
+    caption = element("figcaption", picture.told)
+    return element("figure", element("h3", picture.title), *drawings, caption, id=name)
+
+
+def section(name: str, title: str, *inner: Html) -> Html:
+    """A part of the page with a heading."""
+    return element("section", element("h2", title), *inner, id=name)
+
+
+def document(title: str, *inner: Html) -> str:
+    """A whole page without anything from elsewhere."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    head = (
+        Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        element("title", title),
+        Html(f"<style>{STYLE}</style>"),
+    )
+    body = element("main", element("h1", title), *inner)
+    return f'<!doctype html>\n<html lang="en"><head>{"".join(head)}</head><body>{body}</body></html>\n'

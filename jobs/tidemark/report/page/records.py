@@ -1,0 +1,151 @@
+"""The parts of a page about runs: checks, findings, what was taken, versions, and how to prove it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterator
+
+from tidemark.report.page.answers import Answers
+from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
+from tidemark.report.page.run_pictures import quality_picture
+from tidemark.report.page.runs import FATES
+from tidemark.report.page.runs import MOST_RUNS as LISTED_RUNS
+from tidemark.report.page.sections import drawn
+from tidemark.report.page.tables import Row
+from tidemark.report.wording import moment
+
+_MOST_CHECKS = 200
+_DIGITS = 16
+
+
+def quality(answers: Answers) -> Html:
+    """Whether expectations held, over time and in the newest run."""
+    checks = answers.quality
+    if not checks:
+        return section("quality", "Quality", paragraph("No checks have run yet."))
+    newest = checks[-1]["run_id"]
+    shown = [check for check in checks if check["run_id"] == newest or not check["success"]][-_MOST_CHECKS:]
+    heads = ("run", "table", "expectation", "observed", "limit", "result", "severity", "examples")
+    return section(
+        "quality",
+        "Quality",
+        *drawn("quality-history", quality_picture(checks)),
+        paragraph("The checks of the newest run, and every one that failed before:", class_="quiet"),
+        table("quality-table", heads, map(_check, reversed(shown))),
+    )
+
+
+def _check(check: Row) -> list[Cell | Html]:
+    result = "held" if check["success"] else "failed"
+    told = [_value(check[name]) for name in ("observed", "limit")]
+    return [
+        check["run_id"],
+        check["table"],
+        check["expectation"],
+        *told,
+        result,
+        check["severity"],
+        _long(check["examples"]),
+    ]
+
+
+def _value(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _long(value: object) -> Html | None:
+    told = _value(value)
+    return None if told in {None, "[]"} else element("span", told, class_="long")
+
+
+def diagnostics(answers: Answers) -> Html:
+    """What runs noticed, a line a kind and source."""
+    if not answers.findings:
+        return section("diagnostics", "Diagnostics", paragraph("Nothing was found."))
+    heads = ("type", "source", "count", "partitions", "first", "last", "newest example", "what it says")
+    return section("diagnostics", "Diagnostics", table("findings", heads, map(_finding, answers.findings)))
+
+
+def _finding(found: Row) -> list[Cell | Html]:
+    about = [] if found["partition"] is None else [f"partition {found['partition']}"]
+    about += [] if found["offset"] is None else [f"offset {found['offset']}"]
+    about += [] if found["file"] is None else [f"file {found['file']}"]
+    times = [moment(found[name]) if found[name] is not None else None for name in ("first", "last")]
+    return [
+        found["type"],
+        found["source"],
+        found["n"],
+        found["partitions"],
+        *times,
+        _long(", ".join(about) or None),
+        _long(found["message"]),
+    ]
+
+
+def runs(answers: Answers) -> Html:
+    """The runs, newest first."""
+    found = answers.runs
+    heads = ("run", "as of", "micro-batches", "objects", *(name.replace("_", " ") for name in FATES))
+    rows = [
+        (run["run_id"], moment(run["as_of"]), run["batches"], run["objects"], *(run[name] for name in FATES))
+        for run in found.listed
+    ]
+    more = found.totals["runs"] - len(rows)
+    note = [paragraph(f"The newest {LISTED_RUNS}; {more:,} earlier runs are in the counts above.", class_="quiet")]
+    return section("runs", "Runs, newest first", table("runs-table", heads, rows), *note * (more > 0))
+
+
+def versions(answers: Answers) -> Html:
+    """Which version is live, under what it was made, and how to prove it again."""
+    listed = answers.tables.versions
+    rows = [
+        (
+            v["version"],
+            "live" if v["live"] else "",
+            moment(v["created"]),
+            moment(v["promoted"]) if v["promoted"] is not None else None,
+        )
+        for v in listed
+    ]
+    inner = [table("versions-table", ("version", "", "made", "made live"), rows)] if rows else []
+    if not rows:
+        inner.append(paragraph("No version is recorded yet."))
+    return section("versions", "Versions and replay", *inner, *_proof(answers))
+
+
+def _proof(answers: Answers) -> Iterator[Html]:
+    found = answers.runs
+    if not found.digests:
+        return
+    newest = found.digests[0]["batch_id"]
+    command = shlex.join(["tidemark", "replay", answers.tables.config, "--all"])
+    yield paragraph(
+        f"Each batch has a digest of what it wrote to every table; those of batch {newest:,} are below. ",
+        element("code", command),
+        " computes all batches again and compares. A replay writes nothing, so that its result is not recorded here.",
+    )
+    digests = [(row["name"], row["rows"], row["digest"][:_DIGITS]) for row in found.digests]
+    yield table("digests", ("table", "rows", f"digest, first {_DIGITS} digits"), digests)
+    yield paragraph("Batches by the engine and the configuration that they were judged under, newest first:")
+    engines = [
+        (f"{e['first']} to {e['last']}", e["batches"], e["fingerprint"][:_DIGITS], _long(engine(e["engine"])))
+        for e in found.engine
+    ]
+    yield table("engines", ("batches", "count", "configuration", "engine"), engines)
+
+
+def engine(recorded: str) -> str:
+    """The versions of a recorded engine, and a checksum of its settings, which tells two engines of the same versions
+    apart; a record of another form as it is."""
+    try:
+        told = json.loads(recorded)
+        versions, settings = told["versions"], told["settings"]
+        listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return recorded
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    return f"{listed}; {len(settings)} settings, checksum {digest[:8]}"

@@ -1,0 +1,188 @@
+"""The parts of a page about rows and watermarks: pictures first, then the tables that have every number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidemark.core.policy import Fate
+from tidemark.report.page.answers import Answers, Judged
+from tidemark.report.page.drawn import Picture, words
+from tidemark.report.page.fate_pictures import MOST_BARS, adjusted_and_dropped, over_time, shift_sizes
+from tidemark.report.page.lag_picture import lag_picture
+from tidemark.report.page.letters import Letters
+from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, table
+from tidemark.report.page.moves import Move, Sizes, drawn_together
+from tidemark.report.page.run_pictures import delay_picture, idle_picture, letters_picture
+from tidemark.report.page.tables import Record
+from tidemark.report.page.watermark_picture import watermark_picture
+from tidemark.report.wording import duration, moment_of
+
+MOST_SOURCES = 8
+"""Sources with pictures, those with most rows first; all have their tables."""
+MOST_LINES = 200
+"""Most lines of a table about partitions."""
+
+SIZE_HEADS = ("median", "95 %", "99 %", "largest")
+
+
+def sizes(found: Sizes | None) -> list[Cell]:
+    """Four cells of durations."""
+    if found is None:
+        return [None] * 4
+    return [duration(size) for size in (found.median, found.p95, found.p99, found.largest)]
+
+
+def drawn(name: str, picture: Picture | None) -> list[Html]:
+    """A figure, where there is a picture."""
+    return [] if picture is None else [figure(name, picture)]
+
+
+def cut(lines: int) -> list[Html]:
+    """A note that a table is cut."""
+    more = lines - MOST_LINES
+    return [paragraph(f"{more:,} more are not listed; `tidemark rows` finds their rows.", class_="quiet")] * (
+        more > 0
+    )
+
+
+def pictured(answers: Answers) -> list[Judged]:
+    """The sources that have pictures."""
+    chosen = sorted(answers.sources, key=lambda judged: -judged.fates.rows)[:MOST_SOURCES]
+    return [judged for judged in answers.sources if judged in chosen and judged.fates.rows]
+
+
+def fates(answers: Answers) -> Html:
+    """What became of rows, by arrival and by partition."""
+    inner = [each for judged in pictured(answers) for each in drawn(*_over_time(judged))]
+    rows: list[list[Cell]] = [
+        [judged.source.name, partition, sum(counts.values()), *(counts.get(fate, 0) for fate in Fate)]
+        for judged in answers.sources
+        for partition, counts in judged.fates.by_partition.items()
+    ]
+    heads = ("source", "partition", "rows", *map(words, Fate))
+    inner += [table("fates-by-partition", heads, rows[:MOST_LINES]), *cut(len(rows)), *_gone(answers)]
+    return section("fates", "Fates", *inner)
+
+
+def _over_time(judged: Judged) -> tuple[str, Picture | None]:
+    return f"over-time-{judged.source.name}", over_time(judged.source.name, judged.fates)
+
+
+def _gone(answers: Answers) -> Iterator[Html]:
+    for judged in answers.sources:
+        gone = judged.accounted - judged.fates.rows
+        if gone:
+            told = (
+                f"{judged.source.name}: the ledger accounts for {judged.accounted:,} rows; the events table still has"
+            )
+            yield paragraph(f"{told} {judged.fates.rows:,} of them.", class_="quiet")
+
+
+def moves(answers: Answers) -> Html:
+    """Adjusted against dropped, with shift sizes."""
+    inner: list[Html] = []
+    for judged in pictured(answers):
+        name = judged.source.name
+        for number, together in enumerate(drawn_together(judged.moves, MOST_BARS)):
+            kind = ("", "-partitions")[number]
+            inner += drawn(f"moves{kind}-{name}", adjusted_and_dropped(name, together))
+            inner += drawn(f"shifts{kind}-{name}", shift_sizes(name, together))
+    rows = [_move(judged.source.name, move) for judged in answers.sources for move in _telling(judged)]
+    heads = ("source", "reason", "partition", "adjusted", "dropped", "quarantined", *SIZE_HEADS)
+    if not rows:
+        return section("moves", "Adjusted and dropped", paragraph("Every row was on time."))
+    note = "Sizes are how far adjusted rows were moved. A row with two reasons counts for both, and once for all."
+    inner += [paragraph(note, class_="quiet"), table("moves-table", heads, rows[:MOST_LINES]), *cut(len(rows))]
+    return section("moves", "Adjusted and dropped", *inner)
+
+
+def _telling(judged: Judged) -> list[Move]:
+    """The moves, without those of the only partition there is, which are those of all."""
+    single = len(judged.fates.by_partition) == 1
+    return [move for move in judged.moves if move.partition is None or not single]
+
+
+def _move(source: str, move: Move) -> list[Cell]:
+    reason = "all" if move.reason is None else move.reason.value
+    counts = (move.adjusted, move.dropped, move.quarantined)
+    return [source, reason, "all" if move.partition is None else f"{move.partition}", *counts, *sizes(move.shifts)]
+
+
+def watermarks(answers: Answers) -> Html:
+    """Each row between its two times, and how far watermarks are."""
+    inner: list[Html] = []
+    for judged in pictured(answers):
+        name = judged.source.name
+        if judged.stretch is not None:
+            inner += drawn(f"watermark-{name}", watermark_picture(name, judged.stretch))
+        if judged.stretch is None or not judged.stretch.whole:
+            inner += drawn(f"lags-{name}", lag_picture(judged.source, judged.lags))
+        if not judged.source.timed:
+            inner.append(
+                paragraph(f"{name} has no event time of its own: arrival is its event time.", class_="quiet")
+            )
+    return section("watermarks", "The watermark", *inner)
+
+
+def progress(answers: Answers) -> Html:
+    """Watermark delay, idle partitions, and what holds sources back, now."""
+    status = answers.tables.status
+    inner = [*drawn("delay", delay_picture(answers.delays)), *drawn("idle", idle_picture(answers.idle, answers.ends))]
+    if not answers.idle:
+        inner.append(paragraph("No partition was idle in these runs."))
+    partitions = status["partitions"]
+    heads = (
+        "source",
+        "partition",
+        "watermark",
+        "behind",
+        "last arrival",
+        "idle for",
+        "complete",
+        "held back because",
+    )
+    inner.append(paragraph(f"Where partitions stand as of {moment_of(status['as_of']) or 'no run yet'}:"))
+    inner += [table("partitions", heads, map(_partition, partitions[:MOST_LINES])), *cut(len(partitions))]
+    rows = [
+        (s["source"], moment_of(s["watermark"]), s["watermark_delay"], _yes(s["complete"])) for s in status["sources"]
+    ]
+    inner.append(table("sources", ("source", "combined watermark", "behind", "complete"), rows))
+    return section("progress", "Progress and idle partitions", *inner)
+
+
+def _partition(entry: Record) -> list[Cell]:
+    times = [
+        moment_of(entry["watermark"]),
+        entry["watermark_delay"],
+        moment_of(entry["last_arrival"]),
+        entry["idle_for"],
+    ]
+    return [entry["source"], entry["partition"], *times, _yes(entry["complete"]), entry["why"]]
+
+
+def _yes(flag: object) -> str:
+    return "yes" if flag else "no"
+
+
+def late(answers: Answers) -> Html:
+    """What streams wrote, and which rows came late for a window."""
+    inner = [
+        each for letters in answers.letters for each in drawn(f"late-{letters.stream}", letters_picture(letters))
+    ]
+    streams = [(s["stream"], s["rows"], s["outside"], s["dead_letters"]) for s in answers.runs.streams]
+    if not streams:
+        return section("late", "Late for windows", paragraph("The pipeline has no streams in these runs."))
+    if not any(letters.letters for letters in answers.letters):
+        inner.append(paragraph("No row was late for a window."))
+    else:
+        heads = ("stream", "source", "partition", "late for a window", "rows", *SIZE_HEADS)
+        rows = [line for letters in answers.letters for line in _late(letters)]
+        inner.append(paragraph("Sizes are how far the watermark was past the end of the window.", class_="quiet"))
+        inner += [table("late-table", heads, rows[:MOST_LINES]), *cut(len(rows))]
+    inner.append(table("streams", ("stream", "rows written", "outside of windows", "late for a window"), streams))
+    return section("late", "Late for windows", *inner)
+
+
+def _late(letters: Letters) -> Iterator[list[Cell]]:
+    for part in letters.parts:
+        yield [letters.stream, part.source, part.partition, part.letters, part.rows, *sizes(part.past)]

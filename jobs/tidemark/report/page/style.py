@@ -1,0 +1,64 @@
+"""How pages look: light, dark, on a phone, on paper. Fates have colours that differ in brightness, too, for people
+who see few colours, and shapes besides."""
+
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --paper: #ffffff; --ink: #1d2329; --soft: #56616c; --grid: #e3e7eb; --faint: #8a949e; --panel: #f5f7f9;
+  --on-time: #2f6ca8; --adjusted: #c98300; --dropped: #b0246f; --quarantined: #6d7278; --water: #00796b;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #14181c; --ink: #e4e8ec; --soft: #a5afb9; --grid: #2b3239; --faint: #7c8791; --panel: #1d2329;
+    --on-time: #7db5ea; --adjusted: #f3b63c; --dropped: #f07fb9; --quarantined: #a9b0b7; --water: #4cc9b5;
+  }
+}
+* { box-sizing: border-box }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+main { max-width: 64rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; overflow-wrap: anywhere }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem }
+h2 { font-size: 1.25rem; margin: 2.5rem 0 .5rem; padding-top: .75rem; border-top: 1px solid var(--grid) }
+h3 { font-size: 1.02rem; margin: 1.25rem 0 .25rem }
+a { color: var(--on-time) }
+nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; margin: 0; padding: 0 }
+.quiet, figcaption { color: var(--soft); font-size: .92rem }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; margin: 1rem 0 }
+.facts div { background: var(--panel); border-left: 4px solid var(--faint); padding: .5rem .75rem }
+.facts dt { font-size: .9rem; color: var(--soft) }
+.facts dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums }
+.facts .on-time { border-color: var(--on-time) } .facts .adjusted { border-color: var(--adjusted) }
+.facts .dropped { border-color: var(--dropped) } .facts .quarantined { border-color: var(--quarantined) }
+.look { background: var(--panel); border-left: 4px solid var(--dropped); padding: .25rem .75rem; margin: 1rem 0 }
+.wide { overflow-x: auto; margin: .5rem 0 1rem }
+table { border-collapse: collapse; font-size: .92rem; min-width: 100% }
+th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); text-align: left; vertical-align: top;
+  white-space: nowrap; overflow-wrap: normal }
+th { font-weight: 600; color: var(--soft) }
+.number { text-align: right; font-variant-numeric: tabular-nums }
+td .long { display: block; min-width: 16rem; white-space: normal; overflow-wrap: anywhere }
+code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
+figure { margin: 1rem 0 2rem; break-inside: avoid }
+figcaption { max-width: 46rem; margin-top: .25rem }
+svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
+.only-narrow { display: none }
+@media (max-width: 719px) {
+  .only-wide { display: none }
+  .only-narrow { display: block }
+}
+@media print {
+  :root {
+    color-scheme: light;
+    --paper: #ffffff; --ink: #000000; --soft: #333333; --grid: #dddddd; --faint: #777777; --panel: #ffffff;
+    --on-time: #2f6ca8; --adjusted: #c98300; --dropped: #b0246f; --quarantined: #6d7278; --water: #00796b;
+  }
+  body { font-size: 11pt }
+  main { max-width: none; padding: 0 }
+  nav { display: none }
+  .wide { overflow: visible }
+  th, td { white-space: normal }
+  h2, h3 { break-after: avoid }
+  tr, .facts div { break-inside: avoid }
+  .only-wide { display: block }
+  .only-narrow { display: none }
+}
+"""

@@ -1,0 +1,143 @@
+"""The top of a page: what happened, in sentences, and what someone should look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidemark.core.policy import Fate
+from tidemark.report.page.answers import Answers
+from tidemark.report.page.drawn import words
+from tidemark.report.page.markup import Html, bullets, element, paragraph
+from tidemark.report.page.moves import by_reason
+from tidemark.report.wording import counted, duration, moment, moment_of
+
+_NAMED = 5
+"""Most partitions that a sentence names."""
+_LOOKED = {
+    "LandedTooLate": "rows landed after their partition was taken to be idle: landing_delay is too small",
+    "ListedLate": "objects landed with a time that an earlier run had passed",
+    "ObjectTooOld": "objects were older than max_object_age and were left",
+    "ObjectChanged": "objects changed after they were taken, and were not read again",
+    "LandedAfterClose": "objects landed after their source was closed, and were left",
+    "EdgeLeftOpen": "lifetimes stay open, since their end edge was dropped",
+    "InputPartitionNotProgressing": "times a partition was idle for longer than its late tolerance",
+}
+
+
+def title(answers: Answers) -> str:
+    """What the page is about."""
+    return f"{answers.tables.pipeline}: what became of rows"
+
+
+def summary(answers: Answers) -> Iterator[Html]:
+    """The beginning of a page."""
+    totals, status = answers.runs.totals, answers.tables.status
+    if status["as_of"] is None:
+        yield paragraph("No run has committed anything yet.")
+    elif not totals["batches"]:
+        yield paragraph(f"No run: there are no {answers.tables.scope.told}.")
+    else:
+        yield paragraph(_told(answers))
+        if totals["rows"]:
+            yield _facts(answers)
+        yield from map(paragraph, _sources(answers))
+    looks = list(_look(answers))
+    if looks:
+        yield element("div", element("h3", "Look at this"), bullets(looks), class_="look")
+    elif totals["batches"]:
+        yield paragraph("Nothing needs a look: no check failed, no row was dropped, nothing is held back.")
+
+
+def _told(answers: Answers) -> str:
+    totals = answers.runs.totals
+    first, last = moment(totals["first_as_of"]), moment(totals["last_as_of"])
+    when = f"as of {last}" if first == last else f"as of times from {first} to {last}"
+    runs, batches = counted(totals["runs"], "run"), counted(totals["batches"], "micro-batch", "es")
+    objects = counted(totals["objects"], "object")
+    rows = counted(totals["rows"], "row") if totals["rows"] else "no row"
+    told = f"{runs} in {batches}, {when} (UTC), took {objects} with {rows}."
+    return f"{told} This page tells of {answers.tables.scope.told}; all times are UTC."
+
+
+def _facts(answers: Answers) -> Html:
+    totals = answers.runs.totals
+    cards = [element("div", element("dt", "rows"), element("dd", f"{totals['rows']:,}"))]
+    for fate in Fate:
+        count = totals[fate.value]
+        name = f"{words(fate)} ({percent(count, totals['rows'])})"
+        inner = (element("dt", name), element("dd", f"{count:,}"))
+        cards.append(element("div", *inner, class_=fate.value.replace("_", "-")))
+    return element("dl", *cards, class_="facts", id="totals")
+
+
+def percent(part: int, whole: int) -> str:
+    """A share with as many digits as it needs to differ from none and from all."""
+    if part in {0, whole}:
+        return "100 %" if part else "0 %"
+    share = 100 * part / whole
+    if share < 0.1 or share > 99.9:
+        return "under 0.1 %" if share < 1 else "over 99.9 %"
+    return f"{share:.1f} %"
+
+
+def _sources(answers: Answers) -> Iterator[str]:
+    """A sentence a source: rows, reasons and how far adjusted ones were moved."""
+    for judged in answers.sources:
+        if not judged.fates.rows:
+            yield f"{judged.source.name}: no row."
+            continue
+        told = f"{judged.source.name}: {judged.fates.rows:,} rows"
+        reasons = [
+            f"{move.judged + move.quarantined:,} {(move.reason or '').replace('_', ' ')}"
+            for move in by_reason(judged.moves)
+        ]
+        told += f"; reasons: {', '.join(reasons)}." if reasons else ", all on time."
+        whole = next((move for move in judged.moves if move.partition is None and move.reason is None), None)
+        if whole is not None and whole.shifts is not None:
+            told += (
+                f" Adjusted rows were moved by {duration(whole.shifts.median)} in the middle, "
+                f"by {duration(whole.shifts.largest)} at most."
+            )
+        yield told
+
+
+def _look(answers: Answers) -> Iterator[str]:
+    """What may need someone's attention, the worst first."""
+    status = answers.tables.status
+    if status["pending"]:
+        batches = _some(status["pending"])
+        yield f"Batches {batches} are planned or blocked, and not committed: no count of this page has them."
+    for check in _newest_failed(answers):
+        yield f"Quality: {check['table']}, {check['expectation']} failed in run {check['run_id']}."
+    yield from _lost(answers)
+    for finding in answers.findings:
+        if finding["type"] in _LOOKED:
+            where = f"{finding['type']}, source {finding['source']}"
+            yield f"{where}: {finding['n']:,} {_LOOKED[finding['type']]}."
+    for source in status["sources"]:
+        if source["held_back_by"]:
+            mark, parts = moment_of(source["watermark"]) or "no watermark", _some(source["held_back_by"])
+            yield f"Source {source['source']} is held back by partition {parts}, at {mark}."
+
+
+def _lost(answers: Answers) -> Iterator[str]:
+    """Rows that are in no stream, or not in a window to which they belong."""
+    for judged in answers.sources:
+        dropped = judged.fates.totals[Fate.DROPPED]
+        if dropped:
+            share = percent(dropped, judged.fates.rows)
+            yield f"{judged.source.name}: {dropped:,} rows were dropped ({share}); they are in no stream."
+    for letters in answers.letters:
+        if letters.letters:
+            yield f"Stream {letters.stream}: {letters.letters:,} times a row was late for a window, and is not in it."
+
+
+def _newest_failed(answers: Answers) -> list[dict[str, object]]:
+    newest = answers.quality[-1]["run_id"] if answers.quality else None
+    return [check for check in answers.quality if check["run_id"] == newest and not check["success"]]
+
+
+def _some(names: list[object]) -> str:
+    shown = ", ".join(map(str, names[:_NAMED]))
+    more = len(names) - _NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown

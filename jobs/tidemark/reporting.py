@@ -1,0 +1,93 @@
+"""The report of a pipeline: its tables, cut at the last committed batch, given to the page, and the page written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow.dataset as ds
+
+from tidemark.config import PipelineSpec
+from tidemark.core.times import format_time
+from tidemark.errors import UsageError
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
+from tidemark.places import delta_table, is_table
+from tidemark.reading import Reader
+from tidemark.report.page.build import build
+from tidemark.report.page.tables import Scope, Source, Tables
+from tidemark.summaries import Record
+
+QUALITY = "quality"
+
+
+def write_report(reader: Reader, out: Path | None, since: int | None, until: int | None) -> Record:
+    """Write the page of what runs did whose as_of is in [since, until), microseconds UTC; returns its path. The file
+    appears whole or not at all. Default: everything, as <pipeline>-report.html where the command is called."""
+    target = Path(f"{reader.spec.name}-report.html") if out is None else out
+    if not target.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {target.parent}", hint="make it, or choose another place with --out")
+    page = build(tables_of(reader, scope_of(reader.ledger, since, until)))
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.write_text(page, encoding="utf-8")
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return {"path": str(target)}
+
+
+def scope_of(ledger: Ledger, since: int | None, until: int | None) -> Scope:
+    """The committed batches of the runs that are asked for."""
+    through = ledger.last().committed_through
+    first = 1 if since is None else ledger.first_since(since)
+    last = through if until is None else min(through, ledger.first_since(until) - 1)
+    if since is None and until is None:
+        return Scope(first, last)
+    bounds = [] if since is None else [f"from {format_time(since)}"]
+    bounds += [] if until is None else [f"before {format_time(until)}"]
+    return Scope(first, last, f"runs with an as_of {' and '.join(bounds)}")
+
+
+def tables_of(reader: Reader, scope: Scope) -> Tables:
+    """The tables of the live version as the page takes them."""
+    spec, ledger = reader.spec, reader.ledger
+    return Tables(
+        pipeline=spec.name,
+        config=str(spec.path),
+        scope=scope,
+        sources=_sources(reader),
+        batches=ledger.table("batches"),
+        watermarks=ledger.table("watermarks"),
+        diagnostics=ledger.table("diagnostics"),
+        status=reader.status(),
+        letters={name: reader.table(f"dead_letters/{name}") for name in _with_letters(spec, ledger)},
+        quality=_quality(ledger),
+        versions=[asdict(version) for version in versions.listed(ledger.root)],
+    )
+
+
+def _sources(reader: Reader) -> Sequence[Source]:
+    return [
+        Source(
+            name=name,
+            events=reader.table(f"events/{name}") if is_table(reader.ledger.folder / "events" / name) else None,
+            policy=source.policy,
+            timed=source.timestamp_by is not None,
+            punctuated=source.punctuation is not None,
+            substreams=bool(source.over) and source.timestamp_by is not None,
+        )
+        for name, source in reader.spec.sources.items()
+    ]
+
+
+def _with_letters(spec: PipelineSpec, ledger: Ledger) -> list[str]:
+    windowed = [name for name, stream in spec.streams.items() if stream.published and stream.windowed]
+    return [name for name in windowed if is_table(ledger.folder / "dead_letters" / name)]
+
+
+def _quality(ledger: Ledger) -> ds.Dataset | None:
+    place = ledger.folder / QUALITY
+    return delta_table(place).to_pyarrow_dataset() if is_table(place) else None

@@ -1,0 +1,100 @@
+"""The command `report`: a page of the tables of a pipeline, written without a JVM."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from page_warehouse import QUALITY, Page
+
+from tidemark import cli
+from tidemark.errors import UsageError
+from tidemark.pipeline import Pipeline
+from tidemark.report.page import build
+
+CONFIG = """
+pipeline: toll
+warehouse: ./warehouse
+sources:
+  readings:
+    landing: ./landing
+    format: json
+    schema: "car STRING, passed TIMESTAMP, received TIMESTAMP"
+    timestamp_by: passed
+    arrival_time: received
+    landing_delay: 0s
+streams:
+  per_minute: {from: readings, tumbling: 1m, select: {cars: count(*)}}
+"""
+DAYS = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z")
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "toll.yml").write_text(CONFIG)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "toll.yml"
+
+
+@pytest.fixture
+def ran(config: Path) -> Pipeline:
+    """Three runs that found nothing, and so started no JVM."""
+    pipeline = Pipeline.load(config)
+    for as_of in DAYS:
+        pipeline.run(as_of)
+    return pipeline
+
+
+def page_of(path: str) -> Page:
+    return Page.of(Path(path).read_text(encoding="utf-8"))
+
+
+def test_before_the_first_run_the_page_says_so(config: Path) -> None:
+    answer = Pipeline.load(config).report()
+    assert answer == {"path": "toll-report.html"}
+    assert page_of(answer["path"]).sentences[0] == "No run has committed anything yet."
+
+
+def test_the_command_prints_the_path_of_the_page(ran: Pipeline, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["report", str(ran.spec.path), "--out", "of toll.html", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"schema_version": 1, "path": "of toll.html"}
+    assert page_of("of toll.html").sentences[0] == (
+        "3 runs in 3 micro-batches, as of times from 2026-01-01 00:00:00 to 2026-01-03 00:00:00 (UTC), "
+        "took 0 objects with no row. This page tells of everything that is recorded; all times are UTC."
+    )
+
+
+def test_a_page_of_a_day_tells_of_the_runs_of_that_day(ran: Pipeline) -> None:
+    page = page_of(ran.report(Path("day.html"), DAYS[1], DAYS[2])["path"])
+    assert [line["as of"] for line in page.lines("runs-table")] == ["2026-01-02 00:00:00"]
+    assert page.sentences[0] == (
+        "1 run in 1 micro-batch, as of 2026-01-02 00:00:00 (UTC), took 0 objects with no row. This page tells of "
+        "runs with an as_of from 2026-01-02T00:00:00Z and before 2026-01-03T00:00:00Z; all times are UTC."
+    )
+    later = page_of(ran.report(Path("later.html"), "2026-02-01T00:00:00Z")["path"])
+    assert later.sentences[0] == "No run: there are no runs with an as_of from 2026-02-01T00:00:00Z."
+
+
+def test_checks_are_shown_that_were_recorded_in_the_table_quality(ran: Pipeline) -> None:
+    check = {"batch_id": 3, "run_id": "r", "table": "events/readings", "expectation": "max_dropped", "success": True}
+    write_deltalake(str(ran.ledger.folder / "quality"), pa.Table.from_pylist([check], schema=QUALITY))
+    (line,) = page_of(ran.report()["path"]).lines("quality-table")
+    assert [line[name] for name in ("run", "expectation", "observed", "result")] == ["r", "max_dropped", "-", "held"]
+
+
+def test_a_folder_that_is_not_there_is_a_usage_error(ran: Pipeline) -> None:
+    with pytest.raises(UsageError, match="there is no folder"):
+        ran.report(Path("nowhere/page.html"))
+
+
+def test_a_page_that_could_not_be_made_leaves_the_one_before(ran: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("page.html").write_text("the one before")
+    monkeypatch.setattr(build, "page", lambda _: "\ud800")
+    with pytest.raises(UnicodeEncodeError):
+        ran.report(Path("page.html"))
+    assert Path("page.html").read_text() == "the one before"
+    assert not list(Path().glob(".page*"))

@@ -1,0 +1,395 @@
+"""Every number of a page is what its tables hold; what it shows is text and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from page_warehouse import Page, Warehouse, found, warehouse
+
+from oracle import Obj, Row, Run, Source, Verdict
+from strategies import Log, logs
+from tidemark.core.policy import Fate, Reason
+from tidemark.core.times import DAY, HOUR, MINUTE, parse_time
+from tidemark.report.page import lags, tables
+from tidemark.report.page.answers import Answers
+from tidemark.report.page.build import build
+from tidemark.report.page.drawn import Picture
+from tidemark.report.page.fates import MOST_STEPS, step_of
+from tidemark.report.page.moves import drawn_together
+from tidemark.report.page.summary import percent
+from tidemark.report.page.tables import Scope
+from tidemark.report.wording import duration
+
+T0 = parse_time("2026-01-01T12:00:00Z")
+HOSTILE = "<script>alert('x')</script>\"&\x1b\u202e"
+SETTINGS = Source(
+    early=(5 * MINUTE, "drop"), late=(10 * MINUTE, "adjust"), out_of_order=(2 * MINUTE, "adjust"), arrival_column=True
+)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are not drawn, which takes longest; their captions stay."""
+    monkeypatch.setattr(Picture, "svg", lambda *_: "")
+
+
+def rows(count: int, partition: str = "0", first: int = 0) -> tuple[Row, ...]:
+    """Rows a minute apart; some are late, far behind, early, or lack a time."""
+    made = []
+    for number in range(first, first + count):
+        arrival = T0 + number * MINUTE
+        away = {3: -30 * MINUTE, 5: -7 * MINUTE, 8: 9 * MINUTE}.get(number % 10, 0)
+        event = None if number % 17 == 16 else arrival + away
+        made.append(Row(partition, event, arrival))
+    return tuple(made)
+
+
+def two_runs(*names: str) -> list[Run]:
+    parts = names or ("0", "1")
+    first = tuple(Obj(f"{n}-a.json", T0 + HOUR, rows(40, name)) for n, name in enumerate(parts))
+    second = (Obj("0-b.json", T0 + 2 * HOUR, rows(40, parts[0], 40)),)
+    return [Run(T0 + HOUR, first), Run(T0 + 2 * HOUR, second), Run(T0 + 3 * HOUR, ())]
+
+
+@pytest.fixture
+def usual(tmp_path: Path) -> Warehouse:
+    letters = [
+        {
+            "_source": "readings",
+            "_partition": "0",
+            "_offset": n % 3,
+            "_watermark": T0 + (n + 1) * MINUTE,
+            "_window_start": T0 - MINUTE,
+            "_window_end": T0,
+            "_batch_id": 2,
+        }
+        for n in range(5)
+    ]
+    checks = [
+        {"batch_id": n, "run_id": f"r{n}", "table": "events/readings", "expectation": "max_dropped"}
+        | {"observed": n / 100, "limit": 0.015, "success": n < 2, "severity": "warn", "examples": ["0:3"]}
+        for n in (1, 2)
+    ]
+    findings = [found(count=4), found(batch_id=2, partition="1", count=3, first_time=T0, last_time=T0 + MINUTE)]
+    return warehouse(tmp_path, SETTINGS, two_runs(), letters=letters, quality=checks, findings=findings)
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def shifts(verdicts: Sequence[Verdict]) -> list[str]:
+    """The four sizes of a table, each the size of a row: the first that so many are at most."""
+    sizes = sorted(
+        abs(v.system_timestamp - v.event)
+        for v in verdicts
+        if v.disposition == "adjusted" and v.event is not None and v.system_timestamp is not None
+    )
+    if not sizes:
+        return ["-"] * 4
+    at = [max(0, -(-len(sizes) * percent // 100) - 1) for percent in (50, 95, 99, 100)]
+    return [duration(sizes[place]) for place in at]
+
+
+def check_against_rows(page: Page, verdicts: Sequence[Verdict]) -> None:
+    """Totals, partitions, reasons and sizes, from nothing but the rows."""
+    counts = Counter(verdict.disposition for verdict in verdicts)
+    if verdicts:
+        expected = {"rows": len(verdicts)} | {fate.replace("_", " "): counts[fate] for fate in Fate}
+        told = dict(zip(page.facts[::2], page.facts[1::2], strict=True))
+        assert {name.split(" (")[0]: number(value) for name, value in told.items()} == expected
+    for line in page.lines("fates-by-partition"):
+        mine = [v for v in verdicts if v.partition == line["partition"]]
+        shown = [number(line[name]) for name in ("rows", "on time", "adjusted", "dropped", "quarantined")]
+        assert shown == [len(mine), *(sum(v.disposition == fate for v in mine) for fate in Fate)]
+    assert {line["partition"] for line in page.lines("fates-by-partition")} == {v.partition for v in verdicts}
+    combinations = set()
+    for line in page.lines("moves-table"):
+        mine = [
+            v
+            for v in verdicts
+            if v.disposition != "on_time"
+            and line["reason"] in {"all", *v.reasons}
+            and line["partition"] in {"all", v.partition}
+        ]
+        assert [number(line[fate]) for fate in ("adjusted", "dropped", "quarantined")] == [
+            sum(v.disposition == fate for v in mine) for fate in ("adjusted", "dropped", "quarantined")
+        ]
+        assert [line[name] for name in ("median", "95 %", "99 %", "largest")] == shifts(mine)
+        combinations.add((line["reason"], line["partition"]))
+    moved = [v for v in verdicts if v.disposition != "on_time"]
+    single = len({v.partition for v in verdicts}) == 1
+    assert combinations == {
+        (reason, partition)
+        for v in moved
+        for reason in ("all", *v.reasons)
+        for partition in ("all", *((v.partition,) if not single else ()))
+    }
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_every_number_is_what_the_rows_say(usual: Warehouse) -> None:
+    page, verdicts = Page.of(build(usual.tables)), usual.outcome.verdicts
+    check_against_rows(page, verdicts)
+    counts = Counter(v.disposition for v in verdicts)
+    assert min(counts[fate] for fate in Fate) > 0, "the rows meet every fate"
+    reasons = Counter(reason for v in verdicts for reason in v.reasons)
+    sizes = shifts(verdicts)
+    listed = ", ".join(f"{reasons[reason]} {reason.replace('_', ' ')}" for reason in Reason if reasons[reason])
+    dropped = counts["dropped"]
+    assert page.sentences[:2] == [
+        "3 runs in 3 micro-batches, as of times from 2026-01-01 13:00:00 to 2026-01-01 15:00:00 (UTC), "
+        f"took 6 objects with {len(verdicts)} rows. This page tells of everything that is recorded; "
+        "all times are UTC.",
+        f"readings: {len(verdicts)} rows; reasons: {listed}. Adjusted rows were moved by {sizes[0]} in the middle, "
+        f"by {sizes[3]} at most.",
+    ]
+    looks = page.sentences[2 : page.sentences.index("Fates")]
+    assert looks[:3] == [
+        "Quality: events/readings, max_dropped failed in run r2.",
+        f"readings: {dropped} rows were dropped ({percent(dropped, len(verdicts))}); they are in no stream.",
+        "Stream rolling: 5 times a row was late for a window, and is not in it.",
+    ]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_tables_of_runs_streams_checks_and_findings_are_what_is_recorded(usual: Warehouse) -> None:
+    page, verdicts = Page.of(build(usual.tables)), usual.outcome.verdicts
+    runs = [[sum(v.run == run for v in verdicts)] for run in (2, 1, 0)]
+    for run, line in zip((2, 1, 0), page.lines("runs-table"), strict=True):
+        mine = [v for v in verdicts if v.run == run]
+        assert [line["run"], number(line["objects"]), number(line["rows"])] == [f"r{run + 1}", run + 1, len(mine)]
+        for fate in Fate:
+            assert number(line[fate.value.replace("_", " ")]) == sum(v.disposition == fate for v in mine)
+    assert runs[0] == [0]
+    assert page.tables["streams"][1:] == [["rolling", "42", "6", "5"]]
+    assert page.tables["late-table"][1:] == [["rolling", "readings", "0", "5", "3", "3m", "5m", "5m", "5m"]]
+    (finding,) = page.lines("findings")
+    assert [finding[name] for name in ("type", "source", "count", "partitions", "first", "last")] == [
+        "LateInputEvent", "readings", "7", "2", "1970-01-01 00:00:00", "2026-01-01 12:01:00"
+    ]  # fmt: skip
+    assert finding["newest example"] == "partition 1, offset 3, file a.json"
+    assert [line["result"] for line in page.lines("quality-table")] == ["failed"]
+    (check,) = page.lines("quality-table")
+    assert [check[name] for name in ("run", "observed", "limit", "examples")] == ["r2", "0.02", "0.015", '["0:3"]']
+    assert page.captions["quality-history"] == "2 checks in 2 runs, oldest on the left: 1 failed."
+    assert page.tables["digests"][1:] == [["events/readings", "0", "d" * 16]]
+    assert page.tables["engines"][1:] == [["1 to 3", "3", "f" * 16, "pyspark 4.2.0; 0 settings, checksum 44136fa3"]]
+    assert page.tables["versions-table"][1:] == [["1", "live", "1970-01-01 00:00:00", "1970-01-01 00:00:00"]]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_progress_is_that_of_the_recorded_states(usual: Warehouse) -> None:
+    page, ends = Page.of(build(usual.tables)), usual.outcome.ends
+    answers = Answers.of(usual.tables)
+    for delay, end in zip(answers.delays, ends, strict=True):
+        marks = [state.watermark for state in end.states.values() if state.watermark is not None]
+        assert (delay.as_of, delay.largest) == (end.as_of, end.as_of - max(marks))
+        assert delay.combined == end.as_of - (end.combined or 0)
+    newest = duration(answers.delays[-1].largest or 0)
+    assert f"Newest: readings {newest}." in page.captions["delay"]
+    idle = {(each.partition, each.as_of) for each in answers.idle}
+    assert idle == {(name, end.as_of) for end in ends for name, state in end.states.items() if state.idle}
+    assert page.captions["idle"] == (
+        "A mark is a run that brought the partition no row. Of 3 runs: readings/1 2; readings/0 1."
+    )
+    assert [line["partition"] for line in page.lines("partitions")] == ["0", "1"]
+
+
+@given(log=logs())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.usefixtures("undrawn")
+def test_the_page_of_any_log_has_the_numbers_of_its_rows(log: Log, tmp_path_factory: pytest.TempPathFactory) -> None:
+    made = warehouse(tmp_path_factory.mktemp("any"), log.source, log.runs)
+    text = build(made.tables)
+    check_against_rows(Page.of(text), made.outcome.verdicts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "HELD", -1)
+        assert build(made.tables) == text, "a source that is streamed gives the same page as one in memory"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_page_of_some_batches_counts_no_others(usual: Warehouse) -> None:
+    page = Page.of(build(replace(usual.tables, scope=Scope(2, 2, "runs as of that day"))))
+    check_against_rows(page, [v for v in usual.outcome.verdicts if v.run == 1])
+    assert [line["run"] for line in page.lines("runs-table")] == ["r2"]
+    assert page.sentences[0].endswith("This page tells of runs as of that day; all times are UTC.")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_scope_without_runs_is_told(usual: Warehouse) -> None:
+    page = Page.of(build(replace(usual.tables, scope=Scope(4, 3, "runs as of today"))))
+    assert page.sentences[0] == "No run: there are no runs as of today."
+    assert page.lines("runs-table") == []
+    assert "No checks have run yet." in Page.of(build(replace(usual.tables, quality=None))).sentences
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_batches_that_are_not_committed_are_named(usual: Warehouse) -> None:
+    status = {**usual.tables.status, "pending": [4, 5]}
+    page = Page.of(build(replace(usual.tables, status=status)))
+    told = "Batches 4, 5 are planned or blocked, and not committed: no count of this page has them."
+    assert told in page.sentences
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_events_that_are_no_longer_kept_are_told(usual: Warehouse) -> None:
+    rest = usual.tables.sources[0].events.filter(Scope(2, 3).of("_batch_id"))
+    kept = sum(v.run == 1 for v in usual.outcome.verdicts)
+    source = replace(usual.tables.sources[0], events=rest)
+    page = Page.of(build(replace(usual.tables, sources=[source])))
+    whole = len(usual.outcome.verdicts)
+    told = f"readings: the ledger accounts for {whole} rows; the events table still has {kept} of them."
+    assert told in page.sentences
+
+
+# -- what is shown is text, and nothing is fetched
+
+
+def page_of_hostile_names(tmp_path: Path) -> str:
+    source = replace(SETTINGS, over=True, out_of_order=(0, "drop"))
+    made = tuple(replace(row, substream=HOSTILE) for row in rows(40, HOSTILE))
+    runs = [Run(T0 + HOUR, (Obj(f"{HOSTILE}.json", T0 + HOUR, made),)), Run(T0 + 2 * HOUR, ())]
+    findings = [found(partition=HOSTILE, message=HOSTILE)]
+    quality = [
+        {"batch_id": 1, "run_id": HOSTILE, "table": HOSTILE, "expectation": HOSTILE}
+        | {"observed": 1.0, "limit": 2.0, "success": False, "severity": HOSTILE, "examples": [HOSTILE]}
+    ]
+    made_tables = warehouse(
+        tmp_path, source, runs, findings=findings, quality=quality, pipeline=HOSTILE, config=HOSTILE
+    )
+    return build(made_tables.tables)
+
+
+def test_names_and_texts_of_any_origin_stay_text(tmp_path: Path) -> None:
+    text = page_of_hostile_names(tmp_path)
+    page = Page.of(text)
+    assert not page.tags["script"]
+    assert not {name for _, name, _ in page.attributes if name.startswith("on")}
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    shown = HOSTILE.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")
+    assert page.lines("fates-by-partition")[0]["partition"] == shown
+    assert shown in page.captions["idle"]
+    assert [line["table"] for line in page.lines("quality-table")] == [shown]
+
+
+OUTSIDE = re.compile(
+    r"https?:|//|src\s*=|@import|url\((?!#)|xlink|srcset|<(link|script|iframe|object|embed|img|base|form)\b", re.I
+)
+
+
+@pytest.mark.parametrize("hostile", [False, True], ids=["usual", "hostile"])
+def test_a_page_asks_for_nothing_from_elsewhere(usual: Warehouse, tmp_path: Path, hostile: bool) -> None:
+    text = page_of_hostile_names(tmp_path / "hostile") if hostile else build(usual.tables)
+    assert OUTSIDE.search(text) is None, OUTSIDE.search(text)
+    assert "default-src 'none'" in text
+
+
+def test_pictures_have_a_text_both_sizes_and_colours_of_the_page(usual: Warehouse) -> None:
+    text = build(usual.tables)
+    page = Page.of(text)
+    names = ["over-time-readings", "moves-readings", "shifts-readings", "watermark-readings", "delay", "idle"]
+    assert list(page.captions) == [*names, "late-rolling", "quality-history"]
+    described = [value for _, name, value in page.attributes if name == "aria-label" and value and "." in value]
+    assert page.tags["svg"] == 2 * len(page.captions) == len(described)
+    assert not re.search(r'(?:fill|stroke)="(?:#|rgb|black|white)', text), "a colour that one theme can't show"
+    identities = [value for _, name, value in page.attributes if name == "id"]
+    assert len(identities) == len(set(identities))
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+
+
+def test_the_same_tables_give_the_same_page(usual: Warehouse) -> None:
+    assert build(usual.tables) == build(usual.tables)
+
+
+# -- samples and steps
+
+
+def big(tmp_path: Path, count: int) -> Warehouse:
+    return warehouse(tmp_path, SETTINGS, [Run(T0 + 30 * DAY, (Obj("a", T0 + 30 * DAY, rows(count)),))])
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_large_log_is_sampled_for_its_picture_and_says_so(tmp_path: Path) -> None:
+    made = big(tmp_path, 3_000)
+    judged = Answers.of(made.tables).sources[0]
+    drawn, timed = (
+        Counter(p.fate for p in judged.lags.points),
+        [v for v in made.outcome.verdicts if v.disposition != "quarantined"],
+    )
+    assert all(lags.MOST / 2 < drawn[fate] < 2 * lags.MOST for fate in (Fate.ON_TIME, Fate.ADJUSTED, Fate.DROPPED))
+    assert judged.lags.rows == len(timed)
+    far = sorted(abs(v.event - v.arrival) for v in timed if v.event is not None and v.arrival is not None)
+    assert max(abs(p.lag) for p in judged.lags.points) == far[-1]
+    counted = ", ".join(f"{drawn[fate]} {fate.replace('_', ' ')}" for fate in Fate if drawn[fate])
+    told = Page.of(build(made.tables)).captions["lags-readings"]
+    assert told.startswith(f"A sample of {len(judged.lags.points)} of {len(timed):,} rows: {counted}. ")
+    assert Answers.of(made.tables).sources[0].lags == judged.lags
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_large_log_shows_a_stretch_of_its_newest_rows_whole(tmp_path: Path) -> None:
+    made = big(tmp_path, 3_000)
+    stretch = Answers.of(made.tables).sources[0].stretch
+    assert stretch is not None
+    offsets = [point.offset for point in stretch.points]
+    assert offsets == list(range(offsets[0], offsets[-1] + 1))
+    newest = max(v.offset for v in made.outcome.verdicts if v.disposition in {"adjusted", "dropped"})
+    assert offsets[0] <= newest <= offsets[-1]
+    by_offset = {v.offset: v for v in made.outcome.verdicts}
+    for point in stretch.points:
+        told = by_offset[point.offset]
+        assert (point.arrival, point.event, point.system, point.watermark) == (
+            told.arrival, told.event, told.system_timestamp, told.watermark
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "span", [0, 1, 59_999, 60_000, HOUR, DAY, 60 * DAY - 1, 60 * DAY, 366 * DAY, 9999 * 366 * DAY]
+)
+def test_a_step_is_the_smallest_of_which_few_cover_a_span(span: int) -> None:
+    step = step_of(span)
+    assert span // step < MOST_STEPS
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_bars_begin_at_whole_steps_and_count_every_row_with_an_arrival(usual: Warehouse) -> None:
+    fates = Answers.of(usual.tables).sources[0].fates
+    wanted: Counter[tuple[int, str]] = Counter()
+    for verdict in usual.outcome.verdicts:
+        if verdict.arrival is not None:
+            wanted[verdict.arrival // fates.step * fates.step, verdict.disposition] += 1
+    assert dict(fates.bars) == dict(wanted)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "told"),
+    [(0, 9, "0 %"), (9, 9, "100 %"), (1, 3, "33.3 %"), (1, 5000, "under 0.1 %"), (4999, 5000, "over 99.9 %")],
+)
+def test_a_share_never_rounds_to_none_or_to_all(part: int, whole: int, told: str) -> None:
+    assert percent(part, whole) == told
+
+
+def test_reasons_and_partitions_are_drawn_together_if_they_are_few_and_else_apart(tmp_path: Path) -> None:
+    few = Answers.of(warehouse(tmp_path / "few", SETTINGS, two_runs("a", "b")).tables).sources[0]
+    (together,) = drawn_together(few.moves, 12)
+    assert {(move.reason, move.partition) for move in together} == {
+        (reason, name) for reason in (Reason.EARLY, Reason.LATE, Reason.OUT_OF_ORDER) for name in "ab"
+    }
+    made = warehouse(tmp_path / "many", SETTINGS, two_runs(*"abcdefghijklmnop"))
+    reasons, partitions = drawn_together(Answers.of(made.tables).sources[0].moves, 12)
+    assert {move.reason for move in reasons} == {Reason.EARLY, Reason.LATE, Reason.OUT_OF_ORDER}
+    for move in partitions:
+        mine = [v.disposition for v in made.outcome.verdicts if v.partition == move.partition]
+        assert (move.adjusted, move.dropped) == (mine.count("adjusted"), mine.count("dropped"))
+    assert len(partitions) == 12
+    page = Page.of(build(made.tables))
+    assert {"moves-readings", "moves-partitions-readings", "shifts-partitions-readings"} <= page.captions.keys()

@@ -1,0 +1,176 @@
+"""Pictures show what the published figures show: the rows where their times put them, and the watermark's steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_warehouse import Page, warehouse
+
+from oracle import Obj, Row, Run, Source
+from published import EXAMPLES, at, length
+from tidemark.core.policy import Fate, Policy
+from tidemark.core.times import HOUR, MINUTE
+from tidemark.report.page.answers import Answers
+from tidemark.report.page.build import build
+from tidemark.report.page.drawn import COLOURS, NARROW, WIDE, Picture, time_axis
+from tidemark.report.page.stretch import Stretch
+from tidemark.report.page.tables import Tables
+from tidemark.report.page.watermark_picture import Frame, watermark_picture
+
+FIGURES = ("asa-12-events", "asa-12-events-without-early-policy", "asa-12-events-substreams")
+_SYMBOL = re.compile(r'<path transform="translate\(([\d.-]+),([\d.-]+)\)" d="[^"]*" fill="(var\(--[a-z-]+\))"')
+_WATERMARK = re.compile(r'<path d="M([^"]*)" stroke="var\(--water\)"')
+
+
+def tables_of(example: dict[str, Any], place: Path) -> Tables:
+    """What a run over the rows of a published example has recorded; it ends when its last row has arrived."""
+    policy = example["policy"]
+    early, late, order = (
+        None if policy[key] == "off" else (length(policy[key]["tolerance"]), policy[key]["action"])
+        for key in ("early_arrival", "late_arrival", "out_of_order")
+    )
+    assert order is not None
+    source = Source(early, late, order, over="over" in policy, single=True)
+    made = tuple(
+        Row(event=at(row["event_time"]), arrival=at(row["arrival_time"]), substream=row["device"])
+        for row in example["rows"]
+    )
+    end = max(at(row["arrival_time"]) for row in example["rows"])
+    return warehouse(place, source, [Run(end, (Obj("events.json", end, made),))], pipeline="twelve").tables
+
+
+def stretch_of(tables: Tables) -> Stretch:
+    (judged,) = Answers.of(tables).sources
+    assert judged.stretch is not None
+    return judged.stretch
+
+
+@pytest.fixture(params=FIGURES)
+def example(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return EXAMPLES[request.param]
+
+
+def test_the_picture_has_every_row_with_its_fate(example: dict[str, Any], tmp_path: Path) -> None:
+    stretch = stretch_of(tables_of(example, tmp_path))
+    assert stretch.whole
+    assert [(p.arrival, p.event, p.fate, p.system) for p in stretch.points] == [
+        (
+            at(row["arrival_time"]),
+            at(row["event_time"]),
+            Fate(told["disposition"]),
+            None if told["system_timestamp"] is None else at(told["system_timestamp"]),
+        )
+        for row, told in zip(example["rows"], example["expected"], strict=True)
+    ]
+
+
+def published_lines(example: dict[str, Any]) -> dict[str | None, list[tuple[int, int]]]:
+    """By device, or for all of them: the first watermark from the row that set it, each up to the arrival of the row
+    after it, and the last one."""
+    lines: dict[str | None, list[tuple[int, int]]] = {}
+    over = "over" in example["policy"]
+    rows = [(row, told) for row, told in zip(example["rows"], example["expected"], strict=True)]
+    for device in dict.fromkeys(row["device"] if over else None for row, _ in rows):
+        mine = [(row, told) for row, told in rows if device in {None, row["device"]}]
+        marks = [(at(after["arrival_time"]), at(told["watermark_after"])) for (_, told), (after, _) in pairwise(mine)]
+        (first, set_), (last, left) = mine[0], mine[-1]
+        lines[device] = [
+            (at(first["arrival_time"]), at(set_["watermark_after"])),
+            *marks,
+            (at(last["arrival_time"]), at(left["watermark_after"])),
+        ]
+    return lines
+
+
+def test_the_line_has_the_published_watermarks(example: dict[str, Any], tmp_path: Path) -> None:
+    stretch = stretch_of(tables_of(example, tmp_path))
+    assert {key[1]: stretch.line(key) for key in stretch.keys} == published_lines(example)
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_rows_and_watermarks_are_drawn_where_their_times_put_them(
+    example: dict[str, Any], tmp_path: Path, width: int
+) -> None:
+    stretch = stretch_of(tables_of(example, tmp_path))
+    picture = watermark_picture("readings", stretch)
+    assert picture is not None
+    frame, spec, svg = Frame.of(stretch, stretch.points), picture.spec(width), picture.svg(width, "p")
+    across = spec["width"] / (frame.right - frame.left)
+    up = spec["height"] / (frame.high - frame.low)
+    wanted = [
+        (round((p.arrival - frame.left) * across), round((frame.high - p.event) * up), COLOURS[p.fate])
+        for p in stretch.points
+        if p.arrival is not None and p.event is not None
+    ]
+    drawn = [(round(float(x)), round(float(y)), colour) for x, y, colour in _SYMBOL.findall(svg)]
+    assert drawn[: len(wanted)] == wanted
+    lines = [_heights(path) for path in _WATERMARK.findall(svg)]
+    assert lines == [
+        [round((frame.high - mark) * up) for _, mark in _without_repeats(stretch.line(key))] for key in stretch.keys
+    ]
+
+
+def _heights(path: str) -> list[int]:
+    """The levels of a stepped line, from left to right."""
+    levels = [round(float(point.split(",")[1])) for point in path.split("L")]
+    return [level for place, level in enumerate(levels) if not place or levels[place - 1] != level]
+
+
+def _without_repeats(line: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [mark for place, mark in enumerate(line) if not place or line[place - 1][1] != mark[1]]
+
+
+def test_the_bands_are_those_of_the_policy(tmp_path: Path) -> None:
+    stretch = stretch_of(tables_of(EXAMPLES["asa-12-events"], tmp_path))
+    picture = watermark_picture("readings", stretch)
+    assert picture is not None
+    layers = picture.spec(WIDE)["layer"]
+    area = layers[1]["data"]["values"]
+    assert {(row["to"] - row["arrival"], row["arrival"] - row["from"]) for row in area} == {(300_000, 300_000)}
+    order = next(layer for layer in layers if layer["mark"].get("interpolate") and layer["mark"]["type"] == "area")
+    assert {row["upper"] - row["time"] for row in order["data"]["values"]} == {120_000}
+    assert picture.told == (
+        "All 12 rows that have both times: 8 on time, 3 adjusted, 1 dropped. A row on the thin diagonal arrives when "
+        "it happens; the further below, the later it is. The stepped line is the watermark. A row above the band is "
+        "early (5m) and is dropped; a row below the band is late (5m) and is moved to its edge; a row below the "
+        "watermark (it trails the latest row by 2m) is moved up to it."
+    )
+
+
+def test_a_page_of_the_example_tells_its_fates(tmp_path: Path) -> None:
+    page = Page.of(build(tables_of(EXAMPLES["asa-12-events"], tmp_path)))
+    assert page.facts[1::2] == ["12", "8", "3", "1", "0"]
+    assert "lags-readings" not in page.captions, "a log that is shown whole needs no sample"
+    assert {"early limit", "late limit", "watermark"} <= set(page.drawn["watermark-readings"])
+
+
+def test_a_text_in_a_picture_is_never_markup() -> None:
+    spec = {"data": {"values": [{"t": "<script>&"}]}, "mark": "text", "encoding": {"text": {"field": "t"}}}
+    svg = Picture("", "", "", lambda _: spec).svg(WIDE, "x")
+    assert "&lt;script&gt;&amp;" in svg
+    assert "<script" not in svg
+
+
+@pytest.mark.parametrize(
+    ("span", "form"),
+    [(HOUR, "%H:%M"), (MINUTE, "%H:%M:%S"), (1, "%H:%M:%S.%L"), (240 * HOUR, "%d %b"), (24 * 1000 * HOUR, "%b %Y")],
+)
+def test_an_axis_names_times_as_finely_as_its_span_needs(span: int, form: str) -> None:
+    assert time_axis(0, span, WIDE, "")["format"] == form
+
+
+def test_a_punctuated_source_has_no_bands_and_its_line_ends_where_its_last_row_met_it(tmp_path: Path) -> None:
+    tables = tables_of(EXAMPLES["asa-12-events"], tmp_path)
+    source = replace(tables.sources[0], punctuated=True, policy=Policy.of_punctuations())
+    stretch = stretch_of(replace(tables, sources=[source]))
+    picture = watermark_picture("readings", stretch)
+    assert picture is not None
+    assert picture.told.endswith("It is set by punctuations: what lies below it violates a promise.")
+    assert not [layer for layer in picture.spec(WIDE)["layer"] if layer["mark"]["type"] in {"area", "text"}][1:]
+    assert stretch.line(stretch.keys[0])[-1][1] == stretch.points[-1].watermark
