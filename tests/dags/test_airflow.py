@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -135,6 +136,19 @@ def test_the_backfill_dag_verifies_a_stretch_of_the_past(home):
     run = triggered(home, "tidemark_backfill", **asked, settings=["sources.readings.late_arrival.tolerance=10m"])
     assert home.run_ended("tidemark_backfill", run)["state"] == "failed"
     assert "builds no versions" in home.log("tidemark_backfill", run, "choose")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+@pytest.mark.parametrize("dag", ["tidemark_toll", "tidemark_backfill", "tidemark_quality_report"])
+def test_each_dag_runs_without_a_scheduler(home, dag):
+    """`airflow dags test` is `dag.test()`; maintenance has a test of its own."""
+    before = tables(pipeline_of(home))
+    past, now = datetime.now(UTC) - timedelta(days=3), datetime.now(UTC)
+    asked = {"pipeline": "toll", "from": past.isoformat(), "to": now.isoformat()}
+    conf = ["--conf", json.dumps(asked)] if dag == "tidemark_backfill" else []
+    assert "state=success" in home.command("dags", "test", dag, *conf)
+    assert tables(pipeline_of(home)) == before
 
 
 @pytest.mark.long

@@ -281,8 +281,8 @@ def test_any_punctuated_sources_equal_the_oracle(tmp_path):
 def test_windows_that_rows_of_any_punctuated_sources_make_equal_the_oracle(tmp_path):
     undeclared = replace(EDGES, partitions=WIDE[:1], rows=False, count=3)
     cases = [
-        *drawn(logs({"edges": undeclared, "intervals": INTERVALS}, WIDE[:4], rows=25), 2),
-        *drawn(any_sources(), 2),
+        *drawn(logs({"edges": undeclared, "intervals": INTERVALS}, WIDE[:4], rows=25), 1),
+        *drawn(any_sources(), 1),
     ]
     for given in cases:
         names = list(given)

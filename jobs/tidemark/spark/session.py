@@ -21,6 +21,7 @@ from tidemark.errors import TidemarkError
 from tidemark.spark import s3a
 from tidemark.spark.compiled import JAR, is_current
 from tidemark.spark.jars import jars_folder, require_java, require_s3, s3_jars
+from tidemark.spark.remembered import remember
 from tidemark.spark.settings import RESULT_SETTINGS
 
 _COST_SETTINGS = {
@@ -30,6 +31,7 @@ _COST_SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
     "spark.sql.maxConcurrentOutputFileWriters": "16",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.ui.explainMode": "simple",  # each query and each of its stages is described at length otherwise
     "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot never compiles larger methods, which many columns make
 }
 
@@ -94,7 +96,9 @@ def _start(master: str | None) -> SparkSession:
         conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, [*installed_jars(), *s3_jars()])))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
-    return SparkSession.builder.config(conf=conf).getOrCreate()
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
+    remember(session.sparkContext._jvm)
+    return session
 
 
 def _memory() -> int:
