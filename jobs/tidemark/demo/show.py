@@ -53,10 +53,12 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record: 
     _tell_fates(pipeline, say)
     _tell_examples(pipeline, say)
     tell_streams(pipeline, say)
-    replay = pipeline.replay(all_batches=True)
+    with ThreadPoolExecutor(1) as drawing:
+        page = drawing.submit(pipeline.report, folder / REPORT)  # beside Spark, since it needs none
+        replay = pipeline.replay(all_batches=True)
+        report = str(page.result()["path"])
     same = sum(batch["identical"] for batch in replay["batches"])
     say(f"\nReplayed from landing: {same} of {len(batches)} batches came out identical, digest by digest.")
-    report = pipeline.report(folder / REPORT)["path"]
     say(f"What became of all records, in pictures: {report} (open it in a browser)")
     say(f"All of it took {time.monotonic() - started:.0f} s. Look around:")
     for command in ("status", "rows --fate dropped", "rows --fate quarantined", "explain", "path"):
