@@ -99,8 +99,13 @@ def hold_shared(folder: Path, given: dict[str, Log], where: str, **options: Any)
     ("names", "where"),
     [
         pytest.param(("counted", "periods"), "landing", id="count and period"),
-        pytest.param(("each", "edges", "chained", "followed"), "events", id="imported, by way of another"),
         pytest.param(("counted", "landed"), "events", id="imported, few arrivals"),
+        pytest.param(
+            ("each", "edges", "chained", "followed"),
+            "events",
+            marks=pytest.mark.long,
+            id="imported, by way of another",
+        ),
     ],
 )
 def test_hot_partitions_equal_the_oracle_however_they_are_cut(tmp_path, cut, names, where):
