@@ -92,7 +92,9 @@ def _start(master: str | None) -> SparkSession:
         require_java()
         for key, value in _LOCAL_SETTINGS.items():
             conf.set(key, value)
-        conf.set("spark.driver.memory", f"{_memory() >> 20}m")
+        memory = _memory()
+        conf.set("spark.driver.memory", f"{memory >> 20}m")
+        conf.set("spark.driver.defaultJavaOptions", f"-XX:G1HeapRegionSize={_region(memory)}m")
         conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, [*installed_jars(), *s3_jars()])))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
@@ -108,6 +110,12 @@ def _memory() -> int:
         text = Path(limit).read_text().strip() if Path(limit).is_file() else ""
         whole = min(whole, int(text)) if text.isdigit() else whole
     return min(max(whole // 3, 1 << 30), 16 << 30)
+
+
+def _region(memory: int) -> int:
+    """MiB of one part of the heap. Spark's buffers take more than half of a part as Java chooses it: each of them
+    would be kept apart, and start a collection of the whole heap."""
+    return min(memory >> 28, 16)
 
 
 def _launch(conf: SparkConf) -> JavaGateway:
