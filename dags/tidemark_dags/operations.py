@@ -12,6 +12,7 @@ from airflow.sdk import DAG, Param, TriggerRule, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from tidemark_dags.files import PipelineFile
+from tidemark_dags.steps import as_of_of
 from tidemark_dags.submit import TidemarkSubmitOperator
 
 REPORTS_VARIABLE = "TIDEMARK_REPORTS"
@@ -99,11 +100,11 @@ def write_page(config: str) -> str:
     from tidemark.pipeline import Pipeline
 
     pipeline, run = Pipeline.load(config), get_current_context()["dag_run"]
-    end = run.data_interval_end or run.run_after
+    end = as_of_of(run)
     folder = Path(os.environ.get(REPORTS_VARIABLE) or DEFAULT_REPORTS) / pipeline.spec.name
     folder.mkdir(parents=True, exist_ok=True)
-    since, until = ((end - before).isoformat() for before in (timedelta(days=1), timedelta(0)))
-    return str(pipeline.report(folder / f"{end:%Y-%m-%d}.html", since, until)["path"])
+    since = end - timedelta(days=1)
+    return str(pipeline.report(folder / f"{end:%Y-%m-%d}.html", since.isoformat(), end.isoformat())["path"])
 
 
 def maintenance_dag(files: Files) -> DAG:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,13 +10,13 @@ import pyarrow.dataset as ds
 
 from tidemark.config import PipelineSpec
 from tidemark.core.times import format_time
-from tidemark.errors import UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.places import delta_table, is_table
 from tidemark.reading import Reader
 from tidemark.report.page.build import build
 from tidemark.report.page.tables import Scope, Source, Tables
+from tidemark.report.target import written_whole
 from tidemark.summaries import Record
 
 QUALITY = "quality"
@@ -27,15 +26,8 @@ def write_report(reader: Reader, out: Path | None, since: int | None, until: int
     """Write the page of what runs did whose as_of is in [since, until), microseconds UTC; returns its path. The file
     appears whole or not at all. Default: everything, as <pipeline>-report.html where the command is called."""
     target = Path(f"{reader.spec.name}-report.html") if out is None else out
-    if not target.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {target.parent}", hint="make it, or choose another place with --out")
-    page = build(tables_of(reader, scope_of(reader.ledger, since, until)))
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        part.write_text(page, encoding="utf-8")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    with written_whole(target) as place:
+        place.write_text(build(tables_of(reader, scope_of(reader.ledger, since, until))), encoding="utf-8")
     return {"path": str(target)}
 
 

@@ -42,13 +42,14 @@ def pipeline_of(home: AirflowHome, name: str = "toll") -> Pipeline:
 
 def tables(pipeline: Pipeline) -> dict[str, list[tuple]]:
     """Rows without the batch that wrote them."""
-    events = pipeline.table("events/readings").to_table().to_pylist()
     hours = pipeline.table("streams/hours").to_table().to_pylist()
+    return {"events": events(pipeline), "hours": sorted((row["_window_start"], row["n"]) for row in hours)}
+
+
+def events(pipeline: Pipeline) -> list[tuple]:
     kept = ("_partition", "_offset", "_event_time", "_system_timestamp", "_disposition")
-    return {
-        "events": sorted([tuple(row[key] for key in kept) for row in events], key=str),
-        "hours": sorted((row["_window_start"], row["n"]) for row in hours),
-    }
+    rows = pipeline.table("events/readings").to_table().to_pylist()
+    return sorted([tuple(row[key] for key in kept) for row in rows], key=str)
 
 
 def first_run(home: AirflowHome, dag: str) -> str:

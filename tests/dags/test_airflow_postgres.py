@@ -13,9 +13,7 @@ import pgserver
 import pytest
 from airflow_home import AirflowHome, running
 from dag_pipelines import land_day, write_pipeline
-from test_airflow import DONE, NOTHING, VERIFIED
-
-from tidemark.pipeline import Pipeline
+from test_airflow import DONE, NOTHING, VERIFIED, events, pipeline_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -47,7 +45,7 @@ def test_postgresql_holds_what_airflow_knows_and_nothing_of_the_pipeline(home):
     run = home.post(f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None})["dag_run_id"]
     assert home.run_ended(dag, run)["state"] == "success", home.log(dag, run, "process")
     assert not (home.folder / "airflow.db").exists()
-    found = Pipeline.load(home.folder / "pipelines" / "toll.yml").summary(run)
+    found = pipeline_of(home).summary(run)
     assert sum(batch["rows"] for batch in found["batches"]) == 20
 
 
@@ -66,17 +64,7 @@ def test_a_week_that_is_backfilled_in_order_has_the_tables_of_one_that_is_backfi
     answers = {name: [answer(states) for states in runs] for name, runs in found.items()}
     assert answers["onward"] == ["taken", "nothing", "nothing", "taken", "nothing", "nothing", "taken"]
     assert answers["backward"] == ["verified", "verified", "taken"]
-    kept = ("_partition", "_offset", "_event_time", "_system_timestamp", "_disposition")
-    rows = {
-        name: sorted(
-            tuple(str(row[key]) for key in kept)
-            for row in Pipeline.load(home.folder / "pipelines" / f"{name}.yml")
-            .table("events/readings")
-            .to_table()
-            .to_pylist()
-        )
-        for name in found
-    }
+    rows = {name: events(pipeline_of(home, name)) for name in found}
     assert len(rows["onward"]) == 60
     assert rows["onward"] == rows["backward"]
 

@@ -12,6 +12,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from tidemark.report.wording import counted
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -43,7 +45,7 @@ def maintain_text(record: Record) -> RenderableType:
         seconds = record["merged_seconds"]
         merged = "No run is committed: nothing to merge" if seconds is None else f"Merged in {seconds:.1f} s"
         return _lines(
-            f"{merged}; unneeded files were looked for in {_count(record['vacuumed_tables'], 'table', 's')}."
+            f"{merged}; unneeded files were looked for in {counted(record['vacuumed_tables'], 'table', 's')}."
         )
     table = _table("table", "files>", "small>", "unneeded>")
     for name, found in record["tables"].items():
@@ -59,7 +61,7 @@ def plan_text(config: Path) -> Callable[[Record], RenderableType]:
         table = _table("source", "object", "size>", "landed")
         for item in objects[:LONGEST_TABLE]:
             table.add_row(item["source"], item["uri"], size_text(item["size"]), item["modified"])
-        batches = _count(record["micro_batches"], "micro-batch", "es")
+        batches = counted(record["micro_batches"], "micro-batch", "es")
         taken = f"A run as of {record['as_of']} would take {_objects(record)} in {batches}; nothing was changed."
         more = record["objects"] - min(len(objects), LONGEST_TABLE)
         return _lines(
@@ -82,7 +84,7 @@ def replay_text(record: Record) -> RenderableType:
     verdict = f"{len(differing):,} of them DIFFER from what is recorded." if differing else "All are identical."
     changed = record.get("engine_changed") or []
     return _lines(
-        f"Computed {_count(len(batches), 'batch', 'es')} again ({source}). {verdict}",
+        f"Computed {counted(len(batches), 'batch', 'es')} again ({source}). {verdict}",
         *(_listed(f"Batch {batch['batch_id']}", batch["differences"]) for batch in differing[:LONGEST_TABLE]),
         _listed("The engine is not the one that was recorded", [changed] if isinstance(changed, str) else changed),
     )
@@ -93,7 +95,7 @@ def validate_text(config: Path) -> Callable[[Record], RenderableType]:
 
     def text(record: Record) -> RenderableType:
         errors, warnings = record["errors"], record["warnings"]
-        counts = f"{_count(len(errors), 'error')}, {_count(len(warnings), 'warning')}"
+        counts = f"{counted(len(errors), 'error')}, {counted(len(warnings), 'warning')}"
         return _lines(
             _problems("error", errors),
             _problems("warning", warnings),
@@ -116,7 +118,7 @@ def report_text(record: Record) -> RenderableType:
 
 def export_text(target: Path) -> Callable[[Record], RenderableType]:
     """How many rows were written, and where to."""
-    return lambda record: f"Wrote {_count(record['rows'], 'row')} to {target}."
+    return lambda record: f"Wrote {counted(record['rows'], 'row')} to {target}."
 
 
 def size_text(size: int) -> str:
@@ -132,8 +134,8 @@ def _taken(record: Record) -> str:
     name = f"Run {record['run_id']}, as of {record['as_of']}"
     if not record.get("objects"):
         return f"{name}: nothing new had landed."
-    batches = _count(len(record["batches"]), "micro-batch", "es")
-    return f"{name}: {_count(rows, 'row')} of {_objects(record)}, judged in {batches}."
+    batches = counted(len(record["batches"]), "micro-batch", "es")
+    return f"{name}: {counted(rows, 'row')} of {_objects(record)}, judged in {batches}."
 
 
 def _verified(record: Record) -> RenderableType | None:
@@ -242,11 +244,7 @@ def _listed(title: str, lines: Iterable[str]) -> RenderableType | None:
 
 
 def _objects(record: Record) -> str:
-    return f"{_count(record['objects'], 'object')} ({size_text(record.get('bytes', 0))})"
-
-
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number:,} {noun}{'' if number == 1 else plural}"
+    return f"{counted(record['objects'], 'object')} ({size_text(record.get('bytes', 0))})"
 
 
 def _quoted(config: Path) -> str:

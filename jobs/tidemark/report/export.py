@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from tidemark.errors import UsageError
 from tidemark.report.events import COLUMNS, payload_columns
 from tidemark.report.scan import single, sql
 from tidemark.report.selection import NEWEST_FIRST, Filter, choose, matching
+from tidemark.report.target import written_whole
 
 FORMATS = {"csv": "FORMAT csv, HEADER true", "parquet": "FORMAT parquet, COMPRESSION zstd"}
 _MEMORY = "1GB"
@@ -115,19 +115,9 @@ def _written(schema: pa.Schema, column: str, *, text: bool) -> str:
 
 
 def _write(connection: duckdb.DuckDBPyConnection, query: str, target: Path, options: str) -> int:
-    """Copy beside the target and rename; a pipe or device is written as it is."""
-    if not target.parent.is_dir():
-        raise UsageError(f"there is no folder {target.parent}", hint="make it, or choose another place")
-    direct = target.exists() and not target.is_file()
-    place = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
-    quoted = str(place).replace("'", "''")
-    try:
+    with written_whole(target) as place:
+        quoted = str(place).replace("'", "''")
         rows = single(connection, f"COPY ({query}) TO '{quoted}' ({options}, USE_TMP_FILE false)")
-        if not direct:
-            place.replace(target)
-    finally:
-        if not direct:
-            place.unlink(missing_ok=True)
     return rows or 0
 
 

@@ -52,12 +52,11 @@ class Measuring:
 
     def closing(self) -> DataFrame | None:
         """Rows in the windows that the run closes, with their bounds."""
-        rows = self._rows(self._latest())
+        rows = self._bounding()
         if rows is None:
             return None
         begun, (after, until) = self.due.begun(), self._settled()
         if not isinstance(self.windows, Session):
-            rows = measured.certain(rows, self.windows.lateness, until)
             rows = measured.with_ended(rows, self._closed(begun), self.groups)
         return measured.closing(rows, self.windows, self.groups, begun, after, until)
 
@@ -73,11 +72,9 @@ class Measuring:
 
     def opened(self) -> DataFrame | None:
         """By part of the step, the same as `OPENED`; parts without such a window are left out."""
-        rows, (_, until) = self._rows(self._latest()), self._settled()
+        rows, (_, until) = self._bounding(), self._settled()
         if rows is None or until is None:
             return None
-        if not isinstance(self.windows, Session):
-            rows = measured.certain(rows, self.windows.lateness, until)
         starts = measured.open_starts(rows, self.windows, self.groups, until)
         keys = {"_partition": F.col("_partition"), "_substream": key_of_substream().alias(KEY)}
         by = [keys[name] for name in self.step.parts]
@@ -105,6 +102,13 @@ class Measuring:
         if self.due.after.complete or not self.due.listed:
             return None
         return latest(*[part.after for part in self.due.reached()])
+
+    def _bounding(self) -> DataFrame | None:
+        """Rows that the windows are made from that the run closes or leaves open."""
+        rows = self._rows(self._latest())
+        if rows is None or isinstance(self.windows, Session):
+            return rows
+        return measured.certain(rows, self.windows.lateness, self._settled()[1])
 
     def _rows(self, until: int | None) -> DataFrame | None:
         """Rows that take part in windows that were open before the run and begin at a time or before."""

@@ -146,7 +146,7 @@ class Rows:
         payload = [quoted(column.name) for column in source.columns]
         given = {"_window_start": none, "_window_end": none}
         named = [given.get(name, F.col(name)).alias(name) for name in SYSTEM]
-        kept = [name for name in (TENTATIVE,) if name in rows.columns]
+        kept = [TENTATIVE] if TENTATIVE in rows.columns else []
         return rows.select(*named, *kept, *ends_before(rows, span), F.lit(True).alias(JUDGED), *payload)
 
     def _alive(self, source: SourceSpec, path: Path, span: Span) -> DataFrame | None:

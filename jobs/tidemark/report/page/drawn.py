@@ -156,8 +156,8 @@ def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
     }
 
 
-def duration_label(field: str = "datum.value") -> tuple[list[float], str]:
-    """Ticks in seconds of an axis of durations, and the expression that labels them."""
+def durations(low: float, high: float, title: str | None) -> Spec:
+    """A scale of durations in seconds, by orders of magnitude, with its axis."""
     steps = {
         **{f"{n}us": n * TICK for n in (1, 10, 100)},
         **{f"{n}ms": n * MILLISECOND for n in (1, 10, 100)},
@@ -167,6 +167,12 @@ def duration_label(field: str = "datum.value") -> tuple[list[float], str]:
         **{f"{n}d": n * DAY for n in (1, 2, 7, 30, 365, 3650)},
     }
     cases = " : ".join(
-        f"abs({field} - {size / SECOND}) < {size / SECOND / 100} ? '{name}'" for name, size in steps.items()
+        f"abs(datum.value - {size / SECOND}) < {size / SECOND / 100} ? '{name}'" for name, size in steps.items()
     )
-    return [size / SECOND for size in steps.values()], f"{cases} : ''"
+    axis = {
+        "values": [size / SECOND for size in steps.values() if low <= size / SECOND <= high],
+        "labelExpr": f"{cases} : ''",
+        "labelOverlap": True,
+        "title": title,
+    }
+    return {"type": "quantitative", "scale": {"type": "log", "domain": [low, high], "nice": False}, "axis": axis}

@@ -13,7 +13,7 @@ from tidemark.report.page.drawn import (
     INK,
     Picture,
     Spec,
-    duration_label,
+    durations,
     fate_scale,
     millis,
     name_axis,
@@ -160,15 +160,8 @@ def shift_sizes(source: str, moves: Sequence[Move]) -> Picture | None:
 
 def _dots(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -> Spec:
     low, high = min(row["size"] for row in rows) / 1.5, max(row["size"] for row in rows) * 1.5
-    ticks, label = duration_label()
-    axis = {
-        "values": [tick for tick in ticks if low <= tick <= high],
-        "labelExpr": label,
-        "labelOverlap": True,
-        "title": "moved by",
-    }
     y, room = name_axis(order, width)
-    x = {"type": "quantitative", "scale": {"type": "log", "domain": [low, high], "nice": False}, "axis": axis}
+    x = durations(low, high, "moved by")
     ends = {"x": {"aggregate": "min", "field": "size"} | x, "x2": {"aggregate": "max", "field": "size"}, "y": y}
     labels = [label for label, _, _ in _SIZES]
     scale = {"domain": labels, "range": [shape for _, _, shape in _SIZES]}

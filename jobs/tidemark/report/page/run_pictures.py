@@ -11,7 +11,7 @@ from tidemark.report.page.drawn import (
     WATER,
     Picture,
     Spec,
-    duration_label,
+    durations,
     millis,
     name_axis,
     time_axis,
@@ -81,16 +81,7 @@ def _behind(low: int, high: int) -> tuple[int, Spec]:
     if low <= 0 or high < 30 * low:
         unit, name = unit_of(max(abs(low), abs(high)))
         return unit, {"field": "behind", "type": "quantitative", "axis": {"title": name, "tickCount": 5}}
-    ticks, label = duration_label()
-    domain = [low / SECOND / 1.5, high / SECOND * 1.5]
-    axis = {
-        "title": None,
-        "values": [tick for tick in ticks if domain[0] <= tick <= domain[1]],
-        "labelExpr": label,
-        "labelOverlap": True,
-    }
-    scale = {"type": "log", "domain": domain, "nice": False}
-    return SECOND, {"field": "behind", "type": "quantitative", "axis": axis, "scale": scale}
+    return SECOND, {"field": "behind"} | durations(low / SECOND / 1.5, high / SECOND * 1.5, None)
 
 
 def _instants(times: Sequence[int], width: int, title: str) -> Spec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidemark.report.page.tables import Row, Tables, ask, in_scope
@@ -29,64 +30,62 @@ class Runs:
 
 def runs_of(tables: Tables) -> Runs:
     """The runs of a scope, from the table `batches`."""
-    where = in_scope(tables.scope, column="batch_id")
-    totals = ask(
-        tables.batches,
+    totals = _ask(
+        tables,
         _COLUMNS,
         f"SELECT {_SUMS}, count(*) AS batches, count(DISTINCT run_first) AS runs, "  # noqa: S608
         "epoch_us(min(as_of)) AS first_as_of, epoch_us(max(as_of)) AS last_as_of FROM t",
-        where=where,
     )
-    listed = ask(
-        tables.batches,
+    listed = _ask(
+        tables,
         _COLUMNS,
         f"SELECT any_value(run_id) AS run_id, epoch_us(max(as_of)) AS as_of, count(*) AS batches, {_SUMS} "  # noqa: S608
         f"FROM t GROUP BY run_first ORDER BY run_first DESC LIMIT {MOST_RUNS}",
-        where=where,
     )
     return Runs(totals[0], listed, _sources(tables), _streams(tables), _engines(tables), _digests(tables))
 
 
+def _ask(tables: Tables, columns: Sequence[str], text: str) -> list[Row]:
+    """One question about the batches of the scope."""
+    return ask(tables.batches, columns, text, where=in_scope(tables.scope, column="batch_id"))
+
+
 def _sources(tables: Tables) -> dict[str, int]:
-    found = ask(
-        tables.batches,
+    found = _ask(
+        tables,
         ["batch_id", "counts"],
         "SELECT c.source AS source, CAST(sum(c.rows) AS BIGINT) AS n FROM (SELECT unnest(counts) AS c FROM t) "
         "GROUP BY 1 ORDER BY 1",
-        where=in_scope(tables.scope, column="batch_id"),
     )
     return {row["source"]: row["n"] for row in found}
 
 
 def _streams(tables: Tables) -> list[Row]:
-    return ask(
-        tables.batches,
+    return _ask(
+        tables,
         ["batch_id", "streams"],
         "SELECT s.stream AS stream, CAST(sum(s.rows) AS BIGINT) AS rows, CAST(sum(s.outside) AS BIGINT) AS outside, "
         "CAST(sum(s.dead_letters) AS BIGINT) AS dead_letters FROM (SELECT unnest(streams) AS s FROM t) "
         "GROUP BY 1 ORDER BY 1",
-        where=in_scope(tables.scope, column="batch_id"),
     )
 
 
 def _engines(tables: Tables) -> list[Row]:
     """Every engine and configuration that judged, newest first, with the batches they did."""
-    return ask(
-        tables.batches,
+    return _ask(
+        tables,
         ["batch_id", "engine", "fingerprint", "as_of"],
         "SELECT engine, fingerprint, min(batch_id) AS first, max(batch_id) AS last, count(*) AS batches "
         "FROM t GROUP BY 1, 2 ORDER BY last DESC LIMIT 10",
-        where=in_scope(tables.scope, column="batch_id"),
     )
 
 
 def _digests(tables: Tables) -> list[Row]:
     """What the newest batch wrote, table by table."""
-    return ask(
-        tables.batches,
+    return _ask(
+        tables,
         ["batch_id", "digests"],
         'SELECT batch_id, d."table" AS name, d.rows AS rows, d.digest AS digest '
         "FROM (SELECT batch_id, unnest(digests) AS d FROM (SELECT * FROM t ORDER BY batch_id DESC LIMIT 1)) "
         "ORDER BY 2",
-        where=in_scope(tables.scope, column="batch_id"),
     )
