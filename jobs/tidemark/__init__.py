@@ -1,24 +1,30 @@
 """Batch reprocessing of event data under streaming time rules.
 
 `tidemark.Pipeline.load(path)` gives a pipeline whose methods are the commands of `tidemark`,
-and return the same records.
+and return the same records. `tidemark.init(landing)` writes the configuration of a new one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tidemark.pipeline import Pipeline
+    from tidemark.proposing import init
 
 __version__ = "0.1.0"
-__all__ = ["Pipeline", "__version__"]
+__all__ = ["Pipeline", "__version__", "init"]
 
 
-def __getattr__(name: str) -> type[Pipeline]:
-    """`Pipeline`, imported when it is first asked for: `tidemark --help` needs nothing of it."""
-    if name != "Pipeline":
-        raise AttributeError(f"module 'tidemark' has no attribute {name!r}")
-    from tidemark.pipeline import Pipeline
+def __getattr__(name: str) -> Any:  # noqa: ANN401 # a class or a function
+    """`Pipeline` and `init`, imported when first asked for: `tidemark --help` needs nothing of them."""
+    match name:
+        case "Pipeline":
+            from tidemark.pipeline import Pipeline
 
-    return Pipeline
+            return Pipeline
+        case "init":
+            from tidemark.proposing import init
+
+            return init
+    raise AttributeError(f"module 'tidemark' has no attribute {name!r}")

@@ -73,6 +73,22 @@ def _pipeline(config: Path) -> Iterator[Pipeline]:
 
 
 @_command
+@click.argument("landing")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: <name of the folder>.yml here."
+)
+def init(landing: str, out: Path | None) -> Answer:
+    """Propose a configuration for what lies in the folder LANDING.
+
+    Looks at a sample, and writes a file with a remark on each proposed key.
+    """
+    from tidemark.cli.proposed import init_text
+    from tidemark.proposing import init as propose
+
+    return Answer(propose(landing, out), init_text)
+
+
+@_command
 @_config
 def validate(config: Path) -> Answer:
     """Check the configuration; touches nothing."""

@@ -1,0 +1,4 @@
+"""Proposing a configuration from a sample of what has landed, without a JVM.
+
+A proposal is a function of the objects that it is given: nothing here lists a folder or reads a clock.
+"""

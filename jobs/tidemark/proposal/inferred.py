@@ -1,0 +1,149 @@
+"""Types of columns, as Spark DDL, from values that JSON or CSV hold and from the types of columnar files.
+
+Where values disagree, or something could be lost, the type is the wider one, or STRING.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from tidemark.config.ddl import quoted, unstorable
+from tidemark.proposal.instants import DATE, iso_micros
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|-?Inf")
+_PADDED = re.compile(r"[+-]?0[0-9]+")
+_LONG = 1 << 63
+_MANY_KEYS = 30
+_RARE = 0.2
+
+_ARROW = {
+    "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT",
+    "uint8": "SMALLINT", "uint16": "INT", "uint32": "BIGINT", "uint64": "DECIMAL(20, 0)",
+    "float": "FLOAT", "double": "DOUBLE", "date32[day]": "DATE", "binary": "BINARY", "large_binary": "BINARY",
+    "string": "STRING", "large_string": "STRING", "null": "STRING",
+}  # fmt: skip
+
+
+class Inferred(NamedTuple):
+    """A type as DDL, and what is to be said of it."""
+
+    type: str
+    note: str = ""
+
+
+def json_type(values: Iterable[object]) -> Inferred:  # noqa: PLR0911 # one kind a line
+    """The type that holds every value of a JSON member; None is null."""
+    there = [value for value in values if value is not None]
+    kinds = {type(value) for value in there}
+    if not kinds:
+        return Inferred("STRING", "null in every sampled row, so its type is a guess")
+    if kinds == {bool}:
+        return Inferred("BOOLEAN")
+    if kinds <= {int, float}:
+        return _number(there, kinds)
+    if kinds == {str}:
+        return Inferred(_text_type([str(value) for value in there]))
+    if kinds == {list}:
+        element = json_type(each for value in there if isinstance(value, list) for each in value)
+        return Inferred(f"ARRAY<{element.type}>", element.note and f"its elements: {element.note}")
+    if kinds == {dict}:
+        return _struct([value for value in there if isinstance(value, dict)])
+    names = ", ".join(sorted({_WORDS[kind] for kind in kinds}))
+    return Inferred("STRING", f"holds {names}: kept as text")
+
+
+_WORDS = {bool: "true or false", int: "numbers", float: "numbers", str: "text", list: "lists", dict: "objects"}
+
+
+def _number(values: Sequence[object], kinds: set[type]) -> Inferred:
+    if kinds == {int}:
+        if all(isinstance(value, int) and -_LONG <= value < _LONG for value in values):
+            return Inferred("BIGINT")
+        return Inferred("STRING", "some numbers are too large for BIGINT: kept as text")
+    return Inferred("DOUBLE")
+
+
+def _struct(values: Sequence[dict[str, object]]) -> Inferred:
+    keys = list(dict.fromkeys(key for value in values for key in value))
+    if not keys:
+        return Inferred("STRING", "an empty object in every sampled row: kept as text")
+    if len({key.lower() for key in keys}) < len(keys) or any(not key or [*unstorable(key)] for key in keys):
+        return Inferred("STRING", "has members whose names a table cannot hold: kept as text of JSON")
+    if len(keys) > _MANY_KEYS and sum(map(len, values)) < _RARE * len(keys) * len(values):
+        inside = json_type(each for value in values for each in value.values())
+        return Inferred(f"MAP<STRING, {inside.type}>", f"{len(keys)} different keys, few in each row")
+    members = {key: json_type(value.get(key) for value in values) for key in keys}
+    notes = [f"{key}: {member.note}" for key, member in members.items() if member.note]
+    body = ", ".join(f"{quoted(key)}: {member.type}" for key, member in members.items())
+    return Inferred(f"STRUCT<{body}>", "; ".join(notes))
+
+
+def cell_type(texts: Iterable[str | None]) -> Inferred:
+    """The type that holds every cell of a CSV column; None is null."""
+    there = [text for text in texts if text is not None]
+    if not there:
+        return Inferred("STRING", "empty in every sampled row, so its type is a guess")
+    if all(_INTEGER.fullmatch(text) for text in there):
+        if any(_PADDED.fullmatch(text) for text in there):
+            return Inferred("STRING", "digits with leading zeros: kept as text")
+        return Inferred("BIGINT")
+    if all(_DOUBLE.fullmatch(text) for text in there):
+        return Inferred("DOUBLE")
+    if all(text.lower() in ("true", "false") for text in there):
+        return Inferred("BOOLEAN")
+    return Inferred(_text_type(there))
+
+
+def _text_type(texts: Sequence[str]) -> str:
+    """Of texts: what Spark reads each of them as."""
+    if all(DATE.fullmatch(text) and iso_micros(f"{text} 00:00") is not None for text in texts):
+        return "DATE"
+    return "TIMESTAMP" if all(iso_micros(text) is not None for text in texts) else "STRING"
+
+
+def arrow_type(kind: pa.DataType) -> str | None:  # noqa: PLR0911 # one kind a line
+    """The type that a Parquet or ORC column is read as; None where Spark cannot read it."""
+    if pa.types.is_dictionary(kind):
+        return arrow_type(kind.value_type)
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP"
+    if isinstance(kind, pa.Decimal128Type):
+        return f"DECIMAL({kind.precision}, {kind.scale})" if 0 <= kind.scale <= kind.precision else None
+    if isinstance(kind, pa.MapType):
+        key, item = arrow_type(kind.key_type), arrow_type(kind.item_type)
+        return f"MAP<{key}, {item}>" if key and item else None
+    if isinstance(kind, pa.ListType | pa.LargeListType):
+        element = arrow_type(kind.value_type)
+        return f"ARRAY<{element}>" if element else None
+    if isinstance(kind, pa.StructType):
+        return _arrow_struct(kind)
+    if pa.types.is_fixed_size_binary(kind):
+        return "BINARY"
+    return _ARROW.get(str(kind))
+
+
+def _arrow_struct(kind: pa.StructType) -> str | None:
+    members = {field.name: arrow_type(field.type) for field in kind}
+    if not members or any(not name or [*unstorable(name)] for name in members) or None in members.values():
+        return None
+    if len({name.lower() for name in members}) < len(members):
+        return None
+    return f"STRUCT<{', '.join(f'{quoted(name)}: {member}' for name, member in members.items())}>"
+
+
+_WIDTHS = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"))
+
+
+def wider(one: str, other: str) -> str | None:
+    """The type that columnar files of both types can be read as; None where there is none."""
+    if one == other:
+        return one
+    for widths in _WIDTHS:
+        if one in widths and other in widths:
+            return max(one, other, key=widths.index)
+    return None

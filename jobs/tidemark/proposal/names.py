@@ -1,0 +1,64 @@
+"""What names of columns say: words that event times, arrivals, partitions and keys are usually called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+EVENT: Mapping[str, float] = {
+    "event": 3, "occurred": 3, "occurrence": 3, "happened": 3, "observed": 3, "observation": 3, "measured": 3,
+    "measurement": 3, "captured": 3, "recorded": 2, "created": 2, "creation": 2, "timestamp": 2, "ts": 2, "time": 1,
+    "datetime": 2, "departed": 3, "departure": 3, "passed": 3, "started": 2, "start": 2, "pickup": 2, "clicked": 3,
+    "viewed": 3, "ordered": 2, "sampled": 3, "sensed": 3, "taken": 2, "when": 2, "date": 1, "transaction": 2,
+    "triggered": 3, "at": 0.5, "client": 1, "device": 1, "from": 0.5, "millis": 1, "ms": 1, "epoch": 2,
+}  # fmt: skip
+"""Words of event times, with what they weigh."""
+ARRIVAL: Mapping[str, float] = {
+    "arrival": 4, "arrived": 4, "received": 4, "receive": 4, "receipt": 4, "recv": 4, "rcvd": 4, "enqueued": 5,
+    "enqueue": 5, "queued": 4, "ingested": 5, "ingestion": 5, "ingest": 5, "landed": 4, "landing": 4, "inserted": 4,
+    "loaded": 4, "published": 3, "uploaded": 4, "collected": 3, "collector": 3, "stored": 4, "persisted": 4,
+    "server": 3, "gateway": 3, "broker": 3, "kafka": 3, "delivered": 3, "processed": 3, "written": 3, "logged": 2,
+}  # fmt: skip
+"""Words of arrival times."""
+AGAINST: Mapping[str, float] = {
+    "scheduled": 4, "schedule": 4, "planned": 4, "plan": 3, "expected": 4, "estimated": 4, "eta": 4, "due": 4,
+    "expires": 5, "expiry": 5, "expiration": 5, "valid": 2, "end": 2, "ended": 2, "stop": 2, "until": 3, "to": 1,
+    "birth": 6, "birthday": 6, "dob": 6, "deadline": 5, "target": 3, "updated": 2, "modified": 2, "deleted": 3,
+    "last": 2, "registered": 2, "signup": 3, "since": 2,
+}  # fmt: skip
+"""Words of times at which a row neither happened nor arrived."""
+PARTITION: Mapping[str, float] = {
+    "partition": 5, "partitionid": 5, "shard": 5, "shardid": 5, "site": 3, "region": 3, "lane": 3, "plant": 3,
+    "datacenter": 3, "dc": 3, "cluster": 3, "zone": 2, "area": 2, "gateway": 2, "station": 2, "tenant": 2,
+    "location": 2, "origin": 2, "producer": 2, "source": 1,
+}  # fmt: skip
+"""Words of partitions: what delivers rows in an order of its own."""
+KEYS = frozenset({
+    "device", "deviceid", "sensor", "vehicle", "car", "machine", "user", "userid", "client", "customer", "account",
+    "session", "meter", "phone", "terminal", "asset", "host", "carrier", "driver", "truck", "node",
+})  # fmt: skip
+"""Words of what sends rows, of which there are many."""
+TIME_WORDS = frozenset(EVENT) | frozenset(ARRIVAL)
+DATED = frozenset({"dt", "date", "day", "year", "month", "hour", "yyyy", "mm", "dd", "hh", "ds", "time"})
+"""Names of folders that say when, not where."""
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, in small letters: `EventTime`, `event_time` and `event-time` are two."""
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
+def weight(name: str, words: Mapping[str, float]) -> float:
+    """What the heaviest of a name's words weighs; 0 without one."""
+    found = words_of(name)
+    return max((words.get(word, 0) for word in (*found, "".join(found))), default=0)
+
+
+def identifier(name: str, fallback: str) -> str:
+    """A name as pipelines and sources may have it: small letters, digits and `_`, a letter first."""
+    text = re.sub(r"_+", "_", re.sub(r"[^a-z0-9]+", "_", name.lower())).strip("_")
+    if not text:
+        return fallback
+    return text if text[0].isalpha() else f"{fallback}_{text}"

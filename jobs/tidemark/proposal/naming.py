@@ -1,0 +1,49 @@
+"""Names that a schema can hold, and what those are called that it cannot: reserved, doubled or not storable ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tidemark.config.ddl import SYSTEM_COLUMNS, unstorable
+
+
+class Named(NamedTuple):
+    """A column as the files name it, a name that a schema can hold, and where that is another one, why."""
+
+    written: str
+    name: str
+    reason: str = ""
+
+
+def named(names: Sequence[str]) -> list[Named]:
+    """What each of the columns of a file can be called; the names are different whatever their case."""
+    found: list[Named] = []
+    taken: set[str] = set()
+    kept = {name.lower() for name in names}
+    for written in names:
+        reason = _reason(written, taken)
+        name = _other(written, taken | kept) if reason else written
+        taken.add(name.lower())
+        found.append(Named(written, name, reason))
+    return found
+
+
+def _reason(name: str, taken: set[str]) -> str:
+    if not name:
+        return "it has no name"
+    if name.lower() in taken:
+        return "another column has this name, whatever the case"
+    if name.lower() in SYSTEM_COLUMNS:
+        return "the events tables have a column of this name"
+    return "no table can hold this name" if [*unstorable(name)] else ""
+
+
+def _other(name: str, taken: set[str]) -> str:
+    stem = re.sub(r"[^0-9A-Za-z_]+", "_", name).strip("_") or "column"
+    stem = stem if stem[0].isalpha() else f"column_{stem}"
+    number, found = 2, stem
+    while found.lower() in taken or found.lower() in SYSTEM_COLUMNS:
+        number, found = number + 1, f"{stem}_{number}"
+    return found

@@ -1,0 +1,39 @@
+"""Objects of a landing folder, and which of them are looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MOST_OBJECTS = 20
+MOST_ROWS = 20_000
+MOST_BYTES = 64 << 20
+"""Bounds of one source's sample; bytes as they are when decompressed."""
+
+
+class Landed(NamedTuple):
+    """An object: its URI below the landing folder, where it is read, its size, its landing time (microseconds)."""
+
+    uri: str
+    path: str
+    size: int
+    modified: int
+
+
+def in_log_order(objects: Sequence[Landed]) -> list[Landed]:
+    """Objects as a run takes them: by landing time, then by the bytes of the URI."""
+    return sorted(objects, key=lambda item: (item.modified, item.uri.encode("utf-8", "surrogateescape")))
+
+
+def spread(objects: Sequence[Landed], most: int = MOST_OBJECTS) -> list[Landed]:
+    """At most so many of the objects, which are in log order: pairs of neighbours, the pairs spread from first to
+    last, so that disorder from one object to the next is seen too."""
+    if len(objects) <= most:
+        return list(objects)
+    pairs = most // 2
+    if pairs < 2:
+        return list(objects[:most])
+    last = len(objects) - 2
+    starts = [number * last // (pairs - 1) for number in range(pairs)]
+    chosen = {place for start in starts for place in (start, start + 1)}
+    return [objects[place] for place in sorted(chosen)]

@@ -1,0 +1,213 @@
+"""Which columns are the event time and the arrival time: by their names, and by how their values lie to one
+another and to the landing time of the objects that they stand in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tidemark.config.ddl import parse_type, quoted
+from tidemark.config.functions import KEYWORDS, SESSION_WORDS
+from tidemark.core.times import DAY, MINUTE
+from tidemark.proposal.instants import Reading, ambiguous, has_zone, reading_of
+from tidemark.proposal.names import AGAINST, ARRIVAL, EVENT, weight
+from tidemark.proposal.sampling import Sample, Values, at_path
+
+SKEW = 5 * MINUTE
+"""How much later than its object landed an arrival may be by default."""
+_DEEP = 3
+_OLD = 20 * DAY
+_NAMED = 2
+_LIKELY = 0.9
+_ORDERED = 0.99
+
+Micros = Sequence[int | None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A column, or member of one, that holds times: its microseconds by row (None where there are none). Shares are
+    of rows: `fits` of values that are times, `filled` of rows that have one, `landed` of times not after the landing
+    of their object, `ordered` of times not before the one above in the file. `lag`: median from it to the landing."""
+
+    path: tuple[str, ...]
+    reading: Reading
+    micros: Micros
+    fits: float
+    filled: float
+    landed: float
+    ordered: float
+    lag: int
+    remark: str = ""
+
+    @property
+    def column(self) -> str:
+        """As it stands in SQL."""
+        return ".".join(map(quoted, self.path))
+
+    @property
+    def expression(self) -> str:
+        """Spark SQL of the time."""
+        plain = self.reading.expression("")
+        return self.reading.expression(self.column) if not plain else self.reading.expression(_safe(self.path))
+
+    @property
+    def named_event(self) -> float:
+        return weight(self.path[-1], EVENT) - weight(self.path[-1], AGAINST)
+
+    @property
+    def named_arrival(self) -> float:
+        return weight(self.path[-1], ARRIVAL) - weight(self.path[-1], AGAINST)
+
+    @property
+    def event_score(self) -> float:
+        """How well it would do as event time."""
+        score = self.named_event + 2 * self.filled + 2 * self.landed - 1 * (self.reading.way == "date")
+        return score - 3 * (self.lag > _OLD) - max(self.named_arrival, 0) / 2
+
+    @property
+    def arrival_score(self) -> float:
+        """How well it would do as arrival."""
+        return self.named_arrival + self.filled + 2 * self.landed + self.ordered - 2 * (self.reading.way == "date")
+
+
+def _safe(path: Sequence[str]) -> str:
+    """A column as it stands within an expression, where words of the grammar are in backquotes."""
+    words = KEYWORDS | SESSION_WORDS
+    return ".".join(f"`{name}`" if name.lower() in words else quoted(name) for name in path)
+
+
+@dataclass(frozen=True)
+class Times:
+    """What was chosen, of all candidates, best first. `sure` says how sure it is: `clear`, `likely` or `a guess`."""
+
+    event: Candidate | None
+    arrival: Candidate | None
+    candidates: tuple[Candidate, ...]
+    sure: str = "clear"
+
+
+def candidates(sample: Sample) -> list[Candidate]:
+    """Every column and member of one whose values are times."""
+    found = []
+    for path in _paths(sample):
+        values = at_path(sample, path)
+        there = [value for value in values if value is not None]
+        native = path[0] in sample.native
+        read = (Reading("timestamp", native=True), 1.0) if native else reading_of(there) if there else None
+        if there and read is not None:
+            found.append(_candidate(sample, path, values, *read))
+    return found
+
+
+def _paths(sample: Sample) -> Iterator[tuple[str, ...]]:
+    for name, kind in sample.types.items():
+        yield from _below((name,), kind.type)
+
+
+def _below(path: tuple[str, ...], kind: str) -> Iterator[tuple[str, ...]]:
+    read = parse_type(kind)
+    if read.fields and len(path) < _DEEP:
+        for member in read.fields:
+            yield from _below((*path, member.name), member.type)
+    elif not read.nested and kind not in ("BOOLEAN", "BINARY"):
+        yield path
+
+
+def _candidate(sample: Sample, path: tuple[str, ...], values: Values, reading: Reading, fits: float) -> Candidate:
+    micros = [None if value is None else reading.micros(value) for value in values]
+    lags = sorted(
+        sample.objects[number].modified - time
+        for number, time in zip(sample.of, micros, strict=True)
+        if time is not None
+    )
+    texts = [value for value in values if isinstance(value, str)]
+    remark = "days and months may be the other way round" if ambiguous(reading, texts) else ""
+    late = sum(lag < -SKEW for lag in lags)
+    if late and reading.way == "timestamp" and texts and not any(map(has_zone, texts[:100])):
+        remark = "it says no zone and is read as UTC, but some values lie after the landing: if it is local time," \
+            f" write to_utc_timestamp({'.'.join(map(quoted, path))}, 'Europe/Berlin') or so"  # fmt: skip
+    return Candidate(
+        path,
+        reading,
+        micros,
+        fits,
+        filled=len(lags) / len(values),
+        landed=1 - late / len(lags),
+        ordered=_ordered(sample.of, micros),
+        lag=lags[len(lags) // 2],
+        remark=remark,
+    )
+
+
+def _ordered(of: Sequence[int], micros: Micros) -> float:
+    """The share of times that are not before the one above them in the same file; 1 without any."""
+    pairs = behind = 0
+    above: tuple[int, int] | None = None
+    for number, time in zip(of, micros, strict=True):
+        if time is None:
+            continue
+        if above is not None and above[0] == number:
+            pairs += 1
+            behind += time < above[1]
+        above = number, time
+    return 1 - behind / pairs if pairs else 1.0
+
+
+def choose(found: Sequence[Candidate]) -> Times:
+    """The event time and the arrival among candidates; both may be missing."""
+    arrival = _arrival(found)
+    others = [each for each in found if each is not arrival and each.filled >= 0.5]
+    if arrival is not None:
+        others = [each for each in others if _follows(arrival, each) >= 0.5]
+    event = max(others, key=lambda each: each.event_score, default=None)
+    if event is not None and event.event_score < _NAMED and arrival is not None:
+        event = None
+    ranked = sorted(found, key=lambda each: -max(each.event_score, each.arrival_score))
+    return Times(event, arrival, tuple(ranked), _sureness(event, arrival, others))
+
+
+def _arrival(found: Sequence[Candidate]) -> Candidate | None:
+    possible = [each for each in found if each.landed >= 0.98 and each.filled >= 0.5 and each.reading.way != "date"]
+    named = [each for each in possible if each.named_arrival >= _NAMED and each.named_arrival > each.named_event]
+    if named:
+        return max(named, key=lambda each: each.arrival_score)
+    shown = [
+        each
+        for each in possible
+        if weight(each.path[-1], AGAINST) == 0 and any(_shows(each, other) for other in found if other is not each)
+    ]
+    return max(shown, key=lambda each: (each.arrival_score, -each.named_event), default=None)
+
+
+def _shows(arrival: Candidate, event: Candidate) -> bool:
+    """Whether values alone tell that one is the arrival of the other: files are in its order and not in that of the
+    other, and it is hardly ever before the other."""
+    return (
+        arrival.ordered >= _ORDERED
+        and event.ordered < arrival.ordered - 0.01
+        and event.reading.way != "date"
+        and _follows(arrival, event) >= _ORDERED
+    )
+
+
+def _follows(arrival: Candidate, event: Candidate) -> float:
+    """The share of rows with both times in which the arrival is at most SKEW before the event."""
+    pairs = [(a, e) for a, e in zip(arrival.micros, event.micros, strict=True) if a is not None and e is not None]
+    return sum(a >= e - SKEW for a, e in pairs) / len(pairs) if pairs else 0.0
+
+
+def _sureness(event: Candidate | None, arrival: Candidate | None, others: Sequence[Candidate]) -> str:
+    if event is None:
+        return "clear" if arrival is not None and arrival.named_arrival >= 3 else "a guess"
+    second = max((each.event_score for each in others if each is not event), default=0)
+    named = event.named_event >= _NAMED and (arrival is None or arrival.named_arrival >= _NAMED)
+    if named and event.event_score - second >= 1 and event.landed >= _LIKELY:
+        return "clear"
+    return "likely" if event.named_event > 0 and event.event_score > second else "a guess"
+
+
+def without_event(times: Times) -> Times:
+    """The same times with the only one as arrival."""
+    return replace(times, event=None, arrival=times.event)
