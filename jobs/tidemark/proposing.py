@@ -109,7 +109,7 @@ def _sources(landing: str, place: str, target: Path, found: Grouped) -> list[Sou
         inside = [item._replace(uri=item.uri.removeprefix(group.prefix)) for item in group.objects]
         written = f"{base}/{folder}" if folder else base
         source = propose_source(name, written, group.look.format, inside, group.folders, group.strays)
-        if source.sample.rows:
+        if source.sample.rows and source.sample.types:
             sources.append(source)
     if not sources:
         raise UsageError(f"the files in {landing} hold no rows", hint="wait until rows have landed")

@@ -90,6 +90,8 @@ class Header:
 def header_of(files: Sequence[Sequence[list[str]]]) -> Header:
     """Whether files, each the values of its lines, begin with names of columns."""
     firsts = [rows[0] for rows in files if rows]
+    if not firsts:
+        return Header()
     first, body = firsts[0], [row for rows in files for row in rows[1:] if len(row) == len(firsts[0])]
     names = tuple(cell.strip() for cell in first)
     if any(name and cell_type([name]).type != "STRING" for name in names):

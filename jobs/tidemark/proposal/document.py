@@ -19,7 +19,7 @@ _WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
 def document(pipeline: str, path: str, sources: Sequence[Source], notes: Sequence[str]) -> str:
     """The text of the file `path`: every proposed key with remarks, what is only suggested as a remark."""
     lines = [
-        f"# Proposed by `tidemark init` from a sample: {_taken(sources)}.",
+        *_remark(f"Proposed by `tidemark init` from a sample: {_taken(sources)}.", ""),
         "# What a sample does not show may be otherwise. Correct what you know better, then check and run it:",
         f"#   tidemark validate {path}",
         f"#   tidemark run {path} --dry-run",

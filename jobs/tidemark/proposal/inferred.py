@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from tidemark.config.ddl import quoted, unstorable
+from tidemark.config.ddl import quoted
 from tidemark.proposal.instants import DATE, iso_micros
+from tidemark.proposal.naming import storable
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|-?Inf")
@@ -72,7 +73,7 @@ def _struct(values: Sequence[dict[str, object]]) -> Inferred:
     keys = list(dict.fromkeys(key for value in values for key in value))
     if not keys:
         return Inferred("STRING", "an empty object in every sampled row: kept as text")
-    if len({key.lower() for key in keys}) < len(keys) or any(not key or [*unstorable(key)] for key in keys):
+    if len({key.lower() for key in keys}) < len(keys) or not all(map(storable, keys)):
         return Inferred("STRING", "has members whose names a table cannot hold: kept as text of JSON")
     if len(keys) > _MANY_KEYS and sum(map(len, values)) < _RARE * len(keys) * len(values):
         inside = json_type(each for value in values for each in value.values())
@@ -129,7 +130,7 @@ def arrow_type(kind: pa.DataType) -> str | None:  # noqa: PLR0911 # one kind a l
 
 def _arrow_struct(kind: pa.StructType) -> str | None:
     members = {field.name: arrow_type(field.type) for field in kind}
-    if not members or any(not name or [*unstorable(name)] for name in members) or None in members.values():
+    if not members or not all(map(storable, members)) or None in members.values():
         return None
     if len({name.lower() for name in members}) < len(members):
         return None

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from tidemark.config.ddl import SYSTEM_COLUMNS, unstorable
 
+_WRITABLE = re.compile("[ -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
+"""What YAML takes as it is, on one line."""
+
 
 class Named(NamedTuple):
     """A column as the files name it, a name that a schema can hold, and where that is another one, why."""
@@ -37,7 +40,12 @@ def _reason(name: str, taken: set[str]) -> str:
         return "another column has this name, whatever the case"
     if name.lower() in SYSTEM_COLUMNS:
         return "the events tables have a column of this name"
-    return "no table can hold this name" if [*unstorable(name)] else ""
+    return "" if storable(name) else "no table can hold this name"
+
+
+def storable(name: str) -> bool:
+    """Whether a table can have a column, or member of one, of this name, and a configuration say so."""
+    return bool(name) and not [*unstorable(name)] and _WRITABLE.fullmatch(name) is not None
 
 
 def _other(name: str, taken: set[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -79,8 +80,13 @@ def _json(found: Sample, texts: Sequence[list[str]]) -> None:
         found.of += [number] * len(there)
         rows += there
     for name in dict.fromkeys(key for row in rows for key in row):
-        found.values[name] = [row.get(name) for row in rows]
-        found.types[name] = json_type(found.values[name])
+        values = [row.get(name) for row in rows]
+        found.types[name] = json_type(values)
+        found.values[name] = list(map(_as_text, values)) if found.types[name].type == "STRING" else values
+
+
+def _as_text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def _csv(found: Sample, texts: Sequence[list[str]]) -> None:

@@ -32,7 +32,7 @@ def settings_of(source: Source) -> list[Setting]:
     return [
         _landing(source),
         *_landed_at(source),
-        Setting("format", source.sample.format, tuple(source.sample.notes)),
+        Setting("format", source.sample.format, ("As the files' content shows.", *source.sample.notes)),
         *_options(source),
         _schema(source),
         *_partition(source),
@@ -93,7 +93,7 @@ def _schema(source: Source) -> Setting:
     if found.unread:
         remarks.append(f"{found.unread:,} of the sampled lines are no rows: they would be quarantined.")
     schema = tuple(f"{quoted(name)} {kind.type}" for name, kind in found.types.items())
-    return Setting("schema", schema, tuple(remarks))
+    return Setting("schema", schema, ("Types that hold every sampled value; where unsure, text.", *remarks))
 
 
 def _partition(source: Source) -> Iterator[Setting]:
