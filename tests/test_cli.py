@@ -509,3 +509,72 @@ def test_a_termination_that_was_dropped_on_the_way_is_raised_again(monkeypatch):
         drop()
     assert passed == ["dropped"]
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+# a proposal
+
+ROW = '{{"event_time": "2026-01-01T08:{1}:{0:02}Z", "received_at": "2026-01-01T08:{2}:{0:02}Z", "lane": "x"}}\n'
+
+
+@pytest.fixture
+def landing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "toll readings"
+    folder.mkdir()
+    for name, minutes in (("a", ("00", "01")), ("b", ("02", "03"))):
+        (folder / f"{name}.json").write_text("".join(ROW.format(second, *minutes) for second in range(30)))
+        os.utime(folder / f"{name}.json", (1767254700, 1767254700))
+    return folder
+
+
+def test_init_writes_a_configuration_and_says_what_was_found_and_what_to_do_next(landing, capsys):
+    status, out, err = call(capsys, "init", landing.name)
+    assert (status, err) == (0, "")
+    told = "Looked at 60 rows in 2 of 2 objects, and wrote toll_readings.yml: 1 source, each key with a remark."
+    assert out.startswith(told)
+    lines = [line.split() for line in out.splitlines()]
+    assert ["toll_readings", "json", "2", "event_time", "received_at", "one", "1m", "0s", "0.0", "%"] in lines
+    assert "tidemark run toll_readings.yml --dry-run" in out
+    assert call(capsys, "validate", "toll_readings.yml")[0] == 0
+    assert "would take 2 objects" in call(capsys, "run", "toll_readings.yml", "--dry-run")[1]
+
+
+def test_init_as_json_has_the_path_and_the_proposal(landing, capsys):
+    status, out, err = call(capsys, "init", str(landing), "--out", "toll.yml", "--json")
+    record = parsed(out)
+    assert (status, err, record["path"], record["warnings"]) == (0, "", "toll.yml", [])
+    (source,) = record["proposal"]["sources"].values()
+    assert source["settings"]["timestamp_by"] == "event_time"
+    assert source["measured"]["fates"]["on_time"] == 60
+    assert source["landing_delay"] == 300_000_000
+
+
+def test_init_never_writes_over_a_file(landing, capsys):
+    Path("toll.yml").write_text("mine")
+    status, out, err = call(capsys, "init", landing.name, "--out", "toll.yml")
+    assert (status, out) == (2, "")
+    assert err == "error: toll.yml is there already, and nothing is written over: choose another with --out\n"
+    assert Path("toll.yml").read_text() == "mine"
+
+
+def test_init_of_a_folder_that_is_not_there_is_wrong_usage(capsys):
+    status, out, _ = call(capsys, "init", "nowhere", "--json")
+    assert (status, parsed(out)["error"]["code"]) == (2, "usage")
+
+
+def test_init_tells_what_needs_a_look(landing, capsys):
+    rows = "".join(f'{{"n": {n}, "_raw": 1}}\n' for n in range(30)) + "{\n"
+    for number in range(20):
+        (landing / "other").mkdir(exist_ok=True)
+        (landing / "other" / f"{number}.json").write_text(rows)
+    (landing / "other" / "x.txt").write_text("hello")
+    status, out, _ = call(capsys, "init", landing.name)
+    assert status == 0
+    for part in (
+        "Left out, in the landing folder itself: JSON lines: 2 files (a.json).",
+        "other: no column holds times; rows count as of the landing of their file.",
+        "other: 20 sampled lines would be quarantined: no row can be read.",
+        "other: 1 file of another kind would be quarantined.",
+        "other: the column _raw is left out: the events tables have a column of this name",
+    ):
+        assert part in out

@@ -146,10 +146,12 @@ def _nothing(landing: str, found: Grouped) -> UsageError:
 
 
 def _left(found: Grouped) -> list[str]:
-    return [
-        f"Left out, in {folder or 'the landing folder itself'}: {'; '.join(map(str, kinds))}. To take it: {_APART}."
+    notes = [
+        f"Left out, in {folder or 'the landing folder itself'}: {'; '.join(map(str, kinds))}."
         for folder, kinds in found.rest.items()
     ]
+    mixed = any(len(kinds) > 1 for kinds in found.rest.values())
+    return [*notes, f"To take what is left out: {_APART}."] if mixed else notes
 
 
 def _kinds(kinds: Sequence[tuple[str, Kind]]) -> str:
