@@ -288,6 +288,58 @@ def test_rows_without_a_required_time_are_told(landing):
     assert record["measured"]["fates"]["quarantined"] == 2
 
 
+def test_numbers_that_only_could_be_times_are_none(landing):
+    put(landing / "a.json", lines({"id": 1_500_000_000 + n * 7919 * 7919, "n": n} for n in range(ROWS)), at(0))
+    assert "timestamp_by" not in only(landing)[1]
+
+
+def test_numbers_shortly_before_the_landing_are_times_whatever_their_name(landing):
+    put(landing / "a.json", lines({"x": millis(row["event_time"])} for row in readings(0)), at(0))
+    assert only(landing)[1]["timestamp_by"] == "timestamp_millis(x)"
+
+
+def test_what_was_created_long_before_is_not_the_event_of_a_row_in_order(landing):
+    rows = [
+        {"ts": row["received_at"], "created_at": iso(START - (n * 7 % 40) * 24 * HOUR)}
+        for n, row in enumerate(texts(0))
+    ]
+    put(landing / "a.json", lines(rows), at(0))
+    _, written = only(landing)
+    assert written["timestamp_by"] == "ts"
+    assert "arrival_time" not in written
+
+
+def test_the_columns_of_a_broker_are_told_apart(landing):
+    for hour in HOURS:
+        rows = [
+            dict.fromkeys(["EventProcessedUtcTime", "EventEnqueuedUtcTime"], row["received_at"])
+            | {"EventTime": row["event_time"]}
+            for row in texts(hour)
+        ]
+        put(landing / f"{hour}.json", lines(rows), at(hour))
+    _, written = only(landing)
+    assert (written["timestamp_by"], written["arrival_time"]) == ("EventTime", "EventEnqueuedUtcTime")
+
+
+def test_a_month_in_a_name_is_a_landing_time_too(landing):
+    for month in (1, 2, 3):
+        rows = [{"pickup_datetime": f"2025-0{month}-{1 + n * 5 % 28:02} 08:00:00", "n": n} for n in range(60)]
+        put(
+            landing / f"trips_2025-0{month}.csv",
+            cells([rows[0], *[row.values() for row in rows]]),
+            START + month * SECOND,
+        )
+    _, written = only(landing)
+    assert written["landed_at"]["format"] == "yyyy-MM"
+    assert written["late_arrival"] == "off"
+
+
+def test_a_day_alone_says_how_to_add_the_time_of_day(landing):
+    put(landing / "a.csv", cells([["day", "clock"], *[["2026-01-01", f"08:{n:02}:00"] for n in range(ROWS)]]), at(9))
+    only(landing)
+    assert "to_timestamp(concat(day, ' ', it))" in (landing.parent / "proposed.yml").read_text()
+
+
 # partitions
 
 
@@ -320,6 +372,14 @@ def test_folders_with_the_same_columns_are_partitions_of_one_source(landing):
     record, written = only(landing)
     assert written["partition"] == {"path": "^([^/]+)/"}
     assert record["partition"]["values"] == ["eu", "us"]
+
+
+def test_hundreds_of_folders_are_one_source(landing):
+    for number in range(80):
+        put(landing / f"dev-{number}" / "a.json", lines(texts(0)[:2]), at(0))
+    record, written = only(landing)
+    assert record["objects"] == 80
+    assert "partition" not in written
 
 
 # names

@@ -52,26 +52,37 @@ class Grouped:
     rest: Mapping[str, tuple[Kind, ...]]
 
 
-Looked = Sequence[tuple[Look, Sequence[Landed]]]
-"""What objects are, with the objects that are taken to be alike."""
+_Class = tuple[tuple[str, ...], Look, list[Landed]]
+"""Named folders, what objects in them are, and the objects that are taken to be alike."""
 
 
 def grouped(objects: Sequence[Landed], look: Callable[[Landed], Look]) -> Grouped:
-    """Groups of objects, which are in log order. Of those in one folder with one ending two are looked at, the first
-    and the last; of folders that say a date or are named like `p=0`, the one above them counts."""
+    """Groups of objects, which are in log order.
+
+    Of those in one folder with one ending two are looked at, the first and the last; of folders that say a date or
+    are named like `p=0`, the one above them counts. Beyond MOST_CLASSES, objects are what the first of their ending
+    are.
+    """
     classes: dict[tuple[tuple[str, ...], str], list[Landed]] = defaultdict(list)
     for item in objects:
         classes[_folders(item.uri), suffix(item.uri)].append(item)
-    looked: list[tuple[tuple[str, ...], Look, list[Landed]]] = []
-    for (folders, _), items in list(classes.items())[:MOST_CLASSES]:
-        looked += [(folders, seen, alike) for seen, alike in _looked(items, look)]
+    looked: list[_Class] = []
+    known: dict[str, Look] = {}
+    for (folders, ending), items in classes.items():
+        if len(looked) < MOST_CLASSES or ending not in known:
+            found = [(folders, seen, alike) for seen, alike in _looked(items, look)]
+            looked += found
+            if found:
+                known.setdefault(ending, found[0][1])
+        else:
+            looked.append((folders, known[ending], items))
     groups: list[Group] = []
     rest: dict[str, tuple[Kind, ...]] = {}
-    for found in _divided("", 0, looked):
-        if isinstance(found, Group):
-            groups.append(found)
+    for part in _divided("", 0, looked):
+        if isinstance(part, Group):
+            groups.append(part)
         else:
-            rest |= found
+            rest |= part
     return Grouped(tuple(groups), rest)
 
 
@@ -101,9 +112,6 @@ def _folders(uri: str) -> tuple[str, ...]:
             break
         found.append(name)
     return tuple(found)
-
-
-_Class = tuple[tuple[str, ...], Look, list[Landed]]
 
 
 def _divided(prefix: str, depth: int, classes: Sequence[_Class]) -> Iterator[Group | dict[str, tuple[Kind, ...]]]:

@@ -92,6 +92,11 @@ class Reading:
         return of_format(value, self.way) if self.way in FORMATS else iso_micros(value)
 
     @property
+    def counted(self) -> bool:
+        """Whether values are numbers since 1970, which could be other numbers just as well."""
+        return self.way.removeprefix("text ") in _UNITS
+
+    @property
     def words(self) -> str:
         """For people."""
         unit = self.way.removeprefix("text ")

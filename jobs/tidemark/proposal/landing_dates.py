@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemark.config.landed_at import LandedAtSpec
-from tidemark.core.times import DAY, MINUTE, format_duration
+from tidemark.core.times import DAY, MINUTE
 from tidemark.proposal.objects import Landed, in_log_order
 from tidemark.proposal.times import SKEW, Times
 
@@ -17,6 +17,8 @@ _FORMS = (
     (r"([0-9]{4}-[0-9]{2}-[0-9]{2})", "yyyy-MM-dd", "1d"),
     (r"(?:^|[^0-9])([0-9]{10})(?![0-9])", "yyyyMMddHH", "1h"),
     (r"(?:^|[^0-9])([0-9]{8})(?![0-9])", "yyyyMMdd", "1d"),
+    (r"(?:^|[^0-9])([0-9]{4}-[0-9]{2})(?![0-9])", "yyyy-MM", "31d"),
+    (r"(?:^|[^0-9])([0-9]{4}/[0-9]{2})(?![0-9])", "yyyy/MM", "31d"),
 )
 _LONG_AFTER = 3 * DAY
 _FIT = 0.999
@@ -62,7 +64,5 @@ def agree(objects: Sequence[Landed], of: Sequence[int], times: Times) -> bool:
 
 def remark(landed_at: dict[str, str]) -> str:
     """Why it is proposed."""
-    return (
-        f"The files were copied long after their rows: their names tell when they landed (the end of that"
-        f" {'day' if landed_at['plus'] == format_duration(DAY) else 'hour'})"
-    )
+    unit = {"1h": "hour", "1d": "day", "31d": "month"}[landed_at["plus"]]
+    return f"The files were copied long after their rows: their names tell when they landed (the end of that {unit})"

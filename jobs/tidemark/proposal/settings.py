@@ -53,10 +53,10 @@ def share(part: float) -> str:
 def _landing(source: Source) -> Setting:
     interval, count = source.interval, len(source.objects)
     if interval.median is None or interval.longest is None:
-        when = "which landed at one moment" if count > 1 else "so far"
+        when = ", all landed at one moment" if count > 1 else " so far"
     else:
-        when = f"{brief(interval.median)} from one to the next in the middle, {brief(interval.longest)} at most"
-    remarks = [f"{count:,} {'object' if count == 1 else 'objects'}, {when}."]
+        when = f", {brief(interval.median)} from one to the next in the middle, {brief(interval.longest)} at most"
+    remarks = [f"{count:,} {'object' if count == 1 else 'objects'}{when}."]
     if source.strays:
         names = ", ".join(source.strays[:3])
         remarks.append(
@@ -155,6 +155,9 @@ def _event_remarks(source: Source, event: Candidate, rows: int) -> Iterator[str]
     others = [each.column for each in source.times.candidates if each not in (event, source.times.arrival)]
     first = format_time(next(time for time in event.micros if time is not None))
     yield f"When it happened ({_sure(source, event.named_event)}): {event.reading.words}, e.g. {first}."
+    if event.reading.way == "date":
+        both = f"to_timestamp(concat({event.column}, ' ', it))"
+        yield f"It says a day alone. If another column says the time of day: {both}."
     if others:
         yield f"Other times in the rows: {', '.join(others[:_SOME])}."
     yield from _missing(event, rows)

@@ -18,6 +18,7 @@ SKEW = 5 * MINUTE
 """How much later than its object landed an arrival may be by default."""
 _DEEP = 3
 _OLD = 20 * DAY
+_RECENT = 31 * DAY
 _NAMED = 2
 _LIKELY = 0.9
 _ORDERED = 0.99
@@ -98,7 +99,13 @@ def candidates(sample: Sample) -> list[Candidate]:
         read = (Reading("timestamp", native=True), 1.0) if native else reading_of(there) if there else None
         if there and read is not None:
             found.append(_candidate(sample, path, values, *read))
-    return found
+    return [each for each in found if not each.reading.counted or _is_time(each)]
+
+
+def _is_time(each: Candidate) -> bool:
+    """Whether numbers in the range of times are some: their name says so, or they lie shortly before the landing."""
+    named = any(weight(each.path[-1], words) for words in (EVENT, ARRIVAL, AGAINST))
+    return named or (each.landed >= _LIKELY and each.lag <= _RECENT)
 
 
 def _paths(sample: Sample) -> Iterator[tuple[str, ...]]:
@@ -183,11 +190,13 @@ def _arrival(found: Sequence[Candidate]) -> Candidate | None:
 
 def _shows(arrival: Candidate, event: Candidate) -> bool:
     """Whether values alone tell that one is the arrival of the other: files are in its order and not in that of the
-    other, and it is hardly ever before the other."""
+    other, and it is hardly ever before the other, nor long after it."""
     return (
         arrival.ordered >= _ORDERED
         and event.ordered < arrival.ordered - 0.01
         and event.reading.way != "date"
+        and event.named_event >= arrival.named_event
+        and event.lag - arrival.lag <= _OLD
         and _follows(arrival, event) >= _ORDERED
     )
 
