@@ -33,6 +33,7 @@ ROOMS = {
     "places": {"core", "config", "places", "errors"},
     "spark": {"core", "config", "places", "spark", "errors"},
     "ledger": {"core", "config", "places", "ledger", "errors"},
+    "quality": {"core", "config", "quality", "errors"},
     "report": {"core", "config", "report", "errors"},
 }
 """What a module of each room may import of the package; a module outside all rooms is the pipeline's or the cli's."""
@@ -89,7 +90,7 @@ def modules_in(room: str) -> list[str]:
     return [module for module in MODULES if room_of(module) == room]
 
 
-# the arrows: core <- config <- places <- {spark, ledger, report} <- pipeline <- cli
+# the arrows: core <- config <- places <- {spark, ledger, quality, report} <- pipeline <- cli
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -123,6 +124,13 @@ def test_only_the_spark_room_knows_spark():
             assert not found, f"{module} imports {found}: only tidemark.spark may"
 
 
+def test_only_the_quality_room_knows_great_expectations():
+    for module in MODULES:
+        if room_of(module) != "quality":
+            found = {name for name in imported(path_of(module)) if name.split(".")[0] == "great_expectations"}
+            assert not found, f"{module} imports {found}: only tidemark.quality may"
+
+
 def test_no_module_imports_airflow():
     for module in MODULES:
         names = {name.split(".")[0] for name in imported(path_of(module))}
@@ -131,7 +139,7 @@ def test_no_module_imports_airflow():
 
 def test_commands_that_read_import_no_spark():
     loaded = loaded_by("tidemark.pipeline", "tidemark.cli.commands", "tidemark.cli.texts", *modules_in("report"))
-    assert not SPARK & loaded
+    assert not (SPARK | {"great_expectations"}) & loaded
 
 
 # files

@@ -38,7 +38,7 @@ def pipeline_dag(file: PipelineFile) -> DAG:
         process = TidemarkSubmitOperator(
             task_id="process", job="process", name=dag_id(spec.name), application_args=arguments
         )
-        checked = task(task_id="check_quality")(steps.check_quality)(config, found)
+        checked = task(task_id="check_quality")(steps.check_quality)(config)
         published = task(task_id="publish", outlets=[asset])(steps.publish)(config, found, asset)
         found >> process >> checked >> published
     return dag

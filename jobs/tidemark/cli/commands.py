@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from tidemark import __version__
 from tidemark.cli.output import Answer, progress_bars, text_width
-from tidemark.errors import ConfigError, UsageError
+from tidemark.errors import Blocked, ConfigError, UsageError
 
 if TYPE_CHECKING:
     from tidemark.pipeline import Pipeline
@@ -80,7 +80,9 @@ def validate(config: Path) -> Answer:
     from tidemark.pipeline import Pipeline
 
     try:
-        errors, warnings = [], Pipeline.load(config).warnings
+        pipeline = Pipeline.load(config)
+        pipeline.validate()
+        errors, warnings = [], pipeline.warnings
     except ConfigError as error:
         errors, warnings = error.problems, []
     record = {"valid": not errors, "errors": [*map(asdict, errors)], "warnings": [*map(asdict, warnings)]}
@@ -111,12 +113,16 @@ def run(config: Path, dry_run: bool, **options: Any) -> Answer:
 @click.option("--as-of", required=True, metavar="T", help="End of the interval that the run answers for.")
 @click.option("--run-id", required=True, metavar="ID", help="The scheduler's name of the run.")
 def process(config: Path, as_of: str, run_id: str) -> Answer:
-    """Do what a scheduled run has to do: take what landed, or verify the run that has answered for it."""
+    """Do what a scheduled run has to do: take what landed, or verify the run that has answered for it. That quality
+    blocks the run is no failure here: the scheduler asks for it next."""
     from tidemark.cli.texts import run_text
     from tidemark.scheduled import answer
 
     with _pipeline(config) as pipeline:
-        return Answer(answer(pipeline, as_of, run_id), run_text(config))
+        try:
+            return Answer(answer(pipeline, as_of, run_id), run_text(config))
+        except Blocked as error:
+            return Answer({"run_id": run_id, "blocked": error.message}, lambda record: record["blocked"])
 
 
 @tidemark.command(hidden=True)
@@ -142,6 +148,20 @@ def close(config: Path, source: str | None, as_of: str | None) -> Answer:
 
     with _pipeline(config) as pipeline:
         return Answer(pipeline.close(source=source, as_of=as_of), run_text(config))
+
+
+@_command
+@_config
+@click.argument("run")
+@click.option(
+    "--reason", required=True, metavar="TEXT", help="Why it may be published; recorded with the run's checks."
+)
+def release(config: Path, run: str, reason: str) -> Answer:
+    """Publish a run that quality blocked."""
+    from tidemark.cli.texts import release_text
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.release(run, reason), release_text(config))
 
 
 @_command

@@ -130,6 +130,21 @@ DIAGNOSTICS = _schema(
     }
 )
 
+QUALITY = _schema(
+    {
+        "batch_id": _LONG,
+        "run_id": _TEXT,
+        "table": _TEXT,
+        "expectation": _TEXT,
+        "observed": pa.float64(),
+        "limit": pa.float64(),
+        "success": _FLAG,
+        "severity": _TEXT,
+        "examples": pa.list_(_TEXT),
+        "message": _TEXT,
+    }
+)
+
 VERSIONS = _schema({"version": _LONG, "created": TIME, "promoted": TIME, "live": _FLAG})
 
 TABLES = {
@@ -138,6 +153,7 @@ TABLES = {
     "watermarks": WATERMARKS,
     "diagnostics": DIAGNOSTICS,
     "plans": PLANS,
+    "quality": QUALITY,
 }
 
 BOUNDED = {"batches": "batch_id,run_id", "objects": "batch_id,uri", "versions": "version"}
