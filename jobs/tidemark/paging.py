@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
 from tidemark.config import PipelineSpec
-from tidemark.core.account import BatchRecord
+from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.policy import Fate
 from tidemark.core.progress import Combined
 from tidemark.ledger import versions
@@ -132,6 +132,11 @@ class Pages:
     def batch(self, batch_id: int) -> BatchRecord | None:
         """One batch."""
         return next(iter(self.ledger.batches(batch_id, batch_id)), None)
+
+    @explained
+    def findings(self, batch_id: int) -> tuple[Finding, ...]:
+        """What a batch found."""
+        return self.ledger.findings(batch_id)
 
     @explained
     def moved(self, batch_id: int, fate: str, limit: int = SIZE) -> Record:

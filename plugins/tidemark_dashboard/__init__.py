@@ -1,0 +1,1 @@
+"""The dashboard: pages about pipelines, served by the application that mounts them. Nothing is written."""
