@@ -29,7 +29,7 @@ from tidemark.report.scan import both
 from tidemark.report.values import plain
 from tidemark.summaries import Record
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 SIZE = 50
 """Rows of a page."""
@@ -38,10 +38,10 @@ DRAWN = 1_000
 
 
 @dataclass(frozen=True)
-class Part(Generic[T]):
+class Part(Generic[T_co]):
     """One page of a list, from 1; `pages` is at least 1, and a page beyond the last is empty."""
 
-    rows: Sequence[T]
+    rows: Sequence[T_co]
     page: int
     pages: int
     total: int
@@ -161,7 +161,9 @@ class Pages:
         count = "SELECT batch_id AS batch, count(*) AS n FROM t GROUP BY 1 ORDER BY 1 DESC"
         found = _cut(ask(whole, ["batch_id"], count, where=where), page)
         table = whole.to_table(filter=both(pc.field("batch_id").isin(found.batches), where))
-        rows = [{name: plain(table[name][n]) for name in table.schema.names} for n in range(table.num_rows)]
+        rows: list[Row] = [
+            {name: plain(table[name][n]) for name in table.schema.names} for n in range(table.num_rows)
+        ]
         rows.sort(key=lambda row: (-row["batch_id"], bool(row["success"])))
         return Part(rows[found.skipped : found.skipped + SIZE], page, _pages(found.total), found.total)
 
@@ -190,8 +192,8 @@ class Pages:
         """The newest batches, for pictures."""
         through = self.ledger.last().committed_through
         scope = Scope(max(1, through - DRAWN + 1), through)
-        small = {name: self.ledger.table(name, through) for name in ("batches", "watermarks", "diagnostics")}
-        tables = Tables(self.spec.name, str(self.spec.path), scope, [], status={}, **small)
+        batches, marks, found = (self.ledger.table(each, through) for each in ("batches", "watermarks", "diagnostics"))
+        tables = Tables(self.spec.name, str(self.spec.path), scope, [], batches, marks, found, status={})
         ends = ends_of(tables)
         fates = self._fates(tables.batches, scope)
         return History(through - scope.first + 1, fates, ends, delays_of(tables, ends), idle_of(tables, ends))

@@ -60,14 +60,15 @@ class AirflowHost:
                 .order_by(XComModel.timestamp.desc())
                 .limit(REMEMBERED)
             ).all()
-            asked = {by: answered for by, value in told if (answered := verified_run(value)) in run_ids}
+            asked = {by: verified_run(value) for by, value in told}
+            asked = {by: run for by, run in asked.items() if run in run_ids}
             ended = session.execute(
                 select(TaskInstance.run_id, TaskInstance.state, TaskInstance.end_date)
                 .where(TaskInstance.dag_id == dag, TaskInstance.task_id == "process")
                 .where(TaskInstance.run_id.in_(list(asked)))
             ).all()
         states = {by: Verified(by, str(state or "waiting"), at) for by, state, at in ended}
-        return {run: states[by] for by, run in reversed(asked.items()) if by in states}
+        return {run: states[by] for by, run in reversed(asked.items()) if run is not None and by in states}
 
 
 def verified_run(value: object) -> str | None:

@@ -16,6 +16,7 @@ from fastapi.responses import RedirectResponse, Response
 from tidemark.errors import UsageError
 from tidemark.files import dag_id
 from tidemark.report.page.style import DARK, LIGHT, STYLE
+from tidemark.summaries import Record
 from tidemark_dashboard import asked, failures
 from tidemark_dashboard.asked import Asset, BatchId, DagId, Name, RunId
 from tidemark_dashboard.host import Host, User
@@ -104,7 +105,8 @@ def _lists(served: Served) -> APIRouter:
 
     @router.get("/row")
     def one_row(request: Request, name: Name, given: Annotated[asked.OneRow, Query()]) -> Response:
-        links, pages, found = Links.of(request), served.pages(name), None
+        links, pages = Links.of(request), served.pages(name)
+        found: Record | UsageError | None = None
         if given.source is not None and given.partition is not None and given.offset is not None:
             try:
                 found = pages.explain(given.source, given.partition, given.offset)
@@ -129,7 +131,7 @@ def _runs(served: Served) -> APIRouter:
         if found is None:
             raise failures.refusal(404)
         shown = within(found)
-        return answer(at(runs.run(name, run_id, shown, served.around(name, shown.rows), links), name, None), links)
+        return answer(at(runs.run(name, run_id, shown, served.around(name, shown.rows), links), name, "runs"), links)
 
     @router.get("/batches/{batch_id}")
     def batch(request: Request, name: Name, batch_id: BatchId, given: Annotated[asked.Moved, Query()]) -> Response:
@@ -139,7 +141,7 @@ def _runs(served: Served) -> APIRouter:
             raise failures.refusal(404)
         moved = None if given.fate is None else pages.moved(batch_id, given.fate.value)
         page = runs.batch(name, record, pages.findings(batch_id), given, moved, links)
-        return answer(at(page, name, None), links)
+        return answer(at(page, name, "runs"), links)
 
     return router
 
@@ -166,7 +168,7 @@ def _dags(served: Served) -> APIRouter:
             "The ledger has no batch of this run: nothing had landed, or it verified an earlier run, "
             "or it has not begun. The log of its task `discover` says which."
         )
-        return answer(at(told(f"{name}: run {run_id}", sentence, 200), name, None), links)
+        return answer(at(told(f"{name}: run {run_id}", sentence, 200), name, "runs"), links)
 
     return router
 

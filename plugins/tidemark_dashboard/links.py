@@ -8,9 +8,7 @@ from urllib.parse import quote, urlencode
 from fastapi import Request
 
 from tidemark.report.page.markup import Html, element
-
-MOUNTED = "/tidemark"
-"""Where the dashboard is mounted, below the root of Airflow."""
+from tidemark_dashboard import MOUNTED
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from fastapi.responses import HTMLResponse
 
 from tidemark.paging import Part
 from tidemark.report.page.markup import Html, element, paragraph, text
+from tidemark.report.wording import counted
 from tidemark_dashboard.links import Links, link
 
 HEADERS = {
@@ -96,9 +97,9 @@ def _entry(told: str, address: str, *, current: bool) -> Html:
     return element("li", element("a", told, href=address, aria_current="page" if current else None))
 
 
-def pager(part: Part[object], address: str, noun: str) -> Html:
+def pager(part: Part[object], address: str, noun: str, more: str = "s") -> Html:
     """Where a list goes on; `address` is that of the list, with its filters and without a page."""
-    told = f"Page {part.page:,} of {part.pages:,}; {part.total:,} {noun} in all."
+    told = f"Page {part.page:,} of {part.pages:,}; {counted(part.total, noun, more)} in all."
     joined = "&" if "?" in address else "?"
     ways = [
         element("a", name, href=f"{address}{joined}page={number}", rel=rel)

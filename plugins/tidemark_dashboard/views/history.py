@@ -8,7 +8,7 @@ from tidemark.core.policy import Fate
 from tidemark.paging import History
 from tidemark.report.page.drawn import words
 from tidemark.report.page.fate_pictures import OF_RUNS, over_time
-from tidemark.report.page.markup import Html, figure, paragraph, section, table
+from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, table
 from tidemark.report.page.run_pictures import delay_picture, idle_picture
 from tidemark.report.wording import counted
 from tidemark_dashboard.links import Links, link
@@ -36,7 +36,7 @@ def _fates(found: History) -> Html:
         source: [sum(n for (_, each), n in fates.bars.items() if each is fate) for fate in Fate]
         for source, fates in found.fates.items()
     }
-    lines = [(source, sum(counts), *counts) for source, counts in counts_of.items()]
+    lines: list[list[Cell]] = [[source, sum(counts), *counts] for source, counts in counts_of.items()]
     return section("fates", "Fates", *_pictures(found), table("fates-by-source", heads, lines))
 
 

@@ -10,7 +10,7 @@ from tidemark.errors import TidemarkError
 from tidemark.files import PipelineFile, dag_id
 from tidemark.paging import Glance, Part
 from tidemark.report.page.drawn import words
-from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
+from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table, text
 from tidemark.report.wording import brief, counted, moment
 from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, pager, quiet
@@ -28,7 +28,7 @@ def listing(shown: Part[tuple[PipelineFile, Told]], broken: Mapping[Path, str], 
     rows = [_line(file, told, links) for file, told in shown.rows]
     inner: list[Html] = [_empty()] if not shown.total else [table("pipelines", heads, rows)]
     if shown.pages > 1:
-        inner.append(pager(shown, links.to(""), "pipelines"))
+        inner.append(pager(shown, links.to(""), "pipeline"))
     if shown.total:
         inner.append(quiet("Behind is how far the slowest source's watermark is from the newest run's as_of. UTC."))
     return Page("Pipelines", (*inner, *_broken(broken)))
@@ -74,5 +74,9 @@ def _broken(broken: Mapping[Path, str]) -> list[Html]:
     if not broken:
         return []
     told = "A pipeline file that does not hold has no DAG; the others are not touched by it."
-    lines = [part for path, message in broken.items() for part in (element("h3", path.name), element("pre", message))]
+    lines = [
+        part
+        for path, message in broken.items()
+        for part in (element("h3", path.name), element("pre", Html("\n".join(map(text, message.splitlines())))))
+    ]
     return [section("broken", "Files that do not hold", paragraph(told, class_="quiet"), *lines)]

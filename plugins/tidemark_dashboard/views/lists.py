@@ -27,7 +27,7 @@ def quality(name: str, shown: Part[Row] | None, asked: Checks, links: Links) -> 
     inner = (
         form(here, only, button="Show"),
         table("checks", heads, [_check(name, row, links) for row in shown.rows]),
-        pager(shown, links.pipeline(name, "quality", failed=asked.failed), "checks"),
+        pager(shown, links.pipeline(name, "quality", failed=asked.failed), "check"),
     )
     return Page(title, inner)
 
@@ -78,7 +78,7 @@ def letters(
         return Page(title, (*inner, paragraph("No row was late for a window of this stream.")))
     inner += [
         table("letters", heads, [_letter(name, row, links) for row in shown.rows]),
-        pager(shown, links.pipeline(name, "letters", stream=asked.stream), "dead letters"),
+        pager(shown, links.pipeline(name, "letters", stream=asked.stream), "dead letter"),
     ]
     return Page(title, tuple(inner))
 
@@ -105,7 +105,7 @@ def versions(name: str, file: str, listed: Sequence[Record], links: Links) -> Pa
         return Page(title, (paragraph("No version is recorded yet: the first run makes one."),))
     rows = [
         (
-            each["version"],
+            str(each["version"]),
             "live" if each["live"] else "",
             moment(each["created"]),
             None if each["promoted"] is None else moment(each["promoted"]),

@@ -90,7 +90,7 @@ def _partitions(status: Record, asked: Partitions, sources: Sequence[str], links
         paragraph(f"As of {moment_of(status['as_of'])} (UTC), the time of the newest run."),
         form(here, *_filters(asked, sources), button="Show"),
         table("partitions", heads, map(_partition, shown.rows)),
-        pager(shown, links.pipeline(status["pipeline"], source=asked.source, held=asked.held), "partitions"),
+        pager(shown, links.pipeline(status["pipeline"], source=asked.source, held=asked.held), "partition"),
     ]
     if status["truncated"]:
         inner.append(quiet(f"Of more partitions only {len(status['partitions']):,} are listed."))

@@ -41,7 +41,7 @@ def runs(name: str, shown: Part[BatchRecord], around: Around, links: Links) -> P
     inner = (
         paragraph("Micro-batches, newest first; a run is made of one or more. All times are UTC."),
         _batches(name, shown.rows, around, links),
-        pager(shown, links.pipeline(name, "runs"), "batches"),
+        pager(shown, links.pipeline(name, "runs"), "batch", "es"),
         _proof(),
     )
     return Page(f"{name}: runs", inner)
@@ -58,7 +58,7 @@ def run(name: str, run_id: str, shown: Part[BatchRecord], around: Around, links:
     inner = (
         *about,
         _batches(name, shown.rows, around, links),
-        pager(shown, links.pipeline(name, "runs", run_id), "batches"),
+        pager(shown, links.pipeline(name, "runs", run_id), "batch", "es"),
         _proof(),
     )
     return Page(f"{name}: run {run_id}", inner)
@@ -156,8 +156,8 @@ def row_line(name: str, row: Record, links: Links) -> list[Cell | Html]:
 
 def _counts(record: BatchRecord) -> Html:
     heads = ("source", "partition", "rows", *map(words, Fate))
-    rows = [
-        (account.source, account.partition, account.rows, *(account.fates.get(fate, 0) for fate in Fate))
+    rows: list[list[Cell]] = [
+        [account.source, account.partition, account.rows, *(account.fates.get(fate, 0) for fate in Fate)]
         for account in record.accounts[:_MOST]
     ]
     more = len(record.accounts) - len(rows)
