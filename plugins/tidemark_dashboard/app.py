@@ -43,6 +43,7 @@ def create_app(reader: Pipelines, host: Host) -> FastAPI:
     failures.handle(app)
     served = Served(reader, host)
     app.include_router(_list(served))
+    app.include_router(_whole(served))
     app.include_router(_lists(served))
     app.include_router(_runs(served))
     app.include_router(_dags(served))
@@ -68,7 +69,8 @@ def _of_pipeline(served: Served) -> APIRouter:
     return APIRouter(prefix="/pipelines/{name}", dependencies=[Depends(served.guard())])
 
 
-def _lists(served: Served) -> APIRouter:
+def _whole(served: Served) -> APIRouter:
+    """The pipeline as it is, as it was, and one row of it."""
     router = _of_pipeline(served)
 
     @router.get("")
@@ -82,6 +84,23 @@ def _lists(served: Served) -> APIRouter:
     def pictures(request: Request, name: Name, _: Annotated[asked.Nothing, Query()]) -> Response:
         links = Links.of(request)
         return answer(at(history.history(name, served.pages(name).history(), links), name, "history"), links)
+
+    @router.get("/row")
+    def one_row(request: Request, name: Name, given: Annotated[asked.OneRow, Query()]) -> Response:
+        links, pages = Links.of(request), served.pages(name)
+        found: Record | UsageError | None = None
+        if given.source is not None and given.partition is not None and given.offset is not None:
+            try:
+                found = pages.explain(given.source, given.partition, given.offset)
+            except UsageError as error:
+                found = error
+        return answer(at(row.row(name, given, list(pages.spec.sources), found, links), name, "row"), links)
+
+    return router
+
+
+def _lists(served: Served) -> APIRouter:
+    router = _of_pipeline(served)
 
     @router.get("/quality")
     def checks(request: Request, name: Name, given: Annotated[asked.Checks, Query()]) -> Response:
@@ -102,17 +121,6 @@ def _lists(served: Served) -> APIRouter:
         links, pages = Links.of(request), served.pages(name)
         page = lists.versions(name, pages.spec.path.name, pages.versions(), links)
         return answer(at(page, name, "versions"), links)
-
-    @router.get("/row")
-    def one_row(request: Request, name: Name, given: Annotated[asked.OneRow, Query()]) -> Response:
-        links, pages = Links.of(request), served.pages(name)
-        found: Record | UsageError | None = None
-        if given.source is not None and given.partition is not None and given.offset is not None:
-            try:
-                found = pages.explain(given.source, given.partition, given.offset)
-            except UsageError as error:
-                found = error
-        return answer(at(row.row(name, given, list(pages.spec.sources), found, links), name, "row"), links)
 
     return router
 

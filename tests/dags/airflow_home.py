@@ -148,6 +148,10 @@ class AirflowHome:
     def get(self, path: str) -> Any:
         return self._call("GET", path)
 
+    def page(self, path: str) -> str:
+        """What a page of the dashboard says."""
+        return self._text("GET", path).decode()
+
     def post(self, path: str, body: dict[str, Any]) -> Any:
         return self._call("POST", path, body)
 
@@ -190,6 +194,10 @@ class AirflowHome:
         return True
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        text = self._text(method, path, body)
+        return json.loads(text) if text else {}
+
+    def _text(self, method: str, path: str, body: dict[str, Any] | None = None) -> bytes:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.token:
@@ -197,10 +205,9 @@ class AirflowHome:
         request = urllib.request.Request(self.url + path, data, headers, method=method)  # noqa: S310 - loopback
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
-                text = answer.read()
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path}: {error.code} {error.read()[:500]!r}") from error
-        return json.loads(text) if text else {}
 
 
 @contextmanager
