@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from airflow.plugins_manager import AirflowPlugin
 
@@ -31,14 +31,14 @@ class TidemarkPlugin(AirflowPlugin):
     it."""
 
     name = "tidemark"
-    external_views: ClassVar[list[Any]] = [
+    external_views: list[Any] = [  # noqa: RUF012 - as Airflow declares it
         _view("Pipelines", "nav", "tidemark", ""),
         _view("Pipeline", "dag", "tidemark-dag", "dags", "{DAG_ID}"),
         _view("Pipeline", "dag_run", "tidemark-run", "dags", "{DAG_ID}", "runs", "{RUN_ID}"),
     ]
 
     @cached_property
-    def fastapi_apps(self) -> list[Any]:
+    def fastapi_apps(self) -> list[Any]:  # type: ignore[override] # Airflow only reads it
         """The dashboard, over the pipelines of $TIDEMARK_PIPELINES, else of `pipelines` beside this folder."""
         try:
             return [{"name": "tidemark", "url_prefix": MOUNTED, "app": _dashboard()}]

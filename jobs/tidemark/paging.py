@@ -192,7 +192,8 @@ class Pages:
         """The newest batches, for pictures."""
         through = self.ledger.last().committed_through
         scope = Scope(max(1, through - DRAWN + 1), through)
-        batches, marks, found = (self.ledger.table(each, through) for each in ("batches", "watermarks", "diagnostics"))
+        names = ("batches", "watermarks", "diagnostics")
+        batches, marks, found = (self.ledger.table(name, through) for name in names)
         tables = Tables(self.spec.name, str(self.spec.path), scope, [], batches, marks, found, status={})
         ends = ends_of(tables)
         fates = self._fates(tables.batches, scope)

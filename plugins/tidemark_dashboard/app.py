@@ -174,7 +174,7 @@ def _dags(served: Served) -> APIRouter:
             return RedirectResponse(links.pipeline(name, "runs", run_id), 303, HEADERS)
         sentence = (
             "The ledger has no batch of this run: nothing had landed, or it verified an earlier run, "
-            "or it has not begun. The log of its task `discover` says which."
+            "or it has not begun. The log of its task discover says which."
         )
         return answer(at(told(f"{name}: run {run_id}", sentence, 200), name, "runs"), links)
 
