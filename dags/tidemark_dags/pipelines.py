@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Asset, task
 
+from tidemark.files import PipelineFile, dag_id
 from tidemark.report.drawing import page
 from tidemark_dags import steps
-from tidemark_dags.files import PipelineFile
 from tidemark_dags.submit import TidemarkSubmitOperator
 
 _FOUND = "{{ ti.xcom_pull(task_ids='discover')['%s'] }}"
-
-
-def dag_id(pipeline: str) -> str:
-    """The name of a pipeline's DAG."""
-    return f"tidemark_{pipeline}"
 
 
 def pipeline_dag(file: PipelineFile) -> DAG:
