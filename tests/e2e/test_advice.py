@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
+from recorded import recorded
 from samples import drawn
 
 import oracle
 from oracle import SECOND, Run, Source
 from product import Product
-from strategies import every_policy, logs, wide_logs, wide_names
+from strategies import NAMES, Log, logs, sources, started, wide_names
 from tidemark.core.times import parse_duration
 from tidemark.spark.engine import Engine
 
@@ -79,7 +81,9 @@ def delays(outcome: oracle.Outcome) -> list[int]:
 def hold_cell(source: Source, runs: Sequence[Run], cell: dict[str, Any]) -> None:
     """One cell's counts, in all and by partition, under each action and the source's own, and its delay."""
     own = (source.late[1] if source.late else "adjust", source.out_of_order[1])
-    outcomes = {actions: judged(source, runs, cell, *actions) for actions in {*zip(ACTIONS, ACTIONS, strict=True), own}}
+    outcomes = {
+        actions: judged(source, runs, cell, *actions) for actions in {*zip(ACTIONS, ACTIONS, strict=True), own}
+    }
     fates = {actions: counted(outcome) for actions, outcome in outcomes.items()}
     shown = {"": cell} | cell["partitions"]
     for name in fates[own]:
@@ -108,15 +112,35 @@ def hold_grid(product: Product, runs: Sequence[Run], record: dict[str, Any]) -> 
     )
 
 
-POLICIES = every_policy(partitions=wide_names(2), landing_delay=2 * SECOND, clock_skew=SECOND)
-QUICK = POLICIES[3 :: len(POLICIES) // 5]
+# every cell, of sources whose runs the oracle judged
 
 
-@pytest.mark.parametrize("source", [pytest.param(source, id=name) for name, source in QUICK])
-def test_each_cell_is_what_the_runs_come_to_under_its_tolerances(tmp_path, spark, source):
-    (log,) = drawn(wide_logs(source=source, partitions=10, runs=(4, 5)), 1)
-    product = fed(tmp_path, log.source, log.runs)
-    options = {"late": LATES if source.over else f"{LATES},off", "out_of_order": DISORDERS}
-    record = advised(product, spark, tasks=3, **options)
-    assert len(record["grid"]) >= 16
-    hold_grid(product, log.runs, record)
+@st.composite
+def mixed_logs(draw: st.DrawFn) -> Log:
+    """A random log of a source with tolerances: many partitions with few rows each, or few with many; now and then
+    with a start."""
+    names = draw(st.sampled_from((wide_names(12), NAMES)))
+    source = draw(sources(names).filter(lambda each: each.timestamp_by))
+    log = draw(logs(source, names, rows=(100, 140), runs=(3, 5)))
+    if draw(st.sampled_from((False, False, True))):
+        objects = [each for run in log.runs for each in run.objects]
+        return replace(log, source=draw(started(log.source, objects)))
+    return log
+
+
+def hold_random_sources(folder: Path, spark: Any, count: int) -> None:
+    listed = {f"s{number}": log for number, log in enumerate(drawn(mixed_logs(), count))}
+    product = recorded(folder, listed)
+    for tasks, lates in ((3, f"{LATES},off"), (1, LATES)):
+        plain = [name for name, log in listed.items() if not log.source.over]
+        names = plain if "off" in lates else [name for name in listed if name not in plain]
+        for name in names:
+            record = advised(product, spark, tasks, source=name, late=lates, out_of_order=DISORDERS)
+            judged_ = [v for v in oracle.judge(listed[name].source, listed[name].runs).verdicts]
+            assert bool(judged_) == bool(record["grid"])
+            for cell in record["grid"]:
+                hold_cell(listed[name].source, listed[name].runs, cell)
+
+
+def test_each_cell_is_what_the_runs_come_to_under_its_tolerances(tmp_path, spark):
+    hold_random_sources(tmp_path, spark, 6)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from tidemark.core.policy import Action
 from tidemark.core.times import DAY, HOUR, MILLISECOND, MINUTE, SECOND
@@ -11,13 +13,16 @@ from tidemark.core.times import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 RUNGS = (
     0,
     *[n * MILLISECOND for n in (1, 2, 5, 10, 20, 50, 100, 200, 500)],
-    *[n * SECOND for n in (1, 2, 5, 10, 20, 30)],
-    *[n * MINUTE for n in (1, 2, 5, 10, 15, 30)],
-    *[n * HOUR for n in (1, 2, 3, 6, 12)],
+    *[n * SECOND for n in (1, 2, 3, 5, 10, 15, 20, 30, 45)],
+    *[n * MINUTE for n in (1, 2, 3, 5, 10, 15, 20, 30, 45)],
+    *[n * HOUR for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 18)],
     *[n * DAY for n in (1, 2, 3, 5, 7, 10, 14, 20, 30, 60, 90, 180, 365)],
 )
 """Durations that people read at a glance, microseconds: what tolerances are rounded up to."""
-QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
+QUANTILES = (1.0, 0.99, 0.5, 0.9, 0.999, 0.95, 0.75, 0.98, 0.25, 0.995, 0.9999)
+"""Shares of rows that a tolerance may let pass, those that tell most first."""
+MOST_CHOSEN = 7
+"""Tolerances of one kind that are chosen from the rows, zero and the present one apart."""
 LATE_ADJUSTED, LATE_DROPPED = 0, 1
 """The lanes of a `Tally`: what becomes of late rows decides about the times that later rows are held against."""
 
@@ -108,10 +113,11 @@ def rungs(known: Collection[int | None], most: int | None = None) -> tuple[int, 
 def chosen(counts: Mapping[int, int], of: Sequence[int]) -> set[int]:
     """Tolerances that are worth trying: zero, and quantiles of how late rows are (or how far out of order) rounded up
     to a rung. `counts` has the rows that are beyond so many of the rungs."""
-    whole = sum(counts.values())
-    found, within = {0}, 0
-    for place, rung in enumerate(of):
-        before, within = within, within + counts.get(place, 0)
-        if any(before < share * whole <= within for share in QUANTILES):
-            found.add(rung)
-    return found | ({of[-1]} if counts.get(len(of)) else set())
+    within = list(accumulate(counts.get(place, 0) for place in range(len(of) + 1)))
+    found = {0}
+    for share in QUANTILES:
+        place = bisect_left(within, share * within[-1])
+        found.add(of[min(place, len(of) - 1)])
+        if len(found) > MOST_CHOSEN:
+            break
+    return found
