@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
-from tidemark.advised import Advice, NoAdvice
+from tidemark.advised import Advice, NoAdvice, advice_summary, kept_rows
 from tidemark.config import PipelineSpec, SourceSpec, from_resolved
 from tidemark.config.sources import MAX_LATE
 from tidemark.config.values import fraction
@@ -19,9 +19,11 @@ from tidemark.core.hindsight import Recorded, arrivals_before, look_back
 from tidemark.core.policy import Policy
 from tidemark.core.progress import UNKNOWN
 from tidemark.core.times import MAX_TIME, format_duration, parse_duration
-from tidemark.errors import UsageError
+from tidemark.errors import Held, UsageError
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lock import hold
 from tidemark.ledger.rows import Row, partition_state
+from tidemark.summaries import Record
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -31,13 +33,23 @@ MOST_TOLERANCES = 32
 """Tolerances of one kind that can be tried at once."""
 
 
+class Wanted(TypedDict, total=False):
+    """What is wanted of advice: the largest shares of rows that may be dropped or adjusted, as percentages (or
+    numbers from 0 to 1), and the tolerances to try, as durations with commas between; default: from the rows."""
+
+    target_dropped: str | float | None
+    target_adjusted: str | float | None
+    late: str | None
+    out_of_order: str | None
+
+
 @dataclass(frozen=True)
 class Asked:
-    """What advice was asked for: targets, and the tolerances to try (None: chosen from the rows)."""
+    """The same, read; tolerances in microseconds, a late of None is `off`."""
 
     targets: Targets = field(default_factory=Targets)
-    lates: tuple[int | None, ...] | None = None
-    disorders: tuple[int, ...] | None = None
+    lates: frozenset[int | None] | None = None
+    disorders: frozenset[int] | None = None
 
 
 class Advising:
@@ -58,10 +70,12 @@ class Advising:
             raise UsageError("there is nothing to advise on: no run is committed", hint="use `tidemark run` first")
         self.then = from_resolved(json.loads(tail.configuration), at=spec)
 
-    @property
-    def upto(self) -> tuple[int, int]:
-        """The last batch whose rows count, and its as_of."""
-        return self.through, int(self._batches[-1]["as_of"])
+    def answer(self, names: Sequence[str], wanted: Wanted) -> Record:
+        """The record of advice on these sources, kept for the report unless a run holds the pipeline."""
+        asked, upto = asked_for(wanted), (self.through, int(self._batches[-1]["as_of"]))
+        found = self.advise(names, asked)
+        rows = [row for each in found if isinstance(each, Advice) for row in kept_rows(each, *upto)]
+        return advice_summary(found, *upto) | {"kept": bool(rows) and self._kept(rows)}
 
     def advise(self, names: Sequence[str], asked: Asked) -> list[Advice | NoAdvice]:
         """Advice on these sources, in their order."""
@@ -72,6 +86,14 @@ class Advising:
             found.append(self._advice(self.then.sources[name], asked) if why is None else NoAdvice(name, why))
         self.progress("advise", len(names), len(names))
         return found
+
+    def _kept(self, rows: Sequence[Row]) -> bool:
+        try:
+            with hold(self.ledger.root):
+                self.ledger.record_advice(rows)
+        except Held:
+            return False
+        return True
 
     def _not_applicable(self, name: str) -> str | None:
         source = self.then.sources.get(name)
@@ -86,6 +108,10 @@ class Advising:
     def _advice(self, source: SourceSpec, asked: Asked) -> Advice:
         from tidemark.spark.trial import Trial  # starts a JVM: only where there are rows
 
+        if source.over and None in (asked.lates or ()):
+            raise UsageError(
+                f"late cannot be off for {source.name}: it has substreams", hint="leave it out of --late"
+            )
         policy, history = source.policy, self._history(source.name)
         rows = self._accounted(source.name)
         trial = Trial(self.engine(), source, self.through, rows)
@@ -168,18 +194,17 @@ def _grid(trial: Trial, policy: Policy, asked: Asked) -> Grid:
     return Grid.of({*lates, late}, {*disorders, disorder})
 
 
-def asked_for(
-    target_dropped: str | float | None,
-    target_adjusted: str | float | None,
-    late: str | None,
-    out_of_order: str | None,
-) -> Asked:
-    """What the options of the command ask for: shares as percentages (or numbers from 0 to 1), tolerances as
-    durations with commas between. UsageError for what cannot be read."""
-    targets = Targets(_share("--target-dropped", target_dropped), _share("--target-adjusted", target_adjusted))
-    lates = None if late is None else tuple(_micros("--late", late, MAX_LATE, off=True))
-    disorders = None if out_of_order is None else tuple(_micros("--out-of-order", out_of_order, MAX_TIME, off=False))
-    return Asked(targets, lates, tuple(each for each in disorders if each is not None) if disorders else None)
+def asked_for(wanted: Wanted) -> Asked:
+    """What is wanted, read; UsageError for what cannot be."""
+    lates, disorders = wanted.get("late"), wanted.get("out_of_order")
+    return Asked(
+        Targets(
+            _share("--target-dropped", wanted.get("target_dropped")),
+            _share("--target-adjusted", wanted.get("target_adjusted")),
+        ),
+        None if lates is None else frozenset(_micros("--late", lates, MAX_LATE, off=True)),
+        None if disorders is None else frozenset(_durations("--out-of-order", disorders)),
+    )
 
 
 def _share(option: str, given: str | float | None) -> float | None:
@@ -192,6 +217,7 @@ def _share(option: str, given: str | float | None) -> float | None:
 
 
 def _micros(option: str, given: str, most: int, *, off: bool) -> Iterator[int | None]:
+    """The durations of a list with commas; None for `off`, where that may be."""
     listed = [text.strip() for text in given.split(",")]
     if len(listed) > MOST_TOLERANCES:
         raise UsageError(f"{option}: {len(listed)} tolerances are too many", hint=f"give at most {MOST_TOLERANCES}")
@@ -203,3 +229,7 @@ def _micros(option: str, given: str, most: int, *, off: bool) -> Iterator[int | 
         if micros is not None and micros > most:
             raise UsageError(f"{option}: {text} is more than the most there is, {format_duration(most)}")
         yield micros
+
+
+def _durations(option: str, given: str) -> Iterator[int]:
+    return (micros for micros in _micros(option, given, MAX_TIME, off=False) if micros is not None)

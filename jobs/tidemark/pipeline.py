@@ -11,15 +11,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tidemark.advised import Advice, advice_summary, kept_rows
-from tidemark.advising import Advising, asked_for
+from tidemark.advising import Advising, Wanted
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
 from tidemark.config.address import is_s3
 from tidemark.config.changes import changes
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
 from tidemark.core.times import format_time
-from tidemark.errors import Held, Problem, UsageError
+from tidemark.errors import Problem, UsageError
 from tidemark.keeping import Keeping
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
@@ -200,22 +199,10 @@ class Pipeline:
         return write_report(self.reader, out, instant(since), instant(until))
 
     @explained
-    def advise(
-        self,
-        source: str | None = None,
-        target_dropped: str | float | None = None,
-        target_adjusted: str | float | None = None,
-        late: str | None = None,
-        out_of_order: str | None = None,
-    ) -> Record:
-        """What other tolerances would have cost a source (default: each), over all committed rows, and the smallest
-        that meet the targets. `late` and `out_of_order`: the tolerances to try, as durations with commas between."""
+    def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Record:
+        """What other tolerances would have cost a source (default: each), and the smallest that meet the targets."""
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
-        asked = asked_for(target_dropped, target_adjusted, late, out_of_order)
-        advising = Advising(self.spec, self.ledger, lambda: self.engine, self.progress)
-        found = advising.advise(names, asked)
-        rows = [row for each in found if isinstance(each, Advice) for row in kept_rows(each, *advising.upto)]
-        return advice_summary(found, *advising.upto) | {"kept": self._keep_advice(rows)}
+        return Advising(self.spec, self.ledger, lambda: self.engine, self.progress).answer(names, wanted)
 
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
@@ -306,15 +293,6 @@ class Pipeline:
         from tidemark.spark.upkeep import Upkeep
 
         return Upkeep(self.engine.spark, self.ledger.folder)
-
-    def _keep_advice(self, rows: Sequence[Mapping[str, Any]]) -> bool:
-        """Keep what was advised for the report, unless a run holds the pipeline: then it is only answered."""
-        try:
-            with hold(self.root):
-                self.ledger.record_advice(rows)
-        except Held:
-            return False
-        return bool(rows)
 
     def _finished(self, records: Sequence[BatchRecord], notes: Sequence[str]) -> Record:
         findings: list[Finding] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,31 +11,26 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from recorded import recorded
-from samples import drawn
+from samples import KEYED, PLAIN, at, drawn, obj
 
 import oracle
-from oracle import SECOND, Run, Source
+from oracle import SECOND, Obj, Row, Run, Source
 from product import Product
 from strategies import NAMES, Log, logs, sources, started, wide_names
 from tidemark.core.times import parse_duration
+from tidemark.errors import UsageError
+from tidemark.ledger.lock import hold
 from tidemark.spark.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("quick")
 LATES, DISORDERS = "0s,2s,5s,1m", "0s,1s,4s,30s"
 ACTIONS = ("adjust", "drop")
-_numbers = itertools.count()
 
 Fates = dict[str, Counter[str]]
 
 
 def micros(text: str) -> int | None:
     return None if text == "off" else parse_duration(text)
-
-
-def fed(folder: Path, source: Source, runs: Sequence[Run], **settings: Any) -> Product:
-    product = Product(folder / f"case-{next(_numbers)}", {"s": source}, settings)
-    product.feed("s", runs)
-    return product
 
 
 def advised(product: Product, spark: Any, tasks: int | None = None, **options: Any) -> dict[str, Any]:
@@ -100,18 +94,6 @@ def hold_cell(source: Source, runs: Sequence[Run], cell: dict[str, Any]) -> None
     assert cell["longest_delay_micros"] == (found[-1] if found else None)
 
 
-def hold_grid(product: Product, runs: Sequence[Run], record: dict[str, Any]) -> None:
-    """Every cell, and that the present one is what was recorded."""
-    source = product.sources["s"]
-    for cell in record["grid"]:
-        hold_cell(source, runs, cell)
-    (present,) = [cell for cell in record["grid"] if cell["present"]]
-    batches = product.table("batches")
-    assert (present["own"]["adjusted"], present["own"]["dropped"]) == tuple(
-        sum(batch[fate] for batch in batches) for fate in ("adjusted", "dropped")
-    )
-
-
 # every cell, of sources whose runs the oracle judged
 
 
@@ -128,19 +110,149 @@ def mixed_logs(draw: st.DrawFn) -> Log:
     return log
 
 
+def behind(name: str, seconds: Sequence[float]) -> tuple[Row, ...]:
+    """Rows of a partition that arrive at these seconds, 1 to 3 s after they happened."""
+    return tuple(Row(name, at(s - 1 - number % 3), at(s), "a") for number, s in enumerate(seconds))
+
+
+def late_starts(over: bool) -> Log:
+    """Partitions that are first seen when others have long passed the times of their rows."""
+    source = replace(KEYED, over=over, partitions=("p0",), landing_delay=60 * SECOND)
+    runs = (
+        Run(at(30), (Obj("a", at(30), behind("p0", range(10, 31, 2))),)),
+        Run(at(60), (Obj("b", at(60), behind("p1", (12, 14, 20, 27, 28, 29, 40))),)),
+        Run(at(90), (Obj("c", at(90), behind("p2", (20, 33, 38, 50)) + behind("p0", (61, 80))),)),
+        Run(at(95), (Obj("d", at(95), behind("p3", (36, 37, 39, 62)) + behind("p1", (70,))),)),
+    )
+    return Log(source, runs)
+
+
 def hold_random_sources(folder: Path, spark: Any, count: int) -> None:
+    """Each in one task and in several, in chunks."""
     listed = {f"s{number}": log for number, log in enumerate(drawn(mixed_logs(), count))}
+    listed |= {"late": late_starts(over=False), "late_keyed": late_starts(over=True)}
     product = recorded(folder, listed)
-    for tasks, lates in ((3, f"{LATES},off"), (1, LATES)):
-        plain = [name for name, log in listed.items() if not log.source.over]
-        names = plain if "off" in lates else [name for name in listed if name not in plain]
-        for name in names:
-            record = advised(product, spark, tasks, source=name, late=lates, out_of_order=DISORDERS)
-            judged_ = [v for v in oracle.judge(listed[name].source, listed[name].runs).verdicts]
-            assert bool(judged_) == bool(record["grid"])
-            for cell in record["grid"]:
-                hold_cell(listed[name].source, listed[name].runs, cell)
+    for number, (name, log) in enumerate(listed.items()):
+        lates = LATES if log.source.over else f"{LATES},off"
+        record = advised(product, spark, (3, 1)[number % 2], source=name, late=lates, out_of_order=DISORDERS)
+        assert len(record["grid"]) >= len(lates.split(",")) * len(DISORDERS.split(","))
+        for cell in record["grid"]:
+            hold_cell(log.source, log.runs, cell)
 
 
 def test_each_cell_is_what_the_runs_come_to_under_its_tolerances(tmp_path, spark):
     hold_random_sources(tmp_path, spark, 6)
+
+
+@pytest.mark.long
+def test_the_same_for_many_sources(tmp_path, spark):
+    hold_random_sources(tmp_path, spark, 30)
+
+
+# a pipeline whose runs were made, in micro-batches
+
+
+SOURCES = {
+    "plain": replace(PLAIN, partitions=("p0",), out_of_order=(2 * SECOND, "adjust")),
+    "keyed": replace(KEYED, partitions=("p0", "p1")),
+    "arrived": replace(PLAIN, timestamp_by=False),
+}
+RUNS = (
+    Run(at(5), (obj("a", 4, 30, ("p0", "p1")), obj("b", 5, 30, ("p1",)))),
+    Run(at(20), ()),
+    Run(at(40), (obj("c", 39, 30), obj("d", 40, 20, ("p2", "p3")))),
+    Run(at(60), (obj("e", 50, 20, ("p0", "p4")),)),
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Product:  # noqa: ARG001 # the session's settings
+    product = Product(tmp_path_factory.mktemp("advice") / "made", SOURCES, {"quality": {"max_dropped": "30%"}})
+    for run in RUNS:
+        for name in SOURCES:
+            product.land(name, run.objects)
+        product.run(run.as_of, max_files=2)
+    return product
+
+
+@pytest.fixture(scope="module")
+def told(made: Product) -> dict[str, Any]:
+    return made.pipeline().advise()
+
+
+@pytest.mark.parametrize("name", ["plain", "keyed"])
+def test_the_grid_is_chosen_from_the_rows_and_the_present_cell_is_what_was_recorded(made, told, name):
+    cells = [cell for cell in told["grid"] if cell["source"] == name]
+    lates, disorders = ({cell[key] for cell in cells} for key in ("late", "out_of_order"))
+    assert {"0s", "4s"} < lates
+    assert {"0s", "2s"} <= disorders
+    assert len(cells) == len(lates) * len(disorders)
+    (present,) = [cell for cell in cells if cell["present"]]
+    assert (present["late"], present["out_of_order"]) == ("4s", "2s")
+    fates = Counter(row["_disposition"] for row in made.events(name))
+    assert present["own"] == {fate: fates[fate] for fate in ("adjusted", "dropped")}
+    for cell in cells:
+        hold_cell(SOURCES[name], RUNS, cell)
+
+
+def test_a_source_without_event_time_is_named_with_the_reason(told):
+    (other,) = told["not_applicable"]
+    assert other["source"] == "arrived"
+    assert "arrival is its event time" in other["why"]
+
+
+def test_the_limits_of_quality_are_the_targets_where_none_are_given(told):
+    plain, keyed = told["sources"]
+    assert (plain["target_dropped"], plain["target_adjusted"]) == (0.3, None)
+    assert (keyed["target_dropped"], keyed["target_adjusted"]) == (None, 0.01)
+    cells = [cell for cell in told["grid"] if cell["source"] == "plain"]
+    met = [cell for cell in cells if cell["dropped"] <= 0.3 * cell["rows"]]
+    assert met == [cell for cell in cells if cell["meets_targets"]]
+    best = told["recommended"]["plain"]
+    assert best["delay_micros"] == min(cell["delay_micros"] for cell in met)
+
+
+def test_a_target_that_no_cell_meets_gives_no_recommendation_and_a_sentence(made):
+    asked = {"source": "plain", "target_adjusted": "0%", "late": "0s", "out_of_order": "0s"}
+    record = made.pipeline().advise(**asked)
+    assert record["recommended"] == {"plain": None}
+    assert "try larger ones" in record["sources"][0]["sentence"]
+
+
+def test_the_last_advice_is_kept_by_source_and_drawn_by_the_report(made, told, tmp_path):
+    assert told["kept"]
+    made.pipeline().advise(source="plain", late="0s,1h", out_of_order="0s")
+    kept = Counter(row["source"] for row in made.table("advice"))
+    assert kept == {"plain": 6, "keyed": sum(cell["source"] == "keyed" for cell in told["grid"])}
+    made.pipeline().report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert all(f'id="tolerances-delay-{name}"' in page for name in ("plain", "keyed"))
+
+
+def test_while_a_run_holds_the_pipeline_advice_is_answered_and_not_kept(made):
+    pipeline = made.pipeline()
+    before = made.table("advice")
+    with hold(pipeline.root):
+        assert not pipeline.advise(source="plain", late="0s", out_of_order="0s")["kept"]
+    assert made.table("advice") == before
+
+
+ASKED = [
+    ({"source": "nobody"}, "there is no source 'nobody'"),
+    ({"target_dropped": "1"}, "--target-dropped: '1' is not a share"),
+    ({"late": "5"}, "--late: '5' is not a duration"),
+    ({"late": "21d"}, "--late: 21d is more than the most there is"),
+    ({"out_of_order": "off"}, "--out-of-order: 'off' is not a duration"),
+    ({"source": "keyed", "late": "off"}, "late cannot be off"),
+]
+
+
+@pytest.mark.parametrize(("options", "says"), ASKED, ids=[says for _, says in ASKED])
+def test_what_cannot_be_tried_is_refused(made, options, says):
+    with pytest.raises(UsageError, match=says):
+        made.pipeline().advise(**options)
+
+
+def test_without_a_committed_run_there_is_nothing_to_advise_on(tmp_path):
+    with pytest.raises(UsageError, match="no run is committed"):
+        Product(tmp_path, {"s": PLAIN}).pipeline().advise()
