@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ import oracle
 from oracle import SECOND, Obj, Row, Run, Source
 from product import Product
 from strategies import NAMES, Log, logs, sources, started, wide_names
+from tidemark import cli
 from tidemark.core.times import parse_duration
 from tidemark.errors import UsageError
 from tidemark.ledger.lock import hold
@@ -235,6 +237,31 @@ def test_while_a_run_holds_the_pipeline_advice_is_answered_and_not_kept(made):
     with hold(pipeline.root):
         assert not pipeline.advise(source="plain", late="0s", out_of_order="0s")["kept"]
     assert made.table("advice") == before
+
+
+def test_the_command_answers_programs_and_people(made, capsys):
+    arguments = [
+        "advise",
+        str(made.config),
+        "--target-adjusted",
+        "100%",
+        "--late",
+        "0s,1h",
+        "--out-of-order",
+        "0s,1m",
+    ]
+    assert cli.invoke([*arguments, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record.keys() >= {"schema_version", "grid", "recommended", "present", "not_applicable", "kept"}
+    assert record["grid"][0].keys() >= {"late", "out_of_order", "adjusted", "dropped", "delay"}
+    assert cli.invoke(arguments) == 0
+    text = capsys.readouterr().out
+    best, sentences = record["recommended"]["plain"], [source["sentence"] for source in record["sources"]]
+    assert all(sentence in text for sentence in sentences)
+    assert f"out_of_order: {{tolerance: {best['out_of_order']}, action: adjust}}" in text
+    assert "arrived: no tolerances to advise on: arrival is its event time" in text
+    assert "[" in text
+    assert f"tidemark report {made.config}" in text
 
 
 ASKED = [

@@ -11,7 +11,7 @@ from tidemark.report.page.heat_picture import delay_picture, moved_picture
 from tidemark.report.page.markup import Cell, Html, element, figure, paragraph, section, table
 from tidemark.report.page.tables import Row
 from tidemark.report.tried import behind, cost, target, tolerance
-from tidemark.report.wording import duration, moment_of
+from tidemark.report.wording import counted, duration, moment_of
 
 _TITLE = "Other tolerances"
 
@@ -29,7 +29,7 @@ def tolerances(answers: Answers) -> Html:
 def _source(advised: Advised, last: int) -> Iterator[Html]:
     name, later = advised.source, last - advised.batch_id
     told = f"{name}: made of all rows up to batch {advised.batch_id:,}, of the run as of {moment_of(advised.as_of)}."
-    yield paragraph(told, f" {later:,} later batches are not in it." if later > 0 else "")
+    yield paragraph(told, f" Not in it: {counted(later, 'later batch', 'es')}." if later > 0 else "")
     yield paragraph(f"{_cell('At present', advised.present)} {_best(advised)}")
     for fate in ("adjusted",) if advised.alike else ("adjusted", "dropped"):
         yield figure(f"tolerances-{fate}-{name}", moved_picture(advised, fate))
