@@ -201,6 +201,12 @@ CALLS = [
     ("explain c.yml s p 17", "explain", ("s", "p", 17), {}),
     ("status c.yml", "status", (), {}),
     ("path c.yml events/s", "path", ("events/s",), {}),
+    (
+        "advise c.yml --source s --target-dropped 1% --late 0s,5s",
+        "advise",
+        (),
+        {"source": "s", "target_dropped": "1%", "late": "0s,5s"} | dict.fromkeys(["target_adjusted", "out_of_order"]),
+    ),
 ]
 
 

@@ -150,6 +150,15 @@ class Audit:
         return Severity(found or Severity.RECORD)
 
 
+def check_suites(spec: PipelineSpec) -> None:
+    """That users' suites are ones for Great Expectations; raises ConfigError."""
+    if suites := of_users(spec):
+        from tidemark.quality.judging import made  # slow to import
+
+        for suite in suites:
+            made(suite)
+
+
 def blocks(ledger: Ledger, checks: Sequence[Check], record: BatchRecord) -> bool:
     """Whether checks stop the run that a batch ends: one of them does, and nobody has released it."""
     if not any(check.blocks for check in checks):
@@ -167,6 +176,13 @@ def standing_in_the_way(ledger: Ledger, pending: Sequence[BatchRecord]) -> Block
     if not pending or pending[-1].status != BLOCKED or released(ledger, pending[-1]):
         return None
     return blocked(pending[-1], ledger.checks(pending[-1].batch_id))
+
+
+def ensure_not_blocked(ledger: Ledger) -> None:
+    """Raises Blocked while quality blocks the last run."""
+    obstacle = standing_in_the_way(ledger, ledger.last().pending)
+    if obstacle is not None:
+        raise obstacle
 
 
 def blocked_run(ledger: Ledger, run: str) -> BatchRecord:

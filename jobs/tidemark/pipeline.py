@@ -11,7 +11,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tidemark.auditing import Audit, blocked_run, standing_in_the_way
+from tidemark.advising import Advising, Wanted
+from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
 from tidemark.config.address import is_s3
 from tidemark.config.changes import changes
@@ -106,11 +107,7 @@ class Pipeline:
 
     def validate(self) -> Record:
         """That the configuration and the users' suites hold, with its warnings; raises ConfigError."""
-        if suites := of_users(self.spec):
-            from tidemark.quality.judging import made  # slow to import
-
-            for suite in suites:
-                made(suite)
+        check_suites(self.spec)
         return {"valid": True, "errors": [], "warnings": [asdict(problem) for problem in self.warnings]}
 
     @explained
@@ -206,6 +203,12 @@ class Pipeline:
 
         return write_report(self.reader, out, instant(since), instant(until))
 
+    @explained
+    def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Record:
+        """What other tolerances would have cost a source (default: each), and the smallest that meet the targets."""
+        names = [*self.spec.sources] if source is None else [self.reader.known(source)]
+        return Advising(self.spec, self.ledger, lambda: self.engine, self.progress).answer(names, wanted)
+
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
         return self.reader.path(table)
@@ -233,8 +236,7 @@ class Pipeline:
             versions.first(self.root, now)
         notes = self._changes()
         of_users(self.spec)
-        if (obstacle := standing_in_the_way(self.ledger, self.ledger.last().pending)) is not None:
-            raise obstacle
+        ensure_not_blocked(self.ledger)
         repaired = [] if dry_run else self._repair()
         if run_id is not None and (known := self.ledger.run(run_id)) is not None:
             return self._repeated(run_id, run_id in repaired, range(known.first, known.last + 1))

@@ -238,6 +238,21 @@ def status(config: Path) -> Answer:
 
 @_command
 @_config
+@click.option("--source", metavar="S", help="Advise on this source only; default: all.")
+@click.option("--target-dropped", metavar="P", help="At most this share of rows dropped, such as 1%.")
+@click.option("--target-adjusted", metavar="P", help="At most this share of rows adjusted, such as 5%.")
+@click.option("--late", metavar="LIST", help="Late tolerances to try, such as 0s,5s,1m; default: from the rows.")
+@click.option("--out-of-order", metavar="LIST", help="Out-of-order tolerances to try; default: from the rows.")
+def advise(config: Path, **options: Any) -> Answer:
+    """Tell what other tolerances would have cost, and recommend the smallest."""
+    from tidemark.cli.advice_text import advice_text
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.advise(**options), advice_text(config))
+
+
+@_command
+@_config
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: PIPELINE-report.html here.")
 def report(config: Path, out: Path | None) -> Answer:
     """Write one HTML page with pictures of what became of rows."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -211,6 +211,15 @@ class Ledger:
         """The digests of what stands in the small tables of which a batch records one."""
         read = {name: self.stores[name].read(batch_id, batch_id) for name in ("watermarks", "diagnostics")}
         return {name: digest_rows(name, rows) for name, rows in read.items()}
+
+    def record_advice(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Put the cells of sources in the place of what was advised on them before; all in one commit."""
+        sources = {row["source"] for row in rows}
+        if not rows:
+            return
+        self.stores["advice"].rewrite(
+            lambda kept: [*(r for r in kept if r["source"] not in sources), *map(dict, rows)]
+        )
 
     def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:
         """Record the objects of a batch as they were taken (with those only reported), then turn its

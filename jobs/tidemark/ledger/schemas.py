@@ -145,6 +145,29 @@ QUALITY = _schema(
     }
 )
 
+ADVICE = _schema(
+    {
+        "batch_id": _LONG,
+        "as_of": TIME,
+        "source": _TEXT,
+        "late": _LONG,
+        "out_of_order": _LONG,
+        "rows": _LONG,
+        "adjusted": _LONG,
+        "dropped": _LONG,
+        "own_adjusted": _LONG,
+        "own_dropped": _LONG,
+        "delay": _LONG,
+        "longest_delay": _LONG,
+        "present": _FLAG,
+        "recommended": _FLAG,
+        "target_dropped": pa.float64(),
+        "target_adjusted": pa.float64(),
+    }
+)
+"""A cell of the last advice on a source, made of the rows up to `batch_id`: durations in microseconds, shares from 0
+to 1; a `late` that is null is `off`."""
+
 VERSIONS = _schema({"version": _LONG, "created": TIME, "promoted": TIME, "live": _FLAG})
 
 TABLES = {
@@ -154,6 +177,7 @@ TABLES = {
     "diagnostics": DIAGNOSTICS,
     "plans": PLANS,
     "quality": QUALITY,
+    "advice": ADVICE,
 }
 
 BOUNDED = {"batches": "batch_id,run_id", "objects": "batch_id,uri", "versions": "version"}
