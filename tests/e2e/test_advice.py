@@ -148,7 +148,7 @@ def test_each_cell_is_what_the_runs_come_to_under_its_tolerances(tmp_path, spark
 
 @pytest.mark.long
 def test_the_same_for_many_sources(tmp_path, spark):
-    hold_random_sources(tmp_path, spark, 30)
+    hold_random_sources(tmp_path, spark, 24)
 
 
 # a pipeline whose runs were made, in micro-batches
@@ -168,7 +168,7 @@ RUNS = (
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Product:  # noqa: ARG001 # the session's settings
+def made(tmp_path_factory: pytest.TempPathFactory, quick: Any) -> Product:  # noqa: ARG001 # its settings
     product = Product(tmp_path_factory.mktemp("advice") / "made", SOURCES, {"quality": {"max_dropped": "30%"}})
     for run in RUNS:
         for name in SOURCES:
