@@ -11,7 +11,7 @@ JARS := $(VENV)/share/tidemark/jars
 S3_STAMP := $(VENV)/.installed-s3
 FUNCTIONS := $(wildcard jobs/tidemark/spark/jvm/*.java)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
-CODE := jobs dags tests bench
+CODE := jobs dags plugins tests bench
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal
 

@@ -10,13 +10,20 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import batch, hot, judge, windows
+from bench import advise, batch, dashboard, hot, judge, windows
 from bench.data import FULL_ROWS
 from bench.figures import Section, show, write_docs
 from bench.place import Place
 from tidemark.spark.session import open_session
 
-ROWS = {"judge": judge.measure, "hot": hot.measure, "windows": windows.measure, "history": batch.measure}
+ROWS = {
+    "judge": judge.measure,
+    "hot": hot.measure,
+    "windows": windows.measure,
+    "history": batch.measure,
+    "advise": advise.measure,
+    "dashboard": dashboard.measure,
+}
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from airflow.sdk import get_parsing_context
 
+from tidemark.files import dag_id
+
 sys.path.append(str(Path(__file__).parent))  # bundles have it there already, other readers of DAG files don't
 
 from tidemark_dags.files import sound
-from tidemark_dags.pipelines import dag_id, pipeline_dag
+from tidemark_dags.pipelines import pipeline_dag
 
 _asked_for = get_parsing_context().dag_id
 

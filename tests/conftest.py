@@ -69,6 +69,25 @@ def quick(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.unset(key)
 
 
+@pytest.fixture(autouse=True)
+def plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks of runs are judged without Great Expectations, unless a test is about them (`expectations`)."""
+    if "expectations" in request.fixturenames:
+        return
+    import plain_checks
+    from tidemark import auditing
+    from tidemark.quality import docs, judging
+
+    monkeypatch.setattr(auditing.Audit, "begin", lambda _: None)
+    monkeypatch.setattr(judging.Judging, "lines", plain_checks.judged_and_held)
+    monkeypatch.setattr(docs, "page", lambda *_: "")
+
+
+@pytest.fixture
+def expectations() -> None:
+    """Great Expectations judges the runs of a test."""
+
+
 @pytest.fixture
 def scattered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replays from events read them in an order of their own, as from merged files that are read in pieces."""

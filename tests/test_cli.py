@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from tidemark import cli
+from tidemark import cli, scheduled
 from tidemark.cli import failures
 from tidemark.cli.output import LONGEST_LIST
-from tidemark.errors import CheckFailed, ConfigError, Held, Problem, TidemarkError, UsageError
+from tidemark.errors import Blocked, CheckFailed, ConfigError, Held, Problem, TidemarkError, UsageError
 from tidemark.pipeline import Pipeline
 
 JOBS = Path(__file__).parents[1] / "jobs"
@@ -125,6 +125,41 @@ def parsed(printed: str) -> dict[str, Any]:
     return record
 
 
+def test_a_run_that_quality_blocks_is_exit_1_and_no_failure_of_a_scheduled_process(fake, capsys, monkeypatch):
+    blocked = Blocked("quality blocks run nightly", hint="look at it, then release it")
+    fake(blocked)
+    status, out, _ = call(capsys, "run", "c.yml", "--json")
+    assert (status, parsed(out)["error"]["code"]) == (1, "blocked")
+
+    def answer(*_: Any) -> None:
+        raise blocked
+
+    monkeypatch.setattr(scheduled, "answer", answer)
+    status, out, _ = call(capsys, "process", "c.yml", "--as-of", "T", "--run-id", "I", "--json")
+    assert (status, parsed(out)["blocked"]) == (0, "quality blocks run nightly")
+
+
+FAILED = {
+    "table": "events/readings",
+    "expectation": "dropped_share",
+    "observed": 0.25,
+    "limit": 0.1,
+    "success": False,
+    "severity": "warn",
+    "examples": ["readings a 7"],
+    "message": "data landed late",
+}
+
+
+def test_failed_checks_are_told_and_how_many_held(fake, capsys):
+    fake(RUN | {"quality": [FAILED, FAILED | {"success": True}]})
+    _, out, _ = call(capsys, "run", "c.yml")
+    assert "Quality: 1 of 2 checks failed" in out
+    assert "events/readings: dropped_share is 0.25, limit 0.1, such as readings a 7. data landed late" in out
+    fake(RUN | {"quality": [FAILED | {"success": True}]})
+    assert "Quality: all 1 check held." in call(capsys, "run", "c.yml")[1]
+
+
 # what each command hands to the pipeline
 
 CALLS = [
@@ -162,9 +197,16 @@ CALLS = [
             "limit": 5,
         },
     ),
+    ("release c.yml nightly --reason looked-at", "release", ("nightly", "looked-at"), {}),
     ("explain c.yml s p 17", "explain", ("s", "p", 17), {}),
     ("status c.yml", "status", (), {}),
     ("path c.yml events/s", "path", ("events/s",), {}),
+    (
+        "advise c.yml --source s --target-dropped 1% --late 0s,5s",
+        "advise",
+        (),
+        {"source": "s", "target_dropped": "1%", "late": "0s,5s"} | dict.fromkeys(["target_adjusted", "out_of_order"]),
+    ),
 ]
 
 
@@ -425,7 +467,7 @@ def test_parquet_is_not_written_to_a_terminal(fake, capsys, monkeypatch):
 STAND_IN = """
 import sys, time
 from pathlib import Path
-from tidemark import cli
+from tidemark import cli, scheduled
 from tidemark.pipeline import Pipeline
 
 class Busy:

@@ -20,6 +20,7 @@ from tidemark.spark import compiled, jars
 
 ROOT = Path(__file__).parents[1]
 JOBS = ROOT / "jobs"
+PLUGINS = ROOT / "plugins"
 PACKAGE = JOBS / "tidemark"
 MODULES = sorted(
     ".".join(path.relative_to(JOBS).with_suffix("").parts).removesuffix(".__init__") for path in PACKAGE.rglob("*.py")
@@ -33,10 +34,14 @@ ROOMS = {
     "places": {"core", "config", "places", "errors"},
     "spark": {"core", "config", "places", "spark", "errors"},
     "ledger": {"core", "config", "places", "ledger", "errors"},
+    "quality": {"core", "config", "quality", "errors"},
     "report": {"core", "config", "report", "errors"},
     "proposal": {"core", "config", "places", "proposal", "errors"},
 }
 """What a module of each room may import of the package; a module outside all rooms is the pipeline's or the cli's."""
+
+SHOWN = {"core", "report", "errors", "files", "paging", "summaries"}
+"""What the dashboard may import of the package: it reads through the report, and through the pages made for it."""
 
 PURE = {
     "pydantic",
@@ -78,7 +83,7 @@ def path_of(module: str) -> Path:
 def loaded_by(*modules: str) -> set[str]:
     """The modules that importing these brings in, in a process of its own."""
     code = f"import sys, {', '.join(modules)}\nprint(*sys.modules)"
-    environment = os.environ | {"PYTHONPATH": str(JOBS)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [JOBS, PLUGINS]))}
     done = subprocess.run(  # noqa: S603 - the tests' own interpreter
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
@@ -90,7 +95,8 @@ def modules_in(room: str) -> list[str]:
     return [module for module in MODULES if room_of(module) == room]
 
 
-# the arrows: core <- config <- places <- {spark, ledger, report, proposal} <- pipeline <- cli
+# the arrows: core <- config <- places <- {spark, ledger, quality, report, proposal} <- pipeline <- cli
+# and report <- plugins
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -124,6 +130,13 @@ def test_only_the_spark_room_knows_spark():
             assert not found, f"{module} imports {found}: only tidemark.spark may"
 
 
+def test_only_the_quality_room_knows_great_expectations():
+    for module in MODULES:
+        if room_of(module) != "quality":
+            found = {name for name in imported(path_of(module)) if name.split(".")[0] == "great_expectations"}
+            assert not found, f"{module} imports {found}: only tidemark.quality may"
+
+
 def test_no_module_imports_airflow():
     for module in MODULES:
         names = {name.split(".")[0] for name in imported(path_of(module))}
@@ -133,7 +146,21 @@ def test_no_module_imports_airflow():
 def test_commands_that_read_import_no_spark():
     commands = ("tidemark.pipeline", "tidemark.proposing", "tidemark.cli.commands", "tidemark.cli.texts")
     loaded = loaded_by(*commands, *modules_in("report"))
-    assert not SPARK & loaded
+    assert not (SPARK | {"great_expectations"}) & loaded
+
+
+def test_the_dashboard_reads_through_the_report():
+    for path in PLUGINS.rglob("*.py"):
+        for name in imported(path):
+            if name.startswith("tidemark."):
+                assert room_of(name) in SHOWN, f"{path.name} imports {name}: let `tidemark.paging` tell it"
+    assert not SPARK & loaded_by("tidemark_dashboard.app")
+
+
+def test_only_the_host_of_the_dashboard_knows_airflow():
+    knows = {path.name for path in PLUGINS.rglob("*.py") if any(n.split(".")[0] == "airflow" for n in imported(path))}
+    assert knows == {"airflow_host.py", "tidemark_plugin.py"}
+    assert "airflow" not in loaded_by("tidemark_dashboard.app")
 
 
 # files
@@ -173,16 +200,21 @@ def test_files_name_no_place_of_one_machine_and_no_registry():
         assert found is None, f"{path.relative_to(ROOT)} names {found[0] if found else ''}"
 
 
-@pytest.mark.parametrize("folder", ["jobs", "tests", "bench"])
+@pytest.mark.parametrize("folder", ["jobs", "plugins", "tests", "bench"])
 def test_modules_are_short(folder):
     for path in (ROOT / folder).rglob("*.py"):
         lines = len(path.read_text(encoding="utf-8").splitlines())
-        limit = LONGEST_MODULE if folder == "jobs" else 2 * LONGEST_MODULE
+        limit = LONGEST_MODULE if folder in {"jobs", "plugins"} else 2 * LONGEST_MODULE
         assert lines <= limit, f"{path.relative_to(ROOT)} has {lines} lines: split it by what its parts do"
 
 
+def code() -> Iterator[Path]:
+    """The modules of the package and of the dashboard."""
+    yield from (*PACKAGE.rglob("*.py"), *PLUGINS.rglob("*.py"))
+
+
 def test_functions_are_short():
-    for path in PACKAGE.rglob("*.py"):
+    for path in code():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef):
                 lines = (node.end_lineno or 0) - node.lineno + 1
@@ -190,13 +222,13 @@ def test_functions_are_short():
 
 
 def test_every_module_says_what_it_is_for():
-    for path in PACKAGE.rglob("*.py"):
+    for path in code():
         text = path.read_text(encoding="utf-8")
         assert not text.strip() or ast.get_docstring(ast.parse(text)), f"{path.relative_to(ROOT)} has no docstring"
 
 
 def test_nothing_is_passed_over_in_silence():
-    for path in PACKAGE.rglob("*.py"):
+    for path in code():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ExceptHandler):
                 silent = all(isinstance(each, ast.Pass) for each in node.body)
@@ -272,6 +304,7 @@ def test_ci_runs_the_tests_of_the_readme():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert "for suite in test test-long" in script
+    assert "export TIDEMARK_BROWSER=required" in script, "a missing browser must fail there"
 
 
 # Delta's jars and Java

@@ -1,150 +1,20 @@
-"""Pipeline files: where they are, and what each of them asks of Airflow."""
+"""The pipeline files that the DAG files of this folder are made from."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from tidemark.config import PipelineSpec, load_pipeline
-from tidemark.core.times import parse_duration
-from tidemark.errors import ConfigError, Problem, TidemarkError
+from tidemark import files
+from tidemark.files import PipelineFile
 
-FOLDER_VARIABLE = "TIDEMARK_PIPELINES"
 DEFAULT_FOLDER = Path(__file__).parents[2] / "pipelines"
-_SUFFIXES = (".yml", ".yaml")
-
-
-@dataclass(frozen=True)
-class Scheduling:
-    """The `airflow` key of a pipeline file, with what holds where it says nothing."""
-
-    start_date: datetime
-    owner: str = "tidemark"
-    retries: int = 2
-    retry_delay: timedelta = timedelta(minutes=1)
-    catchup: bool = True
-    tags: tuple[str, ...] = ()
-    pool: str | None = None
-    queue: str | None = None
-
-
-@dataclass(frozen=True)
-class PipelineFile:
-    """A pipeline file that holds, and how it is to be scheduled."""
-
-    path: Path
-    spec: PipelineSpec
-    scheduling: Scheduling
-
-    @classmethod
-    def load(cls, path: Path) -> PipelineFile:
-        """Raises ConfigError with everything that is wrong in the file, what it asks of Airflow included."""
-        spec = load_pipeline(path).spec
-        return cls(path, spec, scheduling_of(path, spec.airflow))
-
-
-def folder() -> Path:
-    """Where pipeline files are: $TIDEMARK_PIPELINES, else `pipelines` beside `dags`."""
-    return Path(os.environ.get(FOLDER_VARIABLE) or DEFAULT_FOLDER).expanduser().absolute()
-
-
-def paths() -> list[Path]:
-    """The pipeline files, by name. Files of sources that they extend stand in folders below, and are none."""
-    found = folder()
-    return sorted(path for path in found.iterdir() if path.suffix in _SUFFIXES) if found.is_dir() else []
 
 
 def sound() -> list[PipelineFile]:
     """The pipeline files that hold, the first of each name."""
-    return _read()[0]
+    return list(files.read(files.folder(DEFAULT_FOLDER)).sound.values())
 
 
 def broken() -> list[str]:
     """What is wrong with pipeline files, file by file."""
-    return _read()[1]
-
-
-def _read() -> tuple[list[PipelineFile], list[str]]:
-    """The files that hold, and what is wrong with the others."""
-    found: dict[str, PipelineFile] = {}
-    told = []
-    for path in paths():
-        try:
-            file = PipelineFile.load(path)
-        except TidemarkError as error:
-            told.append(str(error))
-            continue
-        first = found.setdefault(file.spec.name, file)
-        if first is not file:
-            name = file.spec.name
-            told.append(f"{path}: pipeline: {name!r} is the pipeline of {first.path} already: give it another name")
-    return list(found.values()), told
-
-
-def scheduling_of(path: Path, given: Mapping[str, Any]) -> Scheduling:
-    """The `airflow` key; without `start_date` runs begin on the day on which the file was last changed."""
-    problems = [
-        Problem(str(path), f"airflow.{key}", f"is not known: there are {', '.join(_READERS)}")
-        for key in given
-        if key not in _READERS
-    ]
-    changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    values: dict[str, Any] = {"start_date": changed.replace(hour=0, minute=0, second=0, microsecond=0)}
-    for key, read in _READERS.items():
-        if key in given:
-            try:
-                values[key] = read(given[key])
-            except (TypeError, ValueError) as error:
-                problems.append(Problem(str(path), f"airflow.{key}", f"{given[key]!r}: {error}"))
-    if problems:
-        raise ConfigError(problems)
-    return Scheduling(**values)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError("must be a text")
-    return value
-
-
-def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("must be a whole number, 0 or more")
-    return value
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("must be true or false")
-    return value
-
-
-def _delay(value: object) -> timedelta:
-    return timedelta(microseconds=parse_duration(_text(value)))
-
-
-def _date(value: object) -> datetime:
-    found = datetime.fromisoformat(str(value))
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError("must be a list of texts")
-    return tuple(map(_text, value))
-
-
-_READERS = {
-    "owner": _text,
-    "retries": _count,
-    "retry_delay": _delay,
-    "start_date": _date,
-    "catchup": _flag,
-    "tags": _texts,
-    "pool": _text,
-    "queue": _text,
-}
+    return list(files.read(files.folder(DEFAULT_FOLDER)).broken.values())

@@ -11,7 +11,7 @@ from typing import Any
 from airflow.sdk import DAG, Param, TriggerRule, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from tidemark_dags.files import PipelineFile
+from tidemark.files import PipelineFile
 from tidemark_dags.steps import as_of_of
 from tidemark_dags.submit import TidemarkSubmitOperator
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Asset, task
 
+from tidemark.files import PipelineFile, dag_id
 from tidemark.report.drawing import page
 from tidemark_dags import steps
-from tidemark_dags.files import PipelineFile
 from tidemark_dags.submit import TidemarkSubmitOperator
 
 _FOUND = "{{ ti.xcom_pull(task_ids='discover')['%s'] }}"
-
-
-def dag_id(pipeline: str) -> str:
-    """The name of a pipeline's DAG."""
-    return f"tidemark_{pipeline}"
 
 
 def pipeline_dag(file: PipelineFile) -> DAG:
@@ -38,7 +33,7 @@ def pipeline_dag(file: PipelineFile) -> DAG:
         process = TidemarkSubmitOperator(
             task_id="process", job="process", name=dag_id(spec.name), application_args=arguments
         )
-        checked = task(task_id="check_quality")(steps.check_quality)(config, found)
+        checked = task(task_id="check_quality")(steps.check_quality)(config)
         published = task(task_id="publish", outlets=[asset])(steps.publish)(config, found, asset)
         found >> process >> checked >> published
     return dag

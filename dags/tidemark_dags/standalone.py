@@ -32,6 +32,7 @@ def environment(folder: Path, port: int) -> dict[str, str]:
     settings = {
         "AIRFLOW_HOME": str(folder),
         "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(DAGS.parent / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
@@ -94,6 +95,7 @@ def serve(folder: Path, port: int) -> int:
                 print(f"error: Airflow did not start: see {folder / 'airflow.log'}", file=sys.stderr)
                 return 4
             print(f"Airflow: http://127.0.0.1:{port}   user admin, password {secret}")
+            print(f"The dashboard: http://127.0.0.1:{port}/plugin/tidemark, or Pipelines in the navigation")
             print(f"The DAG tidemark_flights runs every 15 minutes; pipeline files are in {folder / 'pipelines'}.")
             print("Ctrl-C stops it.", flush=True)
             airflow.wait()

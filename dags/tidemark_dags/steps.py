@@ -21,7 +21,7 @@ def as_of_of(dag_run: DagRun) -> datetime:
 
 def discover(config: str) -> dict[str, str]:
     """What the run has to do, from the recorded manifest and a listing; empty: nothing, and Spark need not start."""
-    from tidemark.errors import ConfigError, UsageError
+    from tidemark.errors import Blocked, ConfigError, UsageError
     from tidemark.pipeline import Pipeline
     from tidemark.scheduled import Need, foresee
 
@@ -29,7 +29,7 @@ def discover(config: str) -> dict[str, str]:
     as_of = as_of_of(run).isoformat()
     try:
         foreseen = foresee(Pipeline.load(config), as_of, run.run_id)
-    except (ConfigError, UsageError) as error:
+    except (Blocked, ConfigError, UsageError) as error:
         raise AirflowFailException(str(error)) from error
     print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # the task's log
     if foreseen.need is Need.NOTHING:
@@ -37,15 +37,13 @@ def discover(config: str) -> dict[str, str]:
     return {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
 
 
-def check_quality(config: str, found: Mapping[str, str]) -> None:
+def check_quality(config: str) -> None:
     """Fails, without a retry, if quality blocks the run."""
     from tidemark.pipeline import Pipeline
-    from tidemark.scheduled import failures
+    from tidemark.scheduled import blocking
 
-    failed = failures(Pipeline.load(config), found["answered_by"])
-    if failed:
-        hint = f"release it with `tidemark release {config} {found['answered_by']} --reason ...`, or repair it"
-        raise AirflowFailException("quality blocks the run: " + "; ".join(failed) + f". {hint}")
+    if reason := blocking(Pipeline.load(config)):
+        raise AirflowFailException(reason)
 
 
 def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
@@ -39,6 +39,14 @@ class Writing(Looked, Protocol):
 
     def outside(self, due: Due) -> int:
         """Rows that the run brought to a step and that lie in no window."""
+        ...
+
+    def making(self, due: Due) -> dict[str, Any]:
+        """What the run has for a stream, table by table, as data frames that are kept and written nowhere."""
+        ...
+
+    def behind(self, due: Due) -> int:
+        """Rows of what was made for a stream that are not due."""
         ...
 
 
@@ -157,6 +165,19 @@ def take_on(
             rows.get("dead_letters", 0),
         )
     return ends, digests
+
+
+def staged(
+    streams: Streams, ending: Ending, writing: Callable[[Mapping[str, Any]], Writing], made: dict[str, Any]
+) -> dict[str, int]:
+    """Make what a run's end brings, table by table, into `made`, before any of it is written; returns by stream how
+    many rows are not due. `writing` is told what has been made so far."""
+    wrong = {}
+    for name, _, due in streams.due(ending, lambda: writing(made)):
+        if due is not None and due.anything:
+            made.update(writing(made).making(due))
+            wrong[name] = writing(made).behind(due)
+    return wrong
 
 
 def measured(streams: Streams, ending: Ending, writing: Callable[[], Writing]) -> list[TableDigest]:

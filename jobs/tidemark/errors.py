@@ -3,7 +3,8 @@
 TidemarkError            exit 4  anything else, with one line saying what to do
 ├── UsageError           exit 2  a command was called in a way that cannot be
 ├── ConfigError          exit 2  the pipeline file is wrong; carries every problem found
-├── CheckFailed          exit 1  a replay differs, or a blocked run is in the way
+├── CheckFailed          exit 1  a replay differs
+│   └── Blocked          exit 1  quality blocks a run, which is in the way until it is released
 └── Held                 exit 3  another run holds the pipeline
 """
 
@@ -60,6 +61,12 @@ class CheckFailed(TidemarkError):
 
     code = "check_failed"
     exit_code = 1
+
+
+class Blocked(CheckFailed):
+    """Quality blocks a run: it has published nothing, and later runs wait until it is released."""
+
+    code = "blocked"
 
 
 class Held(TidemarkError):

@@ -11,11 +11,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from tidemark.advising import Advising, Wanted
+from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
 from tidemark.config.address import is_s3
 from tidemark.config.changes import changes
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
+from tidemark.core.quality import Severity
 from tidemark.core.times import format_time
 from tidemark.errors import Problem, UsageError
 from tidemark.keeping import Keeping
@@ -25,8 +28,9 @@ from tidemark.ledger.lock import hold
 from tidemark.places import Place, place_of
 from tidemark.places.faults import explained
 from tidemark.planning import Planning
+from tidemark.quality.suites import of_users
 from tidemark.reading import Filters, Reader, instant
-from tidemark.replaying import Replay, located
+from tidemark.replaying import Replay, chosen, located, replayed
 from tidemark.running import Run
 from tidemark.spark import settings
 from tidemark.spark.jars import require_s3
@@ -102,7 +106,8 @@ class Pipeline:
         return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, reached=self._step)
 
     def validate(self) -> Record:
-        """That the configuration holds, with its warnings."""
+        """That the configuration and the users' suites hold, with its warnings; raises ConfigError."""
+        check_suites(self.spec)
         return {"valid": True, "errors": [], "warnings": [asdict(problem) for problem in self.warnings]}
 
     @explained
@@ -113,15 +118,16 @@ class Pipeline:
         max_files: int | None = None,
         dry_run: bool = False,
         wait: bool = False,
-        quality: str | None = None,  # noqa: ARG002 # nothing is checked yet
+        quality: str | None = None,
     ) -> Record:
         """Take what landed by `as_of` (default: now) and judge it; first finish a run that crashed.
 
         A `run_id` that is committed already is verified and changes nothing. Raises Held when another
-        run holds the pipeline, UsageError for an `as_of` in the future.
+        run holds the pipeline, UsageError for an `as_of` in the future, Blocked when quality blocks this run or an
+        earlier one. `quality` (block, warn or record) wins over what the configuration does on failure.
         """
         with nullcontext() if dry_run else hold(self.root, wait) as self._still_held:
-            return self._run(as_of, run_id, max_files, dry_run, ())
+            return self._run(as_of, run_id, max_files, dry_run, (), quality)
 
     @explained
     def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
@@ -130,6 +136,18 @@ class Pipeline:
             self.reader.known(source)
         with hold(self.root, wait) as self._still_held:
             return self._run(as_of, None, None, False, tuple(self.spec.sources) if source is None else (source,))
+
+    @explained
+    def release(self, run: str, reason: str, wait: bool = False) -> Record:
+        """Publish a run that quality blocked, and record why. UsageError: no such run is blocked."""
+        if not reason.strip():
+            raise UsageError("a release needs a reason", hint="say with --reason why the run may be published")
+        with hold(self.root, wait) as self._still_held:
+            record = blocked_run(self.ledger, run)
+            self.ledger.release(record, reason)
+            self._step("released")
+            self._repair()
+            return self._finished(self.ledger.batches(record.batch_id, record.batch_id), []) | {"released": True}
 
     @explained
     def replay(
@@ -141,7 +159,7 @@ class Pipeline:
         input: str | None = None,  # noqa: A002 # the option's name
     ) -> Record:
         """Compute recorded batches again (default: of the last run) and compare; writes nothing."""
-        records = self._chosen(run, from_batch, to_batch, all_batches)
+        records = chosen(self.ledger, run, from_batch, to_batch, all_batches)
         again = partial(self._outputs, recompute=True)
         replay = Replay(self.spec, self.ledger, lambda: self.engine, again, self.planning.place, settings.changed)
         verdicts = []
@@ -149,24 +167,12 @@ class Pipeline:
             self.progress("replay", done, len(records))
             verdicts.append(replay.verify(record, input))
         self.progress("replay", len(records), len(records))
-        return {
-            "identical": all(verdict.identical for verdict in verdicts),
-            "batches": [
-                {
-                    "batch_id": verdict.batch_id,
-                    "identical": verdict.identical,
-                    "input": verdict.input,
-                    "differences": list(verdict.differences),
-                }
-                for verdict in verdicts
-            ],
-            "engine_changed": sorted({change for verdict in verdicts for change in verdict.engine_changes}),
-        }
+        return replayed(verdicts)
 
     @explained
     def summary(self, run_id: str) -> Record:
         """What a committed run did, as it told when it ended."""
-        return self._finished(self._chosen(run_id, None, None, False), [])
+        return self._finished(chosen(self.ledger, run_id, None, None, False), [])
 
     @explained
     def rows(self, limit: int = 100, **filters: Unpack[Filters]) -> Record:
@@ -197,6 +203,12 @@ class Pipeline:
 
         return write_report(self.reader, out, instant(since), instant(until))
 
+    @explained
+    def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Record:
+        """What other tolerances would have cost a source (default: each), and the smallest that meet the targets."""
+        names = [*self.spec.sources] if source is None else [self.reader.known(source)]
+        return Advising(self.spec, self.ledger, lambda: self.engine, self.progress).answer(names, wanted)
+
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
         return self.reader.path(table)
@@ -213,6 +225,7 @@ class Pipeline:
         max_files: int | None,
         dry_run: bool,
         closing: Sequence[str],
+        quality: str | None = None,
     ) -> Record:
         now = self.clock()
         asked = instant(as_of)
@@ -222,6 +235,8 @@ class Pipeline:
         if not dry_run:
             versions.first(self.root, now)
         notes = self._changes()
+        of_users(self.spec)
+        ensure_not_blocked(self.ledger)
         repaired = [] if dry_run else self._repair()
         if run_id is not None and (known := self.ledger.run(run_id)) is not None:
             return self._repeated(run_id, run_id in repaired, range(known.first, known.last + 1))
@@ -237,7 +252,7 @@ class Pipeline:
         records = self.planning.records(plan)
         self.ledger.plan(plan, records, landed.noticed)
         self._step("planned")
-        done = self._executor(self.spec).execute(records, repairing=False)
+        done = self._executor(self.spec, quality).execute(records, repairing=False)
         return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": self._keep(done)}
 
     def _step(self, step: str) -> None:
@@ -259,15 +274,24 @@ class Pipeline:
         self._executor(then).execute(pending, repairing=True)
         return [pending[0].run_id]
 
-    def _executor(self, spec: PipelineSpec) -> Run:
+    def _executor(self, spec: PipelineSpec, quality: str | None = None) -> Run:
         return Run(
-            spec, self.ledger, lambda: self.engine, self._outputs, self.planning.place, self._step, self.progress
+            spec,
+            self.ledger,
+            lambda: self.engine,
+            self._outputs,
+            self.planning.place,
+            self._step,
+            self.progress,
+            Audit(spec, self.ledger, None if quality is None else Severity(quality)),
         )
 
-    def _outputs(self, spec: PipelineSpec, recompute: bool = False) -> Outputs:
+    def _outputs(
+        self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None, recompute: bool = False
+    ) -> Outputs:
         from tidemark.spark.outputs import Outputs
 
-        return Outputs(self.engine.spark, str(self.ledger.folder), spec, recompute)
+        return Outputs(self.engine.spark, str(self.ledger.folder), spec, recompute, ahead or {})
 
     def _repeated(self, run_id: str, repaired: bool, batches: range) -> Record:
         """A run that is committed already: verified, unless it has only just been finished."""
@@ -293,21 +317,4 @@ class Pipeline:
             findings += self.ledger.findings(record.batch_id)
         first, last = records[-1].run_first, records[-1].run_last
         whole = records if len(records) == last - first + 1 else self.ledger.batches(first, last)
-        return run_summary(whole, self.ledger.states(last + 1), findings, notes)
-
-    def _chosen(
-        self, run: str | None, from_batch: int | None, to_batch: int | None, all_batches: bool
-    ) -> list[BatchRecord]:
-        tail = self.ledger.last()
-        if tail.committed_through == 0:
-            raise UsageError("there is nothing to replay: no run is committed", hint="use `tidemark run` first")
-        if run is not None:
-            known = self.ledger.run(run)
-            if known is None or known.last > tail.committed_through:
-                raise UsageError(f"run {run!r} is not committed", hint="`tidemark status` lists the last runs")
-            return self.ledger.batches(known.first, known.last)
-        if all_batches or from_batch is not None or to_batch is not None:
-            last = min(to_batch or tail.committed_through, tail.committed_through)
-            return self.ledger.batches(from_batch or 1, last)
-        newest = tail.last_run or self.ledger.run(tail.pending[0].run_id)
-        return self.ledger.batches(newest.first, min(newest.last, tail.committed_through)) if newest else []
+        return run_summary(whole, self.ledger.states(last + 1), findings, notes, self.ledger.checks(last))

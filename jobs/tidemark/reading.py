@@ -10,12 +10,13 @@ from typing import TypedDict, Unpack
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from tidemark.auditing import standing_in_the_way
 from tidemark.config import PipelineSpec
 from tidemark.core.account import BatchRecord
 from tidemark.core.progress import PartitionState
 from tidemark.core.times import parse_time
 from tidemark.errors import UsageError
-from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.ledger import BLOCKED, Ledger
 from tidemark.ledger.rows import partition_state, uri_key
 from tidemark.places import delta_table, is_table
 from tidemark.report.explain import SourceFacts, explain
@@ -74,16 +75,23 @@ class Reader:
     spec: PipelineSpec
     ledger: Ledger
 
-    def table(self, name: str) -> ds.Dataset:
-        """A table as a dataset, without the rows of batches that are not committed yet."""
+    def table(self, name: str, through: int | None = None) -> ds.Dataset:
+        """A table as a dataset, without the rows of batches that are not committed yet (or after `through`)."""
+        bound = self.ledger.last().committed_through if through is None else through
         if name in self.ledger.stores:
-            return self.ledger.table(name)
+            return self.ledger.table(name, bound)
         place = self.path(name)["path"]
         if not is_table(place):
             raise UsageError(f"table {name} is empty: no row has been written to it yet", where=place)
         column = "batch_id" if name == SUBSTREAMS else "_batch_id"
         whole = delta_table(place).to_pyarrow_dataset()
-        return whole.filter(ds.field(column) <= self.ledger.last().committed_through)
+        return whole.filter(ds.field(column) <= bound)
+
+    def judged_through(self) -> int:
+        """The last batch whose rows are judged for good: the last committed one, or one that quality blocks."""
+        tail = self.ledger.last()
+        blocked = [record.batch_id for record in tail.pending if record.status == BLOCKED]
+        return max([tail.committed_through, *blocked])
 
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
@@ -108,11 +116,11 @@ class Reader:
 
     def rows(self, limit: int, **filters: Unpack[Filters]) -> Record:
         """Matching rows, newest first, and how many there are in all."""
-        return find_rows(self._events(filters.get("source")), self._filter(filters), limit)
+        return find_rows(self._events(filters), self._filter(filters), limit)
 
     def export(self, target: Path, kind: str, limit: int | None, **filters: Unpack[Filters]) -> Record:
         """The newest `limit` matching rows, or all, as a CSV or Parquet file."""
-        return export_rows(self._events(filters.get("source")), self._filter(filters), target, kind, limit)
+        return export_rows(self._events(filters), self._filter(filters), target, kind, limit)
 
     def explain(self, source: str, partition: str, offset: int) -> Record:
         """One row's story."""
@@ -128,7 +136,8 @@ class Reader:
             declared.punctuated,
             declared.lifetimes,
         )
-        return explain(self.table(f"events/{source}"), facts, Recorded(self.ledger), partition, offset).record()
+        judged = self.table(f"events/{source}", self.judged_through())
+        return explain(judged, facts, Recorded(self.ledger), partition, offset).record()
 
     def status(self) -> Record:
         """How far each partition and source has come, and what the last runs did."""
@@ -144,11 +153,13 @@ class Reader:
             config=str(self.spec.path),
         )
         pending = [record.batch_id for record in tail.pending]
+        obstacle = standing_in_the_way(self.ledger, tail.pending)
         return {
             "pipeline": self.spec.name,
             "version": self.ledger.version,
             "streams": self._streams(records),
             "pending": pending,
+            "blocked": None if obstacle is None else obstacle.message,
             **found,
         }
 
@@ -173,10 +184,13 @@ class Reader:
             raise UsageError(f"there is no source {source!r}", hint=f"sources: {', '.join(self.spec.sources)}")
         return source
 
-    def _events(self, source: str | None) -> dict[str, ds.Dataset]:
+    def _events(self, filters: Filters) -> dict[str, ds.Dataset]:
+        """The events tables that are asked for; a batch that quality blocks, if it is asked for by its number."""
+        source = filters.get("source")
         names = list(self.spec.sources) if source is None else [self.known(source)]
         present = [name for name in names if is_table(self.ledger.folder / "events" / name)]
-        return {name: self.table(f"events/{name}") for name in present}
+        through = None if filters.get("batch") is None else self.judged_through()
+        return {name: self.table(f"events/{name}", through) for name in present}
 
     @staticmethod
     def _filter(filters: Filters) -> Filter:

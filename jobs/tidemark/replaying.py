@@ -18,6 +18,7 @@ from tidemark.errors import UsageError
 from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
 from tidemark.running import Before, changed_states, rules_of, step_of
+from tidemark.summaries import Record
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -114,6 +115,42 @@ class Replay:
 
     def _then(self, record: BatchRecord) -> PipelineSpec:
         return located(from_resolved(json.loads(record.configuration)), self.spec)
+
+
+def replayed(verdicts: Sequence[Verdict]) -> Record:
+    """What a replay came to."""
+    return {
+        "identical": all(verdict.identical for verdict in verdicts),
+        "batches": [
+            {
+                "batch_id": verdict.batch_id,
+                "identical": verdict.identical,
+                "input": verdict.input,
+                "differences": list(verdict.differences),
+            }
+            for verdict in verdicts
+        ],
+        "engine_changed": sorted({change for verdict in verdicts for change in verdict.engine_changes}),
+    }
+
+
+def chosen(
+    ledger: Ledger, run: str | None, from_batch: int | None, to_batch: int | None, all_batches: bool
+) -> list[BatchRecord]:
+    """The committed batches that a replay is asked for: of a run, a range, all, or else of the last run."""
+    tail = ledger.last()
+    if tail.committed_through == 0:
+        raise UsageError("there is nothing to replay: no run is committed", hint="use `tidemark run` first")
+    if run is not None:
+        known = ledger.run(run)
+        if known is None or known.last > tail.committed_through:
+            raise UsageError(f"run {run!r} is not committed", hint="`tidemark status` lists the last runs")
+        return ledger.batches(known.first, known.last)
+    if all_batches or from_batch is not None or to_batch is not None:
+        last = min(to_batch or tail.committed_through, tail.committed_through)
+        return ledger.batches(from_batch or 1, last)
+    newest = tail.last_run or ledger.run(tail.pending[0].run_id)
+    return ledger.batches(newest.first, min(newest.last, tail.committed_through)) if newest else []
 
 
 def located(then: PipelineSpec, now: PipelineSpec) -> PipelineSpec:

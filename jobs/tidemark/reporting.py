@@ -57,6 +57,7 @@ def tables_of(reader: Reader, scope: Scope) -> Tables:
         status=reader.status(),
         letters={name: reader.table(f"dead_letters/{name}") for name in _with_letters(spec, ledger)},
         quality=_quality(ledger),
+        advice=ledger.table("advice"),
         versions=[asdict(version) for version in versions.listed(ledger.root)],
     )
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from functools import cache
+from typing import Any, Protocol
 
-from tidemark.advancing import Ending, Streams, Writing, take_on
+from tidemark.advancing import Ending, Streams, Writing, staged, take_on
+from tidemark.auditing import Audit, blocked, blocks
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.core.account import Account, BatchRecord, Outcome, TableDigest
 from tidemark.core.advance import (
@@ -44,6 +46,10 @@ class Judging(Protocol):
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening, repairing: bool
     ) -> Outcome:
         """Append the judged rows of one source's objects and tell what became of them."""
+        ...
+
+    def judged(self, table: str, first: int, last: int) -> Any:  # noqa: ANN401 # a data frame
+        """The rows of an events table that batches brought and that streams may take; None: there is no table."""
         ...
 
 
@@ -105,10 +111,11 @@ class Run:
     spec: PipelineSpec
     ledger: Ledger
     engine: Callable[[], Judging]
-    outputs: Callable[[PipelineSpec], Writing]
+    outputs: Callable[[PipelineSpec, Mapping[str, Any]], Writing]
     place: Callable[[LandedObject], LandedObject]
     reached: Callable[[str], None]
     progress: Callable[[str, int, int], None]
+    audit: Audit
     rules: dict[str, SourceRules] = field(init=False)
     streams: Streams = field(init=False)
 
@@ -150,7 +157,9 @@ class Run:
                 opening = open_source(self.rules[name], states, before.combined, self.streams.read_from)
                 run = before.states, before.combined, (record.run_first, record.batch_id)
                 opening = with_imported(opening, self.rules, name, *run)
-                outcomes[name] = self.engine().judge(source, record.batch_id, mine, opening, repairing)
+                engine = self.engine()
+                self.audit.begin()
+                outcomes[name] = engine.judge(source, record.batch_id, mine, opening, repairing)
         return outcomes
 
     def _timings(self, outcomes: Mapping[str, Outcome], started: float) -> dict[str, float]:
@@ -176,27 +185,47 @@ class Run:
         noticed = self.ledger.noticed(record)
         digests.append(self.ledger.record_findings(batch_id, [*noticed.findings, *result.findings]))
         self.reached("diagnostics")
-        streams: dict[str, StreamEnd] = {}
+        self.audit.add(outcomes, states, result.states)
+        judged = replace(record, accounts=accounts_of(outcomes), digests=tuple(digests))
+        committed = replace(judged, status=COMMITTED)
         if record.ends_run:
-            streams, written = self._advance(before.ending(record, result), repairing)
-            digests += written
-        committed = replace(
-            record,
-            status=COMMITTED,
-            accounts=accounts_of(outcomes),
-            digests=tuple(digests),
-            combined=result.combined if record.ends_run else {},
-            streams=streams,
-        )
+            streams, written = self._end(before.ending(judged, result), repairing)
+            committed = replace(committed, digests=(*digests, *written), combined=result.combined, streams=streams)
         settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
         final = [settled.get((item.source, item.uri), item) for item in objects]
         self.ledger.commit(committed, [*final, *noticed.reported])
         self.reached("committed")
         return committed
 
+    def judged(self, table: str, first: int, last: int) -> Any:  # noqa: ANN401 # a data frame
+        """The rows of an events table that batches brought and that streams may take."""
+        return self.engine().judged(table, first, last)
+
+    def stage(self, ending: Ending, made: dict[str, Any]) -> dict[str, int]:
+        """Make what the run's end brings to streams, before any of it is written."""
+        return staged(self.streams, ending, lambda ahead: self.outputs(self.spec, ahead), made)
+
+    def _end(self, ending: Ending, repairing: bool) -> tuple[dict[str, StreamEnd], list[TableDigest]]:
+        """Check the run, then take streams on."""
+        try:
+            self._check(ending.record, ending)
+            return self._advance(ending, repairing)
+        finally:
+            self.audit.let_go()
+
+    def _check(self, record: BatchRecord, ending: Ending) -> None:
+        """Check the run before it publishes anything; raises Blocked."""
+        checks = self.audit.of_run(record, ending, self)
+        self.reached("quality")
+        if blocks(self.ledger, checks, record):
+            self.ledger.block(record)
+            self.reached("blocked")
+            raise blocked(record, checks)
+
     def _advance(self, ending: Ending, repairing: bool) -> tuple[dict[str, StreamEnd], list[TableDigest]]:
         self.progress("streams", 0, 1)
-        found = take_on(self.streams, ending, lambda: self.outputs(self.spec), repairing, self.reached)
+        writing = cache(lambda: self.outputs(self.spec, self.audit.made))
+        found = take_on(self.streams, ending, writing, repairing, self.reached)
         self.progress("streams", 1, 1)
         return found
 

@@ -17,16 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-import pyarrow.compute as pc
-
 from tidemark.advancing import Streams, Writing
+from tidemark.auditing import standing_in_the_way
 from tidemark.core.account import BatchRecord
 from tidemark.core.advance import advance
 from tidemark.core.batch import RunPlan
 from tidemark.errors import CheckFailed
 from tidemark.ledger.ledger import Ledger
 from tidemark.pipeline import Pipeline
-from tidemark.places import delta_table, is_table
 from tidemark.places.faults import explained
 from tidemark.reading import instant
 from tidemark.running import Before, rules_of, step_of
@@ -58,10 +56,13 @@ class _NeedsSpark(Exception):
 def foresee(pipeline: Pipeline, as_of: str | int, run_id: str) -> Foreseen:
     """What a run has to do, told without a JVM; writes nothing.
 
-    Raises ConfigError for a change of the configuration that is refused, UsageError for an `as_of` in the future.
+    Raises ConfigError for a change of the configuration that is refused, UsageError for an `as_of` in the future,
+    Blocked when quality blocks the last run.
     """
     ledger, time = pipeline.ledger, instant(as_of)
     tail = ledger.last()
+    if (obstacle := standing_in_the_way(ledger, tail.pending)) is not None:
+        raise obstacle
     if tail.pending:
         return Foreseen(Need.RUN, run_id, f"run {tail.pending[0].run_id} did not end: it is finished first")
     if (answered := _answered(ledger, time, run_id)) is not None:
@@ -134,14 +135,14 @@ def _no_spark() -> Writing:
 
 
 @explained
-def failures(pipeline: Pipeline, run_id: str) -> list[str]:
-    """What blocks a run, in words, from the table `quality`; empty also where nothing is checked."""
-    place = pipeline.ledger.folder / "quality"
-    if not is_table(place):
-        return []
-    rows = delta_table(place).to_pyarrow_dataset().to_table(filter=pc.field("run_id") == run_id).to_pylist()
-    failed = [row for row in rows if not row["success"] and row["severity"] == "block"]
-    return [f"{row['table']}: {row['expectation']} is {row['observed']}, not {row['limit']}" for row in failed]
+def blocking(pipeline: Pipeline) -> str | None:
+    """What stands in the way of every run, and what to do: quality blocks the last one; None: nothing does."""
+    obstacle = standing_in_the_way(pipeline.ledger, pipeline.ledger.last().pending)
+    return (
+        None
+        if obstacle is None
+        else f"{obstacle.message}: {obstacle.hint}".replace("CONFIG", str(pipeline.spec.path))
+    )
 
 
 @explained

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tidemark.core.account import BatchRecord, Finding, total
 from tidemark.core.advance import States
 from tidemark.core.batch import LandedObject
 from tidemark.core.progress import UNKNOWN, Combined
+from tidemark.core.quality import Check
 from tidemark.core.streams import StreamEnd
 from tidemark.core.times import format_time
 
@@ -100,6 +102,7 @@ def run_summary(
     states: States,
     findings: Sequence[Finding],
     notes: Sequence[str],
+    checks: Sequence[Check],
 ) -> Record:
     """What a run did."""
     last = records[-1]
@@ -110,7 +113,7 @@ def run_summary(
         "truncated": len(records) > LONGEST_LIST,
         "watermarks": watermarks_summary(states, last.combined),
         "streams": {name: stream_summary(end) for name, end in last.streams.items()},
-        "quality": [],
+        "quality": [asdict(check) | {"severity": check.severity.value} for check in checks[:LONGEST_LIST]],
         "objects": sum(record.objects for record in records),
         "bytes": sum(record.bytes for record in records),
         "diagnostics": [finding_summary(finding) for finding in findings[:LONGEST_LIST]],

@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,9 @@ class AirflowHome:
 
     folder: Path
     database: str | None = None
+    services: Sequence[str] = SERVICES
+    users: Mapping[str, str] = field(default_factory=lambda: {"admin": "admin"})
+    """Users by name with the role of each; every password is `password`."""
     port: int = 0
     token: str = ""
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -39,6 +42,10 @@ class AirflowHome:
         (self.folder / "pipelines").mkdir(parents=True, exist_ok=True)
         self.port, self._logs = free_port(), free_port()
         self._secrets = {name: secrets.token_urlsafe(24) for name in ("jwt", "api", "password")}
+
+    @property
+    def password(self) -> str:
+        return self._secrets["password"]
 
     @property
     def url(self) -> str:
@@ -50,10 +57,11 @@ class AirflowHome:
         given = {
             "AIRFLOW_HOME": str(self.folder),
             "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "plugins"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__PARALLELISM": "4",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
-            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(":".join(each) for each in self.users.items()),
             "AIRFLOW__API__HOST": "127.0.0.1",
             "AIRFLOW__API__PORT": str(self.port),
             "AIRFLOW__API__SECRET_KEY": self._secrets["api"],
@@ -100,10 +108,10 @@ class AirflowHome:
         return json.loads(done.stdout.splitlines()[-1])
 
     def start(self) -> None:
-        password = {"admin": self._secrets["password"]}
-        (self.folder / "simple_auth_manager_passwords.json.generated").write_text(json.dumps(password))
+        passwords = dict.fromkeys(self.users, self.password)
+        (self.folder / "simple_auth_manager_passwords.json.generated").write_text(json.dumps(passwords))
         self.command("db", "migrate")
-        for service in SERVICES:
+        for service in self.services:
             with (self.folder / f"{service}.log").open("wb") as log:
                 self.started.append(
                     subprocess.Popen(  # noqa: S603 - the project's own Airflow
@@ -140,6 +148,10 @@ class AirflowHome:
     def get(self, path: str) -> Any:
         return self._call("GET", path)
 
+    def page(self, path: str) -> str:
+        """What a page of the dashboard says."""
+        return self._text("GET", path).decode()
+
     def post(self, path: str, body: dict[str, Any]) -> Any:
         return self._call("POST", path, body)
 
@@ -175,13 +187,17 @@ class AirflowHome:
 
     def _logged_in(self) -> bool:
         try:
-            body = {"username": "admin", "password": self._secrets["password"]}
+            body = {"username": "admin", "password": self.password}
             self.token = self._call("POST", "/auth/token", body)["access_token"]
         except (OSError, AssertionError):
             return False
         return True
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        text = self._text(method, path, body)
+        return json.loads(text) if text else {}
+
+    def _text(self, method: str, path: str, body: dict[str, Any] | None = None) -> bytes:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.token:
@@ -189,16 +205,15 @@ class AirflowHome:
         request = urllib.request.Request(self.url + path, data, headers, method=method)  # noqa: S310 - loopback
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
-                text = answer.read()
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path}: {error.code} {error.read()[:500]!r}") from error
-        return json.loads(text) if text else {}
 
 
 @contextmanager
-def running(folder: Path, database: str | None = None) -> Iterator[AirflowHome]:
+def running(folder: Path, database: str | None = None, **options: Any) -> Iterator[AirflowHome]:
     """An Airflow that is up, and gone afterwards."""
-    home = AirflowHome(folder, database)
+    home = AirflowHome(folder, database, **options)
     try:
         home.start()
         yield home

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -93,6 +95,9 @@ def test_a_cleared_run_verifies_what_it_did(home, scheduled):
     assert "has answered for it" in home.log("tidemark_toll", scheduled, "discover", 2)
     assert tables(pipeline_of(home)) == before
     assert pipeline_of(home).ledger.last().committed_through == 1
+    shown = home.page("/tidemark/pipelines/toll/runs")
+    assert "DAG run, success" in shown
+    assert ">identical, " in shown
 
 
 @pytest.mark.usefixtures("scheduled")
@@ -110,6 +115,31 @@ def test_a_run_without_anything_to_do_starts_no_spark(home):
 def triggered(home: AirflowHome, dag: str, **conf: Any) -> str:
     home.switch_on(dag)
     return str(home.post(f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None, "conf": conf})["dag_run_id"])
+
+
+@pytest.mark.usefixtures("scheduled")
+def test_a_run_that_quality_blocks_fails_at_its_check_until_it_is_released(home):
+    limits = {"max_watermark_delay": "1s", "on_failure": "block"}
+    file = write_pipeline(home.folder / "pipelines", "strict", warehouse="../strict", quality=limits)
+    run = triggered(home, "tidemark_strict")
+    assert home.run_ended("tidemark_strict", run)["state"] == "failed"
+    assert home.states("tidemark_strict", run) == DONE | {"check_quality": "failed", "publish": "upstream_failed"}
+    assert home.tasks("tidemark_strict", run)["check_quality"]["try_number"] == 1
+    assert f"tidemark release {file} {run} --reason" in home.log("tidemark_strict", run, "check_quality")
+    later = triggered(home, "tidemark_strict")
+    assert home.run_ended("tidemark_strict", later)["state"] == "failed"
+    assert f"quality blocks run {run}" in home.log("tidemark_strict", later, "discover")
+    told = subprocess.run(  # noqa: S603 - the tests' own interpreter
+        [sys.executable, "-m", "tidemark", "release", str(file), run, "--reason", "an old day"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    again = {"dry_run": False, "dag_run_id": run, "only_failed": True, "reset_dag_runs": True}
+    home.post("/api/v2/dags/tidemark_strict/clearTaskInstances", again)
+    assert home.run_ended("tidemark_strict", run)["state"] == "success"
+    assert home.states("tidemark_strict", run) == DONE
 
 
 def test_the_report_dag_writes_a_page_for_each_pipeline(home, scheduled):

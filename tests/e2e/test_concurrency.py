@@ -110,7 +110,7 @@ def test_a_run_that_waits_goes_on_when_the_other_has_ended(tmp_path):
     product.hooks = {"reached": reached}
     product.run(at(12))
     thread.join(60)
-    assert order == ["planned", "events", "watermarks", "diagnostics", "committed", 0]
+    assert order == ["planned", "events", "watermarks", "diagnostics", "quality", "committed", 0]
     assert statuses(product) == ["committed"] * 2
     hold_conservation(product)
 

@@ -48,6 +48,8 @@ def test_many_small_files_are_merged_without_changing_any_content(ledger):
         "watermarks": 1,
         "diagnostics": 1,
         "plans": 0,
+        "quality": 0,
+        "advice": 0,
     }
     assert _content(Ledger(ledger.root)) == before
     _run(ledger, 1)

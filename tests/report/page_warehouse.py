@@ -196,7 +196,7 @@ class Page(HTMLParser):
             self.captions[self._figure] = ""
         if tag in {"dt", "dd"}:
             self.facts.append("")
-        if tag not in {"meta", "br"}:
+        if tag not in {"meta", "br", "link", "input"}:
             self._open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from landed import source_of
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
@@ -19,8 +21,10 @@ from tidemark.spark.tally import Tally
 
 COLUMNS = (
     "_partition STRING, _offset BIGINT, _arrival_time TIMESTAMP, _event_time TIMESTAMP, _system_timestamp TIMESTAMP,"
-    f" _disposition STRING, _reasons ARRAY<STRING>, _file STRING, _raw STRING, {OBJECT} INT"
+    f" _disposition STRING, _reasons ARRAY<STRING>, _file STRING, _raw STRING, {OBJECT} INT,"
+    " _watermark TIMESTAMP"
 )
+SOURCE = source_of(Path("landing"), "p STRING", early_arrival="off", late_arrival="off", timestamp_by="p")
 FILES = ["a", "b ü", "c"]
 KINDS = [
     ("on_time", []),
@@ -45,18 +49,18 @@ def made(number):
     arrival = None if number % 50 == 5 else at(number * 61 % 2000)
     file = number % 3
     raw = "text" if fate == "quarantined" else None
-    return (f"p{number % 4}", number, arrival, event, stamp, fate, reasons, FILES[file], raw, file)
+    return (f"p{number % 4}", number, arrival, event, stamp, fate, reasons, FILES[file], raw, file, None)
 
 
 @pytest.fixture(scope="module")
 def events(spark):
     rows = [made(number) for number in range(900)]
-    rows.append(("_unknown", 0, at(0), None, None, "quarantined", ["invalid_row"], "d", f"{UNREADABLE}torn", 3))
+    rows.append(("_unknown", 0, at(0), None, None, "quarantined", ["invalid_row"], "d", f"{UNREADABLE}torn", 3, None))
     return spark.createDataFrame(rows, COLUMNS).cache()
 
 
 def tallied(events, tasks):
-    tally = Tally(events.sparkSession, [*FILES, "d"])
+    tally = Tally(events.sparkSession, SOURCE, [*FILES, "d"])
     spread = events.repartition(tasks, "_offset").sortWithinPartitions("_partition", "_offset")
     kept = tally.counted(spread)
     assert kept.count() == events.count()
@@ -128,7 +132,7 @@ def test_a_finding_counts_its_rows_and_shows_the_first(told, events):
 
 
 def test_a_task_that_failed_adds_nothing(spark, events):
-    tally = Tally(spark, [*FILES, "d"])
+    tally = Tally(spark, SOURCE, [*FILES, "d"])
     broken = F.when(F.col("_offset") == 899, F.raise_error(F.lit("broken"))).otherwise(F.col("_raw"))
     with pytest.raises(PySparkException, match="broken"):
         tally.counted(events.coalesce(1)).select(broken).foreach(lambda _: None)

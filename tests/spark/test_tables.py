@@ -22,13 +22,12 @@ def rows_in(place):
 def test_an_append_is_made_once(spark, tmp_path):
     place = str(tmp_path / "t")
     for number in (1, 2):
-        done, written = append(batch(spark, number), place, number)
-        assert done
+        written = append(batch(spark, number), place, number)
         assert written is not None
-        assert written.count() == 10
-        assert append(batch(spark, number), place, number) == (False, None)
-    assert append(batch(spark, 1), place, 1) == (False, None)
-    assert append(batch(spark, 1), place, 1, application="another")[0]
+        assert (written.rows.count(), written.number) == (10, 10)
+        assert append(batch(spark, number), place, number) is None
+    assert append(batch(spark, 1), place, 1) is None
+    assert append(batch(spark, 1), place, 1, application="another") is not None
     assert rows_in(place) == 30
     assert DeltaTable(place).transaction_version("tidemark") == 2
 
@@ -54,7 +53,9 @@ def test_of_two_appends_of_one_batch_at_once_one_is_made(spark, tmp_path):
     def attempt(_):
         together.wait()
         try:
-            return append(spark.range(200_000).repartition(8).selectExpr("id", "2L AS _batch_id"), place, 2)[0]
+            return (
+                append(spark.range(200_000).repartition(8).selectExpr("id", "2L AS _batch_id"), place, 2) is not None
+            )
         except ConcurrentTransactionException:
             return "conflict"
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -15,8 +12,9 @@ import click
 from click.core import ParameterSource
 
 from tidemark import __version__
+from tidemark.cli.exporting import export, fitting
 from tidemark.cli.output import Answer, progress_bars, text_width
-from tidemark.errors import ConfigError, UsageError
+from tidemark.errors import Blocked, ConfigError, UsageError
 
 if TYPE_CHECKING:
     from tidemark.pipeline import Pipeline
@@ -96,7 +94,9 @@ def validate(config: Path) -> Answer:
     from tidemark.pipeline import Pipeline
 
     try:
-        errors, warnings = [], Pipeline.load(config).warnings
+        pipeline = Pipeline.load(config)
+        pipeline.validate()
+        errors, warnings = [], pipeline.warnings
     except ConfigError as error:
         errors, warnings = error.problems, []
     record = {"valid": not errors, "errors": [*map(asdict, errors)], "warnings": [*map(asdict, warnings)]}
@@ -127,12 +127,16 @@ def run(config: Path, dry_run: bool, **options: Any) -> Answer:
 @click.option("--as-of", required=True, metavar="T", help="End of the interval that the run answers for.")
 @click.option("--run-id", required=True, metavar="ID", help="The scheduler's name of the run.")
 def process(config: Path, as_of: str, run_id: str) -> Answer:
-    """Do what a scheduled run has to do: take what landed, or verify the run that has answered for it."""
+    """Do what a scheduled run has to do: take what landed, or verify the run that has answered for it. That quality
+    blocks the run is no failure here: the scheduler asks for it next."""
     from tidemark.cli.texts import run_text
     from tidemark.scheduled import answer
 
     with _pipeline(config) as pipeline:
-        return Answer(answer(pipeline, as_of, run_id), run_text(config))
+        try:
+            return Answer(answer(pipeline, as_of, run_id), run_text(config))
+        except Blocked as error:
+            return Answer({"run_id": run_id, "blocked": error.message}, lambda record: record["blocked"])
 
 
 @tidemark.command(hidden=True)
@@ -158,6 +162,20 @@ def close(config: Path, source: str | None, as_of: str | None) -> Answer:
 
     with _pipeline(config) as pipeline:
         return Answer(pipeline.close(source=source, as_of=as_of), run_text(config))
+
+
+@_command
+@_config
+@click.argument("run")
+@click.option(
+    "--reason", required=True, metavar="TEXT", help="Why it may be published; recorded with the run's checks."
+)
+def release(config: Path, run: str, reason: str) -> Answer:
+    """Publish a run that quality blocked."""
+    from tidemark.cli.texts import release_text
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.release(run, reason), release_text(config))
 
 
 @_command
@@ -201,12 +219,12 @@ def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
     """Show which rows met which fate, and why; newest first."""
     from tidemark.report.text import rows_view
 
-    _fitting(kind, out)
+    fitting(kind, out, _as_json())
     with _pipeline(config) as pipeline:
         if kind == "table":
             return Answer(pipeline.rows(**filters), lambda record: rows_view(record, text_width(), str(config)))
         filters["limit"] = filters["limit"] if _was_given("limit") else None
-        return _export(pipeline, kind, out, filters)
+        return export(pipeline, kind, out, filters)
 
 
 @_command
@@ -230,6 +248,21 @@ def status(config: Path) -> Answer:
 
     with _pipeline(config) as pipeline:
         return Answer(pipeline.status(), lambda record: status_view(record, text_width()))
+
+
+@_command
+@_config
+@click.option("--source", metavar="S", help="Advise on this source only; default: all.")
+@click.option("--target-dropped", metavar="P", help="At most this share of rows dropped, such as 1%.")
+@click.option("--target-adjusted", metavar="P", help="At most this share of rows adjusted, such as 5%.")
+@click.option("--late", metavar="LIST", help="Late tolerances to try, such as 0s,5s,1m; default: from the rows.")
+@click.option("--out-of-order", metavar="LIST", help="Out-of-order tolerances to try; default: from the rows.")
+def advise(config: Path, **options: Any) -> Answer:
+    """Tell what other tolerances would have cost, and recommend the smallest."""
+    from tidemark.cli.advice_text import advice_text
+
+    with _pipeline(config) as pipeline:
+        return Answer(pipeline.advise(**options), advice_text(config))
 
 
 @_command
@@ -264,28 +297,3 @@ def demo() -> Answer:
 
     with progress_bars() as progress:
         return Answer(run_demo(DEMO_FOLDER, say, progress=progress))
-
-
-def _fitting(kind: str, out: Path | None) -> None:
-    """The format suits where the rows go to; else UsageError."""
-    if kind == "table":
-        if out is not None:
-            raise UsageError("--out writes no table", hint="add --format csv or --format parquet")
-        return
-    if out is None and (_as_json() or (kind == "parquet" and sys.stdout.isatty())):
-        taken = "--json prints there" if _as_json() else "it is a terminal"
-        raise UsageError(f"rows can't be written as {kind} to standard output: {taken}", hint="give --out FILE")
-
-
-def _export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer:
-    """The rows in the file, or on standard output."""
-    from tidemark.cli.texts import export_text
-
-    if out is not None:
-        return Answer(pipeline.export_rows(out, kind, **filters), export_text(out))
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / f"rows.{kind}"
-        record = pipeline.export_rows(target, kind, **filters)
-        with target.open("rb") as rows_file:
-            shutil.copyfileobj(rows_file, sys.stdout.buffer)
-    return Answer(record)

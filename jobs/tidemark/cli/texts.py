@@ -35,8 +35,31 @@ def run_text(config: Path) -> Callable[[Record], RenderableType]:
         _streams(record["streams"]),
         _listed("Noted", [*_changes(record)]),
         _diagnostics(record.get("diagnostics", [])),
+        _quality(record["quality"]),
         _next_commands(record, config),
     )
+
+
+def release_text(config: Path) -> Callable[[Record], RenderableType]:
+    """That a blocked run is published, and what it did."""
+    told = run_text(config)
+    return lambda record: _lines(f"Run {record['run_id']} is released.", told(record))
+
+
+def _quality(checks: Sequence[Record]) -> RenderableType | None:
+    """How many checks held, and each that did not."""
+    failed = [check for check in checks if not check["success"]]
+    if not failed:
+        return f"Quality: all {counted(len(checks), 'check')} held." if checks else None
+    return _listed(
+        f"Quality: {len(failed):,} of {counted(len(checks), 'check')} failed", [_check(each) for each in failed]
+    )
+
+
+def _check(check: Record) -> str:
+    limit = "" if check["limit"] is None else f", limit {check['limit']:g}"
+    rows = f", such as {', '.join(check['examples'])}" if check["examples"] else ""
+    return f"{check['table']}: {check['expectation']} is {check['observed']:g}{limit}{rows}. {check['message']}"
 
 
 def maintain_text(record: Record) -> RenderableType:

@@ -11,6 +11,7 @@ from itertools import accumulate
 from tidemark.core.batch import LandedObject
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import Combined, Seen
+from tidemark.core.quality import RowChecks
 from tidemark.core.streams import StreamEnd
 
 
@@ -118,6 +119,7 @@ class PartitionReport:
     account: Account
     seen: Seen
     occurrences: Mapping[Diagnostic, Occurrence]
+    checks: RowChecks | None = None
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class TableDigest:
 class Outcome:
     """What judging one source's part of a micro-batch came to. `skipped` holds, by partition, the rows
     before the pipeline's `start`; `landed_too_late` those whose arrival an estimate had passed; `left_open`
-    dropped end edges whose lifetime stays open."""
+    dropped end edges whose lifetime stays open; `recorded` how many rows the table's log says were written."""
 
     digests: tuple[TableDigest, ...] = ()
     partitions: Mapping[str, PartitionReport] = field(default_factory=dict)
@@ -141,6 +143,7 @@ class Outcome:
     skipped: Mapping[str, Seen] = field(default_factory=dict)
     landed_too_late: Mapping[str, Occurrence] = field(default_factory=dict)
     left_open: Mapping[str, Occurrence] = field(default_factory=dict)
+    recorded: int | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from tidemark.core.account import BatchRecord, Finding, TableDigest
 from tidemark.core.batch import LandedObject, ObjectState, RunPlan
 from tidemark.core.progress import Combined, PartitionState
+from tidemark.core.quality import RELEASED, Check, Severity
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.digest import digest_rows
@@ -27,6 +28,8 @@ from tidemark.ledger.rows import (
     Row,
     batch_record,
     batch_row,
+    check,
+    check_rows,
     finding,
     finding_of_text,
     finding_rows,
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
 PLANNED = "planned"
 COMMITTED = "committed"
+BLOCKED = "blocked"
 
 CHECKPOINT_EVERY = 1000
 """A batch whose id is a multiple of this records the state of all partitions, changed or not."""
@@ -180,6 +184,42 @@ class Ledger:
     def findings(self, batch_id: int) -> tuple[Finding, ...]:
         """The recorded findings of a batch."""
         return tuple(finding(row) for row in self.stores["diagnostics"].read(batch_id, batch_id))
+
+    def record_checks(self, record: BatchRecord, checks: Sequence[Check]) -> None:
+        """Record the checks of the run that a batch ends."""
+        rows = check_rows(record.batch_id, record.run_id, checks)
+        if rows:
+            self.stores["quality"].append(rows, "record", record.batch_id)
+
+    def release(self, record: BatchRecord, reason: str) -> None:
+        """Record that the blocked run which a batch ends may be published, and why."""
+        released = Check("batches", RELEASED, None, None, True, Severity.RECORD, (), reason)
+        self.stores["quality"].append(
+            check_rows(record.batch_id, record.run_id, [released]), "release", record.batch_id
+        )
+
+    def checks(self, batch_id: int) -> tuple[Check, ...]:
+        """The recorded checks of the run that a batch ends."""
+        return tuple(check(row) for row in self.stores["quality"].read(batch_id, batch_id))
+
+    def block(self, record: BatchRecord) -> None:
+        """Turn the row of a run's last batch from `planned` to `blocked`: nothing of the run is published."""
+        blocked = batch_row(replace(record, status=BLOCKED))
+        self.stores["batches"].replace(f"batch_id = {record.batch_id}", [blocked], "block", record.batch_id)
+
+    def digests(self, batch_id: int) -> dict[str, TableDigest]:
+        """The digests of what stands in the small tables of which a batch records one."""
+        read = {name: self.stores[name].read(batch_id, batch_id) for name in ("watermarks", "diagnostics")}
+        return {name: digest_rows(name, rows) for name, rows in read.items()}
+
+    def record_advice(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Put the cells of sources in the place of what was advised on them before; all in one commit."""
+        sources = {row["source"] for row in rows}
+        if not rows:
+            return
+        self.stores["advice"].rewrite(
+            lambda kept: [*(r for r in kept if r["source"] not in sources), *map(dict, rows)]
+        )
 
     def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:
         """Record the objects of a batch as they were taken (with those only reported), then turn its

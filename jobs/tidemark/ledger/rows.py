@@ -22,6 +22,7 @@ from tidemark.core.batch import LandedObject, ObjectState, loaded_uri, stored_ur
 from tidemark.core.measured import Passed
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import Combined, PartitionState
+from tidemark.core.quality import Check, Severity
 from tidemark.core.streams import StreamEnd, StreamState
 
 Row = dict[str, Any]
@@ -91,6 +92,16 @@ def finding_text(item: Finding) -> str:
 
 def finding_of_text(text: str) -> Finding:
     return finding(json.loads(text))
+
+
+def check_rows(batch_id: int, run_id: str, checks: Iterable[Check]) -> list[Row]:
+    known = [asdict(item) | {"severity": item.severity.value, "examples": list(item.examples)} for item in checks]
+    return [{"batch_id": batch_id, "run_id": run_id, **row} for row in known]
+
+
+def check(row: Row) -> Check:
+    values = {name: row[name] for name in Check.__dataclass_fields__}
+    return Check(**{**values, "severity": Severity(row["severity"]), "examples": tuple(row["examples"])})
 
 
 def _fates(fates: Mapping[Fate, int]) -> Row:

@@ -130,6 +130,44 @@ DIAGNOSTICS = _schema(
     }
 )
 
+QUALITY = _schema(
+    {
+        "batch_id": _LONG,
+        "run_id": _TEXT,
+        "table": _TEXT,
+        "expectation": _TEXT,
+        "observed": pa.float64(),
+        "limit": pa.float64(),
+        "success": _FLAG,
+        "severity": _TEXT,
+        "examples": pa.list_(_TEXT),
+        "message": _TEXT,
+    }
+)
+
+ADVICE = _schema(
+    {
+        "batch_id": _LONG,
+        "as_of": TIME,
+        "source": _TEXT,
+        "late": _LONG,
+        "out_of_order": _LONG,
+        "rows": _LONG,
+        "adjusted": _LONG,
+        "dropped": _LONG,
+        "own_adjusted": _LONG,
+        "own_dropped": _LONG,
+        "delay": _LONG,
+        "longest_delay": _LONG,
+        "present": _FLAG,
+        "recommended": _FLAG,
+        "target_dropped": pa.float64(),
+        "target_adjusted": pa.float64(),
+    }
+)
+"""A cell of the last advice on a source, made of the rows up to `batch_id`: durations in microseconds, shares from 0
+to 1; a `late` that is null is `off`."""
+
 VERSIONS = _schema({"version": _LONG, "created": TIME, "promoted": TIME, "live": _FLAG})
 
 TABLES = {
@@ -138,6 +176,8 @@ TABLES = {
     "watermarks": WATERMARKS,
     "diagnostics": DIAGNOSTICS,
     "plans": PLANS,
+    "quality": QUALITY,
+    "advice": ADVICE,
 }
 
 BOUNDED = {"batches": "batch_id,run_id", "objects": "batch_id,uri", "versions": "version"}

@@ -60,6 +60,32 @@ def read_bytes(place: Place) -> bytes:
     return s3.read(place) if isinstance(place, S3Place) else place.read_bytes()
 
 
+def read_if_there(place: Place) -> bytes | None:
+    """All of a file or object; None when there is none."""
+    if isinstance(place, S3Place):
+        found = s3.read_stamped(place)
+        return None if found is None else found.content
+    return place.read_bytes() if place.is_file() else None
+
+
+def write_bytes(place: Place, content: bytes) -> None:
+    """Write a file or object, which appears whole or not at all."""
+    if isinstance(place, S3Place):
+        s3.put(place, content)
+        return
+    partial = place.with_name(f"{place.name}.partial")
+    partial.write_bytes(content)
+    partial.replace(place)
+
+
+def remove(place: Place) -> None:
+    """Delete a file or object, if it is there."""
+    if isinstance(place, S3Place):
+        s3.delete(place)
+    else:
+        place.unlink(missing_ok=True)
+
+
 def open_file(text: str) -> IO[bytes]:
     """A file or object for reading, from any position."""
     return io.BufferedReader(s3.Ranged(S3Place(text)), s3.PIECE) if is_s3(text) else Path(text).open("rb")

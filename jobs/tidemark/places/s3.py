@@ -139,6 +139,18 @@ def put_if(place: S3Place, content: bytes, tag: str | None) -> str | None:
     return None
 
 
+def put(place: S3Place, content: bytes) -> None:
+    """Write an object, whatever was there."""
+    with told(place):
+        _client().put_object(Bucket=place.bucket, Key=place.key, Body=content)
+
+
+def delete(place: S3Place) -> None:
+    """Delete an object, if it is there."""
+    with told(place):
+        _client().delete_object(Bucket=place.bucket, Key=place.key)
+
+
 def tag_of(place: S3Place) -> str | None:
     """The object's ETag; None when there is no object."""
     with told(place, ABSENT):

@@ -23,6 +23,7 @@ def document(pipeline: str, path: str, sources: Sequence[Source], notes: Sequenc
         "# What a sample does not show may be otherwise. Correct what you know better, then check and run it:",
         f"#   tidemark validate {path}",
         f"#   tidemark run {path} --dry-run",
+        "# After the first run `tidemark advise` says what tolerances cost, counted over all rows.",
         *(line for note in notes for line in _remark(note, "")),
         "",
         f"pipeline: {pipeline}",

@@ -73,6 +73,8 @@ def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
         Text(f"As of {moment_of(record['as_of'])} (UTC), the time of the last run"),
         Text(),
     ]
+    if record.get("blocked"):
+        parts += [Text(safe(record["blocked"]), style="bold"), Text()]
     parts.append(_partitions(record, wide=width >= WIDE_STATUS))
     if record["truncated"]:
         parts.append(Text(f"Only {len(record['partitions']):,} partitions are shown."))

@@ -12,8 +12,9 @@ from tidemark.core.account import Account, Diagnostic, Occurrence, PartitionRepo
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import Seen, latest
 from tidemark.core.punctuation import Marks
+from tidemark.core.quality import MOST_EXAMPLES, RowChecks
 from tidemark.spark.formats import UNREADABLE
-from tidemark.spark.tally import Kind, Moves, Told
+from tidemark.spark.tally import Counted, Kind, Told
 
 FINDINGS = {
     Reason.EARLY: Diagnostic.EARLY,
@@ -26,7 +27,7 @@ FINDINGS = {
 
 def partitions_of(told: Told, source: str) -> dict[str, PartitionReport]:
     """Fates, reasons, moves, progress and findings of each partition."""
-    return {name: _report(source, name, moves, kinds) for name, (moves, kinds) in told.partitions.items()}
+    return {name: _report(source, name, counted) for name, counted in told.partitions.items()}
 
 
 def with_marks(partitions: Mapping[str, PartitionReport], marks: Mapping[str, Marks]) -> dict[str, PartitionReport]:
@@ -86,7 +87,8 @@ def _read_sample(row: Row) -> Sample:
     return Sample(row["offset"], row["event"], row["arrival"], row["file"])
 
 
-def _report(source: str, name: str, moves: Moves, kinds: Sequence[Kind]) -> PartitionReport:
+def _report(source: str, name: str, counted: Counted) -> PartitionReport:
+    moves, kinds = counted.moves, counted.kinds
     reasons = (*FINDINGS, Reason.VIOLATION, Reason.UNMATCHED)
     by_reason = {reason: [kind for kind in kinds if reason in kind.reasons] for reason in reasons}
     account = Account(
@@ -98,7 +100,12 @@ def _report(source: str, name: str, moves: Moves, kinds: Sequence[Kind]) -> Part
     )
     arrived, high = latest(*[kind.last_arrival for kind in kinds]), latest(*[kind.high for kind in kinds])
     occurrences = {FINDINGS[reason]: _occurrence(by_reason[reason]) for reason in FINDINGS if by_reason[reason]}
-    return PartitionReport(account, Seen(account.rows, arrived, high), occurrences)
+    checks = RowChecks(counted.offsets, counted.broken, {fate: _firsts(kinds, fate) for fate in Fate})
+    return PartitionReport(account, Seen(account.rows, arrived, high), occurrences, checks)
+
+
+def _firsts(kinds: Iterable[Kind], fate: Fate) -> tuple[int, ...]:
+    return tuple(sorted(kind.offset for kind in kinds if kind.fate is fate)[:MOST_EXAMPLES])
 
 
 def _rows(kinds: Iterable[Kind]) -> int:

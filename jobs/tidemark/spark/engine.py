@@ -29,6 +29,7 @@ from tidemark.spark.punctuation import stamped
 from tidemark.spark.repair import found_then
 from tidemark.spark.settled import settled_objects, skipped_rows
 from tidemark.spark.sight import look_at
+from tidemark.spark.tables import Written
 from tidemark.spark.tally import NOTHING, Tally, Told
 
 
@@ -75,21 +76,31 @@ class Engine:
         place = self.place(f"events/{source.name}")
         told: Told | None = None
         if not (repairing and tables.holds(place, batch_id)):
-            told, found, rows = self._write(source, batch_id, objects, opening)
+            told, found, written = self._write(source, batch_id, objects, opening)
             self.reached("events")
         if told is None:
-            rows = events.appended(self.spark, source, place, batch_id)
-            found = found_then(self.spark, source, objects, opening, rows)
+            written = events.as_appended(self.spark, source, place, batch_id)
+            found = found_then(self.spark, source, objects, opening, written.rows)
+        rows = written.rows
         if rows is None:
             settled = settled_objects(objects, {}, found)
             skipped = skipped_rows(self.spark, source, rows, settled, opening)
             return Outcome((), objects=settled, skipped=skipped)
         with self._timed("accounts"):
-            told = told or self.count(rows, objects)
+            told = told or self.count(source, rows, objects)
             outcome = self.report(source, rows, told, objects, opening, found)
         kept = self._write_substreams(source, batch_id, rows, repairing)
         left, lived = self._write_lifetimes(source, batch_id, rows, objects, repairing)
-        return replace(outcome, digests=(*outcome.digests, *kept, *lived), left_open=left)
+        digests = (*outcome.digests, *kept, *lived)
+        return replace(outcome, digests=digests, left_open=left, recorded=written.number)
+
+    def judged(self, table: str, first: int, last: int) -> DataFrame | None:
+        """The rows of an events table that batches first..last brought and that streams may take."""
+        place = self.place(table)
+        if not tables.exists(place):
+            return None
+        rows = self.spark.read.format("delta").load(place)
+        return rows.where(F.col("_batch_id").between(first, last) & F.col("_system_timestamp").isNotNull())
 
     def report(
         self,
@@ -118,9 +129,9 @@ class Engine:
         skipped = skipped_rows(self.spark, source, rows, settled, opening)
         return Outcome((told.digest(f"events/{source.name}"),), partitions, settled, skipped, late)
 
-    def count(self, rows: DataFrame, objects: Sequence[LandedObject]) -> Told:
+    def count(self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject]) -> Told:
         """What became of event rows of these objects, as it is counted where they are written."""
-        tally = Tally(self.spark, [item.uri for item in objects])
+        tally = Tally(self.spark, source, [item.uri for item in objects])
         tally.counted(rows if OBJECT in rows.columns else with_object(self.spark, rows, objects)).count()
         return tally.told()
 
@@ -173,11 +184,11 @@ class Engine:
 
     def _write(
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
-    ) -> tuple[Told | None, Damage, DataFrame | None]:
+    ) -> tuple[Told | None, Damage, Written]:
         refused = {item.uri: item.refusal for item in objects if item.refusal is not None}
         found = Damage(refused, damage.gone([item for item in objects if item.refusal is None]))
         try:
-            told, rows = self._attempt(source, batch_id, objects, opening, found)
+            told, written = self._attempt(source, batch_id, objects, opening, found)
         except damage.SPARK_ERRORS:
             named = [item for item in objects if item.refusal is None]
             missing = damage.gone(named)
@@ -188,8 +199,8 @@ class Engine:
             if not unreadable and missing == found.gone:
                 raise
             found = Damage(refused | unreadable, missing)
-            told, rows = self._attempt(source, batch_id, objects, opening, found)
-        return told, found, rows
+            told, written = self._attempt(source, batch_id, objects, opening, found)
+        return told, found, written
 
     def _attempt(
         self,
@@ -198,10 +209,10 @@ class Engine:
         objects: Sequence[LandedObject],
         opening: Opening,
         found: Damage,
-    ) -> tuple[Told | None, DataFrame | None]:
+    ) -> tuple[Told | None, Written]:
         left = [item for item in objects if item.uri not in found.gone]
         if not left:
-            return NOTHING, None
+            return NOTHING, Written(None, 0)
         recorded = None
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
@@ -217,7 +228,7 @@ class Engine:
                 named = uris(self.spark, left, batch_id)
                 found_ = self._judged(source, batch_id, staged, recorded, opening, layout)
                 judged = events.event_rows(found_, source, named)
-                tally = Tally(self.spark, [item.uri for item in left])
+                tally = Tally(self.spark, source, [item.uri for item in left])
                 return events.write_events(judged, tally, source, self.place(f"events/{source.name}"), batch_id)
             finally:
                 rows.unpersist()

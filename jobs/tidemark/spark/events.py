@@ -22,7 +22,7 @@ from tidemark.spark.names import (
 )
 from tidemark.spark.policy import verdict
 from tidemark.spark.punctuation import verdict as punctuated_verdict
-from tidemark.spark.tables import append, quoted, slice_of
+from tidemark.spark.tables import Written, append, quoted, slice_of
 from tidemark.spark.tally import Tally, Told
 
 PARTITION_COLUMN = "_arrival_date"
@@ -67,12 +67,20 @@ def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFr
 
 def write_events(
     rows: DataFrame, tally: Tally, source: SourceSpec, place: str, batch_id: int
-) -> tuple[Told | None, DataFrame | None]:
+) -> tuple[Told | None, Written]:
     """Append one micro-batch of `event_rows`, counted inside the write. Returns what was counted (None: it had
-    been appended before, and that stands), and the rows as they were written (None: there was none)."""
+    been appended before, and that stands), and what was written."""
     ranges = STATISTICS if source.longest is not None or source.lifetimes.edges else f"{STATISTICS},_end_time"
-    done, written = append(tally.counted(rows), place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
-    return (tally.told(), written) if done else (None, appended(rows.sparkSession, source, place, batch_id))
+    written = append(tally.counted(rows), place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
+    if written is not None:
+        return tally.told(), written
+    return None, as_appended(rows.sparkSession, source, place, batch_id)
+
+
+def as_appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> Written:
+    """What a micro-batch appended when it was attempted before."""
+    rows = appended(spark, source, place, batch_id)
+    return Written(rows, 0 if rows is None else rows.count())
 
 
 def appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> DataFrame | None:

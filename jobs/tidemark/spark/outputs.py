@@ -6,8 +6,8 @@ their times, so that a repair and a replay find the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -36,12 +36,25 @@ STATISTICS = "_system_timestamp,_end_time,_window_start,_window_end,_batch_id"
 @dataclass(frozen=True)
 class Outputs:
     """Reads and writes under `root`, the folder of one version. `recompute`: substreams' watermarks come from the
-    rows that set them, for replays."""
+    rows that set them, for replays. `ahead` holds by table what was made to be checked before it is written."""
 
     spark: SparkSession
     root: str
     spec: PipelineSpec
     recompute: bool = False
+    ahead: Mapping[str, DataFrame] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+
+    def making(self, due: Due) -> dict[str, DataFrame]:
+        """What the run has for a stream, table by table, kept until it is let go of and written nowhere."""
+        made = {table: make() for table, make in self._tables(due).items()}
+        return {table: rows.persist() for table, rows in made.items() if rows is not None}
+
+    def behind(self, due: Due) -> int:
+        """Rows of what was made for a stream that are not due: they end before what the run before it had passed, or
+        after what this one has."""
+        rows = self.ahead.get(f"streams/{due.step.name}")
+        return 0 if rows is None else rows.where(_not_due(due)).count()
 
     def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
         """Append what the run has for a stream, table by table; what a crashed attempt appended stands."""
@@ -66,8 +79,9 @@ class Outputs:
         self, table: str, place: str, make: Callable[[], DataFrame | None], batch_id: int, repairing: bool
     ) -> TableDigest:
         nothing = table_digest(table, 0, 0, 0)
+        self.written.add(table)
         if not (repairing and holds(place, batch_id)):
-            rows = make()
+            rows = self.ahead[table] if table in self.ahead else make()
             if rows is None:
                 return nothing
             written = append_measured(rows, place, batch_id, table, statistics=_statistics(rows))
@@ -186,8 +200,11 @@ class Outputs:
 
     def _along(self, due: Due, span: Span) -> DataFrame | None:
         """The rows that come to the step in a span."""
-        rows = Rows(self.spark, self.root, self.spec, due.last_batch)
-        return rows.along(paths_into(self.spec, self.spec.streams[due.step.name]), span)
+        return self._rows(due).along(paths_into(self.spec, self.spec.streams[due.step.name]), span)
+
+    def _rows(self, due: Due) -> Rows:
+        ahead = {table: rows for table, rows in self.ahead.items() if table not in self.written}
+        return Rows(self.spark, self.root, self.spec, due.last_batch, ahead)
 
     def _passed_pairs(self, due: Due) -> DataFrame | None:
         """The pairs of joins that come to the step and whose end it has passed in this run."""
@@ -197,12 +214,29 @@ class Outputs:
         step = self.spec.streams[due.step.name]
         pairs = [path for path in paths_into(self.spec, step) if path.joined]
         span = _passing_span(due, before, after)
-        rows = Rows(self.spark, self.root, self.spec, due.last_batch).along(pairs, span)
+        rows = self._rows(due).along(pairs, span)
         return None if rows is None else _passing(rows, due, before, after)
 
     def _new(self, due: Due) -> DataFrame | None:
         """The rows that the run brought to the step."""
         return self._along(due, Span(since=due.first_batch, only=True))
+
+
+def _not_due(due: Due) -> Column:
+    """Whether an output is not one that the run passed. Of parts, and of windows that rows make, nothing is told but
+    what the step has not passed yet."""
+    windows_, step = due.step.windows, due.step
+    if windows_ is None:
+        end, before, after = _ends("_end_time"), due.before.watermark, due.after.watermark
+    else:
+        end, before, after = _ends("_window_end") + windows_.lateness, due.before.reached, due.after.reached
+    idle = windows_ is not None and windows_.idle_timeout is not None
+    if step.partition_by is not None:
+        return F.lit(False)
+    early = F.lit(False) if due.after.complete or after is None or idle else end > after
+    if due.before.complete or before is None or due.behind or step.measured is not None:
+        return early
+    return early | (end <= before)
 
 
 def _passing_span(due: Due, before: int | None, after: int | None) -> Span:

@@ -7,8 +7,9 @@ of the origin, and files of other times are not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -107,12 +108,14 @@ def _length(spec: PipelineSpec, path: Path) -> int | None:
 
 @dataclass(frozen=True)
 class Rows:
-    """Reads the rows of streams from the tables of one version, as they stood after batch `last`."""
+    """Reads the rows of streams from the tables of one version, as they stood after batch `last`. `ahead` holds, by
+    table, what is about to be written to it, and is read as if it were."""
 
     spark: SparkSession
     root: str
     spec: PipelineSpec
     last: int
+    ahead: Mapping[str, DataFrame] = field(default_factory=dict)
 
     def along(self, paths: Sequence[Path], span: Span) -> DataFrame | None:
         """Rows with `SYSTEM` columns, what orders them, and their payload; None where no origin has a row yet."""
@@ -166,11 +169,13 @@ class Rows:
 
     def _windows(self, path: Path, rank: int, span: Span) -> DataFrame | None:
         name, step = path.origin, self.spec.streams[path.origin]
-        places = [f"{self.root}/{folder}/{name}" for folder in ("streams", "before_start")]
+        names = [f"{folder}/{name}" for folder in ("streams", "before_start")]
+        places = [f"{self.root}/{table}" for table in names]
         frames = [self.spark.read.format("delta").load(place) for place in places if tables.exists(place)]
+        frames += [self.ahead[table] for table in names if table in self.ahead]
         if not frames:
             return None
-        whole = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+        whole = reduce(DataFrame.unionByName, frames)
         start, end = F.col("_window_start"), F.col("_window_end")
         length = path.lasts
         ends = end if length is None else start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
@@ -19,6 +20,14 @@ CHECKPOINT_EVERY = 50
 _LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
 
 
+class Written(NamedTuple):
+    """What a commit wrote, as the table's log has it: the rows, read from the files of this very commit (None: it has
+    none), and how many there are."""
+
+    rows: DataFrame | None
+    number: int
+
+
 def append(
     rows: DataFrame,
     place: str,
@@ -27,12 +36,11 @@ def append(
     partition_by: str | None = None,
     statistics: str | None = None,
     application: str = APPLICATION,
-) -> tuple[bool, DataFrame | None]:
+) -> Written | None:
     """Append the rows of one micro-batch; a repeated call with the same id changes nothing, runs nothing, and
-    returns False: whoever waits for what it would have observed waits for ever.
+    returns None: whoever waits for what it would have observed waits for ever.
 
-    Returns also the rows as written, read from the files of this very commit (None: it has none), so that
-    reading them back does not have to look for them among all the table's files.
+    Reading back what was written does not have to look for it among all the table's files.
     """
     spark = rows.sparkSession
     options = {"mergeSchema": "true", "txnAppId": application, "txnVersion": str(batch_id)}
@@ -49,9 +57,7 @@ def append(
     told = scala.toScalaMap(options), scala.toScalaMap(table)
     jvm.tidemark.Append.run(spark._jsparkSession, place, rows._jdf, by, *told, application, batch_id)
     version = settings.get(_LAST_COMMIT, None)
-    if version is None:
-        return False, None
-    return True, _files_of(rows, place_of(place), int(version))
+    return None if version is None else _written(rows, place_of(place), int(version))
 
 
 def append_measured(
@@ -66,7 +72,7 @@ def append_measured(
 ) -> TableDigest | None:
     """Append as `append`, and tell the digest of the rows, taken inside the write; None: it was made before."""
     seen = Observation(f"{table}-{batch_id}")
-    done, _ = append(
+    done = append(
         observed(rows, seen),
         place,
         batch_id,
@@ -74,7 +80,7 @@ def append_measured(
         statistics=statistics,
         application=application,
     )
-    return table_digest(table, seen.get[ROWS], seen.get[LOW], seen.get[HIGH]) if done else None
+    return table_digest(table, seen.get[ROWS], seen.get[LOW], seen.get[HIGH]) if done is not None else None
 
 
 def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:
@@ -88,15 +94,17 @@ def last_of(place: str, application: str) -> int | None:
     return delta_table(place).transaction_version(application)
 
 
-def _files_of(rows: DataFrame, place: Place, version: int) -> DataFrame | None:
+def _written(rows: DataFrame, place: Place, version: int) -> Written:
     log = read_bytes(place / "_delta_log" / f"{version:020d}.json").decode()
-    added = [action["add"]["path"] for action in map(json.loads, log.splitlines()) if "add" in action]
-    if not added:
-        return None
+    files = [action["add"] for action in map(json.loads, log.splitlines()) if "add" in action]
+    if not files:
+        return Written(None, 0)
+    added, count = [file["path"] for file in files], sum(json.loads(file["stats"])["numRecords"] for file in files)
     reader = (
         rows.sparkSession.read.schema(rows.schema).option("basePath", str(place)).option("__globPaths__", "false")
     )
-    return reader.parquet(*[str(place / unquote(path)) for path in added]).select(*map(quoted, rows.columns))
+    read = reader.parquet(*[str(place / unquote(path)) for path in added])
+    return Written(read.select(*map(quoted, rows.columns)), count)
 
 
 def quoted(name: str) -> Column:

@@ -15,11 +15,14 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tidemark.config import SourceSpec
 from tidemark.core.account import TableDigest
 from tidemark.core.batch import stored_uri
 from tidemark.core.policy import Fate, Reason
+from tidemark.core.quality import Broken, Offsets, RowRule
 from tidemark.spark.digest import row_hash, table_digest
 from tidemark.spark.formats import UNREADABLE
+from tidemark.spark.invariants import broken
 from tidemark.spark.names import COUNTED, HASH, OBJECT
 
 
@@ -49,6 +52,16 @@ class Moves:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """What was counted of one partition."""
+
+    moves: Moves
+    kinds: tuple[Kind, ...]
+    offsets: Offsets
+    broken: Mapping[RowRule, Broken]
+
+
+@dataclass(frozen=True)
 class Told:
     """What was counted: of all rows, by partition, and by URI the rows of each object and how many
     of them say that it cannot be read."""
@@ -57,7 +70,7 @@ class Told:
     low: int
     high: int
     files: Mapping[str, tuple[int, int]]
-    partitions: Mapping[str, tuple[Moves, tuple[Kind, ...]]]
+    partitions: Mapping[str, Counted]
 
     def digest(self, table: str) -> TableDigest:
         """The digest of all rows counted."""
@@ -69,20 +82,21 @@ NOTHING = Told(0, 0, 0, {}, {})
 
 
 class Tally:
-    """Counts the rows of one job; `uris` are those of the objects, in the order of their numbers."""
+    """Counts the rows of one job of a source; `uris` are those of the objects, in the order of their numbers."""
 
-    def __init__(self, spark: SparkSession, uris: Sequence[str]) -> None:
+    def __init__(self, spark: SparkSession, source: SourceSpec, uris: Sequence[str]) -> None:
         jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
         if jvm is None or context is None:
             raise RuntimeError("no Spark session is open")
         self._jvm = jvm
+        self._source = source
         self._uris = [stored_uri(uri) for uri in uris]
         self._tallied = jvm.tidemark.Tallied.registered(context.sc())
 
     def counted(self, rows: DataFrame) -> DataFrame:
         """Event rows, which come with the number of their `OBJECT` and leave without it: counted as they pass."""
         hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT)))
-        return hashed.withColumn(COUNTED, self._counts()).where(COUNTED).drop(HASH, COUNTED, OBJECT)
+        return hashed.withColumn(COUNTED, self._counts(rows)).where(COUNTED).drop(HASH, COUNTED, OBJECT)
 
     def told(self) -> Told:
         """What was counted so far: all, once the job has ended."""
@@ -92,13 +106,10 @@ class Tally:
             low,
             high,
             {self._uris[number]: (count, whole) for number, count, whole in objects},
-            {
-                name: (Moves(largest, dict(moves)), tuple(self._kind(*kind) for kind in kinds))
-                for name, largest, moves, kinds in partitions
-            },
+            {name: self._counted(*counts) for name, *counts in partitions},
         )
 
-    def _counts(self) -> Column:
+    def _counts(self, rows: DataFrame) -> Column:
         told = F.col("_disposition") != Fate.ON_TIME.value
         quarantined = F.col("_disposition") == Fate.QUARANTINED.value
         arguments = [
@@ -109,9 +120,25 @@ class Tally:
             *[F.unix_micros(name) for name in ("_arrival_time", "_event_time", "_system_timestamp")],
             F.col("_offset"),
             F.when(quarantined, F.col("_raw").startswith(UNREADABLE)),
+            broken(rows, self._source),
         ]
         function = self._jvm.tidemark.Count.function(self._tallied, Fate.ADJUSTED.value)
         return Column(function.apply(self._jvm.PythonUtils.toSeq([argument._jc for argument in arguments])))
+
+    def _counted(
+        self,
+        largest: int | None,
+        moves: Sequence[tuple[int, int]],
+        kinds: Sequence[Sequence[Any]],
+        offsets: Sequence[int],
+        broken: Sequence[Sequence[int]],
+    ) -> Counted:
+        rules = {
+            RowRule(rule): Broken(rows, tuple(offset for offset in found if offset is not None))
+            for rule, rows, *found in broken
+        }
+        known = tuple(self._kind(*kind) for kind in kinds)
+        return Counted(Moves(largest, dict(moves)), known, Offsets(*offsets), rules)
 
     def _kind(self, kind: str, *told: Any) -> Kind:
         fate, *reasons = kind.split(",") if kind else [Fate.ON_TIME]

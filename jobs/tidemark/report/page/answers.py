@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidemark.report.page.advised import Advised, advised_of
 from tidemark.report.page.delays import Delay, Idle, delays_of, ends_of, idle_of
 from tidemark.report.page.fates import Fates, fates_of
 from tidemark.report.page.findings import findings_of, quality_of
@@ -49,6 +50,7 @@ class Answers:
     letters: tuple[Letters, ...]
     findings: list[Row]
     quality: list[Row]
+    advised: list[Advised]
 
     @classmethod
     def of(cls, tables: Tables) -> Answers:
@@ -65,4 +67,5 @@ class Answers:
             letters=tuple(letters_of(name, table, tables.scope) for name, table in tables.letters.items()),
             findings=findings_of(tables),
             quality=quality_of(tables),
+            advised=advised_of(tables),
         )

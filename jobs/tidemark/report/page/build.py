@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidemark.report.page import records, sections
+from tidemark.report.page import advice, records, sections
 from tidemark.report.page.answers import Answers
 from tidemark.report.page.markup import Html, document, element
 from tidemark.report.page.summary import summary, title
@@ -16,6 +16,7 @@ _PARTS: dict[str, tuple[str, Callable[[Answers], Html]]] = {
     "watermarks": ("The watermark", sections.watermarks),
     "progress": ("Progress", sections.progress),
     "late": ("Late for windows", sections.late),
+    "tolerances": ("Other tolerances", advice.tolerances),
     "quality": ("Quality", records.quality),
     "diagnostics": ("Diagnostics", records.diagnostics),
     "runs": ("Runs", records.runs),

@@ -77,7 +77,7 @@ def _inlined(drawing: str, name: str) -> str:
     through all that it draws: here they begin anew, so that the same numbers give the same page."""
     head, _, body = drawing.partition(">")
     box = re.search(r'viewBox="0 0 ([\d.]+) [\d.]+"', head)
-    size = f' {box[0]} style="max-width:{box[1]}px"' if box else ""
+    size = f' {box[0]} width="{box[1]}"' if box else ""
     known: dict[str, str] = {}
 
     def renamed(found: re.Match[str]) -> str:

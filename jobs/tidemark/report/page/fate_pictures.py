@@ -29,29 +29,36 @@ MOST_BARS = 12
 """Most combinations of reason and partition in a picture; all are in the table below it."""
 
 
-def over_time(source: str, fates: Fates) -> Picture | None:
+ARRIVED = ("rows that arrived", "arrival")
+OF_RUNS = ("rows of runs with an as_of", "as_of of the run")
+"""What bars are counted by, in words, and the name of that time."""
+
+
+def over_time(source: str, fates: Fates, by: tuple[str, str] = ARRIVED) -> Picture | None:
     """A row of bars a fate, each with a scale of its own, so that few rows are seen beside many."""
     if fates.first is None or fates.last is None:
         return None
     first, last, step = fates.first, fates.last, duration(fates.step)
     shown = [fate for fate in Fate if any(found is fate for _, found in fates.bars)]
     told = (
-        f"Each bar counts the rows that arrived within {step}. "
+        f"Each bar counts the {by[0]} within {step}. "
         "Every fate has a scale of its own: compare heights within a row of bars, not between rows."
     )
     if fates.untimed:
         told += f" {fates.untimed:,} quarantined rows have no arrival time and are in no bar."
     listed = ", ".join(f"{words(fate)} {sum(n for (_, f), n in fates.bars.items() if f is fate):,}" for fate in shown)
-    alternative = f"Bars of rows by arrival from {moment(first)} to {moment(last)}, a bar for {step}: {listed}."
-    return Picture(f"Fates over time: {source}", told, alternative, lambda width: _bars(fates, shown, width))
+    alternative = f"Bars of rows by {by[1]} from {moment(first)} to {moment(last)}, a bar for {step}: {listed}."
+    return Picture(f"Fates over time: {source}", told, alternative, lambda width: _bars(fates, shown, by[1], width))
 
 
-def _bars(fates: Fates, shown: Sequence[Fate], width: int) -> Spec:
-    return {"vconcat": [_row_of_bars(fates, fate, fate is shown[-1], width) for fate in shown], "spacing": 10}
+def _bars(fates: Fates, shown: Sequence[Fate], time: str, width: int) -> Spec:
+    times = [f"{time} (UTC)" if fate is shown[-1] else None for fate in shown]
+    rows = [_row_of_bars(fates, fate, name, width) for fate, name in zip(shown, times, strict=True)]
+    return {"vconcat": rows, "spacing": 10}
 
 
-def _row_of_bars(fates: Fates, fate: Fate, bottom: bool, width: int) -> Spec:
-    """The bars of one fate; those at the bottom have the axis of times."""
+def _row_of_bars(fates: Fates, fate: Fate, time: str | None, width: int) -> Spec:
+    """The bars of one fate; those with the name of the time have its axis."""
     low = min(bar for bar, _ in fates.bars)
     high = max(bar for bar, _ in fates.bars) + fates.step
     rows = [
@@ -61,7 +68,7 @@ def _row_of_bars(fates: Fates, fate: Fate, bottom: bool, width: int) -> Spec:
     ]
     total = sum(row["rows"] for row in rows)
     counted = {"tickCount": 2, "title": None, "format": ",d", "tickMinStep": 1, "minExtent": 38}
-    across = time_axis(low, high, width, "arrival (UTC)") if bottom else {"labels": False, "title": None}
+    across = {"labels": False, "title": None} if time is None else time_axis(low, high, width, time)
     scale = {"type": "utc", "domain": [millis(low), millis(high)], "nice": False}
     return {
         "title": f"{words(fate)}: {total:,}",

@@ -1,19 +1,25 @@
 """How pages look: light, dark, on a phone, on paper. Fates have colours that differ in brightness, too, for people
 who see few colours, and shapes besides."""
 
-STYLE = """
-:root {
-  color-scheme: light dark;
+LIGHT = """
   --paper: #ffffff; --ink: #1d2329; --soft: #56616c; --grid: #e3e7eb; --faint: #8a949e; --panel: #f5f7f9;
   --on-time: #2f6ca8; --adjusted: #c98300; --dropped: #b0246f; --quarantined: #6d7278; --water: #00796b;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --paper: #14181c; --ink: #e4e8ec; --soft: #a5afb9; --grid: #2b3239; --faint: #7c8791; --panel: #1d2329;
-    --on-time: #7db5ea; --adjusted: #f3b63c; --dropped: #f07fb9; --quarantined: #a9b0b7; --water: #4cc9b5;
-  }
-}
-* { box-sizing: border-box }
+"""
+DARK = """
+  --paper: #14181c; --ink: #e4e8ec; --soft: #a5afb9; --grid: #2b3239; --faint: #7c8791; --panel: #1d2329;
+  --on-time: #7db5ea; --adjusted: #f3b63c; --dropped: #f07fb9; --quarantined: #a9b0b7; --water: #4cc9b5;
+"""
+
+_COLOURS = f"""
+:root {{ color-scheme: light dark; {LIGHT} }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ {DARK} }}
+}}
+"""
+
+STYLE = (
+    _COLOURS
+    + """* { box-sizing: border-box }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
 main { max-width: 64rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; overflow-wrap: anywhere }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem }
@@ -39,7 +45,7 @@ td .long { display: block; min-width: 16rem; white-space: normal; overflow-wrap:
 code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
 figure { margin: 1rem 0 2rem; break-inside: avoid }
 figcaption { max-width: 46rem; margin-top: .25rem }
-svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
+svg.drawing { display: block; max-width: 100%; height: auto; overflow: visible }
 .only-narrow { display: none }
 @media (max-width: 719px) {
   .only-wide { display: none }
@@ -62,3 +68,4 @@ svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
   .only-narrow { display: none }
 }
 """
+)

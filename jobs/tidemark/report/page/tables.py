@@ -88,6 +88,7 @@ class Tables:
     status: Record
     letters: Mapping[str, Dataset] = field(default_factory=dict)
     quality: Dataset | None = None
+    advice: Dataset | None = None
     versions: Sequence[Record] = ()
 
 

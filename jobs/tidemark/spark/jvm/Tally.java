@@ -25,6 +25,8 @@ public final class Tally implements java.io.Serializable {
     private static final int ARRIVAL = 6;
     private static final int OBJECT = 7;
     private static final int FIELDS = 8;
+    /** So many of the lowest offsets at which a rule is broken are kept, after how often it is. */
+    private static final int EXAMPLES = 5;
     private static final long NONE = Long.MIN_VALUE;
 
     private long rows;
@@ -35,13 +37,21 @@ public final class Tally implements java.io.Serializable {
     private transient byte[] lastName;
     private transient Partition last;
 
-    /** One partition: its kinds of row, and how often a row was moved by how much. */
+    /**
+     * One partition: its kinds of row, how often a row was moved by how much, the rules that rows break, and of all
+     * offsets the first, the last, the sum and the sum of squares (both modulo 2^64): what tells gaps and doubles.
+     */
     private static final class Partition implements java.io.Serializable {
         private static final long serialVersionUID = 1L;
 
         private final Map kinds = new HashMap();
         private final Map moves = new HashMap();
+        private final Map broken = new HashMap();
         private long largest = NONE;
+        private long first = Long.MAX_VALUE;
+        private long end = NONE;
+        private long sum;
+        private long squares;
     }
 
     boolean isEmpty() {
@@ -77,6 +87,10 @@ public final class Tally implements java.io.Serializable {
         }
         long arrived = value(arrival);
         long own = offset.longValue();
+        partition.first = Math.min(partition.first, own);
+        partition.end = Math.max(partition.end, own);
+        partition.sum += own;
+        partition.squares += own * own;
         found[ROWS]++;
         found[FIRST_ARRIVAL] = least(found[FIRST_ARRIVAL], arrived);
         found[LAST_ARRIVAL] = Math.max(found[LAST_ARRIVAL], arrived);
@@ -97,6 +111,17 @@ public final class Tally implements java.io.Serializable {
         }
         this.last.largest = Math.max(this.last.largest, size);
         add(this.last.moves, Long.valueOf(size / grain * grain), 1);
+    }
+
+    /** The last row, at this offset, breaks rules: one a bit. */
+    void broke(int rules, long offset) {
+        for (int left = rules; left != 0; left &= left - 1) {
+            Integer rule = Integer.valueOf(Integer.numberOfTrailingZeros(left));
+            long[] one = examples();
+            one[0] = 1;
+            one[1] = offset;
+            breaks(this.last.broken, rule, one);
+        }
     }
 
     void merge(Tally other) {
@@ -124,10 +149,19 @@ public final class Tally implements java.io.Serializable {
 
     private static void merge(Partition ours, Partition theirs) {
         ours.largest = Math.max(ours.largest, theirs.largest);
+        ours.first = Math.min(ours.first, theirs.first);
+        ours.end = Math.max(ours.end, theirs.end);
+        ours.sum += theirs.sum;
+        ours.squares += theirs.squares;
         Iterator entries = theirs.moves.entrySet().iterator();
         while (entries.hasNext()) {
             Map.Entry entry = (Map.Entry) entries.next();
             add(ours.moves, entry.getKey(), ((long[]) entry.getValue())[0]);
+        }
+        entries = theirs.broken.entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            breaks(ours.broken, entry.getKey(), (long[]) entry.getValue());
         }
         entries = theirs.kinds.entrySet().iterator();
         while (entries.hasNext()) {
@@ -148,7 +182,10 @@ public final class Tally implements java.io.Serializable {
         }
     }
 
-    /** As lists: [rows, low, high, [[object, rows, whole]], [[partition, largest, [[size, times]], [[kind, ...]]]]]. */
+    /**
+     * As lists: [rows, low, high, [[object, rows, whole]], [[partition, largest, [[size, times]], [[kind, ...]],
+     * [first, last, sum, squares], [[rule, rows, offset, ...]]]]].
+     */
     List told() {
         List whole = list(new long[] {this.rows, this.low, this.high});
         List each = new ArrayList();
@@ -168,6 +205,8 @@ public final class Tally implements java.io.Serializable {
             one.addAll(list(new long[] {partition.largest}));
             one.add(rowsOf(partition.moves));
             one.add(rowsOf(partition.kinds));
+            one.add(list(new long[] {partition.first, partition.end, partition.sum, partition.squares}));
+            one.add(rowsOf(partition.broken));
             named.add(one);
         }
         whole.add(named);
@@ -194,6 +233,31 @@ public final class Tally implements java.io.Serializable {
             counts.put(key, new long[] {times});
         } else {
             found[0] += times;
+        }
+    }
+
+    private static long[] examples() {
+        long[] none = new long[1 + EXAMPLES];
+        Arrays.fill(none, NONE);
+        return none;
+    }
+
+    /** Adds how often a rule is broken, and keeps the lowest offsets. */
+    private static void breaks(Map rules, Object rule, long[] more) {
+        long[] found = (long[]) rules.get(rule);
+        if (found == null) {
+            rules.put(rule, more.clone());
+            return;
+        }
+        long[] offsets = new long[2 * EXAMPLES];
+        for (int index = 0; index < offsets.length; index++) {
+            long one = index < EXAMPLES ? found[1 + index] : more[1 + index - EXAMPLES];
+            offsets[index] = one == NONE ? Long.MAX_VALUE : one;
+        }
+        Arrays.sort(offsets);
+        found[0] += more[0];
+        for (int index = 0; index < EXAMPLES; index++) {
+            found[1 + index] = offsets[index] == Long.MAX_VALUE ? NONE : offsets[index];
         }
     }
 

@@ -1,0 +1,229 @@
+"""Checks a run between what it judged and what it publishes, and tells whether quality blocks it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tidemark.advancing import Ending
+from tidemark.config import PipelineSpec
+from tidemark.core.account import Account, BatchRecord, Outcome
+from tidemark.core.advance import States
+from tidemark.core.quality import RELEASED, Check, Severity
+from tidemark.errors import Blocked, UsageError
+from tidemark.ledger.ledger import BLOCKED, Ledger
+from tidemark.ledger.pages import keep_page
+from tidemark.quality import docs, measures
+from tidemark.quality.gathered import Gathered
+from tidemark.quality.measures import Line, limits_of
+from tidemark.quality.suites import of_users, shipped
+
+if TYPE_CHECKING:
+    from tidemark.quality.judging import Judging
+
+HISTORY = 100
+"""Batches before a run that it is compared with."""
+_KEYS = ("_window_start", "_window_end", "_partition", "_offset")
+"""Columns that name a row to people, those of windows first."""
+_OFTEN = 0.0005
+"""Seconds after which a thread lets others go on while much is imported beside them; Python's own is 0.005."""
+
+
+class Checked(Protocol):
+    """What is checked of the rows of a run."""
+
+    def judged(self, table: str, first: int, last: int) -> Any:  # noqa: ANN401 # a data frame
+        """The rows of an events table that batches first..last brought and that streams may take; None: none."""
+        ...
+
+    def stage(self, ending: Ending, made: dict[str, Any]) -> dict[str, int]:
+        """Make what the run's end brings to streams, by table, into `made`; by stream, rows that are not due."""
+        ...
+
+
+@dataclass
+class Audit:
+    """The checks of one run. `on_failure` wins over what the configuration says a failed check does; `made` holds by
+    table what was made of streams to be checked before it is published."""
+
+    spec: PipelineSpec
+    ledger: Ledger
+    on_failure: Severity | None = None
+    gathered: Gathered = field(default_factory=Gathered)
+    made: dict[str, Any] = field(default_factory=dict)
+    _importing: threading.Thread | None = field(default=None, repr=False)
+    _drawing: Future[None] | None = field(default=None, repr=False)
+
+    def begin(self) -> None:
+        """Import what judges, while Spark works."""
+        if self._importing is None:
+            self._importing = threading.Thread(target=_import, daemon=True)
+            self._importing.start()
+
+    def add(self, outcomes: Mapping[str, Outcome], before: States, after: States) -> None:
+        """Take in one micro-batch, with the states of partitions around it."""
+        self.gathered.add(outcomes, before, after)
+
+    def of_run(self, record: BatchRecord, ending: Ending, tables: Checked) -> tuple[Check, ...]:
+        """The checks of the run that a batch ends; a run without rows has none. They are recorded before they have
+        an effect, and made once."""
+        if known := self.ledger.checks(record.batch_id):
+            return known
+        earlier = self.ledger.batches(record.run_first - HISTORY, record.batch_id - 1)
+        accounts = [account for each in earlier if each.run_id == record.run_id for account in each.accounts]
+        accounts += record.accounts
+        if not sum(account.rows for account in accounts):
+            return ()
+        from tidemark.quality.judging import Judging  # slow to import: begun while Spark worked
+
+        if self._importing is not None:
+            self._importing.join()
+        judging = Judging(self._severity)
+        lines = self._lines(record, ending, accounts, _by_run(earlier, record.run_id))
+        checks = [check for name, found in lines.items() for check in judging.lines(shipped(name), found)]
+        checks += self._of_rows(judging, record, ending, tables)
+        self.ledger.record_checks(record, checks)
+        self._draw(record, judging, all(check.success for check in checks))
+        return tuple(checks)
+
+    def _lines(
+        self, record: BatchRecord, ending: Ending, run: Sequence[Account], history: Sequence[Sequence[Account]]
+    ) -> dict[str, list[Line]]:
+        """What shipped suites judge, by suite."""
+        standing = self.ledger.digests(record.batch_id)
+        states, combined = (ending.before, ending.after), (ending.combined_before, ending.combined)
+        return {
+            "events": list(measures.events(self.gathered)),
+            "batches": list(measures.batches(self.spec, run, history, self.gathered)),
+            "watermarks": list(measures.watermarks(self.spec, states, combined, record.as_of)),
+            "digests": list(measures.digests(record.digests, standing)),
+        }
+
+    def _of_rows(self, judging: Judging, record: BatchRecord, ending: Ending, tables: Checked) -> Iterator[Check]:
+        """The checks of what is about to be published, and of users' suites."""
+        own = of_users(self.spec)
+        if self._may_block() or any(suite.table.startswith("streams/") for suite in own):
+            yield from judging.lines(shipped("streams"), list(measures.streams(tables.stage(ending, self.made))))
+        for suite in own:
+            if suite.table in self.made:
+                rows = self.made[suite.table]
+            elif suite.table.startswith("events/"):
+                rows = tables.judged(suite.table, record.run_first, record.run_last)
+            else:
+                continue
+            if rows is not None:
+                yield from judging.rows(suite, rows, [key for key in _KEYS if key in rows.columns][:2])
+
+    def _draw(self, record: BatchRecord, judging: Judging, held: bool) -> None:
+        """Begin to keep the page of Data Docs, while streams are written."""
+
+        def keep() -> None:
+            keep_page(self.ledger.folder, record, docs.page(judging.results, record.run_id), held)
+
+        pool = ThreadPoolExecutor(1)
+        self._drawing = pool.submit(keep)
+        pool.shutdown(wait=False)
+
+    def let_go(self) -> None:
+        """Let go of what was made to be checked, once its page is drawn."""
+        if self._drawing is not None:
+            self._drawing.result()
+        for rows in self.made.values():
+            rows.unpersist()
+        self.made.clear()
+
+    def _may_block(self) -> bool:
+        return any(
+            self._severity(table) is Severity.BLOCK for table in ("", *(f"events/{s}" for s in self.spec.sources))
+        )
+
+    def _severity(self, table: str) -> Severity:
+        if self.on_failure is not None:
+            return self.on_failure
+        source = table.removeprefix("events/")
+        found = limits_of(self.spec, source if source in self.spec.sources else None).on_failure
+        return Severity(found or Severity.RECORD)
+
+
+def check_suites(spec: PipelineSpec) -> None:
+    """That users' suites are ones for Great Expectations; raises ConfigError."""
+    if suites := of_users(spec):
+        from tidemark.quality.judging import made  # slow to import
+
+        for suite in suites:
+            made(suite)
+
+
+def blocks(ledger: Ledger, checks: Sequence[Check], record: BatchRecord) -> bool:
+    """Whether checks stop the run that a batch ends: one of them does, and nobody has released it."""
+    if not any(check.blocks for check in checks):
+        return False
+    return not released(ledger, record)
+
+
+def released(ledger: Ledger, record: BatchRecord) -> bool:
+    """Whether somebody has released the run that a batch ends."""
+    return any(check.expectation == RELEASED for check in ledger.checks(record.batch_id))
+
+
+def standing_in_the_way(ledger: Ledger, pending: Sequence[BatchRecord]) -> Blocked | None:
+    """Why no run may go on: quality blocks the last one, and nobody has released it."""
+    if not pending or pending[-1].status != BLOCKED or released(ledger, pending[-1]):
+        return None
+    return blocked(pending[-1], ledger.checks(pending[-1].batch_id))
+
+
+def ensure_not_blocked(ledger: Ledger) -> None:
+    """Raises Blocked while quality blocks the last run."""
+    obstacle = standing_in_the_way(ledger, ledger.last().pending)
+    if obstacle is not None:
+        raise obstacle
+
+
+def blocked_run(ledger: Ledger, run: str) -> BatchRecord:
+    """The last batch of a run that quality blocks. UsageError: no such run is blocked."""
+    pending = ledger.last().pending
+    if pending and pending[-1].status == BLOCKED and pending[-1].run_id == run:
+        return pending[-1]
+    other = f"; run {pending[-1].run_id} is" if pending and pending[-1].status == BLOCKED else ""
+    raise UsageError(f"run {run!r} is not blocked{other}", hint="`tidemark status` lists the last runs")
+
+
+def blocked(record: BatchRecord, checks: Sequence[Check]) -> Blocked:
+    """The error of a blocked run, with what failed and the likely causes."""
+    failed = [check for check in checks if check.blocks]
+    causes = dict.fromkeys(check.message for check in failed)
+    return Blocked(
+        f"quality blocks run {record.run_id}, which has published nothing: {'; '.join(map(told, failed))}. "
+        + " ".join(causes),
+        hint=f"look at it, then `tidemark release CONFIG {record.run_id} --reason ...`",
+    )
+
+
+def told(check: Check) -> str:
+    """A failed check in words, without its cause."""
+    bound = "" if check.limit is None else f", limit {check.limit:g}"
+    seen = "" if check.observed is None else f" is {check.observed:g}{bound}"
+    rows = f" (such as {', '.join(check.examples)})" if check.examples else ""
+    return f"{check.table}: {check.expectation}{seen}{rows}"
+
+
+def _by_run(records: Sequence[BatchRecord], but: str) -> list[list[Account]]:
+    runs = groupby(records, lambda record: record.run_id)
+    return [[account for record in of_run for account in record.accounts] for name, of_run in runs if name != but]
+
+
+def _import() -> None:
+    from tidemark.quality.judging import imported
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_OFTEN)
+    try:
+        imported()
+    finally:
+        sys.setswitchinterval(before)

@@ -1,0 +1,40 @@
+"""Rows as CSV or Parquet: in a file, or on standard output."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidemark.cli.output import Answer
+from tidemark.errors import UsageError
+
+if TYPE_CHECKING:
+    from tidemark.pipeline import Pipeline
+
+
+def fitting(kind: str, out: Path | None, as_json: bool) -> None:
+    """The format suits where the rows go to; else UsageError."""
+    if kind == "table":
+        if out is not None:
+            raise UsageError("--out writes no table", hint="add --format csv or --format parquet")
+        return
+    if out is None and (as_json or (kind == "parquet" and sys.stdout.isatty())):
+        taken = "--json prints there" if as_json else "it is a terminal"
+        raise UsageError(f"rows can't be written as {kind} to standard output: {taken}", hint="give --out FILE")
+
+
+def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer:
+    """The rows in the file, or on standard output."""
+    from tidemark.cli.texts import export_text
+
+    if out is not None:
+        return Answer(pipeline.export_rows(out, kind, **filters), export_text(out))
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / f"rows.{kind}"
+        record = pipeline.export_rows(target, kind, **filters)
+        with target.open("rb") as rows_file:
+            shutil.copyfileobj(rows_file, sys.stdout.buffer)
+    return Answer(record)

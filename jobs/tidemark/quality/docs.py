@@ -1,0 +1,50 @@
+"""Data Docs: one page a run, as Great Expectations draws what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from great_expectations.core import ExpectationSuiteValidationResult, ExpectationValidationResult
+
+
+def page(results: Sequence[ExpectationSuiteValidationResult], title: str) -> str:
+    """The page of all results of a run."""
+    from great_expectations.core import ExpectationSuiteValidationResult
+    from great_expectations.render.renderer.page_renderer import ValidationResultsPageRenderer
+    from great_expectations.render.view.view import DefaultJinjaPageView
+
+    found = [_escaped(each) for result in results for each in result.results]
+    held = sum(bool(each.success) for each in found)
+    whole = ExpectationSuiteValidationResult(
+        success=held == len(found),
+        results=found,
+        suite_name=escape(title),
+        statistics={
+            "evaluated_expectations": len(found),
+            "successful_expectations": held,
+            "unsuccessful_expectations": len(found) - held,
+            "success_percent": 100.0 * held / len(found) if found else None,
+        },
+        meta=results[0].meta,
+    )
+    drawn = ValidationResultsPageRenderer().render(whole)
+    return str(DefaultJinjaPageView().render(drawn))  # type: ignore[no-untyped-call] # it has no types
+
+
+def _escaped(result: ExpectationValidationResult) -> ExpectationValidationResult:
+    """A result whose values can do no harm in a page: they come from rows, and are drawn as they are."""
+    copied = deepcopy(result)
+    copied.result = _safe(copied.result)
+    return copied
+
+
+def _safe(value: Any) -> Any:  # noqa: ANN401 # a value of JSON
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, dict):
+        return {key: _safe(each) for key, each in value.items()}
+    return [_safe(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,94 @@
+"""Suites of expectations, as the files that they are: those that come with the product, and users' own.
+
+Users' stand in `expectations/` beside a pipeline file, one a table, under the table's name: `events/<source>.json`
+and `streams/<stream>.json` for every pipeline there, and the same under `<pipeline>/` for one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tidemark
+from tidemark.config import PipelineSpec
+from tidemark.errors import ConfigError, Problem
+
+FOLDER = "expectations"
+SHIPPED = ("events", "batches", "watermarks", "digests", "streams")
+"""The suites that come with the product, each for a kind of table."""
+_PLACES = tuple(Path(tidemark.__file__).parents[up] / FOLDER for up in (0, 2))
+_SEVERITIES = ("critical", "warning", "info")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite as Great Expectations reads it, the table whose rows it is about, and where it stands."""
+
+    content: Mapping[str, Any]
+    table: str
+    file: Path
+
+    @property
+    def name(self) -> str:
+        return str(self.content["name"])
+
+
+def shipped(name: str) -> Suite:
+    """A suite that comes with the product, for a kind of table."""
+    folder = next(place for place in _PLACES if place.is_dir())
+    file = folder / f"{name}.json"
+    return Suite(_content(file), name, file)
+
+
+def of_users(spec: PipelineSpec) -> list[Suite]:
+    """The suites that stand beside a pipeline's file, of tables that it has. Raises ConfigError for files that are no
+    suites, and for those of this pipeline that are about no table of it."""
+    if spec.path.name == "":
+        return []
+    folder = spec.path.parent / FOLDER
+    tables = [f"events/{name}" for name in spec.sources]
+    tables += [f"streams/{name}" for name, step in spec.streams.items() if step.published]
+    places = [place / f"{table}.json" for table in tables for place in (folder, folder / spec.name)]
+    own = folder / spec.name
+    strangers = sorted(set(own.rglob("*.json")) - set(places)) if own.is_dir() else []
+    if strangers:
+        told = f"is about no table of pipeline {spec.name}: there are {', '.join(f'{each}.json' for each in tables)}"
+        raise ConfigError([Problem(str(file), "", told) for file in strangers])
+    found = [file for file in places if file.is_file()]
+    return [Suite(_content(file), f"{file.parent.name}/{file.stem}", file) for file in found]
+
+
+def _content(file: Path) -> Mapping[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError([Problem(str(file), "", f"is not JSON: {error}")]) from error
+    except OSError as error:
+        raise ConfigError([Problem(str(file), "", f"cannot be read: {error.strerror}")]) from error
+    problems = [Problem(str(file), key, message) for key, message in _wrong(content)]
+    if problems:
+        raise ConfigError(problems)
+    found: Mapping[str, Any] = content
+    return found
+
+
+def _wrong(content: object) -> Iterator[tuple[str, str]]:
+    """What is wrong with the form of a suite; what its expectations ask for, Great Expectations says."""
+    if not isinstance(content, dict):
+        yield "", "is no suite: write {name: ..., expectations: [...]}"
+        return
+    if not isinstance(content.get("name"), str):
+        yield "name", "is missing: a suite has a name"
+    expectations = content.get("expectations")
+    if not isinstance(expectations, list) or not expectations:
+        yield "expectations", "is missing: a suite is a list of expectations"
+        return
+    for index, each in enumerate(expectations):
+        key = f"expectations.{index}"
+        if not isinstance(each, dict) or not isinstance(each.get("type"), str):
+            yield f"{key}.type", "is missing: an expectation has a type, such as expect_column_values_to_not_be_null"
+        elif each.get("severity", "critical") not in _SEVERITIES:
+            yield f"{key}.severity", f"{each['severity']!r} is not allowed: write {', '.join(_SEVERITIES)}"

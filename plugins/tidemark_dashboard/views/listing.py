@@ -1,0 +1,82 @@
+"""All pipelines that someone may see, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tidemark.core.policy import Fate
+from tidemark.errors import TidemarkError
+from tidemark.files import PipelineFile, dag_id
+from tidemark.paging import Glance, Part
+from tidemark.report.page.drawn import words
+from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table, text
+from tidemark.report.wording import brief, counted, moment
+from tidemark_dashboard.links import Links, link
+from tidemark_dashboard.shell import Page, pager, quiet
+
+SHOWN = 10
+"""Pipelines of a page: the ledger of each is opened."""
+
+Told = Glance | TidemarkError
+"""What a pipeline's ledger says, or why it can't be read."""
+
+
+def listing(shown: Part[tuple[PipelineFile, Told]], broken: Mapping[Path, str], links: Links) -> Page:
+    """The pipelines, and the files that do not hold."""
+    heads = ("pipeline", "newest run as of", "behind", "rows of it", *map(words, Fate), "state", "in Airflow")
+    rows = [_line(file, told, links) for file, told in shown.rows]
+    inner: list[Html] = [_empty()] if not shown.total else [table("pipelines", heads, rows)]
+    if shown.pages > 1:
+        inner.append(pager(shown, links.to(""), "pipeline"))
+    if shown.total:
+        inner.append(quiet("Behind is how far the slowest source's watermark is from the newest run's as_of. UTC."))
+    return Page("Pipelines", (*inner, *_broken(broken)))
+
+
+def _empty() -> Html:
+    return paragraph("There is no pipeline here that you may read.")
+
+
+def _line(file: PipelineFile, told: Told, links: Links) -> Sequence[Cell | Html]:
+    name = file.spec.name
+    start = link(name, links.pipeline(name))
+    dag = links.airflow("DAG", "dags", dag_id(name))
+    if isinstance(told, TidemarkError):
+        return [start, None, None, *[None] * (1 + len(Fate)), _long(told.message), dag]
+    if told.version is None:
+        return [start, None, None, *[None] * (1 + len(Fate)), "nothing has run yet", dag]
+    counts = [told.fates[fate] for fate in Fate]
+    as_of = None if told.as_of is None else moment(told.as_of)
+    return [start, as_of, behind(told), sum(counts), *counts, _state(told), dag]
+
+
+def behind(told: Glance) -> str | None:
+    """How far the slowest source is behind the newest run; None where nothing is known or all is complete."""
+    marks = [each.watermark for each in told.combined.values() if not each.complete]
+    known = [mark for mark in marks if mark is not None]
+    if told.as_of is None or not known:
+        return None
+    return brief(told.as_of - min(known)) if len(known) == len(marks) else "a source has no watermark"
+
+
+def _state(told: Glance) -> str:
+    if told.pending:
+        return f"{counted(told.pending, 'batch', 'es')} not committed"
+    return "no run yet" if told.as_of is None else "committed"
+
+
+def _long(value: str) -> Html:
+    return element("span", value, class_="long")
+
+
+def _broken(broken: Mapping[Path, str]) -> list[Html]:
+    if not broken:
+        return []
+    told = "A pipeline file that does not hold has no DAG; the others are not touched by it."
+    lines = [
+        part
+        for path, message in broken.items()
+        for part in (element("h3", path.name), element("pre", Html("\n".join(map(text, message.splitlines())))))
+    ]
+    return [section("broken", "Files that do not hold", paragraph(told, class_="quiet"), *lines)]

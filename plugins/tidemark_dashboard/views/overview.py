@@ -1,0 +1,163 @@
+"""One pipeline: how far each partition is, what holds it back, and what the newest run did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tidemark.core.policy import Fate
+from tidemark.files import dag_id
+from tidemark.paging import SIZE, Part
+from tidemark.report.page.drawn import words
+from tidemark.report.page.markup import Cell, Html, bullets, element, paragraph, section, table
+from tidemark.report.page.summary import percent
+from tidemark.report.wording import counted, moment_of
+from tidemark.summaries import Record
+from tidemark_dashboard.asked import Partitions
+from tidemark_dashboard.links import Links, link
+from tidemark_dashboard.shell import Page, form, pager, quiet, select, void
+
+_NEWEST = 5
+_NAMED = 5
+"""Most runs of the overview, and most partitions that one of its sentences names."""
+
+
+def overview(status: Record, asked: Partitions, sources: Sequence[str], links: Links) -> Page:
+    """The first page of a pipeline."""
+    name = status["pipeline"]
+    dag = paragraph("In Airflow: ", links.airflow(dag_id(name), "dags", dag_id(name)), ".")
+    if status["as_of"] is None:
+        return Page(name, (dag, paragraph("No run has committed anything yet."), *_look(status)))
+    parts = (
+        *_newest(status),
+        *_look(status),
+        _partitions(status, asked, sources, links),
+        _sources(status),
+        _streams(status),
+        _runs(status, links),
+        dag,
+    )
+    return Page(name, parts)
+
+
+def _newest(status: Record) -> Iterator[Html]:
+    if not status["runs"]:
+        return
+    run = status["runs"][0]
+    rows = counted(run["rows"], "row") if run["rows"] else "no row"
+    took = f"{counted(run['objects'], 'object')} with {rows}"
+    yield paragraph(f"The newest run, as of {moment_of(run['as_of'])} (UTC), took {took}.")
+    if run["rows"]:
+        yield facts(run)
+
+
+def facts(counts: Record) -> Html:
+    """Rows by fate as cards."""
+    whole = counts["rows"]
+    cards = [element("div", element("dt", "rows"), element("dd", f"{whole:,}"))]
+    for fate in Fate:
+        share = percent(counts[fate.value], whole) if whole else "none"
+        inner = (element("dt", f"{words(fate)} ({share})"), element("dd", f"{counts[fate.value]:,}"))
+        cards.append(element("div", *inner, class_=fate.value.replace("_", "-")))
+    return element("dl", *cards, class_="facts")
+
+
+def _look(status: Record) -> list[Html]:
+    """What may need someone's attention."""
+    told = []
+    if status["pending"]:
+        batches = ", ".join(f"{each:,}" for each in status["pending"][:_NAMED])
+        told.append(f"Batches {batches} are planned or blocked, and not committed: nothing here counts them.")
+    why = {(each["source"], each["partition"]): each["why"] for each in status["partitions"]}
+    for source in status["sources"]:
+        held = source["held_back_by"]
+        told += [f"{source['source']}: {why.get((source['source'], part)) or part}." for part in held[:_NAMED]]
+        if len(held) > _NAMED:
+            told.append(f"{source['source']} is held back by {len(held) - _NAMED:,} more partitions.")
+    return [element("div", element("h2", "Look at this"), bullets(told), class_="look")] if told else []
+
+
+def _partitions(status: Record, asked: Partitions, sources: Sequence[str], links: Links) -> Html:
+    chosen = [
+        each
+        for each in status["partitions"]
+        if asked.source in (None, each["source"]) and (each["holds_back"] or not asked.held)
+    ]
+    begin = (asked.page - 1) * SIZE
+    shown = Part(chosen[begin : begin + SIZE], asked.page, max(1, -(-len(chosen) // SIZE)), len(chosen))
+    heads = ("source", "partition", "watermark", "behind", "last arrival", "idle for", "rows", "complete")
+    here = links.pipeline(status["pipeline"])
+    inner = [
+        paragraph(f"As of {moment_of(status['as_of'])} (UTC), the time of the newest run."),
+        form(here, *_filters(asked, sources), button="Show"),
+        table("partitions", heads, map(_partition, shown.rows)),
+        pager(shown, links.pipeline(status["pipeline"], source=asked.source, held=asked.held), "partition"),
+    ]
+    if status["truncated"]:
+        inner.append(quiet(f"Of more partitions only {len(status['partitions']):,} are listed."))
+    return section("watermarks", "Watermarks", *inner)
+
+
+def _filters(asked: Partitions, sources: Sequence[str]) -> Iterator[Html]:
+    yield select("source", "Source", list(sources), asked.source, "all")
+    box = void("input", type="checkbox", name="held", value="true", checked="checked" if asked.held else None)
+    yield element("label", box, element("span", "Only what holds back"), class_="check")
+
+
+def _partition(entry: Record) -> list[Cell | Html]:
+    return [
+        entry["source"],
+        entry["partition"],
+        moment_of(entry["watermark"]),
+        entry["watermark_delay"],
+        moment_of(entry["last_arrival"]),
+        entry["idle_for"],
+        entry["rows"],
+        yes(entry["complete"]),
+    ]
+
+
+def yes(flag: object) -> str:
+    """A flag in words."""
+    return "yes" if flag else "no"
+
+
+def _sources(status: Record) -> Html:
+    rows = [
+        (each["source"], moment_of(each["watermark"]), each["watermark_delay"], yes(each["complete"]))
+        for each in status["sources"]
+    ]
+    heads = ("source", "combined watermark", "behind", "complete")
+    return section("sources", "Sources", table("combined", heads, rows))
+
+
+def _streams(status: Record) -> Html:
+    if not status["streams"]:
+        return section("streams", "Streams", paragraph("The newest run records no stream."))
+    heads = ("stream", "watermark", "complete", "published", "rows of the newest run", "late for a window")
+    rows = [
+        (
+            each["stream"],
+            moment_of(each["watermark"]),
+            yes(each["complete"]),
+            yes(each["published"]),
+            each["rows"],
+            each["dead_letters"],
+        )
+        for each in status["streams"]
+    ]
+    return section("streams", "Streams", table("streams-table", heads, rows))
+
+
+def _runs(status: Record, links: Links) -> Html:
+    heads = ("run", "as of", "status", "rows", *map(words, Fate))
+    rows = [
+        (
+            link(run["run_id"], links.pipeline(status["pipeline"], "runs", run["run_id"])),
+            moment_of(run["as_of"]),
+            run["status"],
+            run["rows"],
+            *(run[fate.value] for fate in Fate),
+        )
+        for run in status["runs"][:_NEWEST]
+    ]
+    return section("runs", "Newest runs", table("newest-runs", heads, rows))

@@ -1,0 +1,78 @@
+"""One row's story: why it was kept, moved or dropped, and which row set the watermark in force."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from tidemark.core.policy import Fate
+from tidemark.errors import UsageError
+from tidemark.report.page.drawn import words
+from tidemark.report.page.markup import Html, element, paragraph, section, table
+from tidemark.summaries import Record
+from tidemark_dashboard.asked import OneRow
+from tidemark_dashboard.links import Links, link
+from tidemark_dashboard.shell import Page, form, quiet, select, void
+
+
+def row(name: str, asked: OneRow, sources: Sequence[str], found: Record | UsageError | None, links: Links) -> Page:
+    """The form, and below it what was found."""
+    inner = [_form(name, asked, sources, links)]
+    if found is None:
+        inner.append(quiet("A row is named by its source, its partition and its offset there, which counts from 0."))
+        return Page(f"{name}: one row", tuple(inner))
+    if isinstance(found, UsageError):
+        inner.append(element("p", f"{found.message}. {found.hint}".strip(), role="status"))
+        return Page(f"{name}: no such row", tuple(inner), status=404)
+    return Page(f"{name}: row {asked.offset:,}", (*inner, *_story(name, found, links)))
+
+
+def _form(name: str, asked: OneRow, sources: Sequence[str], links: Links) -> Html:
+    given = {"partition": asked.partition, "offset": asked.offset}
+    fields = [
+        element(
+            "label",
+            element("span", label),
+            void("input", name=field, value=given[field], required="required", **kind),
+        )
+        for field, label, kind in (
+            ("partition", "Partition", {"type": "text", "maxlength": 1_000}),
+            ("offset", "Offset", {"type": "number", "min": 0, "step": 1}),
+        )
+    ]
+    choice = select("source", "Source", list(sources), asked.source, None)
+    return form(links.pipeline(name, "row"), choice, *fields, button="Explain")
+
+
+def _story(name: str, found: Record, links: Links) -> Iterator[Html]:
+    told = found["row"]
+    fate = Fate(told["disposition"])
+    why = f" ({', '.join(told['reasons']).replace('_', ' ')})" if told["reasons"] else ""
+    moved = f", moved by {told['moved_by']}" if told["moved_micros"] else ""
+    yield element("p", f"{words(fate)}{why}{moved}", class_=f"fate {fate.value.replace('_', '-')}")
+    lines = (element("li", sentence) for sentence in found["sentences"])
+    yield section("story", "Its story", element("ol", *lines, class_="story"))
+    yield from _set_by(name, found, links)
+    yield section("content", "Content", _content(told))
+    yield paragraph(
+        "It is in ", link(f"batch {told['batch_id']:,}", links.pipeline(name, "batches", told["batch_id"])), "."
+    )
+
+
+def _set_by(name: str, found: Record, links: Links) -> Iterator[Html]:
+    setter = found["set_by"] or {}
+    if setter.get("offset") is not None:
+        asked = {"source": found["row"]["source"], "partition": found["row"]["partition"], "offset": setter["offset"]}
+        told = f"row {setter['offset']:,}"
+        yield paragraph("The watermark in force was set by ", link(told, links.pipeline(name, "row", **asked)), ".")
+
+
+def _content(told: Record) -> Html:
+    if told["raw"] is not None:
+        return element("pre", told["raw"])
+    lines = [(key, element("span", _plain(value), class_="long")) for key, value in told["payload"].items()]
+    return table("payload", ("column", "value"), lines)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

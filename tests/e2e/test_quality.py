@@ -1,0 +1,225 @@
+"""Checks of runs: what quality blocks publishes nothing until it is released, whatever crashes in between."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples import Crash, CrashAt, at, contents, fork, hold_conservation, hold_replay
+
+from oracle import SECOND, Obj, Row, Source
+from product import Product
+from tidemark.errors import Blocked, CheckFailed, UsageError
+from tidemark.scheduled import answer, blocking, foresee
+
+pytestmark = pytest.mark.usefixtures("quick")
+SOURCE = Source(late=(4 * SECOND, "drop"), out_of_order=(2 * SECOND, "adjust"), landing_delay=3 * SECOND)
+LIMITS = {"max_dropped": "10%", "max_adjusted": "100%", "max_watermark_delay": "1h", "on_failure": "block"}
+STREAMS = {
+    "kept": {"from": "s", "publish": True},
+    "minutes": {"from": "s", "tumbling": "10s", "select": {"n": "count(*)"}},
+    "longer": {"from": "minutes", "tumbling": "20s", "select": {"n": "sum(n)"}},
+}
+OUTPUTS = tuple(f"streams/{name}" for name in STREAMS)
+BLOCKED_AT = ["planned", "events", "watermarks", "diagnostics", "quality", "blocked"]
+
+
+def objects(uri: str, start: int, late: int = 0) -> list[Obj]:
+    """Twenty rows, one a second, the last so many of them too late."""
+    moments = [at(start + number) for number in range(20)]
+    events = [time - 9 * SECOND if number >= 20 - late else time for number, time in enumerate(moments)]
+    rows = tuple(Row("0", event, time, None) for event, time in zip(events, moments, strict=True))
+    return [Obj(uri, at(start + 20), rows)]
+
+
+def made(folder: Path, **settings: Any) -> Product:
+    """A pipeline with a good run behind it and an object of which a quarter is to be dropped."""
+    product = Product(folder, {"s": SOURCE}, {"quality": LIMITS, "streams": STREAMS, **settings})
+    product.land("s", objects("a", 0))
+    product.run(at(21))
+    product.land("s", objects("b", 30, late=5))
+    return product
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory) -> Product:
+    return made(tmp_path_factory.mktemp("quality") / "base")
+
+
+@pytest.fixture(scope="module")
+def blocked(base, tmp_path_factory) -> Product:
+    product = fork(base, tmp_path_factory.mktemp("blocked") / "p")
+    with pytest.raises(Blocked):
+        product.run(at(51), run_id="bad")
+    return product
+
+
+@pytest.fixture(scope="module")
+def unlimited(base, tmp_path_factory) -> Product:
+    """The same without limits: what the released run has to come to."""
+    twin = fork(base, tmp_path_factory.mktemp("unlimited") / "p")
+    twin.run(at(51), run_id="bad", quality="record")
+    return twin
+
+
+def outputs(product: Product) -> dict[str, list[dict[str, Any]]]:
+    return {table: sorted(product.table(table), key=str) for table in OUTPUTS}
+
+
+def published(product: Product) -> int:
+    return sum(map(len, outputs(product).values()))
+
+
+@pytest.mark.usefixtures("expectations")
+def test_a_blocked_run_has_published_nothing_and_says_why(base, blocked):
+    product = fork(base, base.folder.parent / "why")
+    with pytest.raises(Blocked) as raised:
+        product.run(at(51), run_id="bad")
+    message = raised.value.message
+    assert "quality blocks run bad" in message
+    assert "events/s: dropped_share is 0.25, limit 0.1 (such as s 0 35)" in message
+    assert "tidemark release CONFIG bad --reason" in raised.value.hint
+    assert outputs(product) == outputs(base)
+    assert {row["batch_id"]: row["status"] for row in product.table("batches")} == {1: "committed", 2: "blocked"}
+    failed = [row for row in product.table("quality") if not row["success"]]
+    assert {(row["table"], row["expectation"], row["run_id"]) for row in failed} == {
+        (table, "dropped_share", "bad") for table in ("batches", "events/s")
+    }
+    assert contents(product) == contents(blocked)
+    assert (product.folder_of("data_docs") / "run-2.html").is_file()
+    assert "checks failed" in (product.folder_of("data_docs") / "index.html").read_text()
+    example = failed[0]["examples"][0].split()
+    assert product.pipeline().explain(example[0], example[1], int(example[2]))["steps"]
+    assert product.pipeline().rows(batch=2, fate="dropped")["total"] == 5
+    assert product.pipeline().rows(fate="dropped")["total"] == 0
+
+
+def test_later_runs_wait_behind_it_and_judge_nothing(blocked, tmp_path):
+    product = fork(blocked, tmp_path / "p")
+    product.land("s", objects("c", 60))
+    before = contents(product)
+    for attempt in ({}, {"run_id": "bad"}, {"dry_run": True}, {"quality": "record"}):
+        with pytest.raises(Blocked, match="quality blocks run bad"):
+            product.run(at(90), **attempt)
+    with pytest.raises(Blocked):
+        product.pipeline().close(as_of=at(90))
+    assert contents(product) == before
+    assert product.pipeline().status()["blocked"].startswith("quality blocks run bad")
+
+
+def test_a_released_run_comes_to_what_it_would_without_limits(blocked, unlimited, tmp_path):
+    product = fork(blocked, tmp_path / "p")
+    with pytest.raises(UsageError, match="run 'good' is not blocked; run bad is"):
+        product.pipeline().release("good", "a mistake")
+    with pytest.raises(UsageError, match="needs a reason"):
+        product.pipeline().release("bad", " ")
+    done = product.pipeline().release("bad", "a lorry stood in the tunnel")
+    assert (done["run_id"], done["released"]) == ("bad", True)
+    assert contents(product) == contents(unlimited)
+    assert outputs(product) == outputs(unlimited)
+    (told,) = [row for row in product.table("quality") if row["expectation"] == "released"]
+    assert (told["run_id"], told["message"]) == ("bad", "a lorry stood in the tunnel")
+    with pytest.raises(UsageError, match="run 'bad' is not blocked"):
+        product.pipeline().release("bad", "again")
+    product.land("s", objects("c", 60))
+    assert product.run(at(90))["repaired"] == []
+    hold_replay(product)
+    hold_conservation(product)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(number, id=name, marks=() if name in ("quality", "blocked") else pytest.mark.long)
+        for number, name in enumerate(BLOCKED_AT, 1)
+    ],
+)
+def test_a_crash_on_the_way_to_a_block_ends_in_the_same_block(base, blocked, number, tmp_path):
+    product = fork(base, tmp_path / "p")
+    product.hooks = {"reached": (hook := CrashAt(number))}
+    with pytest.raises(Crash):
+        product.run(at(51), run_id="bad")
+    assert hook.steps == BLOCKED_AT[:number]
+    product.hooks = {}
+    for _ in range(2):
+        with pytest.raises(Blocked, match="quality blocks run bad"):
+            product.run(at(60))
+    assert contents(product) == contents(blocked)
+    assert product.table("quality") == blocked.table("quality")
+
+
+@pytest.mark.parametrize("number", [1, *(pytest.param(number, marks=pytest.mark.long) for number in range(2, 8))])
+def test_a_crash_of_a_release_is_carried_on_by_the_next_run(blocked, unlimited, number, tmp_path):
+    product = fork(blocked, tmp_path / "p")
+    product.hooks = {"reached": CrashAt(number)}
+    with pytest.raises(Crash):
+        product.pipeline().release("bad", "looked at")
+    product.hooks = {}
+    assert product.run(at(51), run_id="bad")["repaired"] == ["bad"]
+    assert contents(product) == contents(unlimited)
+    assert outputs(product) == outputs(unlimited)
+
+
+@pytest.mark.parametrize("severity", ["warn", "record"])
+def test_what_does_not_block_is_told(base, severity, tmp_path):
+    product = fork(base, tmp_path / "p")
+    done = product.run(at(51), quality=severity)
+    failed = [check for check in done["quality"] if not check["success"]]
+    assert {(check["expectation"], check["severity"]) for check in failed} == {("dropped_share", severity)}
+    assert published(product) > published(base)
+
+
+def test_without_limits_nothing_blocks_and_everything_is_recorded(tmp_path):
+    product = made(tmp_path, quality=None, streams={})
+    done = product.run(at(51))
+    shares = {check["table"]: check for check in done["quality"] if check["expectation"] == "dropped_share"}
+    assert {(check["observed"], check["limit"], check["severity"]) for check in shares.values()} == {
+        (0.25, None, "record")
+    }
+
+
+def test_a_run_without_rows_is_not_checked(base, tmp_path):
+    product = fork(base, tmp_path / "p")
+    for item in (product.folder / "landing" / "s").glob("b"):
+        item.unlink()
+    assert product.run(at(51))["quality"] == []
+
+
+def test_schedulers_are_told_what_stands_in_the_way(base, tmp_path):
+    product = fork(base, tmp_path / "p")
+    assert blocking(product.pipeline()) is None
+    with pytest.raises(CheckFailed):
+        answer(product.pipeline(), at(51), "scheduled-51")
+    told = blocking(product.pipeline())
+    assert told is not None
+    assert f"tidemark release {product.config} scheduled-51 --reason" in told
+    with pytest.raises(Blocked):
+        foresee(product.pipeline(), at(60), "scheduled-60")
+
+
+@pytest.mark.usefixtures("expectations")
+def test_suites_of_users_see_what_is_about_to_be_published(base, tmp_path):
+    product = fork(base, tmp_path / "p")
+    for table, asked in {
+        "streams/longer": {"type": "expect_column_values_to_be_between", "kwargs": {"column": "n", "max_value": 15}},
+        "events/s": {"type": "expect_column_values_to_be_null", "kwargs": {"column": "k"}, "severity": "warning"},
+    }.items():
+        file = product.folder / "expectations" / f"{table}.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"name": table, "expectations": [asked]}))
+    assert product.pipeline().validate()["valid"]
+    (product.folder / "landing" / "s" / "b").unlink()
+    product.land("s", objects("d", 30))
+    with pytest.raises(Blocked, match="streams/longer: expect_column_values_to_be_between is 1, limit 0") as raised:
+        product.run(at(51), run_id="full")
+    assert "such as longer 2" in raised.value.message
+    assert outputs(product) == outputs(base)
+    product.pipeline().release("full", "a fair")
+    twin = fork(base, tmp_path / "twin")
+    (twin.folder / "landing" / "s" / "b").unlink()
+    twin.land("s", objects("d", 30))
+    twin.run(at(51), run_id="full", quality="record")
+    assert outputs(product) == outputs(twin)
+    hold_replay(product)

@@ -1,0 +1,193 @@
+"""A pipeline with everything that a dashboard shows, judged by the oracle and written without a JVM, and a host that
+knows who may see what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.testclient import TestClient
+from page_warehouse import LETTERS, QUALITY, accounts_of, delta, found
+from report_warehouse import record
+from ruamel.yaml import YAML
+
+from oracle import Obj, Outcome, Row, Run, Source
+from tidemark.core.account import BatchRecord, TableDigest
+from tidemark.core.progress import PartitionState
+from tidemark.core.streams import StreamEnd, StreamState
+from tidemark.core.times import HOUR, MINUTE, parse_time
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.rows import batch_row, state_row
+from tidemark_dashboard.app import create_app
+from tidemark_dashboard.host import Verified
+from tidemark_dashboard.known import Pipelines
+
+T0 = parse_time("2026-01-01T12:00:00Z")
+HOSTILE = "<script>alert('x')</script>\"&\x1b\u202e"
+SETTINGS = Source(
+    early=(5 * MINUTE, "drop"), late=(10 * MINUTE, "adjust"), out_of_order=(2 * MINUTE, "adjust"), arrival_column=True
+)
+FILE: dict[str, Any] = {
+    "warehouse": "./warehouse",
+    "sources": {
+        "readings": {
+            "landing": "./landing",
+            "format": "json",
+            "schema": "EnqueuedAt TIMESTAMP, passed TIMESTAMP, lane STRING",
+            "partition": {"column": "lane"},
+            "arrival_time": "EnqueuedAt",
+            "landing_delay": "0s",
+            "timestamp_by": "passed",
+            "early_arrival": {"tolerance": "5m", "action": "drop"},
+            "late_arrival": {"tolerance": "10m", "action": "adjust"},
+            "out_of_order": {"tolerance": "2m", "action": "adjust"},
+        }
+    },
+    "streams": {"rolling": {"from": "readings", "tumbling": "1h", "select": {"n": "count(*)"}}},
+}
+
+
+def write_file(folder: Path, name: str) -> Path:
+    """A pipeline file over tables beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.yml"
+    with path.open("w") as file:
+        YAML().dump({"pipeline": name} | FILE, file)
+    return path
+
+
+def rows(count: int, partition: str = "0", first: int = 0) -> tuple[Row, ...]:
+    """Rows a minute apart; some are late, far behind, early, or lack a time."""
+    made = []
+    for number in range(first, first + count):
+        arrival = T0 + number * MINUTE
+        away = {3: -30 * MINUTE, 5: -7 * MINUTE, 8: 9 * MINUTE}.get(number % 10, 0)
+        event = None if number % 17 == 16 else arrival + away
+        made.append(Row(partition, event, arrival))
+    return tuple(made)
+
+
+def two_runs(*names: str) -> list[Run]:
+    """One run of all partitions, one of the first."""
+    parts = names or ("0", "1")
+    first = tuple(Obj(f"{n}-a.json", T0 + HOUR, rows(40, name)) for n, name in enumerate(parts))
+    second = (Obj("0-b.json", T0 + 2 * HOUR, rows(40, parts[0], 40)),)
+    return [Run(T0 + HOUR, first), Run(T0 + 2 * HOUR, second)]
+
+
+def write_tables(
+    folder: Path,
+    name: str = "toll",
+    runs: Sequence[Run] | None = None,
+    run_id: str = "r{}",
+    letters: int = 0,
+    checks: int = 0,
+) -> Outcome:
+    """The tables of some runs, each of one batch, as their pipeline would have left them in `folder`/warehouse."""
+    runs = runs or two_runs()
+    root = folder / "warehouse" / name
+    versions.first(root, T0)
+    told = record(root / "v1" / "events" / "readings", SETTINGS, runs)
+    ledger = Ledger(root)
+    batches = [
+        _batch(told.ledger.batches[n], told.outcome, n, run_id, letters * (n == len(runs)))
+        for n in range(1, len(runs) + 1)
+    ]
+    ledger.stores["batches"].append([batch_row(batch) for batch in batches])
+    states: list[tuple[int, str, PartitionState]] = [
+        (batch, partition, state) for partition, history in told.ledger.history.items() for batch, state in history
+    ]
+    ledger.stores["watermarks"].append([state_row(batch, "readings", part, state) for batch, part, state in states])
+    ledger.stores["diagnostics"].append([found(partition=HOSTILE, message=HOSTILE)])
+    if letters:
+        delta(root / "v1" / "dead_letters" / "rolling", map(letter, range(letters)), LETTERS)
+    if checks:
+        delta(root / "v1" / "quality", (check(number) for number in range(checks)), QUALITY)
+    return told.outcome
+
+
+def _batch(batch: BatchRecord, outcome: Outcome, number: int, run_id: str, letters: int) -> BatchRecord:
+    mine = [verdict for verdict in outcome.verdicts if verdict.run == number - 1]
+    return replace(
+        batch,
+        run_id=run_id.format(number),
+        accounts=accounts_of(mine),
+        objects=number,
+        engine='{"versions": {"pyspark": "4.2.0"}, "settings": {}}',
+        fingerprint="f" * 64,
+        digests=(TableDigest("events/readings", len(mine), "d" * 64),),
+        streams={"rolling": StreamEnd(StreamState(watermark=T0), 7, 0, letters)},
+    )
+
+
+def letter(number: int) -> dict[str, Any]:
+    """One row that came late for a window."""
+    times = {"_event_time": T0, "_system_timestamp": T0, "_watermark": T0 + 2 * HOUR}
+    window = {"_window_start": T0, "_window_end": T0 + HOUR}
+    return {"_source": "readings", "_partition": "0", "_offset": number, "_batch_id": 1 + number % 2} | times | window
+
+
+def check(number: int) -> dict[str, Any]:
+    """One check of quality: every tenth failed."""
+    return {
+        "batch_id": 1 + number % 2,
+        "run_id": f"r{1 + number % 2}",
+        "table": "events/readings",
+        "expectation": HOSTILE if number == 0 else f"max_dropped {number}",
+        "observed": 0.5,
+        "limit": 0.01,
+        "success": number % 10 != 0,
+        "severity": "warn",
+        "examples": [HOSTILE] if number == 0 else [],
+    }
+
+
+@dataclass
+class Doorman:
+    """A host whose user is named by a header, and may read the DAGs that are listed for them. Without the header
+    there is none."""
+
+    rights: Mapping[str, Collection[str]] = field(default_factory=dict)
+    errors: Collection[str] = ()
+    dag_runs: Mapping[str, str] = field(default_factory=dict)
+    checked: Mapping[str, Verified] = field(default_factory=dict)
+
+    @property
+    def user(self) -> Callable[..., str]:
+        def user(request: Request) -> str:
+            name = request.headers.get("x-user")
+            if name is None:
+                raise HTTPException(401, "Not authenticated")
+            return name
+
+        return user
+
+    def readable(self, user: str, dags: Collection[str]) -> set[str]:
+        return set(dags) & set(self.rights.get(user, ()))
+
+    def may_read_errors(self, user: str) -> bool:
+        return user in self.errors
+
+    def runs(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002
+        return {run: state for run, state in self.dag_runs.items() if run in run_ids}
+
+    def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:  # noqa: ARG002
+        return {run: told for run, told in self.checked.items() if run in run_ids}
+
+
+def application(folder: Path, host: Doorman) -> FastAPI:
+    """The dashboard over the pipeline files of a folder."""
+    return create_app(Pipelines(lambda: folder), host)
+
+
+def client_of(app: FastAPI, user: str | None = "reader") -> TestClient:
+    """Requests of a user, or of nobody."""
+    headers = {} if user is None else {"x-user": user}
+    return TestClient(app, headers=headers, follow_redirects=False, raise_server_exceptions=False)
+
+
+__all__ = ["HOSTILE", "Doorman", "application", "client_of", "write_file", "write_tables"]

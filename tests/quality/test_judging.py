@@ -1,0 +1,119 @@
+"""Great Expectations judges the shipped suites as they are meant, and users' as they are written."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import plain_checks
+from tidemark.core.quality import Check, Severity
+from tidemark.errors import ConfigError
+from tidemark.quality import docs
+from tidemark.quality.judging import Judging, made
+from tidemark.quality.measures import Line
+from tidemark.quality.suites import SHIPPED, Suite, shipped
+
+pytestmark = pytest.mark.usefixtures("expectations")
+COLUMNS = {
+    "events": ("taken", "fates", "recorded", "counted", "offsets_wrong", "event_time", "moved", "judged", "within"),
+    "batches": ("dropped", "max_dropped", "adjusted", "max_adjusted", "dropped_jump", "max_jump"),
+    "watermarks": ("step", "delay", "max_watermark_delay", "standing"),
+    "streams": ("not_due",),
+    "digests": ("differs",),
+}
+
+
+def judging(severity: Severity = Severity.BLOCK) -> Judging:
+    return Judging(lambda _: severity)
+
+
+def of(name: str, *lines: Line) -> dict[tuple[str, str], Check]:
+    return {(check.table, check.expectation): check for check in judging().lines(shipped(name), lines)}
+
+
+def test_each_shipped_suite_is_one_for_great_expectations():
+    for name in SHIPPED:
+        assert len(made(shipped(name)).expectations) == len(plain_checks.names(shipped(name)))
+        assert all(config["notes"] and config["severity"] for config in shipped(name).content["expectations"])
+
+
+values = st.one_of(st.none(), st.integers(-2, 3).map(float))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(SHIPPED), st.data())
+def test_it_comes_to_the_same_as_plain_python(name, data):
+    drawn = st.fixed_dictionaries(dict.fromkeys(COLUMNS[name], values))
+    tables = data.draw(st.lists(st.tuples(st.sampled_from("ab"), drawn), min_size=1, max_size=4))
+    every = {
+        config["kwargs"][key]
+        for config in shipped(name).content["expectations"]
+        for key in config["kwargs"]
+        if key.startswith("column")
+    }
+    lines = [Line(table, dict.fromkeys(every) | numbers) for table, numbers in tables]
+    found = list(judging().lines(shipped(name), lines))
+    assert found == list(plain_checks.judged(judging(), shipped(name), lines))
+
+
+def test_a_failed_check_says_what_was_observed_where_and_why():
+    line = Line("events/readings", {"taken": 3.0, "fates": 2.0, "within": 2.0}, "partition 0", {"within": ("r 0 1",)})
+    columns = dict.fromkeys(COLUMNS["events"] + ("not_behind",))
+    found = of("events", Line(line.table, columns | dict(line.values), line.where, line.examples))
+    check = found["events/readings", "within_tolerances_of_arrival"]
+    assert (check.observed, check.limit, check.success, check.examples) == (2.0, 0.0, False, ("r 0 1",))
+    assert check.message.endswith("(in partition 0)")
+    lost = found["events/readings", "rows_in_equal_fates_out"]
+    assert (lost.observed, lost.limit, lost.success) == (2.0, 3.0, False)
+    assert ("events/readings", "rows_recorded_are_rows_judged") not in found
+
+
+def test_a_warning_never_blocks_and_a_record_never_warns():
+    columns = dict.fromkeys(COLUMNS["watermarks"])
+    standing = Line("watermarks", columns | {"standing": 1.0, "step": -1.0})
+    assert of("watermarks", standing)["watermarks", "partitions_progress"].severity is Severity.WARN
+    assert of("watermarks", standing)["watermarks", "watermarks_never_go_back"].blocks
+    recorded = judging(Severity.RECORD).lines(shipped("watermarks"), [standing])
+    assert {check.severity for check in recorded} == {Severity.RECORD}
+
+
+def suite(tmp_path, *expectations) -> Suite:
+    return Suite({"name": "own", "expectations": list(expectations)}, "events/readings", tmp_path / "own.json")
+
+
+def test_an_expectation_that_is_none_is_an_error_with_its_place(tmp_path):
+    wrong = suite(
+        tmp_path, {"type": "expect_nothing", "kwargs": {}}, {"type": "expect_column_to_exist", "kwargs": {}}
+    )
+    with pytest.raises(ConfigError) as raised:
+        made(wrong)
+    assert [(problem.file, problem.key) for problem in raised.value.problems] == [
+        (str(tmp_path / "own.json"), "expectations.0"),
+        (str(tmp_path / "own.json"), "expectations.1"),
+    ]
+    assert "expect_nothing" in raised.value.problems[0].message
+
+
+def test_the_page_of_a_run_names_each_expectation():
+    judged = judging()
+    columns = dict.fromkeys(
+        COLUMNS["batches"] + ("quarantined", "max_quarantined", "adjusted_jump", "quarantined_jump")
+    )
+    list(judged.lines(shipped("batches"), [Line("batches", columns | {"dropped": 0.5, "max_dropped": 0.1})]))
+    page = docs.page(judged.results, "nightly <b>")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "max_dropped" in page
+    assert "nightly <b>" not in page
+
+
+def test_values_of_rows_can_do_no_harm_in_a_page(tmp_path):
+    own = suite(
+        tmp_path, {"type": "expect_column_values_to_be_in_set", "kwargs": {"column": "n", "value_set": ["x"]}}
+    )
+    judged = judging()
+    judged.validated(own, "pandas", pd.DataFrame({"n": ["<script>alert(1)</script>", "x"]}), "COMPLETE")
+    page = docs.page(judged.results, "run")
+    assert "alert(1)" in page
+    assert "<script>alert" not in page

@@ -1,0 +1,125 @@
+"""What shipped expectations judge is counted rightly: offsets, shares, jumps, limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidemark.config import PipelineSpec
+from tidemark.config.sources import QualitySpec
+from tidemark.core.account import Account, PartitionReport
+from tidemark.core.policy import Fate
+from tidemark.core.progress import Combined, PartitionState, Seen
+from tidemark.core.quality import Broken, Offsets, RowChecks, RowRule
+from tidemark.quality.gathered import Gathered, Rows
+from tidemark.quality.measures import batches, events, limits_of, watermarks
+
+SECOND = 1_000_000
+SOURCE = {"landing": "/l", "format": "json", "schema": "p STRING", "partition": {"column": "p"}}
+SPEC = PipelineSpec.model_validate({"pipeline": "toll", "warehouse": "/w", "sources": {"readings": SOURCE}})
+
+
+def told(offsets: list[int]) -> Offsets:
+    word = 1 << 64
+    return Offsets(min(offsets), max(offsets), sum(offsets) % word, sum(one * one for one in offsets) % word)
+
+
+@given(st.integers(0, 2**40), st.lists(st.integers(0, 8), min_size=1, max_size=8))
+def test_offsets_are_whole_if_each_stands_once(first, steps):
+    offsets = [first + step for step in steps]
+    assert told(offsets).whole(first, len(offsets)) == (sorted(offsets) == list(range(first, first + len(offsets))))
+
+
+def report(offsets: list[int], **fates: int) -> PartitionReport:
+    found = {fate: fates.get(fate.value, 0) for fate in Fate}
+    account = Account("readings", "0", found, {})
+    checks = RowChecks(told(offsets), {RowRule.WITHIN: Broken(2, (3, 4))}, {Fate.DROPPED: (min(offsets),)})
+    return PartitionReport(account, Seen(account.rows, None, None), {}, checks)
+
+
+def test_rows_of_micro_batches_add_up_and_the_lowest_offsets_are_examples():
+    rows = Rows()
+    rows.add(report([0, 1, 2], on_time=3), 0, 3, 0)
+    rows.add(report([3, 4], dropped=2), 3, 5, 0)
+    assert (rows.taken, rows.fates, rows.offsets_wrong) == (5, 5, 0)
+    assert (rows.broken[RowRule.WITHIN], rows.breaking[RowRule.WITHIN]) == (4, (3, 4))
+    assert rows.firsts[Fate.DROPPED] == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "next_", "skipped", "wrong"),
+    [
+        ([0, 1, 2], 3, 0, 0),
+        ([0, 1, 1], 3, 0, 1),
+        ([0, 1, 3], 4, 0, 1),
+        ([0, 1, 2], 5, 0, 2),
+        ([1, 3], 4, 2, 0),
+        ([1, 4], 4, 2, 1),
+    ],
+    ids=["whole", "a double", "a gap", "two missing", "others skipped", "beyond what was given out"],
+)
+def test_gaps_and_doubles_are_told(offsets, next_, skipped, wrong):
+    rows = Rows()
+    rows.add(report(offsets, on_time=len(offsets)), 0, next_, skipped)
+    assert rows.offsets_wrong == wrong
+
+
+def test_a_line_of_events_has_the_rules_that_rows_break_with_examples():
+    gathered = Gathered()
+    gathered.partitions["readings", "0"] = Rows(5, 4, 0, {RowRule.MOVED: 1}, {RowRule.MOVED: (7,)})
+    (line,) = events(gathered)
+    assert (line.table, line.where) == ("events/readings", "partition 0")
+    assert (line.values["taken"], line.values["fates"], line.values["moved"], line.values["within"]) == (5, 4, 1, 0)
+    assert line.examples["moved"] == ("readings 0 7",)
+
+
+def run(dropped: int, rows: int, source: str = "readings") -> Account:
+    return Account(source, "0", {Fate.ON_TIME: rows - dropped, Fate.DROPPED: dropped}, {})
+
+
+def shares(now: Account, *past: Account) -> dict[str, float | None]:
+    whole, own = batches(SPEC, [now], [[each] for each in past], Gathered())
+    assert (whole.table, own.table, whole.values) == ("batches", "events/readings", own.values)
+    return dict(own.values)
+
+
+def test_a_jump_is_measured_against_the_median_of_the_runs_before():
+    found = shares(run(30, 100), run(10, 100), run(9, 100), run(90, 100))
+    assert found["dropped"] == pytest.approx(0.3)
+    assert found["dropped_jump"] == pytest.approx(3.0)
+    assert shares(run(30, 100), run(10, 100), run(9, 100))["dropped_jump"] is None
+
+
+def test_one_row_is_no_jump_after_runs_without_any():
+    past = [run(0, 1000)] * 3
+    assert shares(run(1, 10), *past)["dropped_jump"] == pytest.approx(1.0)
+    assert shares(run(40, 1000), *past)["dropped_jump"] == pytest.approx(40.0)
+    assert shares(run(0, 1000), *past)["dropped_jump"] == 0.0
+
+
+def test_runs_without_rows_of_a_source_are_no_history_of_it():
+    past = [[run(1, 10)], [run(1, 10, "other")], [run(1, 10)]]
+    (_, own) = batches(SPEC, [run(1, 10)], past, Gathered())
+    assert own.values["dropped_jump"] is None
+
+
+def test_a_source_has_its_own_limits_and_the_pipelines_where_it_has_none():
+    own = SPEC.sources["readings"].model_copy(update={"quality": QualitySpec(max_dropped="50%")})
+    spec = SPEC.model_copy(
+        update={"quality": QualitySpec(max_dropped="10%", on_failure="block"), "sources": {"readings": own}}
+    )
+    assert limits_of(spec, "readings") == QualitySpec(max_dropped="50%", on_failure="block")
+    assert limits_of(spec, None) == QualitySpec(max_dropped="10%", on_failure="block")
+    assert limits_of(SPEC, "readings") == QualitySpec()
+
+
+def test_steps_and_delays_of_watermarks_are_seconds():
+    before, key = PartitionState(watermark=5 * SECOND, last_seen=0), ("readings", "0")
+    after = replace(before, watermark=3 * SECOND, idle=True)
+    combined = {"readings": Combined(5 * SECOND)}, {"readings": Combined(6 * SECOND)}
+    part, whole = watermarks(SPEC, ({key: before}, {key: after}), combined, 63 * SECOND)
+    assert (part.values["step"], part.values["standing"]) == (-2.0, 1.0)
+    assert (whole.values["step"], whole.values["delay"]) == (1.0, 60.0)
