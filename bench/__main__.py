@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import advise, batch, dashboard, hot, judge, windows
+from bench import advise, batch, dashboard, hot, judge, quality, windows
 from bench.data import FULL_ROWS
 from bench.figures import Section, show, write_docs
 from bench.place import Place
@@ -19,6 +19,7 @@ from tidemark.spark.session import open_session
 ROWS = {
     "judge": judge.measure,
     "hot": hot.measure,
+    "quality": quality.measure,
     "windows": windows.measure,
     "history": batch.measure,
     "advise": advise.measure,

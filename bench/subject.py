@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from bench.answers import Answer, expected, found
 from bench.data import SCHEMA, Landed
@@ -16,8 +17,9 @@ SOURCE = "readings"
 EVENTS = f"events/{SOURCE}"
 
 
-def configure(folder: Path, landing: Path, lanes: int) -> Path:
-    """Write a pipeline over `landing` with its warehouse in `folder`; returns the configuration's path."""
+def configure(folder: Path, landing: Path, lanes: int, **keys: Any) -> Path:
+    """Write a pipeline over `landing` with its warehouse in `folder`, and more `keys`; returns the configuration's
+    path."""
     source = {
         "landing": str(landing),
         "format": "parquet",
@@ -31,16 +33,16 @@ def configure(folder: Path, landing: Path, lanes: int) -> Path:
         "late_arrival": {"tolerance": "1m", "action": "adjust"},
         "out_of_order": {"tolerance": "5s", "action": "adjust"},
     }
-    document = {"pipeline": "bench", "warehouse": str(folder / "warehouse"), "sources": {SOURCE: source}}
+    document = {"pipeline": "bench", "warehouse": str(folder / "warehouse"), "sources": {SOURCE: source}} | keys
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "pipeline.yml"
     config.write_text(json.dumps(document, indent=2))
     return config
 
 
-def fresh(folder: Path, landed: Landed) -> Pipeline:
-    """A pipeline that has never run."""
-    return Pipeline.load(configure(folder, landed.folder, landed.lanes), {})
+def fresh(folder: Path, landed: Landed, **keys: Any) -> Pipeline:
+    """A pipeline that has never run, with more `keys` of its configuration."""
+    return Pipeline.load(configure(folder, landed.folder, landed.lanes, **keys), {})
 
 
 def check(pipeline: Pipeline, landed: Landed) -> Answer:
