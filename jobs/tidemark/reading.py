@@ -51,8 +51,9 @@ class Recorded:
 
     def states(self, source: str, partition: str) -> Sequence[tuple[int, PartitionState]]:
         """The recorded states of one partition, oldest first."""
-        rows = self.ledger.stores["watermarks"].read(0, self.ledger.last().committed_through)
-        mine = [row for row in rows if row["source"] == source and row["partition"] == partition]
+        store, through = self.ledger.stores["watermarks"], self.ledger.last().committed_through
+        rows = store.lookup("partition", pa.array([partition]), store.schema.names)
+        mine = [row for row in rows if row["source"] == source and row["batch_id"] <= through]
         return sorted(((row["batch_id"], partition_state(row)) for row in mine), key=lambda item: item[0])
 
     def batch(self, batch_id: int) -> BatchRecord | None:
