@@ -48,12 +48,10 @@ class Checked(Protocol):
 
 @dataclass
 class Audit:
-    """The checks of one run. `on_failure` wins over what the configuration says a failed check does; `made` holds by
-    table what was made of streams to be checked before it is published."""
+    """The checks of one run; `made` holds by table what was made of streams to be checked before it is published."""
 
     spec: PipelineSpec
     ledger: Ledger
-    on_failure: Severity | None = None
     gathered: Gathered = field(default_factory=Gathered)
     made: dict[str, Any] = field(default_factory=dict)
     _importing: threading.Thread | None = field(default=None, repr=False)
@@ -143,8 +141,6 @@ class Audit:
         )
 
     def _severity(self, table: str) -> Severity:
-        if self.on_failure is not None:
-            return self.on_failure
         source = table.removeprefix("events/")
         found = limits_of(self.spec, source if source in self.spec.sources else None).on_failure
         return Severity(found or Severity.RECORD)

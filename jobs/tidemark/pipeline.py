@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from tidemark.advising import Advising, Wanted
 from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
-from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline
+from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline, with_on_failure
 from tidemark.config.address import is_s3
 from tidemark.config.changes import changes
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
-from tidemark.core.quality import Severity
 from tidemark.core.times import format_time
 from tidemark.errors import Problem, UsageError
 from tidemark.keeping import Keeping
@@ -249,10 +248,11 @@ class Pipeline:
         if landed.objects and self.on_s3:
             require_s3()
         plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
-        records = self.planning.records(plan)
+        spec = self.spec if quality is None else with_on_failure(self.spec, quality)
+        records = self.planning.records(plan, spec)
         self.ledger.plan(plan, records, landed.noticed)
         self._step("planned")
-        done = self._executor(self.spec, quality).execute(records, repairing=False)
+        done = self._executor(spec).execute(records, repairing=False)
         return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": self._keep(done)}
 
     def _step(self, step: str) -> None:
@@ -274,7 +274,7 @@ class Pipeline:
         self._executor(then).execute(pending, repairing=True)
         return [pending[0].run_id]
 
-    def _executor(self, spec: PipelineSpec, quality: str | None = None) -> Run:
+    def _executor(self, spec: PipelineSpec) -> Run:
         return Run(
             spec,
             self.ledger,
@@ -283,7 +283,7 @@ class Pipeline:
             self.planning.place,
             self._step,
             self.progress,
-            Audit(spec, self.ledger, None if quality is None else Severity(quality)),
+            Audit(spec, self.ledger),
         )
 
     def _outputs(

@@ -78,10 +78,10 @@ class Planning:
             size = AUTO_BYTES_A_CORE * (os.cpu_count() or 1)
         return cut(objects, first, files, size)
 
-    def records(self, plan: RunPlan) -> list[BatchRecord]:
-        """The rows of `batches` that a run begins with."""
-        token, configuration = uuid.uuid4().hex, json.dumps(self.spec.resolved(), sort_keys=True)
-        fingerprint, engine = self.spec.fingerprint(), settings.engine()
+    def records(self, plan: RunPlan, spec: PipelineSpec) -> list[BatchRecord]:
+        """The rows of `batches` that a run of this configuration begins with."""
+        token, configuration = uuid.uuid4().hex, json.dumps(spec.resolved(), sort_keys=True)
+        fingerprint, engine = spec.fingerprint(), settings.engine()
         return [
             BatchRecord(
                 batch_id=batch.batch_id,

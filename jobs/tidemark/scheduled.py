@@ -119,7 +119,7 @@ def _may_go_on(pipeline: Pipeline, as_of: int, run_id: str) -> bool:
     spec, ledger = pipeline.spec, pipeline.ledger
     tail = ledger.last()
     batches = pipeline.planning.cut((), tail.next_batch_id, None)
-    record = pipeline.planning.records(RunPlan(run_id, as_of, batches))[0]
+    record = pipeline.planning.records(RunPlan(run_id, as_of, batches), spec)[0]
     before = Before.run(ledger, record.run_first)
     result = advance(rules_of(spec), before.states, before.combined, {}, step_of(record, frozenset()))
     writing: Callable[[], Writing] = _no_spark

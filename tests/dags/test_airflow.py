@@ -143,9 +143,9 @@ def test_a_run_that_quality_blocks_fails_at_its_check_until_it_is_released(home)
 
 
 def test_the_report_dag_writes_a_page_for_each_pipeline(home, scheduled):
-    run = triggered(home, "tidemark_quality_report")
-    assert home.run_ended("tidemark_quality_report", run)["state"] == "success"
-    (page,) = (home.folder / "reports" / "toll").glob("*.html")
+    ended = home.run_ended("tidemark_quality_report", triggered(home, "tidemark_quality_report"))
+    assert ended["state"] == "success"
+    page = home.folder / "reports" / "toll" / f"{ended['run_after'][:10]}.html"
     assert scheduled.replace("+", "&#43;") in page.read_text() or scheduled in page.read_text()
     assert "with 20 rows" in page.read_text()
 

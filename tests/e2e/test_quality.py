@@ -162,6 +162,16 @@ def test_a_crash_of_a_release_is_carried_on_by_the_next_run(blocked, unlimited, 
     assert outputs(product) == outputs(unlimited)
 
 
+def test_a_repaired_run_keeps_what_was_asked_for_it(base, unlimited, tmp_path):
+    product = fork(base, tmp_path / "p")
+    product.hooks = {"reached": CrashAt(1)}
+    with pytest.raises(Crash):
+        product.run(at(51), run_id="bad", quality="record")
+    product.hooks = {}
+    assert product.run(at(51), run_id="bad")["repaired"] == ["bad"]
+    assert outputs(product) == outputs(unlimited)
+
+
 @pytest.mark.parametrize("severity", ["warn", "record"])
 def test_what_does_not_block_is_told(base, severity, tmp_path):
     product = fork(base, tmp_path / "p")

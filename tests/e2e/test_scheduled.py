@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from samples import at, contents, obj
+from samples import at, contents, hold_conservation, hold_replay, obj
 
 from oracle import SECOND, Source
 from product import Product
@@ -61,6 +62,17 @@ def test_intervals_in_order_in_reverse_and_twice_come_to_the_same_tables(tmp_pat
     before = contents(landed)
     assert scheduled(landed, INTERVALS) == [Need.VERIFY] * 4
     assert contents(landed) == before
+
+
+def test_intervals_at_once_come_to_the_tables_of_those_in_order(tmp_path, landed):
+    at_once = copy_of(landed, tmp_path / "at_once")
+    scheduled(landed, INTERVALS)
+    with ThreadPoolExecutor(len(INTERVALS)) as pool:
+        for done in [pool.submit(answer, at_once.pipeline(), at(end), f"scheduled-{end}") for end in INTERVALS]:
+            done.result()
+    assert published(at_once) == published(landed)
+    hold_conservation(at_once)
+    hold_replay(at_once)
 
 
 def test_a_run_that_finds_nothing_and_moves_nothing_has_nothing_to_do(tmp_path):

@@ -9,7 +9,7 @@ from tidemark.config.changes import changes
 from tidemark.config.ddl import SYSTEM_COLUMNS, Column
 from tidemark.config.landed_at import LandedAtSpec
 from tidemark.config.load import Loaded, from_resolved, load_pipeline
-from tidemark.config.pipeline import MicroBatchSpec, PipelineSpec, RetentionSpec
+from tidemark.config.pipeline import MicroBatchSpec, PipelineSpec, RetentionSpec, with_on_failure
 from tidemark.config.schema import json_schema
 from tidemark.config.sources import PartitionSpec, QualitySpec, SourceSpec
 from tidemark.config.streams import StreamSpec
@@ -30,4 +30,5 @@ __all__ = [
     "from_resolved",
     "json_schema",
     "load_pipeline",
+    "with_on_failure",
 ]

@@ -101,6 +101,19 @@ class PipelineSpec(Settings):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def with_on_failure(spec: PipelineSpec, action: str) -> PipelineSpec:
+    """The configuration of a run in which failed checks do this and nothing else: block, warn or record."""
+    own = spec.quality.model_dump() if spec.quality else {}
+    quality = QualitySpec.model_validate(own | {"on_failure": None if action == "record" else action})
+    sources = {
+        name: source
+        if source.quality is None
+        else source.model_copy(update={"quality": source.quality.model_copy(update={"on_failure": None})})
+        for name, source in spec.sources.items()
+    }
+    return spec.model_copy(update={"sources": sources, "quality": quality})
+
+
 def checked_name(value: str) -> str:
     """`value`, if it can name a pipeline, a source or a stream. Raises ValueError."""
     if not re.fullmatch(NAME, value):
