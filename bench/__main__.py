@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import advise, batch, dashboard, hot, judge, quality, windows
+from bench import advise, batch, dashboard, hot, joins, judge, quality, windows
 from bench.data import FULL_ROWS
 from bench.figures import Section, show, write_docs
 from bench.place import Place
@@ -21,6 +21,7 @@ ROWS = {
     "hot": hot.measure,
     "quality": quality.measure,
     "windows": windows.measure,
+    "joins": joins.measure,
     "history": batch.measure,
     "advise": advise.measure,
     "dashboard": dashboard.measure,

@@ -18,6 +18,7 @@ from bench.place import Place
 from bench.subject import EVENTS, SOURCE, fresh
 from tidemark.advancing import rules_of_streams
 from tidemark.config import PipelineSpec, StreamSpec
+from tidemark.config.topology import has_pairs
 from tidemark.core.due import Due
 from tidemark.core.streams import StreamState
 from tidemark.spark.outputs import Outputs
@@ -63,8 +64,8 @@ def measure(place: Place) -> Section:
     for kind in KINDS:
         ours, theirs = place.work / "ours", place.work / "theirs"
         cases = {
-            f"{kind.name}, tidemark": _timed(partial(_closed, place.spark, spec, kind, events, ours, last), ours),
-            f"{kind.name}, plain": _timed(partial(_plain, place.spark, kind, events, theirs), theirs),
+            f"{kind.name}, tidemark": timed(partial(closed, place.spark, spec, kind.name, events, ours, last), ours),
+            f"{kind.name}, plain": timed(partial(_plain, place.spark, kind, events, theirs), theirs),
         }
         mine, others = alternate(cases, place.repeats, place.say).values()
         what = f"{kind.what}; {place.rows:,} rows, 1 minute by {GROUP}"
@@ -82,13 +83,15 @@ def _stream(kind: Kind) -> StreamSpec:
     return StreamSpec.model_validate(keys)
 
 
-def _closed(spark: SparkSession, spec: PipelineSpec, kind: Kind, events: Path, root: Path, last: int) -> None:
-    """All windows as a run closes them, with their digest."""
+def closed(spark: SparkSession, spec: PipelineSpec, name: str, events: Path, root: Path, last: int) -> None:
+    """All rows of a stream as the run writes them that completes it, with their digest."""
     (root / "events").mkdir(parents=True)
     (root / EVENTS).symlink_to(events)
-    step = next(step for step in rules_of_streams(spec) if step.name == kind.name)
+    step = next(step for step in rules_of_streams(spec) if step.name == name)
     before = StreamState()
-    due = Due(step, before, replace(before, complete=True), 1, last, brought=True)
+    due = Due(
+        step, before, replace(before, complete=True), 1, last, brought=True, joined=has_pairs(spec.streams, name)
+    )
     Outputs(spark, str(root), spec).write(due, repairing=False)
 
 
@@ -100,7 +103,9 @@ def _plain(spark: SparkSession, kind: Kind, events: Path, root: Path) -> None:
     found.selectExpr(*columns).write.format("delta").save(str(root))
 
 
-def _timed(action: Callable[[], None], root: Path) -> Callable[[], float]:
+def timed(action: Callable[[], None], root: Path) -> Callable[[], float]:
+    """The time of what writes to a folder that is not there yet."""
+
     def case() -> float:
         shutil.rmtree(root, ignore_errors=True)
         return seconds(action)

@@ -117,6 +117,7 @@ def triggered(home: AirflowHome, dag: str, **conf: Any) -> str:
     return str(home.post(f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None, "conf": conf})["dag_run_id"])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("scheduled")
 def test_a_run_that_quality_blocks_fails_at_its_check_until_it_is_released(home):
     limits = {"max_watermark_delay": "1s", "on_failure": "block"}

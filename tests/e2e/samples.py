@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
@@ -151,3 +152,43 @@ class CrashAt:
         self.steps.append(step)
         if len(self.steps) == self.number:
             raise Crash(step)
+
+
+class WhileClosing(CrashAt):
+    """Crashes when a run has written to its n-th stream."""
+
+    def __call__(self, step: str) -> None:
+        if step == "streams":
+            super().__call__(step)
+
+
+def feed(
+    product: Product, logs: Mapping[str, tuple[Any, Sequence[Any]]], crashes: Sequence[CrashAt] = (), **options: Any
+) -> list[dict[str, Any]]:
+    """Land and run; returns what each run said. A close is of one source. The last run crashes that often before it
+    comes to its end."""
+    said = []
+    rounds = list(zip(*(runs for _, runs in logs.values()), strict=True))
+    for left, both in zip(reversed(range(len(rounds))), rounds, strict=True):
+        for name, run in zip(logs, both, strict=True):
+            product.land(name, run.objects)
+        as_of = both[0].as_of
+        closing = [name for name, run in zip(logs, both, strict=True) if run.close]
+
+        def go() -> dict[str, Any]:
+            return product.pipeline().close(closing[0], as_of) if closing else product.run(as_of, **options)  # noqa: B023 - called here
+
+        said.append(go() if left else _finished(product, go, crashes))
+    return said
+
+
+def _finished(product: Product, go: Callable[[], dict[str, Any]], crashes: Sequence[CrashAt]) -> dict[str, Any]:
+    for crash in crashes:
+        product.hooks = {"reached": crash}
+        with pytest.raises(Crash):
+            go()
+    product.hooks = {}
+    if not crashes:
+        return go()
+    (run,) = {record.run_id for record in product.pipeline().ledger.last().pending}
+    return product.pipeline().run(run_id=run)

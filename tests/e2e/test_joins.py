@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from samples import Crash, CrashAt, at, drawn
-from test_streams import Logs, content, feed, hold_replayed, hold_told, payload, wanted, written
+from samples import WhileClosing, at, drawn, feed
+from test_streams import Logs, hold_replayed, hold_told, payload, wanted, written
 
 from oracle import SECOND, Obj, Row, Run, Source
 from oracle_joins import Join
@@ -199,31 +199,18 @@ def test_joins_and_what_is_over_them_equal_the_oracle_and_replay(tmp_path):
 def test_a_crash_while_pairs_are_written_is_repaired_and_a_join_added_later_begins_at_the_watermark(tmp_path):
     logs_ = dense(32)
     kept = {name: CONFIGURED[name] for name in ("lasting", "points", "over_points", "living", "earlier")}
-    whole, broken = (made(tmp_path / name, logs_, kept) for name in ("whole", "broken"))
+    product = made(tmp_path, logs_, kept)
     earlier = {name: (source, runs[:2]) for name, (source, runs) in logs_.items()}
     tip = {name: (source, runs[2:]) for name, (source, runs) in logs_.items()}
-    states = feed(whole, earlier)
-    feed(broken, earlier)
-    later = {**kept, "lives": CONFIGURED["lives"]}
-    whole.settings["streams"] = broken.settings["streams"] = later
-    whole.write()
-    broken.write()
-    begins = states[-1]["streams"]["points"]["watermark"]
-    steps = []
-    for number in (6, 5):
-        crash = CrashAt(number)
-        broken.hooks = {"reached": crash}
-        with pytest.raises(Crash):
-            feed(broken, tip)
-        steps.append(crash.steps[-1])
-    assert "streams" in steps, steps
-    broken.hooks = {}
-    broken.run(tip["a"][1][0].as_of)
-    feed(whole, tip)
-    for table in ("streams/points", "streams/over_points", "streams/lives"):
-        assert content(broken, table) == content(whole, table), table
-    hold_replayed(broken)
-    hold_added_later(whole, logs_, "lives", begins)
+    said = feed(product, earlier)
+    product.settings["streams"] = {**kept, "lives": CONFIGURED["lives"]}
+    product.write()
+    begins = said[-1]["streams"]["points"]["watermark"]
+    said += feed(product, tip, crashes=[WhileClosing(2), WhileClosing(1)])
+    hold_replayed(product)
+    hold_added_later(product, logs_, "lives", begins)
+    product.settings["streams"] = kept
+    hold_equal(product, logs_, said)
 
 
 def hold_added_later(product: Product, logs_: Logs, name: str, begins: str) -> None:

@@ -164,6 +164,7 @@ def test_a_lifetime_of_an_undeclared_partition_that_ends_behind_the_stream_is_pu
     assert (row["k"], row["_batch_id"]) == ("a", 3)
 
 
+@pytest.mark.long
 def test_a_lifetime_outlives_the_retention_of_its_start_edge(tmp_path):
     first = BASE - SECOND
     runs = [

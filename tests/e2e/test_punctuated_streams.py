@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 import test_windows_of_rows
-from samples import drawn
-from test_punctuation import feed, hold_replay, one_closing, product_of
+from samples import drawn, feed
+from test_punctuation import hold_replay, one_closing, product_of
 
 import oracle_lives as lives
 from oracle import SECOND, Obj, Run
@@ -229,6 +229,7 @@ def crafted() -> dict[str, Log]:
     return {"e": (e, edges), "i": (i, intervals)}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_pairs_and_windows_of_rows_behind_the_stream_and_at_its_very_watermark_equal_the_oracle(tmp_path):
     _, found = hold(tmp_path, crafted(), ("pairs", "alive_pairs", "alive_parts"))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from samples import Crash, CrashAt, drawn, hold_conservation
+from samples import CrashAt, drawn, feed, hold_conservation
 
 import oracle
 import oracle_lives
@@ -40,19 +40,6 @@ DROPPED = replace(EDGES, violations="drop", single=True, partitions=(), count=No
 def product_of(folder: Path, given: Mapping[str, Log], settings: dict[str, Any] | None = None) -> Product:
     declared: dict[str, Any] = {name: source for name, (source, _) in given.items()}
     return Product(folder / f"case-{next(_examples)}", declared, settings or {})
-
-
-def feed(product: Product, given: Mapping[str, Log], **options: Any) -> list[dict[str, Any]]:
-    """Land and run; returns what each run said. A close is of one source."""
-    said = []
-    for step in zip(*(runs for _, runs in given.values()), strict=True):
-        for name, run in zip(given, step, strict=True):
-            product.land(name, run.objects)
-        closing = [name for name, run in zip(given, step, strict=True) if run.close]
-        said.append(
-            product.pipeline().close(closing[0], step[0].as_of) if closing else product.run(step[0].as_of, **options)
-        )
-    return said
 
 
 def one_closing(given: dict[str, Log]) -> dict[str, Log]:
@@ -218,6 +205,7 @@ IMPORTER = replace(EDGES, import_from="followed", count=4, partitions=WIDE[:4])
 IMPORTS = {"chained": INTERVALS_OF_EDGES, "importer": IMPORTER, "followed": replace(FOLLOWED, clock_skew=SECOND)}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_imports_by_way_of_another_source_equal_the_oracle_however_runs_are_cut(tmp_path):
     (given,) = drawn(logs(IMPORTS, WIDE[:4], rows=12), 1)
@@ -227,23 +215,11 @@ def test_imports_by_way_of_another_source_equal_the_oracle_however_runs_are_cut(
 @pytest.mark.usefixtures("quick")
 def test_a_crash_while_edges_are_paired_is_repaired(tmp_path):
     (given,) = drawn(logs({"edges": EDGES}, WIDE[:3], rows=14), 1)
-    whole = hold_all(tmp_path, given)
-    broken = product_of(tmp_path, given, whole.settings)
-    feed(broken, {name: (source, runs[:-1]) for name, (source, runs) in given.items()})
-    steps = []
-    for number in (3, 2):
-        at = CrashAt(number)
-        broken.hooks = {"reached": at}
-        with pytest.raises(Crash):
-            feed(broken, {name: (source, runs[-1:]) for name, (source, runs) in given.items()})
-        steps += at.steps
+    crashes = [CrashAt(3), CrashAt(2)]
+    product = hold_all(tmp_path, given, crashes=crashes)
+    steps = [step for crash in crashes for step in crash.steps]
     assert steps[2:] == ["lifetimes", "lifetimes", "open_lifetimes"], steps
-    broken.hooks = {}
-    broken.run(given["edges"][1][-1].as_of)
-    tables = ("events", "lifetimes", "open_lifetimes")
-    for table in (*[f"{name}/edges" for name in tables], "streams/edges_rows", "streams/edges_windows"):
-        assert content(broken, table) == content(whole, table), table
-    hold_replay(broken, input="events")
+    hold_replay(product, input="events")
 
 
 @pytest.mark.long

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from bench.tasks import last_stage, stages_since
 from hypothesis import strategies as st
-from samples import drawn
-from test_punctuation import FOLLOWED, feed, hold_equal, hold_replay, one_closing
+from samples import drawn, feed
+from test_punctuation import FOLLOWED, hold_equal, hold_replay, one_closing
 
 from oracle import SECOND, Obj
 from oracle_punctuation import Log, Row, Source

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from samples import Crash, CrashAt, drawn
+from samples import WhileClosing, drawn, feed
 
 from oracle import SECOND, Run, Source
 from oracle_streams import COMPLETE, Item, Step, StepRun, Window, flow, held
@@ -112,18 +112,6 @@ def cases(draw: st.DrawFn, a: Source) -> Logs:
         taken.append(Run(run.as_of, tuple(obj for obj in left if obj.modified <= reached)))
         left = [obj for obj in left if obj.modified > reached]
     return {"a": (a, runs), "b": (b, tuple(taken))}
-
-
-def feed(product: Product, logs_: Logs, **options: Any) -> list[dict[str, Any]]:
-    """Land and run; returns what each run said."""
-    said = []
-    for both in zip(*(runs for _, runs in logs_.values()), strict=True):
-        for name, run in zip(logs_, both, strict=True):
-            product.land(name, run.objects)
-        closing = [name for name, run in zip(logs_, both, strict=True) if run.close]
-        as_of = both[0].as_of
-        said.append(product.pipeline().close(closing[0], as_of) if closing else product.run(as_of, **options))
-    return said
 
 
 def payload(_: str, row: Any) -> dict[str, Any]:
@@ -245,31 +233,9 @@ def test_streams_and_windows_equal_the_oracle_and_replay(tmp_path, source):
 
 
 @pytest.mark.usefixtures("quick")
-def test_streams_and_windows_of_runs_cut_into_micro_batches_equal_the_oracle_and_replay(tmp_path):
-    hold_replayed(hold_equal(tmp_path, far_apart(KEYED), max_files=1))
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_crash_while_windows_close_is_repaired(tmp_path):
-    logs_ = far_apart(KEPT)
-    whole = hold_equal(tmp_path, logs_)
-    broken = Product(tmp_path / f"case-{next(_examples)}", whole.sources, whole.settings)
-    *earlier, last = range(len(logs_["a"][1]))
-    feed(broken, {name: (source, runs[: len(earlier)]) for name, (source, runs) in logs_.items()})
-    tip = {name: (source, runs[last:]) for name, (source, runs) in logs_.items()}
-    last_steps = []
-    for number in (6, 4, 6, 9):
-        at = CrashAt(number)
-        broken.hooks = {"reached": at}
-        with pytest.raises(Crash):
-            feed(broken, tip)
-        last_steps.append(at.steps[-1])
-    assert last_steps.count("streams") >= 2, last_steps
-    broken.hooks = {}
-    broken.run(logs_["a"][1][last].as_of)
-    for table in tables():
-        assert content(broken, table) == content(whole, table), table
-    hold_replayed(broken)
+def test_streams_and_windows_of_runs_that_are_cut_and_crash_equal_the_oracle_and_replay(tmp_path):
+    crashes = [WhileClosing(number) for number in (3, 1, 5)]
+    hold_replayed(hold_equal(tmp_path, far_apart(KEYED), max_files=1, crashes=crashes))
 
 
 @pytest.mark.long
@@ -298,13 +264,3 @@ def hold_replayed(product: Product) -> None:
     """Every batch comes out again, or what differs is told."""
     batches = product.pipeline().replay(all_batches=True)["batches"]
     assert [difference for batch in batches for difference in batch["differences"]] == []
-
-
-def tables() -> list[str]:
-    _, steps = pipeline(keyed=False)
-    names = [name for name, step in steps.items() if step.publish or step.window]
-    return [f"{kind}/{name}" for kind in ("streams", "dead_letters") for name in names]
-
-
-def content(product: Product, table: str) -> Counter[str]:
-    return Counter(repr(sorted(row.items())) for row in product.table(table))

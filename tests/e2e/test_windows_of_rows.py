@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from samples import Crash, CrashAt, at, drawn
+from samples import WhileClosing, at, drawn, feed
 from test_streams import (
     KEPT,
     KEYED,
@@ -19,9 +19,7 @@ from test_streams import (
     Logs,
     cases,
     columns_of,
-    content,
     far_apart,
-    feed,
     hold_replayed,
     hold_told,
     letters,
@@ -236,8 +234,9 @@ def often_idle(source: Source, waits: Sequence[int] = (4, 9)) -> Logs:
 
 
 @pytest.mark.usefixtures("quick")
-def test_windows_of_rows_of_runs_cut_into_micro_batches_equal_the_oracle_and_replay(tmp_path):
-    hold_replayed(hold_equal(tmp_path, far_apart(KEPT), FEWER, max_files=1))
+def test_windows_of_rows_of_runs_that_are_cut_and_crash_equal_the_oracle_and_replay(tmp_path):
+    crashes = [WhileClosing(number) for number in (1, 2)]
+    hold_replayed(hold_equal(tmp_path, far_apart(KEPT), FEWER, max_files=1, crashes=crashes))
 
 
 @pytest.mark.usefixtures("quick")
@@ -245,34 +244,6 @@ def test_windows_of_rows_with_parts_and_idle_timeouts_equal_the_oracle_and_repla
     product = hold_equal(tmp_path, often_idle(KEYED, (9,)), APART)
     assert all(product.table(f"streams/{name}") for name in APART)
     hold_replayed(product)
-
-
-class WhileClosing(CrashAt):
-    """Crashes when a run has written to its n-th stream."""
-
-    def __call__(self, step: str) -> None:
-        if step == "streams":
-            super().__call__(step)
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_crash_while_sessions_close_is_repaired(tmp_path):
-    logs_ = {"a": far_apart(KEPT)["a"]}
-    whole = hold_equal(tmp_path, logs_, ("visits", "of_visits"))
-    broken = Product(tmp_path / f"case-{next(_examples)}", whole.sources, whole.settings)
-    last = len(logs_["a"][1]) - 1
-    feed(broken, {name: (source, runs[:last]) for name, (source, runs) in logs_.items()})
-    tip = {name: (source, runs[last:]) for name, (source, runs) in logs_.items()}
-    for number in (1, 2):
-        broken.hooks = {"reached": WhileClosing(number)}
-        with pytest.raises(Crash):
-            feed(broken, tip)
-    broken.hooks = {}
-    broken.run(logs_["a"][1][last].as_of)
-    for table in ("streams/visits", "dead_letters/visits", "streams/of_visits"):
-        assert content(whole, table), table
-        assert content(broken, table) == content(whole, table), table
-    hold_replayed(broken)
 
 
 @pytest.mark.long
