@@ -109,9 +109,9 @@ def test_the_run_after_a_crash_at_a_step_of_each_kind_leaves_what_there_would_be
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("how", FOLLOWED)
 @pytest.mark.parametrize("number", **steps(STEPS))
-def test_the_same_whatever_the_next_run_finds(scene, number, how):
+def test_the_same_at_every_step_whatever_the_next_run_finds(scene, number):
+    how = FOLLOWED[number % 2]
     product = fork(scene.base, scene.folder / f"at-{number}-{how}")
     crash(product, number, max_files=2)
     follow(product, how)
