@@ -148,7 +148,7 @@ def test_each_cell_is_what_the_runs_come_to_under_its_tolerances(tmp_path, spark
 
 @pytest.mark.long
 def test_the_same_for_many_sources(tmp_path, spark):
-    hold_random_sources(tmp_path, spark, 24)
+    hold_random_sources(tmp_path, spark, 12)
 
 
 # a pipeline whose runs were made, in micro-batches
