@@ -164,13 +164,11 @@ class Pipeline(Answering):
         """Compute recorded batches again (default: of the last run) and compare; writes nothing."""
         records = chosen(self.ledger, run, from_batch, to_batch, all_batches)
         again = partial(self._outputs, recompute=True)
-        replay = Replay(self.spec, self.ledger, lambda: self.engine, again, self.planning.place, settings.changed)
-        verdicts = []
-        for done, record in enumerate(records):
-            self.progress("replay", done, len(records))
-            verdicts.append(replay.verify(record, input))
-        self.progress("replay", len(records), len(records))
-        return replayed(verdicts)
+        made, proof = versioning.rebuilt(self.ledger, str(self.spec.path))
+        replay = Replay(
+            self.spec, self.ledger, lambda: self.engine, again, self.planning.place, settings.changed, made
+        )
+        return replayed(replay.verdicts(records, input, self.progress), proof)
 
     @explained
     def summary(self, run_id: str) -> Record:

@@ -9,6 +9,7 @@ from typing import Any
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.changes import changes
 from tidemark.core.account import BatchRecord
+from tidemark.core.times import format_time
 from tidemark.errors import ConfigError
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import PLANNED, Ledger
@@ -43,6 +44,21 @@ def unlike(ledger: Ledger, spec: PipelineSpec) -> list[str]:
     except ConfigError as error:
         return [f"{problem.key}: {problem.message}" for problem in error.problems]
     return []
+
+
+def rebuilt(ledger: Ledger, file: str) -> tuple[range | None, str | None]:
+    """The batches that a backfill has made of the version, and, in words, what proves them."""
+    how = made(ledger)
+    if how is None or how.rebuilt is None:
+        return None, None
+    ends = f"--from {format_time(how.from_)}" + ("" if how.to is None else f" --to {format_time(how.to)}")
+    batches = range(how.rebuilt, how.through + 1)
+    told = (
+        f"batches {batches[0]} to {batches[-1]} were made by the backfill of version {ledger.version}: their tables "
+        f"were compared with what it recorded; `tidemark backfill {file} {ends}` makes them again, and finds no "
+        "difference"
+    )
+    return batches, told
 
 
 def by_run(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
