@@ -46,7 +46,7 @@ from tidemark.summaries import Record, time_text
 from tidemark.versioning import blank, by_run, in_force, recorded_spec
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from tidemark.spark.engine import Engine
 
 SLICE = "_slice"
 _OWN = (SLICE, "difference/")
@@ -60,7 +60,7 @@ class Backfill:
     spec: PipelineSpec
     live: Ledger
     asked: Range
-    spark: Callable[[], SparkSession]
+    engine: Callable[[], Engine]
     reached: Callable[[str], None]
     progress: Callable[[str, int, int], None]
     through: int = field(init=False)
@@ -146,7 +146,7 @@ class Backfill:
 
     def _rebuilt(self, number: int, folder: Place, first: int) -> Merged:
         ledger = SliceLedger(folder / SLICE, self.live)
-        again = Again(self.spec, self.live, ledger, self.spark, self.reached, _untold, self.reads, checked=False)
+        again = Again(self.spec, self.live, ledger, self.engine, self.reached, _untold, self.reads, checked=False)
         if first > 1:
             self._begin(ledger, first)
         last = self._execute(again, ledger, first)

@@ -15,10 +15,9 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.running import Run
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from tidemark.advancing import Ending, Writing
     from tidemark.auditing import Checked
+    from tidemark.spark.engine import Engine
     from tidemark.spark.slicing import SliceEngine
 
 
@@ -41,7 +40,7 @@ class Again:
     spec: PipelineSpec
     base: Ledger
     target: Ledger
-    spark: Callable[[], SparkSession]
+    open_engine: Callable[[], Engine]
     reached: Callable[[str], None]
     progress: Callable[[str, int, int], None]
     reads: Mapping[str, Reading] = field(default_factory=dict)
@@ -66,7 +65,7 @@ class Again:
         from tidemark.spark.slicing import SliceEngine
 
         return SliceEngine(
-            self.spark(),
+            self.open_engine().spark,
             self.target.folder,
             reached=self.reached,
             base=self.base.folder,
@@ -77,4 +76,4 @@ class Again:
     def _outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None) -> Writing:
         from tidemark.spark.outputs import Outputs
 
-        return Outputs(self.spark(), str(self.target.folder), spec, False, ahead or {})
+        return Outputs(self.open_engine().spark, str(self.target.folder), spec, False, ahead or {})

@@ -65,7 +65,7 @@ class Merging:
         """Merge table by table, then the ledger."""
         from tidemark.spark.rebuilding import Rebuilding
 
-        spark = self.again.spark()
+        spark = self.again.open_engine().spark
         tables = Rebuilding(spark, self.live.folder, self.slice.folder, self.target.folder, self.asked, self.last)
         try:
             rows = self._rows(tables, reached)
@@ -82,12 +82,9 @@ class Merging:
         return Merged(self.first if otherwise else None, self._input_rows(), difference)
 
     def _rows(self, tables: Rebuilding, reached: Callable[[str], None]) -> dict[str, ChangedRows]:
-        from pyspark.sql import functions as F
-
         found = {}
         for name, source in self.spec.sources.items():
-            between = F.col("_batch_id").between(self.first, self.last)
-            old = self.again.engine().recorded(source, between)
+            old = self.again.engine().recorded(source, self.first, self.last)
             anew = rules_of(self.spec)[name] != rules_of(self.then)[name]
             changed = tables.rows(source, old, anew=anew)
             if changed is not None:
@@ -208,7 +205,7 @@ class Merging:
 
         source, engine = self.spec.sources[name], self.again.engine()
         place = str(self.target.folder / f"events/{name}")
-        rows = events.appended(self.again.spark(), source, place, record.batch_id)
+        rows = events.appended(self.again.open_engine().spark, source, place, record.batch_id)
         if rows is None:
             raise ValueError(f"batch {record.batch_id} has no rows of {name}")
         told = engine.count(source, rows, objects)

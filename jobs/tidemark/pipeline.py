@@ -195,8 +195,10 @@ class Pipeline(Answering):
         no_landing(from_landing)
         spec = load_pipeline(self.spec.path, self.environ, settings_).spec if settings_ else self.spec
         with self._settled(wait):
-            asked, spark = Range(instant(from_) or 0, instant(to)), lambda: self.engine.spark
-            return Backfill(spec, self.ledger, asked, spark, self._step, self.progress).build(self.clock())
+            asked = Range(instant(from_) or 0, instant(to))
+            return Backfill(spec, self.ledger, asked, lambda: self.engine, self._step, self.progress).build(
+                self.clock()
+            )
 
     @explained
     def versions(self) -> Record:
@@ -207,7 +209,7 @@ class Pipeline(Answering):
     def promote(self, version: int, wait: bool = False) -> Record:
         """Make a version live, once it has the live one's last run; the earlier one can be promoted again."""
         with self._settled(wait):
-            asking = Promotion(self.spec, self.ledger, lambda: self.engine.spark, self._step, self.progress)
+            asking = Promotion(self.spec, self.ledger, lambda: self.engine, self._step, self.progress)
             told = asking.promote(version, self.clock())
             for known in ("ledger", "planning", "engine"):  # of the version that was live
                 self.__dict__.pop(known, None)

@@ -20,7 +20,7 @@ from tidemark.summaries import Record
 from tidemark.versioning import blank, by_run, recorded_spec, unlike, version_summary
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from tidemark.spark.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Promotion:
 
     spec: PipelineSpec
     live: Ledger
-    spark: Callable[[], SparkSession]
+    engine: Callable[[], Engine]
     reached: Callable[[str], None]
     progress: Callable[[str, int, int], None]
 
@@ -66,7 +66,7 @@ class Promotion:
         """Make the live version's runs that the target does not have, under the target's configuration."""
         spec = recorded_spec(target, self.spec)
         self._check_known(target, spec)
-        again = Again(spec, self.live, target, self.spark, self.reached, self.progress)
+        again = Again(spec, self.live, target, self.engine, self.reached, self.progress)
         done = []
         if pending := target.last().pending:
             done += again.execute(pending, repairing=True)

@@ -57,9 +57,9 @@ def product_in(folder: Path, **hooks: Any) -> Product:
     return Product(folder, {"a": SOURCE}, {"streams": STREAMS}, hooks)
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.fixture(scope="module")
-def live(tmp_path_factory) -> Product:
+def live(request, tmp_path_factory) -> Product:
+    request.getfixturevalue("quick")
     product = product_in(tmp_path_factory.mktemp("live"))
     product.feed("a", runs())
     return product

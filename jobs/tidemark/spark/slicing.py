@@ -70,7 +70,7 @@ class SliceEngine(Engine):
     def _rejudged(
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
     ) -> tuple[Told | None, Written]:
-        rows = self.recorded(source, F.col("_batch_id") == batch_id)
+        rows = self.recorded(source, batch_id, batch_id)
         if not objects or rows is None or rows.isEmpty():
             return NOTHING, Written(None, 0)
         again = rows_of_events(self.spark, source, rows, objects)
@@ -79,15 +79,16 @@ class SliceEngine(Engine):
             tally = Tally(self.spark, source, [item.uri for item in objects])
             return events.write_events(judged, tally, source, self.place(f"events/{source.name}"), batch_id)
 
-    def recorded(self, source: SourceSpec, wanted: Column) -> DataFrame | None:
-        """The rows of the slice as they stand in the base, with the columns that the source declares."""
+    def recorded(self, source: SourceSpec, first: int, last: int) -> DataFrame | None:
+        """The rows of the slice that batches have in the base, with the columns that the source declares."""
         place = str(self.base / f"events/{source.name}")
         if not tables.exists(place):
             return None
         whole = self.spark.read.format("delta").load(place).where(within(self.reads.get(source.name, Reading())))
         payload = [column.name for column in source.columns]
         fixed = [name for name in whole.columns if name.startswith("_") and name not in payload]
-        return whole.where(wanted).select(*map(quoted, [*fixed, *payload]))
+        mine = whole.where(F.col("_batch_id").between(first, last))
+        return mine.select(*map(quoted, [*fixed, *payload]))
 
     def _left_out(self, source: SourceSpec, batch_id: int, read: Mapping[str, int]) -> dict[str, Seen]:
         """By partition, rows of the batch that are not read: recorded states tell how many, and how late."""
