@@ -15,6 +15,7 @@ from tidemark.ledger import versions
 from tidemark.ledger.ledger import PLANNED, Ledger
 from tidemark.ledger.versions import Made, Version
 from tidemark.places import Place
+from tidemark.quality.measures import limits_of
 from tidemark.summaries import Record, time_text
 
 
@@ -104,6 +105,18 @@ def version_summary(root: Place, version: Version) -> Record:
         "through": how.through if how else None,
         "difference": json.loads(how.difference) if how else None,
     }
+
+
+def exceeded(spec: PipelineSpec, difference: Record) -> list[str]:
+    """Limits of quality on shares of fates that the rows judged again do not hold to, in words."""
+    found = []
+    for source, fates in difference.get("fates", {}).get("after", {}).items():
+        limits, rows = limits_of(spec, source), sum(fates.values())
+        for fate in ("dropped", "adjusted", "quarantined"):
+            limit, count = getattr(limits, f"max_{fate}", None), fates.get(fate, 0)
+            if limit is not None and rows and count / rows > limit:
+                found.append(f"{source}: {count / rows:.2%} of the rows are {fate}, limit {limit:.2%}")
+    return found
 
 
 def told(root: Place, ledger: Ledger) -> Record:

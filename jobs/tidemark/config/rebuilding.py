@@ -82,6 +82,8 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[s
             if before[name].get(key) != after[name].get(key):
                 was = shown(before[name].get(key))
                 yield f"sources.{name}.{key}", f"was {was}, and rows in the tables were read by it"
+        if before[name].get("punctuation") != after[name].get("punctuation"):
+            yield f"sources.{name}.punctuation", "a backfill cannot judge by other punctuations yet"
         for partition in set(before[name]["partitions"]) - set(after[name]["partitions"]):
             yield f"sources.{name}.partitions", f"partition {partition!r} is no longer declared"
 
