@@ -37,15 +37,17 @@ def readings(
     asked: Range, both: Sequence[tuple[Rules, Sequence[StepRules]]], open_from: int | None
 ) -> dict[str, Reading]:
     """What is read of each source: the larger bound of `both`, the configuration before and the one now. Outputs
-    after `open_from` are not final when the recorded runs end: a slice without an end makes them anew as well."""
+    after `open_from` (None: all) are not final when the recorded runs end: without an end they are made anew, too."""
     names = both[-1][0]
     whole = dict.fromkeys(names, Reading())
-    if any(step.endless for _, steps in both for step in steps):
+    endless = any(step.endless for _, steps in both for step in steps)
+    if endless or (asked.end is None and open_from is None):
         return whole
-    back, ahead = max(reach(steps) for _, steps in both), max(_ahead(steps) for _, steps in both)
+    back = max([0, *(reach(steps) for _, steps in both)])
+    ahead = max(_ahead(steps) for _, steps in both)
     begin = asked.begin
-    if asked.end is None and open_from is not None:
-        begin = min(begin, open_from - back - ahead - sum(_lateness(both[-1][1])))
+    if asked.end is None:
+        begin = min(begin, (open_from or 0) - back - ahead - sum(_lateness(both[-1][1])))
     found = {}
     for name in names:
         bounds = [_bounds(rules[name]) for rules, _ in both if name in rules]
