@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Param, TriggerRule, get_current_context, task
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowSkipException
 
 from tidemark.files import PipelineFile
 from tidemark_dags.steps import as_of_of
@@ -20,7 +21,6 @@ DEFAULT_REPORTS = Path(__file__).parents[2] / "reports"
 _SINCE = datetime(2000, 1, 1, tzinfo=UTC)
 _PROMOTE = ("never", "when identical", "when quality passes")
 _COMMON = {"owner": "tidemark", "retries": 1, "retry_delay": timedelta(minutes=1)}
-_CHOSEN = "{{ ti.xcom_pull(task_ids='choose')['%s'] }}"
 
 Files = Sequence[PipelineFile]
 
@@ -31,59 +31,60 @@ def _dag(name: str, doc: str | None, schedule: str | None = None, **options: Any
 
 
 def backfill_dag(files: Files) -> DAG:
-    """Triggered by hand: recomputes a stretch of a pipeline's past and compares it with what was recorded."""
+    """Triggered by hand: makes a stretch of a pipeline's outputs anew, as a version beside the live one, tells what
+    differs, and lets readers see it where that is asked for."""
     names = [file.spec.name for file in files]
     params = {
         "pipeline": Param(names[0] if names else None, enum=names, title="Pipeline"),
-        "from": Param(type="string", format="date-time", title="From", description="as_of of the first run, UTC"),
-        "to": Param(type="string", format="date-time", title="To", description="as_of of the last run, included"),
+        "from": Param(type="string", format="date-time", title="From", description="First output time, UTC"),
+        "to": Param(
+            None, type=["null", "string"], format="date-time", title="To", description="Empty: up to the last run"
+        ),
         "settings": Param([], type="array", items={"type": "string"}, title="Changed settings, KEY=VALUE each"),
         "promote": Param("never", enum=list(_PROMOTE), title="Let readers see the result"),
     }
     with _dag("tidemark_backfill", backfill_dag.__doc__, params=params) as dag:
         paths = {file.spec.name: str(file.path) for file in files}
-        chosen = task(task_id="choose")(choose)(paths)
-        batches = ["--from-batch", _CHOSEN % "first", "--to-batch", _CHOSEN % "last"]
-        verify = TidemarkSubmitOperator(
-            task_id="verify", job="replay", application_args=[_CHOSEN % "config", *batches], retries=0
+        chosen = task(task_id="choose", multiple_outputs=True)(choose)(paths)
+        build = TidemarkSubmitOperator(
+            task_id="build", job="backfill", application_args=chosen["arguments"], retries=0
         )
-        chosen >> verify >> task(task_id="report", trigger_rule=TriggerRule.ALL_DONE)(tell)(chosen)
+        report = task(task_id="report")(tell)(chosen)
+        promote = TidemarkSubmitOperator(task_id="promote", job="promote", application_args=report)
+        chosen >> build >> report >> promote
     return dag
 
 
 def choose(paths: Mapping[str, str]) -> dict[str, Any]:
-    """The batches of the runs that were asked for."""
-    from tidemark.pipeline import Pipeline
-    from tidemark.scheduled import batches_between
-
+    """The pipeline file, and the arguments of the backfill that was asked for."""
     asked = get_current_context()["params"]
-    if asked["settings"]:
-        raise AirflowFailException(
-            "settings can't be changed: this version of tidemark builds no versions. Leave `settings` empty to verify"
-        )
     config = paths[asked["pipeline"]]
-    found = batches_between(Pipeline.load(config), asked["from"], asked["to"])
-    if found is None:
-        raise AirflowFailException(
-            f"no run of {asked['pipeline']} has an as_of from {asked['from']} to {asked['to']}"
-        )
-    return {"config": config, "first": found[0], "last": found[1]}
+    arguments = [config, "--from", asked["from"], "--wait"]
+    arguments += ["--to", asked["to"]] if asked["to"] else []
+    arguments += [part for setting in asked["settings"] for part in ("--set", setting)]
+    return {"config": config, "arguments": arguments}
 
 
-def tell(chosen: Mapping[str, Any] | None) -> str:
-    """What the backfill came to; fails where it did not come out identical."""
-    context = get_current_context()
-    asked, run = context["params"], context["dag_run"]
-    what = f"pipeline {asked['pipeline']}, runs from {asked['from']} to {asked['to']}"
-    if chosen is None:
-        raise AirflowFailException(f"{what}: nothing was verified; the task `choose` says why")
-    states = context["ti"].get_task_states(dag_id=run.dag_id, task_ids=["verify"], run_ids=[run.run_id])
-    state = states.get(run.run_id, {}).get("verify")
-    told = f"{what}: batches {chosen['first']} to {chosen['last']}"
-    if state != "success":
-        raise AirflowFailException(f"{told} did not come out identical; the task `verify` names the differences")
-    print(f"{told} came out identical; nothing was changed")  # the task's log
-    return f"{told} came out identical"
+def tell(chosen: Mapping[str, Any]) -> list[str]:
+    """What the backfill came to, in the task's log. The arguments of its promotion; skips that where it is not asked
+    for, or what was asked for does not hold."""
+    from tidemark.pipeline import Pipeline
+    from tidemark.versioning import exceeded
+
+    pipeline, asked = Pipeline.load(chosen["config"]), get_current_context()["params"]["promote"]
+    newest = pipeline.versions()["versions"][-1]
+    found = newest["difference"]
+    identical = not any(found[kind] for kind in ("rows", "streams", "dead_letters"))
+    beyond = exceeded(pipeline.spec, found)
+    print(f"version {newest['version']} {'came out identical' if identical else f'differs: {json.dumps(found)}'}")
+    reasons = {
+        _PROMOTE[0]: ["nobody asked for it"],
+        _PROMOTE[1]: [] if identical else ["it is not identical"],
+        _PROMOTE[2]: beyond,
+    }
+    if reasons[asked]:
+        raise AirflowSkipException(f"version {newest['version']} is not promoted: {'; '.join(reasons[asked])}")
+    return [chosen["config"], str(newest["version"]), "--wait"]
 
 
 def report_dag(files: Files) -> DAG:

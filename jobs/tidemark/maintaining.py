@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from tidemark.keeping import Keeping
+from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.pipeline import Pipeline
 from tidemark.places import Place, delta_table, is_table
 from tidemark.places.faults import explained
+from tidemark.places.trees import remove_tree
 from tidemark.summaries import Record
 
 UNNEEDED_HOURS = 168
@@ -22,7 +24,20 @@ def maintain(pipeline: Pipeline, dry_run: bool = False) -> Record:
     if dry_run:
         return planned(Keeping(pipeline.spec, pipeline.ledger, None), pipeline.ledger.folder)
     with hold(pipeline.root, wait=True):
-        return maintained(Keeping(pipeline.spec, pipeline.ledger, pipeline.tables), pipeline.ledger)
+        removed = retain_versions(pipeline.root, pipeline.spec.retention.versions)
+        return maintained(Keeping(pipeline.spec, pipeline.ledger, pipeline.tables), pipeline.ledger) | removed
+
+
+def retain_versions(root: Place, number: int | None) -> Record:
+    """Remove all but so many versions: the live one stays, and of the others those that were made or live last. They
+    are taken off the list first, so that nobody promotes what is only half there."""
+    listed = versions.listed(root)
+    others = sorted((each for each in listed if not each.live), key=lambda each: each.promoted or each.created)
+    gone = [] if number is None else others[: max(0, len(listed) - max(number, 1))]
+    versions.forget(root, [each.version for each in gone])
+    for each in gone:
+        remove_tree(root / f"v{each.version}")
+    return {"removed_versions": [each.version for each in gone]}
 
 
 def planned(keeping: Keeping, root: Place) -> Record:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from tidemark import versioning
 from tidemark.advising import Advising, Wanted
+from tidemark.answering import Answering
 from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
+from tidemark.backfilling import Backfill, no_landing
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline, with_on_failure
 from tidemark.config.address import is_s3
-from tidemark.config.changes import changes
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
+from tidemark.core.slices import Range
 from tidemark.core.times import format_time
 from tidemark.errors import Problem, UsageError
 from tidemark.keeping import Keeping
@@ -27,8 +30,9 @@ from tidemark.ledger.lock import hold
 from tidemark.places import Place, place_of
 from tidemark.places.faults import explained
 from tidemark.planning import Planning
+from tidemark.promoting import Promotion, differing
 from tidemark.quality.suites import of_users
-from tidemark.reading import Filters, Reader, instant
+from tidemark.reading import Reader, instant
 from tidemark.replaying import Replay, chosen, located, replayed
 from tidemark.running import Run
 from tidemark.spark import settings
@@ -36,8 +40,6 @@ from tidemark.spark.jars import require_s3
 from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
 
 if TYPE_CHECKING:
-    from pyarrow.dataset import Dataset
-
     from tidemark.spark.engine import Engine
     from tidemark.spark.outputs import Outputs
     from tidemark.spark.upkeep import Upkeep
@@ -52,7 +54,7 @@ def _nothing(step: str) -> None:
 
 
 @dataclass
-class Pipeline:
+class Pipeline(Answering):
     """One pipeline. `progress(phase, done, all)` is told how far long work has come; `reached(step)` each
     step of a run that a crash may follow; `clock` gives microseconds UTC."""
 
@@ -61,6 +63,7 @@ class Pipeline:
     progress: Callable[[str, int, int], None] = _silent
     reached: Callable[[str], None] = _nothing
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
+    environ: Mapping[str, str] | None = field(default=None, repr=False)
     _still_held: Callable[[], None] | None = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -69,7 +72,7 @@ class Pipeline:
     ) -> Pipeline:
         """The pipeline of a configuration file; raises ConfigError with everything that is wrong in it."""
         loaded: Loaded = load_pipeline(path, environ)
-        return cls(loaded.spec, loaded.warnings, **hooks)
+        return cls(loaded.spec, loaded.warnings, environ=environ, **hooks)
 
     @property
     def root(self) -> Place:
@@ -160,13 +163,11 @@ class Pipeline:
         """Compute recorded batches again (default: of the last run) and compare; writes nothing."""
         records = chosen(self.ledger, run, from_batch, to_batch, all_batches)
         again = partial(self._outputs, recompute=True)
-        replay = Replay(self.spec, self.ledger, lambda: self.engine, again, self.planning.place, settings.changed)
-        verdicts = []
-        for done, record in enumerate(records):
-            self.progress("replay", done, len(records))
-            verdicts.append(replay.verify(record, input))
-        self.progress("replay", len(records), len(records))
-        return replayed(verdicts)
+        made, proof = versioning.rebuilt(self.ledger, str(self.spec.path))
+        replay = Replay(
+            self.spec, self.ledger, lambda: self.engine, again, self.planning.place, settings.changed, made
+        )
+        return replayed(replay.verdicts(records, input, self.progress), proof)
 
     @explained
     def summary(self, run_id: str) -> Record:
@@ -174,48 +175,52 @@ class Pipeline:
         return self._finished(chosen(self.ledger, run_id, None, None, False), [])
 
     @explained
-    def rows(self, limit: int = 100, **filters: Unpack[Filters]) -> Record:
-        """Which rows, why, and by how much they were moved, newest first."""
-        return self.reader.rows(limit, **filters)
-
-    @explained
-    def export_rows(self, target: Path, kind: str, limit: int | None = None, **filters: Unpack[Filters]) -> Record:
-        """The same rows, all of them unless limited, as a CSV or Parquet file."""
-        return self.reader.export(target, kind, limit, **filters)
-
-    @explained
-    def explain(self, source: str, partition: str, offset: int) -> Record:
-        """One row's story: times, each step, the watermark and what set it."""
-        return self.reader.explain(source, partition, offset)
-
-    @explained
-    def status(self) -> Record:
-        """Watermarks, delays, idle partitions, last runs."""
-        return self.reader.status()
-
-    @explained
-    def report(
-        self, out: Path | None = None, since: str | int | None = None, until: str | int | None = None
-    ) -> Record:
-        """Write one HTML page with pictures of what runs did, of those with an as_of in [since, until) if given."""
-        from tidemark.reporting import write_report  # what draws is loaded for a report alone
-
-        return write_report(self.reader, out, instant(since), instant(until))
-
-    @explained
     def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Record:
         """What other tolerances would have cost a source (default: each), and the smallest that meet the targets."""
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
         return Advising(self.spec, self.ledger, lambda: self.engine, self.progress).answer(names, wanted)
 
-    def path(self, table: str) -> Record:
-        """The folder of a table in the live version."""
-        return self.reader.path(table)
+    @explained
+    def backfill(
+        self,
+        from_: str | int,
+        to: str | int | None = None,
+        settings_: Sequence[str] = (),
+        from_landing: bool = False,
+        wait: bool = False,
+    ) -> Record:
+        """Build a version beside the live one, whose outputs in [from_, to) are made anew; `settings_` (KEY=VALUE
+        each) win over the pipeline file."""
+        no_landing(from_landing)
+        spec = load_pipeline(self.spec.path, self.environ, settings_).spec if settings_ else self.spec
+        with self._settled(wait):
+            asked = Range(instant(from_) or 0, instant(to))
+            return Backfill(spec, self.ledger, asked, lambda: self.engine, self._step, self.progress).build(
+                self.clock()
+            )
 
     @explained
-    def table(self, name: str) -> Dataset:
-        """A table cut at the last committed batch, as a pyarrow dataset."""
-        return self.reader.table(name)
+    def versions(self) -> Record:
+        """The versions that there are, and which is live."""
+        return versioning.told(self.root, self.ledger)
+
+    @explained
+    def promote(self, version: int, wait: bool = False) -> Record:
+        """Make a version live, once it has the live one's last run; the earlier one can be promoted again."""
+        with self._settled(wait):
+            asking = Promotion(self.spec, self.ledger, lambda: self.engine, self._step, self.progress)
+            told = asking.promote(version, self.clock())
+            for known in ("ledger", "planning", "engine"):  # of the version that was live
+                self.__dict__.pop(known, None)
+            return told
+
+    @contextmanager
+    def _settled(self, wait: bool) -> Iterator[None]:
+        """Hold the pipeline, and finish a run that crashed. Raises Blocked while quality blocks one."""
+        with hold(self.root, wait) as self._still_held:
+            ensure_not_blocked(self.ledger)
+            self._repair()
+            yield
 
     def _run(
         self,
@@ -233,7 +238,7 @@ class Pipeline:
             raise UsageError(f"as_of {format_time(given)} is later than the clock, {format_time(now)}")
         if not dry_run:
             versions.first(self.root, now)
-        notes = self._changes()
+        notes = differing(versioning.in_force(self.ledger), self.spec, self.ledger.version)
         of_users(self.spec)
         ensure_not_blocked(self.ledger)
         repaired = [] if dry_run else self._repair()
@@ -259,11 +264,6 @@ class Pipeline:
         if self._still_held is not None:
             self._still_held()
         self.reached(step)
-
-    def _changes(self) -> list[str]:
-        """What changed since the last run, in sentences; refused changes raise ConfigError."""
-        recorded = self.ledger.last().configuration
-        return [] if recorded is None else changes(json.loads(recorded), self.spec)
 
     def _repair(self) -> list[str]:
         """Finish a run that crashed, from its recorded plan and configuration."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tidemark.spark.replay import Recomputed
 
 INPUTS = ("landing", "events")
+STORED = "stored"
+"""The input of a verdict on a batch that a backfill has made: its tables were compared with what was recorded."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Replay:
-    """Replays batches of one ledger. `spec` is today's configuration: it says where landing is now."""
+    """Replays batches of one ledger. `spec` is today's configuration: it says where landing is now. `rebuilt` are the
+    batches that a backfill has made: no run under one configuration comes to them."""
 
     spec: PipelineSpec
     ledger: Ledger
@@ -48,11 +51,25 @@ class Replay:
     outputs: Callable[[PipelineSpec], Writing]
     place: Callable[[LandedObject], LandedObject]
     engine_changes: Callable[[str], Sequence[str]]
+    rebuilt: range | None = None
+
+    def verdicts(
+        self, records: Sequence[BatchRecord], wanted: str | None, progress: Callable[[str, int, int], None]
+    ) -> list[Verdict]:
+        """Compute batches again, one after the other."""
+        found = []
+        for done, record in enumerate(records):
+            progress("replay", done, len(records))
+            found.append(self.verify(record, wanted))
+        progress("replay", len(records), len(records))
+        return found
 
     def verify(self, record: BatchRecord, wanted: str | None = None) -> Verdict:
         """Compute one committed batch again; `wanted` forces its input, else landing where it still is."""
         if wanted is not None and wanted not in INPUTS:
             raise UsageError(f"input {wanted!r} does not exist", hint="use landing or events")
+        if self.rebuilt is not None and record.batch_id in self.rebuilt:
+            return self._standing(record)
         objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
         with ExitStack() as kept:
             parts = self._recompute(record, objects, wanted, kept)
@@ -65,6 +82,19 @@ class Replay:
         used = "events" if any(not part.from_landing for part in parts.values()) else "landing"
         changes = tuple(self.engine_changes(record.engine))
         return Verdict(record.batch_id, not differing, used, tuple(differences), changes)
+
+    def _standing(self, record: BatchRecord) -> Verdict:
+        """Whether what a backfill has made of a batch stands as it was recorded."""
+        from tidemark.spark.standing import KINDS, standing
+
+        made = [digest for digest in record.digests if digest.table.partition("/")[0] in KINDS]
+        tables = [digest.table for digest in made]
+        then = self._then(record).model_copy(update={"sources": self.spec.sources})
+        found = standing(self.engine().spark, self.ledger.folder, then, record.batch_id, tables)
+        small = self.ledger.digests(record.batch_id)
+        made += [digest for digest in record.digests if digest.table in small]
+        differing = tuple(_differing(made, [*found, *small.values()]).values())
+        return Verdict(record.batch_id, not differing, STORED, differing, ())
 
     def _recompute(
         self, record: BatchRecord, objects: Sequence[LandedObject], wanted: str | None, kept: ExitStack
@@ -117,9 +147,11 @@ class Replay:
         return located(from_resolved(json.loads(record.configuration)), self.spec)
 
 
-def replayed(verdicts: Sequence[Verdict]) -> Record:
-    """What a replay came to."""
+def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> Record:
+    """What a replay came to; `rebuilt` says what proves batches that a backfill has made."""
+    stored = rebuilt if any(verdict.input == STORED for verdict in verdicts) else None
     return {
+        "rebuilt": stored,
         "identical": all(verdict.identical for verdict in verdicts),
         "batches": [
             {

@@ -153,21 +153,17 @@ def test_the_report_dag_writes_a_page_for_each_pipeline(home, scheduled):
 
 @pytest.mark.long
 @pytest.mark.usefixtures("scheduled")
-def test_the_backfill_dag_verifies_a_stretch_of_the_past(home):
-    day = datetime.now(UTC)
-    asked = {
-        "pipeline": "toll",
-        "from": (day - timedelta(days=3)).isoformat(),
-        "to": day.isoformat(),
-    }
-    run = triggered(home, "tidemark_backfill", **asked)
-    assert home.run_ended("tidemark_backfill", run)["state"] == "success", home.log(
-        "tidemark_backfill", run, "verify"
-    )
-    assert "came out identical" in home.log("tidemark_backfill", run, "report")
+def test_the_backfill_dag_builds_a_version_and_promotes_it_where_that_was_asked_for(home):
+    asked = {"pipeline": "toll", "from": (datetime.now(UTC) - timedelta(days=3)).isoformat()}
     run = triggered(home, "tidemark_backfill", **asked, settings=["sources.readings.late_arrival.tolerance=10m"])
-    assert home.run_ended("tidemark_backfill", run)["state"] == "failed"
-    assert "builds no versions" in home.log("tidemark_backfill", run, "choose")
+    assert home.run_ended("tidemark_backfill", run)["state"] == "success", home.log("tidemark_backfill", run, "build")
+    assert "nobody asked for it" in home.log("tidemark_backfill", run, "report")
+    before = pipeline_of(home).versions()["live"]
+    run = triggered(home, "tidemark_backfill", **asked, promote="when identical")
+    assert home.run_ended("tidemark_backfill", run)["state"] == "success", home.log("tidemark_backfill", run, "build")
+    assert "came out identical" in home.log("tidemark_backfill", run, "report")
+    versions = pipeline_of(home).versions()
+    assert versions["live"] == versions["versions"][-1]["version"] > before
 
 
 @pytest.mark.long
@@ -176,8 +172,7 @@ def test_the_backfill_dag_verifies_a_stretch_of_the_past(home):
 def test_each_dag_runs_without_a_scheduler(home, dag):
     """`airflow dags test` is `dag.test()`; maintenance has a test of its own."""
     before = tables(pipeline_of(home))
-    past, now = datetime.now(UTC) - timedelta(days=3), datetime.now(UTC)
-    asked = {"pipeline": "toll", "from": past.isoformat(), "to": now.isoformat()}
+    asked = {"pipeline": "toll", "from": (datetime.now(UTC) - timedelta(days=3)).isoformat()}
     conf = ["--conf", json.dumps(asked)] if dag == "tidemark_backfill" else []
     assert "state=success" in home.command("dags", "test", dag, *conf)
     assert tables(pipeline_of(home)) == before

@@ -14,9 +14,12 @@ from typing import NoReturn
 
 from click.exceptions import Exit
 
+from tidemark.cli import versioned
 from tidemark.cli.commands import tidemark
 from tidemark.cli.failures import failure_of, interruptible
 from tidemark.cli.output import Output
+
+versioned.add()
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

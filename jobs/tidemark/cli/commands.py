@@ -30,13 +30,15 @@ class InOrder(click.Group):
         return list(self.commands)
 
 
-_json = click.option("--json", is_flag=True, expose_value=False, help="Print one JSON object and nothing else.")
-_config = click.argument("config", type=click.Path(path_type=Path))
+as_json_option = click.option(
+    "--json", is_flag=True, expose_value=False, help="Print one JSON object and nothing else."
+)
+config_argument = click.argument("config", type=click.Path(path_type=Path))
 
 
 @click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="tidemark %(version)s")
-@_json
+@as_json_option
 def tidemark() -> None:
     """Judge event data that lands late and out of order, the same way each time.
 
@@ -49,7 +51,7 @@ def tidemark() -> None:
 
 
 def _command(function: Callable[..., Answer]) -> click.Command:
-    command: click.Command = tidemark.command(_json(function))
+    command: click.Command = tidemark.command(as_json_option(function))
     return command
 
 
@@ -62,7 +64,7 @@ def _was_given(option: str) -> bool:
 
 
 @contextmanager
-def _pipeline(config: Path) -> Iterator[Pipeline]:
+def opened(config: Path) -> Iterator[Pipeline]:
     """The pipeline of a file, telling its progress on a terminal's standard error."""
     from tidemark.pipeline import Pipeline
 
@@ -87,7 +89,7 @@ def init(landing: str, out: Path | None) -> Answer:
 
 
 @_command
-@_config
+@config_argument
 def validate(config: Path) -> Answer:
     """Check the configuration; touches nothing."""
     from tidemark.cli.texts import validate_text
@@ -104,7 +106,7 @@ def validate(config: Path) -> Answer:
 
 
 @_command
-@_config
+@config_argument
 @click.option("--as-of", metavar="T", help="Take what had landed by then; default: now.")
 @click.option("--run-id", metavar="ID", help="Name the run; an ID that is committed already is verified instead.")
 @click.option("--max-files", type=click.IntRange(1), metavar="N", help="At most N objects in a micro-batch.")
@@ -115,15 +117,15 @@ def run(config: Path, dry_run: bool, **options: Any) -> Answer:
     """Take what has landed, judge it and commit it."""
     from tidemark.cli.texts import plan_text, run_text
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         record = pipeline.run(dry_run=dry_run, **options)
     differs = not record.get("verified", {}).get("identical", True)
     return Answer(record, plan_text(config) if dry_run else run_text(config), int(differs))
 
 
 @tidemark.command(hidden=True)
-@_json
-@_config
+@as_json_option
+@config_argument
 @click.option("--as-of", required=True, metavar="T", help="End of the interval that the run answers for.")
 @click.option("--run-id", required=True, metavar="ID", help="The scheduler's name of the run.")
 def process(config: Path, as_of: str, run_id: str) -> Answer:
@@ -132,7 +134,7 @@ def process(config: Path, as_of: str, run_id: str) -> Answer:
     from tidemark.cli.texts import run_text
     from tidemark.scheduled import answer
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         try:
             return Answer(answer(pipeline, as_of, run_id), run_text(config))
         except Blocked as error:
@@ -140,32 +142,32 @@ def process(config: Path, as_of: str, run_id: str) -> Answer:
 
 
 @tidemark.command(hidden=True)
-@_json
-@_config
+@as_json_option
+@config_argument
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 def maintain(config: Path, dry_run: bool) -> Answer:
     """Merge small files, and delete those that no table has needed for a week."""
     from tidemark.cli.texts import maintain_text
     from tidemark.maintaining import maintain as maintained
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         return Answer(maintained(pipeline, dry_run), maintain_text)
 
 
 @_command
-@_config
+@config_argument
 @click.option("--source", metavar="S", help="Close this source only; default: all.")
 @click.option("--as-of", metavar="T", help="Take what had landed by then; default: now.")
 def close(config: Path, source: str | None, as_of: str | None) -> Answer:
     """Do a last run; the source then takes no more objects."""
     from tidemark.cli.texts import run_text
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         return Answer(pipeline.close(source=source, as_of=as_of), run_text(config))
 
 
 @_command
-@_config
+@config_argument
 @click.argument("run")
 @click.option(
     "--reason", required=True, metavar="TEXT", help="Why it may be published; recorded with the run's checks."
@@ -174,12 +176,12 @@ def release(config: Path, run: str, reason: str) -> Answer:
     """Publish a run that quality blocked."""
     from tidemark.cli.texts import release_text
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         return Answer(pipeline.release(run, reason), release_text(config))
 
 
 @_command
-@_config
+@config_argument
 @click.option("--run", metavar="ID", help="The batches of this run; default: of the last run.")
 @click.option("--from-batch", type=click.IntRange(1), metavar="A", help="From this batch on.")
 @click.option("--to-batch", type=click.IntRange(1), metavar="B", help="Up to this batch, with it.")
@@ -192,13 +194,13 @@ def replay(config: Path, read_from: str | None, **which: Any) -> Answer:
     ranged = which["from_batch"] is not None or which["to_batch"] is not None
     if (which["run"] is not None) + ranged + which["all_batches"] > 1:
         raise UsageError("--run, --all and --from-batch/--to-batch exclude one another", hint="give one of them")
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         record = pipeline.replay(**which, input=read_from)
     return Answer(record, replay_text, 0 if record["identical"] else 1)
 
 
 @_command
-@_config
+@config_argument
 @click.option("--source", metavar="S", help="Only rows of this source.")
 @click.option("--fate", type=click.Choice(FATES), help="Only rows with this fate.")
 @click.option("--reason", metavar="R", help="Only rows with this reason: late, out_of_order, early, invalid_time ...")
@@ -220,7 +222,7 @@ def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
     from tidemark.report.text import rows_view
 
     fitting(kind, out, _as_json())
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         if kind == "table":
             return Answer(pipeline.rows(**filters), lambda record: rows_view(record, text_width(), str(config)))
         filters["limit"] = filters["limit"] if _was_given("limit") else None
@@ -228,7 +230,7 @@ def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
 
 
 @_command
-@_config
+@config_argument
 @click.argument("source")
 @click.argument("partition")
 @click.argument("offset", type=click.IntRange(0))
@@ -236,22 +238,22 @@ def explain(config: Path, source: str, partition: str, offset: int) -> Answer:
     """Tell one row's story: its times, each step, what set the watermark."""
     from tidemark.report.text import explanation_view
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         return Answer(pipeline.explain(source, partition, offset), explanation_view)
 
 
 @_command
-@_config
+@config_argument
 def status(config: Path) -> Answer:
     """Show how far each partition has come, and the last runs."""
     from tidemark.report.text import status_view
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         return Answer(pipeline.status(), lambda record: status_view(record, text_width()))
 
 
 @_command
-@_config
+@config_argument
 @click.option("--source", metavar="S", help="Advise on this source only; default: all.")
 @click.option("--target-dropped", metavar="P", help="At most this share of rows dropped, such as 1%.")
 @click.option("--target-adjusted", metavar="P", help="At most this share of rows adjusted, such as 5%.")
@@ -261,29 +263,29 @@ def advise(config: Path, **options: Any) -> Answer:
     """Tell what other tolerances would have cost, and recommend the smallest."""
     from tidemark.cli.advice_text import advice_text
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         return Answer(pipeline.advise(**options), advice_text(config))
 
 
 @_command
-@_config
+@config_argument
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: PIPELINE-report.html here.")
 def report(config: Path, out: Path | None) -> Answer:
     """Write one HTML page with pictures of what became of rows."""
     from tidemark.cli.texts import report_text
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         return Answer(pipeline.report(out), report_text)
 
 
 @_command
-@_config
+@config_argument
 @click.argument("table")
 def path(config: Path, table: str) -> Answer:
     """Print the folder of a table, such as events/SOURCE or batches."""
     from tidemark.cli.texts import path_text
 
-    with _pipeline(config) as pipeline:
+    with opened(config) as pipeline:
         return Answer(pipeline.path(table), path_text)
 
 

@@ -108,6 +108,7 @@ def replay_text(record: Record) -> RenderableType:
     changed = record.get("engine_changed") or []
     return _lines(
         f"Computed {counted(len(batches), 'batch', 'es')} again ({source}). {verdict}",
+        f"Note: {record['rebuilt']}." if record.get("rebuilt") else None,
         *(_listed(f"Batch {batch['batch_id']}", batch["differences"]) for batch in differing[:LONGEST_TABLE]),
         _listed("The engine is not the one that was recorded", [changed] if isinstance(changed, str) else changed),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from tidemark.config.given_streams import read_streams
 from tidemark.config.imports import import_errors
 from tidemark.config.join_rules import join_errors
 from tidemark.config.messages import findings, unknown_key
+from tidemark.config.overriding import overridden
 from tidemark.config.paths import folder
 from tidemark.config.pipeline import PIPELINE_KEYS, PipelineSpec, checked_name
 from tidemark.config.rules import (
@@ -46,13 +47,16 @@ class Loaded:
     warnings: list[Problem]
 
 
-def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None) -> Loaded:
-    """The pipeline of a YAML file; `environ` (default: the process's) fills `${NAME}`.
+def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None, settings: Sequence[str] = ()) -> Loaded:
+    """The pipeline of a YAML file; `environ` (default: the process's) fills `${NAME}`; `settings`, KEY=VALUE each,
+    win over what the file says.
 
     Raises ConfigError with every problem of the file, and of the files it extends, at once.
     """
     environ = os.environ if environ is None else environ
     document = read_yaml(Path(path), environ)
+    if settings:
+        document = overridden(document, settings, load_pipeline(path, environ).spec.resolved(), environ)
     problems: list[Problem] = []
     sources = _read_sources(document, environ, problems)
     specs = {name: _source_spec(given) for name, given in sources.items()}

@@ -67,6 +67,22 @@ def read_yaml(path: Path, environ: Mapping[str, str]) -> Document:
     return Document(path, content, reader.lines, tuple(reader.problems))
 
 
+def read_value(text: str, file: Path, path: KeyPath, environ: Mapping[str, str]) -> object:
+    """The value that a text would be at a key path of the file. Raises ConfigError where it is none."""
+    where = key_text(path)
+    try:
+        node: Node | None = YAML(typ="safe", pure=True).compose(text)
+    except (MarkedYAMLError, YAMLError, RecursionError):
+        raise ConfigError([Problem(str(file), where, f"{text!r} is not a value: put it in quotes")]) from None
+    if node is None:
+        return None
+    reader = _Reader(file, environ)
+    value = reader.value(node, path)
+    if reader.problems:
+        raise ConfigError([Problem(str(file), where, problem.message) for problem in reader.problems])
+    return value
+
+
 def key_text(path: KeyPath) -> str:
     """A key path as people write it: `sources.readings.partitions[0]`."""
     text = ""

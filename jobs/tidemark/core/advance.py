@@ -148,7 +148,7 @@ def advance(
             before = opening.get(partition, unseen)
             after[name, partition] = after_batch(before, seen, rules.policy, step.as_of, rules.substreams)
             brought.add((name, partition))
-        findings += _row_findings(rules, outcome)
+        findings += row_findings(rules, outcome)
     found = dict(combined)
     if step.ends_run:
         for rules in in_import_order(sources):
@@ -229,7 +229,8 @@ _SENTENCES = {
 }
 
 
-def _row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
+def row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
+    """What judging one source's part of a micro-batch gives to report of its rows."""
     for partition, report in sorted(outcome.partitions.items()):
         for diagnostic, found in report.occurrences.items():
             tolerance = getattr(rules.policy, _TOLERANCES[diagnostic], None) if diagnostic in _TOLERANCES else None

@@ -168,7 +168,26 @@ ADVICE = _schema(
 """A cell of the last advice on a source, made of the rows up to `batch_id`: durations in microseconds, shares from 0
 to 1; a `late` that is null is `off`."""
 
-VERSIONS = _schema({"version": _LONG, "created": TIME, "promoted": TIME, "live": _FLAG})
+VERSIONS = _schema(
+    {
+        "version": _LONG,
+        "created": TIME,
+        "promoted": TIME,
+        "live": _FLAG,
+        "from": TIME,
+        "to": TIME,
+        "fingerprint": _TEXT,
+        "configuration": _TEXT,
+        "base": _LONG,
+        "through": _LONG,
+        "rebuilt": _LONG,
+        "input_rows": _LONG,
+        "difference": _TEXT,
+    }
+)
+"""Since 0.1.0 from `from` on, which is null in the first version: `base` is the version that a backfill started from,
+`through` that one's last batch then, `rebuilt` the first batch that came out otherwise (null: none did), `difference`
+what the backfill told, as JSON."""
 
 TABLES = {
     "batches": BATCHES,

@@ -154,7 +154,7 @@ class Store:
     def _rows(self, names: Sequence[str], parts: Iterable[pa.Table]) -> list[Row]:
         kinds = pa.schema([self.schema.field(name) for name in names])
         integers = pa.schema([self._integers.field(name) for name in names])
-        same = [part.select(list(names)).cast(kinds) for part in parts]
+        same = [_widened(part, kinds).select(list(names)).cast(kinds) for part in parts]
         return pa.concat_tables([kinds.empty_table(), *same]).cast(integers).to_pylist()
 
     def _ready(self) -> DeltaTable:
@@ -179,6 +179,8 @@ class Store:
         if instead_of is None:
             self._guarded(lambda: write_deltalake(table, data, mode="append", **options))
         else:
+            if len(table.schema().fields) < len(self.schema):
+                options["schema_mode"] = "merge"  # made before these columns were
             self._guarded(lambda: write_deltalake(table, data, mode="overwrite", predicate=instead_of, **options))
 
     def _guarded(self, commit: Callable[[], object]) -> None:
@@ -191,6 +193,14 @@ class Store:
                 where=str(self.path),
                 hint="nothing was done twice; run again",
             ) from error
+
+
+def _widened(part: pa.Table, kinds: pa.Schema) -> pa.Table:
+    """Rows of a file, with nulls for columns that were not known when it was written."""
+    for field in kinds:
+        if field.name not in part.column_names:
+            part = part.append_column(field, pa.nulls(part.num_rows, field.type))
+    return part
 
 
 def _has(table: DeltaTable, writer: str | None, version: int) -> bool:

@@ -1,8 +1,8 @@
-"""Which version of a pipeline's outputs is live: one commit switches all its tables at once."""
+"""Which versions of a pipeline's outputs there are, and which is live: one commit switches all its tables at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 
 from tidemark.errors import UsageError
@@ -15,24 +15,49 @@ FIRST = 1
 
 
 @dataclass(frozen=True)
+class Made:
+    """How a backfill made a version: for outputs in [from_, to) (None: up to the last run), by a `configuration`
+    (JSON) and its fingerprint, from the version `base`, whose last batch then was `through`. `rebuilt` is the first
+    batch that came out otherwise (None: none did), `input_rows` how many events were judged again, `difference` what
+    came out otherwise (JSON). Times in microseconds."""
+
+    from_: int
+    to: int | None
+    fingerprint: str
+    configuration: str
+    base: int
+    through: int
+    rebuilt: int | None
+    input_rows: int
+    difference: str
+
+
+@dataclass(frozen=True)
 class Version:
-    """A set of outputs made by one configuration, in `<root>/v<version>`; times in microseconds."""
+    """A set of outputs made by one configuration, in `<root>/v<version>`; times in microseconds. `made` is None of
+    the first version, which runs have made alone."""
 
     version: int
     created: int
     promoted: int | None
     live: bool
+    made: Made | None = None
 
 
 def listed(root: Place) -> tuple[Version, ...]:
     """All versions, oldest first; empty before the first run."""
     rows = _store(root).all()
-    return tuple(sorted((Version(**row) for row in rows), key=lambda each: each.version))
+    return tuple(sorted(map(_version, rows), key=lambda each: each.version))
 
 
 def live(root: Place) -> int | None:
     """The live version; None before the first run."""
     return next((each.version for each in listed(root) if each.live), None)
+
+
+def found(root: Place, version: int) -> Version | None:
+    """One version; None where it is not listed."""
+    return next((each for each in listed(root) if each.version == version), None)
 
 
 def first(root: Place, now: int) -> int:
@@ -44,10 +69,15 @@ def first(root: Place, now: int) -> int:
     return present or FIRST
 
 
-def add(root: Place, now: int) -> int:
+def following(root: Place) -> int:
+    """The number of the next version."""
+    return max((each.version for each in listed(root)), default=0) + 1
+
+
+def add(root: Place, now: int, made: Made | None = None) -> int:
     """Record a new version beside the live one and return its number."""
-    number = max((each.version for each in listed(root)), default=0) + 1
-    _change(root, lambda known: [*known, Version(number, now, None, live=False)])
+    number = following(root)
+    _change(root, lambda known: [*known, Version(number, now, None, live=False, made=made)])
     return number
 
 
@@ -60,16 +90,33 @@ def promote(root: Place, version: int, now: int) -> None:
         _change(root, lambda rows: [_switched(each, version, now) for each in rows])
 
 
+def forget(root: Place, which: Collection[int]) -> None:
+    """Take versions off the list, in one commit; the live one stays."""
+    if any(each.version in which and not each.live for each in listed(root)):
+        _change(root, lambda rows: [each for each in rows if each.live or each.version not in which])
+
+
 def _switched(each: Version, version: int, now: int) -> Version:
     chosen = each.version == version
     return replace(each, live=chosen, promoted=now if chosen else each.promoted)
 
 
-def _change(root: Place, change: Callable[[list[Version]], list[Version]]) -> None:
-    def rows(known: list[Row]) -> list[Row]:
-        return [asdict(each) for each in change([Version(**row) for row in known])]
+def _version(row: Row) -> Version:
+    own = {name: row[name] for name in ("version", "created", "promoted", "live")}
+    if row["configuration"] is None:
+        return Version(**own)
+    made = {name: row[name.removesuffix("_")] for name in Made.__dataclass_fields__}
+    return Version(**own, made=Made(**made))
 
-    _store(root).rewrite(rows)
+
+def _row(each: Version) -> Row:
+    content = asdict(each)
+    made = content.pop("made") or dict.fromkeys(Made.__dataclass_fields__)
+    return content | {name.removesuffix("_"): value for name, value in made.items()}
+
+
+def _change(root: Place, change: Callable[[list[Version]], list[Version]]) -> None:
+    _store(root).rewrite(lambda known: [_row(each) for each in change([_version(row) for row in known])])
 
 
 def _store(root: Place) -> Store:

@@ -145,6 +145,13 @@ def put(place: S3Place, content: bytes) -> None:
         _client().put_object(Bucket=place.bucket, Key=place.key, Body=content)
 
 
+def copy(source: S3Place, target: S3Place) -> None:
+    """Copy an object within the service."""
+    with told(source):
+        wanted = {"Bucket": source.bucket, "Key": source.key}
+        _client().copy(wanted, target.bucket, target.key)
+
+
 def delete(place: S3Place) -> None:
     """Delete an object, if it is there."""
     with told(place):

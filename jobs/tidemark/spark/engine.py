@@ -148,8 +148,9 @@ class Engine:
         watermarks come from the rows that set them. Rows `from_events` come in any order and stand at their offsets
         already: others, which they followed, may be missing."""
         recorded = None
-        if source.over and source.timestamp_by:
-            whole = self.spark.read.format("delta").load(self.place(f"events/{source.name}"))
+        place = self.place(f"events/{source.name}")
+        if source.over and source.timestamp_by and tables.exists(place):
+            whole = self.spark.read.format("delta").load(place)
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
         size = sum(item.size for item in objects)

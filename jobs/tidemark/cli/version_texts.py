@@ -1,0 +1,107 @@
+"""Records of the commands about versions, as text for people."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.table import Table
+
+from tidemark.report.wording import counted
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+FATES = ("on_time", "adjusted", "dropped", "quarantined")
+Record = Mapping[str, Any]
+
+
+def backfill_text(config: Path) -> Callable[[Record], RenderableType]:
+    """What a backfill built, and what differs."""
+
+    def text(record: Record) -> RenderableType:
+        to = f"to {record['to']}" if record["to"] else f"to the last run (batch {record['through']})"
+        made = (
+            f"Version {record['version']} is built beside version {record['base']}: outputs from {record['from']} "
+            f"{to}, {counted(record['input_rows'], 'row')} judged again."
+        )
+        if record["identical"]:
+            return Group(made, "", "Nothing came out otherwise.", "", _next(config, record["version"]))
+        found = record["difference"]
+        where = f"Rows and outputs that differ are tables in {record['path']}/difference."
+        parts = [_fates(found.get("fates", {})), *_changed(found), where, _next(config, record["version"])]
+        return Group(made, *(line for part in parts for line in ("", part)))
+
+    return text
+
+
+def versions_text(config: Path) -> Callable[[Record], RenderableType]:
+    """The versions as a table."""
+
+    def text(record: Record) -> RenderableType:
+        if not record["versions"]:
+            return (
+                f"No version is recorded yet: the first run makes one. Next: tidemark run {shlex.quote(str(config))}"
+            )
+        table = _table("version", "", "made", "from", "to", "base", "settings")
+        for each in record["versions"]:
+            to = each["to"] or ("the last run" if each["from"] else "")
+            live, base = "live" if each["live"] else "", "" if each["base"] is None else str(each["base"])
+            settings = (each["fingerprint"] or "")[:12]
+            table.add_row(str(each["version"]), live, each["created"], each["from"] or "", to, base, settings)
+        return table
+
+    return text
+
+
+def promote_text(config: Path) -> Callable[[Record], RenderableType]:
+    """That a version is live now, and what the file has to say."""
+
+    def text(record: Record) -> RenderableType:
+        version, before = record["version"], record["before"]
+        if version == before:
+            return f"Version {version} is live already: nothing was changed."
+        brought = counted(len(record["brought_up"]), "batch", "es")
+        lines = [f"Version {version} is live; it was brought up by {brought} first."]
+        if record["edit"]:
+            lines += ["", f"Edit {config}, or the next run is refused:", *(f"  {line}" for line in record["edit"])]
+        return Group(*lines, "", f"To undo it: tidemark promote {shlex.quote(str(config))} {before}")
+
+    return text
+
+
+def _fates(fates: Mapping[str, Mapping[str, Mapping[str, int]]]) -> RenderableType:
+    """Counts by fate, before and after, of the batches that were made again."""
+    table = _table("source", "", *(f"{fate.replace('_', ' ')}>" for fate in FATES))
+    for source in fates.get("before", {}):
+        for when in ("before", "after"):
+            counts = fates[when].get(source, {})
+            name = source if when == "before" else ""
+            table.add_row(name, when, *(f"{counts.get(fate, 0):,}" for fate in FATES))
+    return table
+
+
+def _changed(found: Record) -> list[str]:
+    lines = []
+    for source, told in found["rows"].items():
+        ways = ", ".join(f"{way} {count:,}" for way, count in told["fates"].items())
+        crossing = f"; {told['crossing']:,} cross an end of the range" if told["crossing"] else ""
+        lines.append(f"{source}: {counted(told['changed'], 'row')} otherwise ({ways}){crossing}.")
+    for kind, what in (("streams", "row"), ("dead_letters", "dead letter")):
+        for name, told in found[kind].items():
+            lines.append(f"{name}: {counted(told['gone'], what)} no more, {told['new']:,} new.")
+    return lines
+
+
+def _next(config: Path, version: int) -> str:
+    return f"Next: tidemark promote {shlex.quote(str(config))} {version}"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name.removesuffix(">"), justify="right" if name.endswith(">") else "left")
+    return table

@@ -1,0 +1,80 @@
+"""Recorded runs made once more, from the events of one version into the tables of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tidemark.auditing import Audit
+from tidemark.config import PipelineSpec, with_on_failure
+from tidemark.core.account import BatchRecord
+from tidemark.core.quality import Check
+from tidemark.core.slices import Reading
+from tidemark.ledger.ledger import Ledger
+from tidemark.running import Run
+
+if TYPE_CHECKING:
+    from tidemark.advancing import Ending, Writing
+    from tidemark.auditing import Checked
+    from tidemark.spark.engine import Engine
+    from tidemark.spark.slicing import SliceEngine
+
+
+class Unchecked(Audit):
+    """What is made in a slice is checked by nobody: nobody reads it."""
+
+    def begin(self) -> None:
+        """Nothing is imported."""
+
+    def of_run(self, record: BatchRecord, ending: Ending, tables: Checked) -> tuple[Check, ...]:  # noqa: ARG002
+        """No checks."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Again:
+    """Makes runs of `base` once more in `target`, under `spec`. `reads` bounds what is read of each source;
+    `checked`: what quality says of them is recorded."""
+
+    spec: PipelineSpec
+    base: Ledger
+    target: Ledger
+    open_engine: Callable[[], Engine]
+    reached: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+    reads: Mapping[str, Reading] = field(default_factory=dict)
+    checked: bool = True
+
+    def execute(self, records: Sequence[BatchRecord], repairing: bool = False) -> list[BatchRecord]:
+        """Execute the planned batches of one run."""
+        recorded = with_on_failure(self.spec, "record")
+        run = Run(
+            self.spec,
+            self.target,
+            self.engine,
+            self._outputs,
+            lambda item: item,
+            self.reached,
+            self.progress,
+            Audit(recorded, self.target) if self.checked else Unchecked(self.spec, self.target),
+        )
+        return run.execute(records, repairing)
+
+    def engine(self) -> SliceEngine:
+        """What judges."""
+        from tidemark.spark.slicing import SliceEngine
+
+        return SliceEngine(
+            self.open_engine().spark,
+            self.target.folder,
+            reached=self.reached,
+            base=self.base.folder,
+            states=self.base.states,
+            reads=self.reads,
+        )
+
+    def _outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None) -> Writing:
+        from tidemark.spark.outputs import Outputs
+
+        return Outputs(self.open_engine().spark, str(self.target.folder), spec, False, ahead or {})

@@ -1,0 +1,246 @@
+"""Puts what a slice came to into the tables and the ledger of a version, and tells what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tidemark.config import PipelineSpec
+from tidemark.core.account import BatchRecord, Diagnostic, Finding, Outcome, TableDigest
+from tidemark.core.advance import row_findings
+from tidemark.core.slices import Range
+from tidemark.core.streams import StreamEnd
+from tidemark.judging_again import Again
+from tidemark.ledger.digest import digest_findings, digest_rows
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.rows import batch_row, finding_rows, state_rows
+from tidemark.running import rules_of
+from tidemark.summaries import Record
+
+if TYPE_CHECKING:
+    from tidemark.spark.rebuilding import ChangedRows, ChangedTable, Rebuilding
+
+OF_ROWS = frozenset(
+    {Diagnostic.EARLY, Diagnostic.LATE, Diagnostic.OUT_OF_ORDER, Diagnostic.INVALID_TIME, Diagnostic.INVALID_ROW}
+)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a backfill came to: the first batch that was made otherwise, rows judged again, and what differs."""
+
+    rebuilt: int | None = None
+    input_rows: int = 0
+    difference: Record = field(default_factory=lambda: {"rows": {}, "streams": {}, "dead_letters": {}})
+
+    @property
+    def differs(self) -> bool:
+        """Whether any row, output or dead letter came out otherwise."""
+        return any(self.difference[kind] for kind in ("rows", "streams", "dead_letters"))
+
+
+@dataclass(frozen=True)
+class Merging:
+    """Merges a `slice` of batches `first` to `last` of `live` into `target`, whose tables are the live ones' still.
+    `then` and `spec` are the configurations before and now."""
+
+    then: PipelineSpec
+    spec: PipelineSpec
+    live: Ledger
+    slice: Ledger
+    target: Ledger
+    asked: Range
+    again: Again
+    first: int
+    last: int
+    through: int
+
+    @property
+    def going_on(self) -> bool:
+        """Whether later runs go on from what the slice left."""
+        return self.asked.end is None
+
+    def merge(self, reached: Callable[[str], None], progress: Callable[[str, int, int], None]) -> Merged:
+        """Merge table by table, then the ledger."""
+        from tidemark.spark.rebuilding import Rebuilding
+
+        spark = self.again.open_engine().spark
+        tables = Rebuilding(spark, self.live.folder, self.slice.folder, self.target.folder, self.asked, self.last)
+        try:
+            rows = self._rows(tables, reached)
+            outputs = self._outputs(tables, rows, reached, progress)
+            otherwise = bool(rows or outputs) or (
+                self.going_on and self.spec.fingerprint() != self.then.fingerprint()
+            )
+            if otherwise:
+                self._record(tables, rows, outputs)
+                reached("recorded")
+            difference = self._difference(tables, rows, outputs)
+        finally:
+            tables.let_go()
+        return Merged(self.first if otherwise else None, self._input_rows(), difference)
+
+    def _rows(self, tables: Rebuilding, reached: Callable[[str], None]) -> dict[str, ChangedRows]:
+        found = {}
+        for name, source in self.spec.sources.items():
+            old = self.again.engine().recorded(source, self.first, self.last)
+            anew = rules_of(self.spec)[name] != rules_of(self.then)[name]
+            changed = tables.rows(source, old, anew=anew)
+            if changed is not None:
+                tables.put_rows(source, changed)
+                found[name] = changed
+                reached("events")
+        return found
+
+    def _outputs(
+        self,
+        tables: Rebuilding,
+        rows: dict[str, ChangedRows],
+        reached: Callable[[str], None],
+        progress: Callable[[str, int, int], None],
+    ) -> dict[str, ChangedTable]:
+        published = [name for name, step in self.spec.streams.items() if step.published]
+        names = [f"streams/{name}" for name in published]
+        names += [f"dead_letters/{name}" for name in published if self.spec.streams[name].windowed]
+        found = {}
+        for number, table in enumerate(names):
+            progress("merge", number, len(names))
+            kind, _, stream = table.partition("/")
+            one = tables.of_one(self.spec, stream) if kind == "streams" else None
+            changed = tables.outputs(table, rows[one].rows if one in rows else None)
+            if changed is not None:
+                found[table] = changed
+                reached(kind)
+        progress("merge", len(names), len(names))
+        return found
+
+    def _input_rows(self) -> int:
+        records = self.slice.batches(self.first, self.last)
+        return sum(account.rows for record in records for account in record.accounts)
+
+    def _difference(
+        self, tables: Rebuilding, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]
+    ) -> Record:
+        told = {name: tables.tell_rows(name, changed) for name, changed in rows.items() if changed.told}
+        found: Record = {"rows": told, "streams": {}, "dead_letters": {}}
+        for table, changed in outputs.items():
+            kind, _, name = table.partition("/")
+            found[kind][name] = {"gone": changed.gone, "new": changed.new}
+        found["fates"] = {"before": self._fates(self.live), "after": self._fates(self.target)}
+        return found
+
+    def _fates(self, ledger: Ledger) -> Record:
+        """Counts by fate of the batches that the slice is made of."""
+        found: Record = {}
+        for record in ledger.batches(self.first, self.last):
+            for account in record.accounts:
+                mine = found.setdefault(account.source, {})
+                for fate, count in account.fates.items():
+                    mine[fate.value] = mine.get(fate.value, 0) + count
+        return found
+
+    # -- the ledger
+
+    def _record(self, tables: Rebuilding, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]) -> None:
+        """The version's ledger says what its tables are: counts, digests, findings, and where runs go on from."""
+        sliced = {record.batch_id: record for record in self.slice.batches(self.first, self.through)}
+        digests = {table: tables.digests(table, changed.first, changed.last) for table, changed in outputs.items()}
+        if self.going_on:
+            self._go_on(tables)
+        made, findings = [], []
+        for record in self.live.batches(self.first, self.through):
+            told = {name for name, changed in rows.items() if record.batch_id in changed.batches}
+            again = self._going_on(record, sliced.get(record.batch_id))
+            again, found = self._recounted(again, told)
+            again = _with_outputs(again, digests, outputs)
+            findings += finding_rows(record.batch_id, found)
+            made.append(_with_digest(again, digest_findings(record.batch_id, found)))
+        self.target.stores["diagnostics"].replace(f"batch_id >= {self.first}", findings, "backfill", self.through)
+        rows_ = [batch_row(record) for record in made]
+        self.target.stores["batches"].replace(f"batch_id >= {self.first}", rows_, "backfill", self.through)
+
+    def _go_on(self, tables: Rebuilding) -> None:
+        """Later runs go on from the watermarks that the slice left."""
+        store = self.slice.stores["watermarks"]
+        rows = [row for row in store.read(self.first + 1, self.last) if row["batch_id"] > self.first]
+        rows += state_rows(self.first, self.slice.states(self.first + 1))
+        self.target.stores["watermarks"].replace(f"batch_id >= {self.first}", rows, "backfill", self.through)
+        tables.put_substreams(self.first)
+
+    def _going_on(self, record: BatchRecord, sliced: BatchRecord | None) -> BatchRecord:
+        """A batch with what the slice's left, where later runs go on from that."""
+        if not self.going_on or sliced is None:
+            return record
+        own = [digest for digest in sliced.digests if digest.table.partition("/")[0] == "substreams"]
+        kept = [digest for digest in record.digests if digest.table.partition("/")[0] != "substreams"]
+        standing = self.target.stores["watermarks"].read(record.batch_id, record.batch_id)
+        again = replace(
+            record,
+            configuration=sliced.configuration,
+            fingerprint=sliced.fingerprint,
+            engine=sliced.engine,
+            combined=sliced.combined,
+            streams={name: _counted(end, record.streams.get(name)) for name, end in sliced.streams.items()},
+            digests=(*kept, *own),
+        )
+        return _with_digest(again, digest_rows("watermarks", standing))
+
+    def _recounted(self, record: BatchRecord, sources: set[str]) -> tuple[BatchRecord, list[Finding]]:
+        """A batch with counts and digests of the rows that its events tables have now, and its findings."""
+        findings = list(self.live.findings(record.batch_id))
+        findings = [item for item in findings if item.source not in sources or item.type not in OF_ROWS]
+        objects = self.live.objects_of(record)
+        for name in sorted(sources):
+            partitions, digest = self._count(name, record, [item for item in objects if item.source == name])
+            kept = tuple(account for account in record.accounts if account.source != name)
+            found = [report.account for report in partitions.partitions.values()]
+            accounts = sorted((*kept, *found), key=lambda account: (account.source, account.partition))
+            record = _with_digest(replace(record, accounts=tuple(accounts)), digest)
+            findings += row_findings(rules_of(self.spec)[name], partitions)
+        return record, findings
+
+    def _count(self, name: str, record: BatchRecord, objects: list) -> tuple[Outcome, TableDigest]:  # type: ignore[type-arg]
+        from tidemark.spark import accounts, events
+
+        source, engine = self.spec.sources[name], self.again.engine()
+        place = str(self.target.folder / f"events/{name}")
+        rows = events.appended(self.again.open_engine().spark, source, place, record.batch_id)
+        if rows is None:
+            raise ValueError(f"batch {record.batch_id} has no rows of {name}")
+        told = engine.count(source, rows, objects)
+        return Outcome(partitions=accounts.partitions_of(told, name)), told.digest(f"events/{name}")
+
+
+def _with_digest(record: BatchRecord, digest: TableDigest) -> BatchRecord:
+    """A batch with the digest of a table in the place of the one that it had."""
+    kept = [each for each in record.digests if each.table != digest.table]
+    return replace(record, digests=(*kept, digest))
+
+
+def _counted(end: StreamEnd, before: StreamEnd | None) -> StreamEnd:
+    """What a slice left of a stream, with the counts of what stands."""
+    begins = None if before is None else before.state.begins
+    state = replace(end.state, begins=begins)
+    if before is None:
+        return StreamEnd(state, 0, end.outside, 0)
+    return StreamEnd(state, before.rows, end.outside, before.dead_letters)
+
+
+def _with_outputs(
+    record: BatchRecord, digests: dict[str, dict[int, TableDigest]], outputs: dict[str, ChangedTable]
+) -> BatchRecord:
+    """A batch with digests and counts of the outputs that stand as its own now."""
+    for table, changed in outputs.items():
+        if not changed.first <= record.batch_id <= changed.last:
+            continue
+        digest = digests[table].get(record.batch_id)
+        kept = tuple(each for each in record.digests if each.table != table)
+        record = replace(record, digests=kept if digest is None else (*kept, digest))
+        kind, _, name = table.partition("/")
+        end = record.streams.get(name)
+        if end is not None:
+            count = 0 if digest is None else digest.rows
+            end = replace(end, rows=count) if kind == "streams" else replace(end, dead_letters=count)
+            record = replace(record, streams={**record.streams, name: end})
+    return record

@@ -1,0 +1,37 @@
+"""Digests of what stands in a version's tables, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tidemark.config import PipelineSpec
+from tidemark.core.account import TableDigest
+from tidemark.places import Place
+from tidemark.spark import events, tables
+from tidemark.spark.digest import measured
+
+KINDS = ("events", "streams", "dead_letters")
+
+
+def standing(
+    spark: SparkSession, root: Place, spec: PipelineSpec, batch_id: int, names: Iterable[str]
+) -> list[TableDigest]:
+    """The digests of what a batch has in those of its tables that a backfill makes."""
+    found = []
+    for table in names:
+        kind, _, name = table.partition("/")
+        if kind in KINDS and tables.exists(str(root / table)):
+            rows = _rows(spark, root, spec, batch_id, table, name if kind == "events" else None)
+            if rows is not None:
+                found.append(measured(table, rows))
+    return found
+
+
+def _rows(
+    spark: SparkSession, root: Place, spec: PipelineSpec, batch_id: int, table: str, source: str | None
+) -> DataFrame | None:
+    if source is None:
+        return tables.slice_of(spark, str(root / table), batch_id)
+    return events.appended(spark, spec.sources[source], str(root / table), batch_id)

@@ -1,0 +1,138 @@
+"""Under which configuration a version goes on, and which of its batches a backfill has made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tidemark.config import PipelineSpec, from_resolved
+from tidemark.config.changes import changes
+from tidemark.core.account import BatchRecord
+from tidemark.core.times import format_time
+from tidemark.errors import ConfigError
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import PLANNED, Ledger
+from tidemark.ledger.versions import Made, Version
+from tidemark.places import Place
+from tidemark.quality.measures import limits_of
+from tidemark.summaries import Record, time_text
+
+
+def made(ledger: Ledger) -> Made | None:
+    """How a backfill made the ledger's version; None: runs have made it alone."""
+    found = versions.found(ledger.root, ledger.version)
+    return None if found is None else found.made
+
+
+def in_force(ledger: Ledger) -> str | None:
+    """The configuration (JSON) that the version's next run has to follow; None: there is no version yet."""
+    tail, how = ledger.last(), made(ledger)
+    if how is not None and tail.next_batch_id - 1 <= how.through:
+        return how.configuration
+    return tail.configuration
+
+
+def recorded_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
+    """The same as a pipeline, with landing and warehouse where they are now."""
+    return from_resolved(json.loads(in_force(ledger) or "{}"), at=now)
+
+
+def unlike(ledger: Ledger, spec: PipelineSpec) -> list[str]:
+    """The settings of a pipeline file in which it differs from what the version's next run has to follow."""
+    try:
+        changes(json.loads(in_force(ledger) or "{}"), spec)
+    except ConfigError as error:
+        return [f"{problem.key}: {problem.message}" for problem in error.problems]
+    return []
+
+
+def rebuilt(ledger: Ledger, file: str) -> tuple[range | None, str | None]:
+    """The batches that a backfill has made of the version, and, in words, what proves them."""
+    how = made(ledger)
+    if how is None or how.rebuilt is None:
+        return None, None
+    ends = f"--from {format_time(how.from_)}" + ("" if how.to is None else f" --to {format_time(how.to)}")
+    batches = range(how.rebuilt, how.through + 1)
+    told = (
+        f"batches {batches[0]} to {batches[-1]} were made by the backfill of version {ledger.version}: their tables "
+        f"were compared with what it recorded; `tidemark backfill {file} {ends}` makes them again, and finds no "
+        "difference"
+    )
+    return batches, told
+
+
+def by_run(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
+    """Recorded batches, run by run."""
+    found: dict[int, list[BatchRecord]] = {}
+    for record in records:
+        found.setdefault(record.run_first, []).append(record)
+    return list(found.values())
+
+
+def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
+    """A recorded batch as it is planned again, under another configuration."""
+    return BatchRecord(
+        batch_id=record.batch_id,
+        run_id=record.run_id,
+        run_first=record.run_first,
+        run_last=record.run_last,
+        as_of=record.as_of,
+        status=PLANNED,
+        configuration=spec["configuration"],
+        fingerprint=spec["fingerprint"],
+        engine=spec["engine"],
+        plan=record.plan,
+        closing=record.closing,
+        objects=record.objects,
+        bytes=record.bytes,
+    )
+
+
+def version_summary(root: Place, version: Version) -> Record:
+    """One version as commands tell of it."""
+    how = version.made
+    return {
+        "version": version.version,
+        "live": version.live,
+        "path": str(root / f"v{version.version}"),
+        "created": time_text(version.created),
+        "promoted": time_text(version.promoted),
+        "from": time_text(how.from_) if how else None,
+        "to": time_text(how.to) if how else None,
+        "fingerprint": how.fingerprint if how else None,
+        "base": how.base if how else None,
+        "through": how.through if how else None,
+        "difference": json.loads(how.difference) if how else None,
+    }
+
+
+def exceeded(spec: PipelineSpec, difference: Record) -> list[str]:
+    """Limits of quality on shares of fates that the rows judged again do not hold to, in words."""
+    found = []
+    for source, fates in difference.get("fates", {}).get("after", {}).items():
+        limits, rows = limits_of(spec, source), sum(fates.values())
+        for fate in ("dropped", "adjusted", "quarantined"):
+            limit, count = getattr(limits, f"max_{fate}", None), fates.get(fate, 0)
+            if limit is not None and rows and count / rows > limit:
+                found.append(f"{source}: {count / rows:.2%} of the rows are {fate}, limit {limit:.2%}")
+    return found
+
+
+def told(root: Place, ledger: Ledger) -> Record:
+    """All versions, and which is live."""
+    listed = versions.listed(root)
+    live = next((each.version for each in listed if each.live), None)
+    found = [version_summary(root, each) for each in listed]
+    for each in found:
+        if each["fingerprint"] is None:
+            tail = ledger.last() if each["version"] == ledger.version else Ledger(root, each["version"]).last()
+            each["fingerprint"] = _fingerprint(tail.configuration)
+    return {"live": live, "versions": found}
+
+
+def _fingerprint(configuration: str | None) -> str | None:
+    if configuration is None:
+        return None
+    found: dict[str, Any] = json.loads(configuration)
+    return from_resolved(found).fingerprint()

@@ -1,0 +1,331 @@
+"""Backfills build versions beside the live one, and promotion lets readers see them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from samples import Crash, at, obj
+from test_streams import payload, told
+
+import oracle_versions
+from oracle import SECOND, Outcome, Run, Source, judge
+from oracle_streams import Step, StepRun, Window, flow
+from product import Product, expected, micros, verdicts
+from tidemark.cli import invoke
+from tidemark.errors import ConfigError, UsageError
+
+PARTITIONS = ("p0", "p1", "p2")
+SOURCE = Source(
+    early=(3 * SECOND, "drop"),
+    late=(4 * SECOND, "drop"),
+    out_of_order=(2 * SECOND, "adjust"),
+    landing_delay=3 * SECOND,
+    partitions=PARTITIONS,
+)
+CHANGED = replace(SOURCE, late=(2 * SECOND, "drop"), out_of_order=(SECOND, "adjust"))
+SET = ["sources.a.late_arrival.tolerance=2s", "sources.a.out_of_order.tolerance=1s"]
+STREAMS: dict[str, Any] = {
+    "good": {"from": "a", "publish": True},
+    "per_4s": {
+        "from": "a",
+        "hopping": {"size": "4s", "hop": "4s"},
+        "select": {"n": "count(*)", "keys": "collect_list(k)", "least": "min(k)", "first": "first(k)"},
+    },
+}
+STEPS = {
+    "good": Step(("a",), publish=True),
+    "per_4s": Step(("a",), window=Window(4 * SECOND, 4 * SECOND, aggregate=told)),
+}
+RUNS = 6
+MORE = 2
+T0, T1 = at(18), at(27)
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+def runs(number: int = RUNS) -> tuple[Run, ...]:
+    return tuple(Run(at(10 + 5 * n), (obj(f"{n:03d}", 10 + 5 * n),)) for n in range(number))
+
+
+def product_in(folder: Path, **hooks: Any) -> Product:
+    return Product(folder, {"a": SOURCE}, {"streams": STREAMS}, hooks)
+
+
+@pytest.fixture(scope="module")
+def live(request, tmp_path_factory) -> Product:
+    request.getfixturevalue("quick")
+    product = product_in(tmp_path_factory.mktemp("live"))
+    product.feed("a", runs())
+    return product
+
+
+@pytest.fixture
+def copy(live, tmp_path):
+    """A copy of the live pipeline, with links between versions kept apart."""
+    import shutil
+
+    def copied(name: str = "copy", **hooks: Any) -> Product:
+        shutil.copytree(live.folder, tmp_path / name)
+        return product_in(tmp_path / name, **hooks)
+
+    return copied
+
+
+def table(product: Product, version: int, name: str) -> list[dict[str, Any]]:
+    place = product.folder / "warehouse" / "tested" / f"v{version}" / name
+    return DeltaTable(place).to_pyarrow_table().to_pylist()
+
+
+def events(product: Product, version: int) -> list[tuple[Any, ...]]:
+    found = table(product, version, "events/a")
+    for row in found:
+        row.update({key: micros(value) for key, value in row.items() if key.endswith(("_time", "_timestamp"))})
+    return verdicts(sorted(found, key=lambda row: (row["_partition"], row["_offset"])))
+
+
+def windows(product: Product, version: int) -> Counter[Any]:
+    rows = table(product, version, "streams/per_4s")
+    own = ("_window_start", "_window_end")
+    return Counter((*(micros(row[key]) for key in own), row["n"], tuple(row["keys"]), row["first"]) for row in rows)
+
+
+def points(product: Product, version: int) -> Counter[Any]:
+    rows = table(product, version, "streams/good")
+    return Counter((micros(row["_system_timestamp"]), row["_partition"], row["_offset"], row["k"]) for row in rows)
+
+
+def whole(source: Source, number: int = RUNS) -> tuple[Outcome, list[dict[str, StepRun]]]:
+    """What the oracle makes of the first runs under one source's policies."""
+    return judge(source, runs(number)), flow({"a": (source, runs(number))}, STEPS, payload)
+
+
+def hold_oracle(product: Product, version: int, begin: int, end: int | None, number: int = RUNS) -> None:
+    """The version's tables are what the oracle merges of a whole run before and a whole run now."""
+    (old, flowed), (new, flowing) = whole(SOURCE), whole(CHANGED, number)
+    merged = oracle_versions.rows(old, new, begin, end)
+    assert events(product, version) == expected(merged)
+    made = {
+        name: [[item for run in each for item in run[name].written] for each in (flowed, flowing)] for name in STEPS
+    }
+    wanted = oracle_versions.outputs(*made["per_4s"], begin, end)
+    assert windows(product, version) == Counter(
+        (item.start, item.end, item.payload["n"], tuple(item.payload["keys"]), item.payload["first"])
+        for item in wanted
+    )
+    stands = oracle_versions.points(*made["good"], merged)
+    known = Counter((item.start, item.partition, item.offset, item.payload["k"]) for item in stands)
+    if end is None:  # what the new policies have not passed yet waits for the next run
+        known = Counter({key: n for key, n in known.items() if key in points(product, version) or key[0] < begin})
+        released = [item for run in flowing for item in run["good"].written if item.start >= begin]
+        assert all(
+            points(product, version)[item.start, item.partition, item.offset, item.payload["k"]] for item in released
+        )
+    assert points(product, version) == known
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def hold_ledger(product: Product, version: int) -> None:
+    """Counts and digests are those of the tables: batch by batch, and rows in = the sum of fates."""
+    kept = Counter((row["_batch_id"], row["_disposition"]) for row in table(product, version, "events/a"))
+    for batch in table(product, version, "batches"):
+        fates = {fate: batch[fate] for fate in ("on_time", "adjusted", "dropped", "quarantined")}
+        assert {fate: kept[batch["batch_id"], fate] for fate in fates} == fates
+        assert batch["rows"] == sum(fates.values())
+
+
+def test_the_same_policies_differ_in_nothing_and_leave_the_live_version_as_it_is(copy):
+    product = copy()
+    before = content(product.folder / "warehouse" / "tested" / "v1")
+    for begin, end in ((T0, T1), (at(-100), None)):
+        found = product.pipeline().backfill(begin, end)
+        assert found["identical"], found["difference"]
+        assert windows(product, found["version"]) == windows(product, 1)
+        assert events(product, found["version"]) == events(product, 1)
+    assert content(product.folder / "warehouse" / "tested" / "v1") == before
+    pipeline = product.pipeline()
+    pipeline.promote(found["version"])
+    assert pipeline.replay(all_batches=True)["identical"]
+
+
+def test_other_policies_come_to_the_oracles_rows_and_windows_within_the_range_and_no_others(copy):
+    product = copy()
+    before = content(product.folder / "warehouse" / "tested" / "v1")
+    found = product.pipeline().backfill(T0, T1, SET)
+    assert found["difference"]["rows"]["a"]["changed"] > 0
+    assert found["input_rows"] < len(events(product, 1))
+    hold_oracle(product, found["version"], T0, T1)
+    hold_ledger(product, found["version"])
+    assert content(product.folder / "warehouse" / "tested" / "v1") == before
+    hold_difference(product, found)
+
+
+def hold_difference(product: Product, found: dict[str, Any]) -> None:
+    """The difference is what a comparison of the two versions' tables says."""
+    was, is_ = Counter(windows(product, 1)), Counter(windows(product, found["version"]))
+    told_ = found["difference"]["streams"].get("per_4s", {"gone": 0, "new": 0})
+    assert told_ == {"gone": (was - is_).total(), "new": (is_ - was).total()}
+    changed = [(a, b) for a, b in zip(events(product, 1), events(product, found["version"]), strict=True) if a != b]
+    rows = table(product, found["version"], "difference/rows")
+    assert len(rows) == len(changed) == found["difference"]["rows"]["a"]["changed"]
+    before = {(row["_partition"], row["_offset"]): row["_disposition_before"] for row in rows}
+    assert before == {a[:2]: a[5] for a, _ in changed}
+
+
+def test_a_promoted_version_goes_on_from_its_state_and_the_earlier_one_can_be_brought_back(copy):
+    product = copy()
+    pipeline = product.pipeline()
+    made = pipeline.backfill(T0, None, SET)
+    hold_oracle(product, made["version"], T0, None)
+    hold_ledger(product, made["version"])
+    late = runs(RUNS + MORE)[RUNS:]
+    product.feed("a", late[:1])  # a run of the live version, which the new one does not have yet
+    log = product.folder / "warehouse" / "tested" / "versions"
+    commits = DeltaTable(log).version()
+    found = pipeline.promote(made["version"])
+    assert found["brought_up"] == [RUNS + 1]
+    assert DeltaTable(log).version() == commits + 1
+    assert sorted(text.partition(":")[0] for text in found["edit"]) == [text.partition("=")[0] for text in SET]
+    with pytest.raises(ConfigError) as refused:
+        product.run(late[1].as_of)
+    assert "version 2 is live" in refused.value.hint
+    changed = replace_source(product)
+    changed.land("a", late[1].objects)
+    changed.run(late[1].as_of)
+    hold_oracle(changed, made["version"], T0, None, RUNS + MORE)
+    replayed = changed.pipeline().replay(all_batches=True)
+    assert replayed["identical"], replayed
+    assert {batch["input"] for batch in replayed["batches"]} == {"landing", "stored"}
+    undone = product.pipeline().promote(1)
+    assert undone["brought_up"] == [RUNS + 2]
+    assert events(product, 1) == expected(judge(SOURCE, runs(RUNS + MORE)))
+    assert product.pipeline().replay()["identical"]
+    assert product.pipeline().promote(1)["brought_up"] == []
+
+
+def replace_source(product: Product) -> Product:
+    """The same pipeline with a file that says what the version was made under."""
+    return Product(product.folder, {"a": CHANGED}, product.settings)
+
+
+@pytest.mark.long
+def test_a_bounded_version_goes_on_from_the_live_state(copy):
+    product = copy()
+    pipeline = product.pipeline()
+    made = pipeline.backfill(T0, T1, SET)
+    pipeline.promote(made["version"])
+    changed = replace_source(product)
+    again = changed.pipeline().backfill(T0, T1)
+    assert again["identical"], again["difference"]
+    late = runs(RUNS + 1)[RUNS:]
+    changed.feed("a", late)
+    assert changed.pipeline().replay(all_batches=True)["identical"]
+    old = {row[:2] for row in events(product, 1)}
+    assert len([row for row in events(product, 2) if row[:2] not in old]) == 12
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "recorded",
+        *(pytest.param(step, marks=pytest.mark.long) for step in ("cloned", "watermarks", "merged", "rebuilt")),
+    ],
+)
+def test_a_backfill_that_dies_leaves_nothing_to_promote_and_is_redone_by_the_next(copy, step):
+    died: list[str] = []
+
+    def reached(name: str) -> None:
+        if name == step and not died:
+            died.append(name)
+            raise Crash(name)
+
+    product = copy(reached=reached)
+    before = content(product.folder / "warehouse" / "tested" / "v1")
+    with pytest.raises(Crash):
+        product.pipeline().backfill(T0, T1, SET)
+    assert [each["version"] for each in product.pipeline().versions()["versions"]] == [1]
+    with pytest.raises(UsageError, match="version 2 does not exist"):
+        product.pipeline().promote(2)
+    found = product.pipeline().backfill(T0, T1, SET)
+    assert found["version"] == 2
+    hold_oracle(product, 2, T0, T1)
+    assert content(product.folder / "warehouse" / "tested" / "v1") == before
+
+
+def test_only_files_of_the_days_of_the_slice_are_read(tmp_path):
+    day = 86_400
+    days = tuple(Run(at(day * n + 30), (obj(f"{n}", day * n + 20),)) for n in range(1, 4))
+    product = product_in(tmp_path / "days")
+    product.feed("a", days)
+    asked = (at(day * 2), at(day * 2 + 60), SET)
+    root = product.folder / "warehouse" / "tested"
+    whole_ = product.pipeline().backfill(*asked)
+    kept = {path.name for path in root.glob("v1/events/a/_arrival_date=2026-01-03/*.parquet")}
+    for path in root.glob("v1/events/a/**/*.parquet"):
+        if path.name not in kept:
+            path.unlink()
+            path.write_bytes(b"nobody may read this")
+    again = product.pipeline().backfill(*asked)
+    assert kept
+    assert again["difference"] == whole_["difference"]
+    assert again["input_rows"] == whole_["input_rows"] > 0
+
+
+def test_the_commands_answer_programs_and_people(copy, capsys):
+    product = copy()
+    config = str(product.config)
+
+    def said(*arguments: str) -> dict[str, Any]:
+        assert invoke([*arguments, "--json"]) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    times = ["--from", "2026-01-01T00:00:18Z", "--to", "2026-01-01T00:00:27Z"]
+    made = said("backfill", config, *times, *[part for text in SET for part in ("--set", text)])
+    assert {"version", "input_rows", "difference"} <= made.keys()
+    listed = said("versions", config)
+    assert listed["live"] == 1
+    assert {"version", "path", "from", "to", "fingerprint"} <= listed["versions"][1].keys()
+    assert listed["versions"][0]["fingerprint"] != listed["versions"][1]["fingerprint"] == made["fingerprint"]
+    assert invoke(["versions", config]) == 0
+    assert "live" in capsys.readouterr().out
+    assert invoke(["promote", config, "2"]) == 0
+    assert "sources.a.late_arrival.tolerance" in capsys.readouterr().out
+    assert said("versions", config)["live"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"settings_": ["sources.a.late_arival=off"]}, "late_arrival"),
+        ({"settings_": ["quality.max_dropped=1%"]}, "no backfill is needed"),
+        ({"settings_": ["sources.a.landing=elsewhere"]}, "no backfill is needed"),
+        ({"settings_": ["sources.b.over=k"]}, "name one of the sources: a"),
+        ({"settings_": ["sources.a.timestamp_by"]}, "is not KEY=VALUE"),
+        ({"settings_": ["sources.a.timestamp_by=a"]}, "rows in the tables were read by it"),
+        ({"settings_": ["streams.good.from=b"]}, "streams.good.from"),
+        ({"from_landing": True}, "--from-landing is not there yet"),
+        ({"to": at(5)}, "is not after --from"),
+        ({"to": at(1000)}, "later than the live version has come"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_cannot_be_built_is_refused(live, options, says):
+    with pytest.raises((UsageError, ConfigError), match=says):
+        live.pipeline().backfill(T0, **options)
+
+
+def test_without_a_committed_run_there_is_nothing_to_build(tmp_path):
+    product = product_in(tmp_path / "none")
+    with pytest.raises(UsageError, match="no run is committed"):
+        product.pipeline().backfill(T0)
+    assert product.pipeline().versions() == {"live": None, "versions": []}
