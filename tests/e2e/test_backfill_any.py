@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from samples import at, drawn
 from test_backfill import events, hold_ledger
 from test_backfill import windows as written
+from test_punctuation import EDGES, INTERVALS, WIDE, feed, one_closing, product_of, streams_over
+from test_punctuation import logs as punctuated_logs
 from test_streams import declared, payload, told
 
 import oracle_versions
@@ -106,3 +108,13 @@ def of_windows(
 @pytest.mark.parametrize("number", range(6))
 def test_backfills_of_any_log_to_any_policies_equal_the_oracle(tmp_path, number):
     hold_case(tmp_path, drawn(cases(), 6)[number])
+
+
+@pytest.mark.long
+def test_punctuated_sources_are_judged_again_from_the_first_run_and_differ_in_nothing(tmp_path):
+    (given,) = drawn(punctuated_logs({"edges": EDGES, "intervals": INTERVALS}, WIDE[:3], rows=14), 1)
+    product = product_of(tmp_path, one_closing(given), {"streams": streams_over(list(given))})
+    feed(product, given)
+    found = product.pipeline().backfill(at(10))
+    assert found["identical"], found["difference"]
+    assert found["input_rows"] == sum(len(product.table(f"events/{name}")) for name in given)
