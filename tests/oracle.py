@@ -284,13 +284,18 @@ class _Oracle:
         return self.early is not None and arrival < self.source.start - self.early[0]
 
     def _what_is_wrong(self, name: str, row: Row, own: int | None) -> str | None:
-        if name == UNKNOWN or row.broken:
+        if name == UNKNOWN or row.broken or self._has_unfit_payload(row):
             return "invalid_row"
         if own is None:
             return "invalid_time"
         if self.source.timestamp_by and not readable(row.event):
             return "invalid_time"
         return None
+
+    def _has_unfit_payload(self, row: Row) -> bool:
+        """Whether a time that nothing asks for lies outside the years 1 to 9999, as no value of the schema does."""
+        asked = ((row.event, self.source.timestamp_by), (row.arrival, self.source.arrival_column))
+        return any(not needed and time is not None and not readable(time) for time, needed in asked)
 
     def _steps(self, event: int, arrival: int, watermark: int | None) -> tuple[int | None, str, tuple[str, ...]]:
         """The three steps of section 2: (system timestamp, disposition, reasons)."""

@@ -23,6 +23,7 @@ from tidemark.errors import Held, UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.ledger.rows import Row, partition_state
+from tidemark.quality.measures import limits_of
 from tidemark.summaries import Record
 
 if TYPE_CHECKING:
@@ -137,10 +138,9 @@ class Advising:
         )
 
     def _limits(self, name: str) -> Targets:
-        """The limits of quality that hold for a source: its own, or the pipeline's."""
-        source = self.spec.sources.get(name)
-        quality = (source.quality if source is not None else None) or self.spec.quality
-        return Targets() if quality is None else Targets(quality.max_dropped, quality.max_adjusted)
+        """The limits of quality that hold for a source."""
+        quality = limits_of(self.spec, name if name in self.spec.sources else None)
+        return Targets(quality.max_dropped, quality.max_adjusted)
 
     def _accounted(self, name: str) -> int:
         """Rows of a source that the ledger has counted."""

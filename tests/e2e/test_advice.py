@@ -19,6 +19,9 @@ from oracle import SECOND, Obj, Row, Run, Source
 from product import Product
 from strategies import NAMES, Log, logs, sources, started, wide_names
 from tidemark import cli
+from tidemark.advising import Advising
+from tidemark.config import QualitySpec
+from tidemark.core.advice import Targets
 from tidemark.core.times import parse_duration
 from tidemark.errors import UsageError
 from tidemark.ledger.lock import hold
@@ -137,6 +140,9 @@ def hold_random_sources(folder: Path, spark: Any, count: int) -> None:
     for number, (name, log) in enumerate(listed.items()):
         lates = LATES if log.source.over else f"{LATES},off"
         record = advised(product, spark, (3, 1)[number % 2], source=name, late=lates, out_of_order=DISORDERS)
+        if not oracle.judge(log.source, log.runs).verdicts:  # all are before its start
+            assert record["not_applicable"][0]["why"] == "no row of it has been judged yet"
+            continue
         assert len(record["grid"]) >= len(lates.split(",")) * len(DISORDERS.split(","))
         for cell in record["grid"]:
             hold_cell(log.source, log.runs, cell)
@@ -212,6 +218,15 @@ def test_the_limits_of_quality_are_the_targets_where_none_are_given(told):
     assert met == [cell for cell in cells if cell["meets_targets"]]
     best = told["recommended"]["plain"]
     assert best["delay_micros"] == min(cell["delay_micros"] for cell in met)
+
+
+def test_a_source_with_a_limit_of_its_own_has_the_others_of_the_pipeline(made):
+    pipeline = made.pipeline()
+    own = QualitySpec.model_validate({"max_adjusted": "5%"})
+    plain = pipeline.spec.sources["plain"].model_copy(update={"quality": own})
+    spec = pipeline.spec.model_copy(update={"sources": {**pipeline.spec.sources, "plain": plain}})
+    asked = Advising(spec, pipeline.ledger, lambda: pipeline.engine, pipeline.progress)
+    assert asked._limits("plain") == Targets(0.3, 0.05)
 
 
 def test_a_target_that_no_cell_meets_gives_no_recommendation_and_a_sentence(made):
