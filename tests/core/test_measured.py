@@ -74,6 +74,10 @@ def test_the_reach_of_a_step_holds_all_rows_that_decide_over_its_windows() -> No
     assert [reach(steps[:number]) for number in (2, 3, 4, 5)] == [14, 20, 25, 45]
 
 
+def test_where_every_stream_shifts_back_the_rows_of_the_source_themselves_are_reached_for() -> None:
+    assert reach([StepRules("earlier", ("s",), ("s",), shift=-5)]) == 0
+
+
 def test_a_step_that_was_added_later_begins_before_all_that_can_be_open() -> None:
     steps = [StepRules("visits", ("s",), ("s",), measured=Session(5, 20, lateness=2))]
     state = opening_states(steps, {}, {"s": Combined(100)}, first_run=False)["visits"]

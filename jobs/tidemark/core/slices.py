@@ -43,7 +43,7 @@ def readings(
     endless = any(step.endless for _, steps in both for step in steps)
     if endless or (asked.end is None and open_from is None):
         return whole
-    back = max([0, *(reach(steps) for _, steps in both)])
+    back = max(reach(steps) for _, steps in both)
     ahead = max(_ahead(steps) for _, steps in both)
     begin = asked.begin
     if asked.end is None:

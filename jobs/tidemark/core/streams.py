@@ -195,7 +195,7 @@ def part_reached(path: Sequence[StepRules], states: Mapping[str, StreamState], w
 
 def reach(steps: Sequence[StepRules]) -> int:
     """How far before an output time its input may lie: windows, lifetimes and shifts summed along the longest
-    path."""
+    path, at least 0: the rows of sources are outputs, too."""
     longest: dict[str, int] = {}
     lives = longest_lives(steps)
     for step in steps:
@@ -203,7 +203,7 @@ def reach(steps: Sequence[StepRules]) -> int:
         if step.measured is not None:
             own += step.measured.reach(max(lives.get(name, 1) for name in step.inputs))
         longest[step.name] = max(longest.get(name, 0) for name in step.inputs) + own
-    return max(longest.values(), default=0)
+    return max([0, *longest.values()])
 
 
 def longest_lives(steps: Sequence[StepRules]) -> dict[str, int]:
