@@ -69,10 +69,14 @@ def tell(chosen: Mapping[str, Any]) -> list[str]:
     """What the backfill came to, in the task's log. The arguments of its promotion; skips that where it is not asked
     for, or what was asked for does not hold."""
     from tidemark.pipeline import Pipeline
+    from tidemark.reading import instant
+    from tidemark.summaries import time_text
     from tidemark.versioning import exceeded
 
-    pipeline, asked = Pipeline.load(chosen["config"]), get_current_context()["params"]["promote"]
-    newest = pipeline.versions()["versions"][-1]
+    pipeline, params = Pipeline.load(chosen["config"]), get_current_context()["params"]
+    asked, ends = params["promote"], [time_text(instant(params[name])) for name in ("from", "to")]
+    built = [each for each in pipeline.versions()["versions"] if [each["from"], each["to"]] == ends]
+    newest = built[-1]
     found = newest["difference"]
     identical = not any(found[kind] for kind in ("rows", "streams", "dead_letters"))
     beyond = exceeded(pipeline.spec, found)

@@ -106,14 +106,6 @@ def _answered(ledger: Ledger, as_of: int | None, run_id: str) -> BatchRecord | N
     return ledger.batches(first, first)[0]
 
 
-def batches_between(pipeline: Pipeline, since: str | int, until: str | int) -> tuple[int, int] | None:
-    """The first and the last batch of the runs with an as_of from `since` to `until`, both included."""
-    ledger = pipeline.ledger
-    first = ledger.first_since(instant(since) or 0)
-    last = ledger.first_since((instant(until) or 0) + 1) - 1
-    return (first, last) if first <= last else None
-
-
 def _may_go_on(pipeline: Pipeline, as_of: int, run_id: str) -> bool:
     """Whether a run without rows may have anything to write for a stream."""
     spec, ledger = pipeline.spec, pipeline.ledger
