@@ -261,6 +261,7 @@ def test_a_backfill_that_dies_leaves_nothing_to_promote_and_is_redone_by_the_nex
     assert content(product.folder / "warehouse" / "tested" / "v1") == before
 
 
+@pytest.mark.long
 def test_only_files_of_the_days_of_the_slice_are_read(tmp_path):
     day = 86_400
     days = tuple(Run(at(day * n + 30), (obj(f"{n}", day * n + 20),)) for n in range(1, 4))

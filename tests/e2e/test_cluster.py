@@ -76,7 +76,7 @@ class Cluster:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['page']}/json/", timeout=5) as page:
                 return dict(json.load(page))
-        except OSError:
+        except (OSError, ValueError):  # the page is there a moment before what it tells programs
             return {"workers": [], "activeapps": []} if self.processes["spark-master"].poll() is None else {}
 
     def until(self, holds: Any, seconds: float = 120) -> None:

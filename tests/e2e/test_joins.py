@@ -195,6 +195,7 @@ def test_joins_and_what_is_over_them_equal_the_oracle_and_replay(tmp_path):
     hold_replayed(product)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_a_crash_while_pairs_are_written_is_repaired_and_a_join_added_later_begins_at_the_watermark(tmp_path):
     logs_ = dense(32)

@@ -125,6 +125,7 @@ def test_what_is_kept_as_open_is_as_large_with_many_ended_lifetimes_behind_it(me
     assert len(ended) == len(sizes) * 2 - 1
 
 
+@pytest.mark.long
 def test_batches_are_replayed_though_it_is_forgotten_that_lifetimes_were_open(merged):
     product, _, _ = merged
     hold_replay(product)
@@ -148,6 +149,7 @@ def test_a_run_over_edges_reads_no_events_of_earlier_batches_nor_lifetimes_that_
     assert (micros(ended["_system_timestamp"]), micros(ended["_end_time"])) == (first, at + SECOND)
 
 
+@pytest.mark.long
 def test_a_lifetime_of_an_undeclared_partition_that_ends_behind_the_stream_is_published_by_the_run_that_ends_it(
     tmp_path,
 ):
@@ -178,6 +180,7 @@ def test_a_lifetime_outlives_the_retention_of_its_start_edge(tmp_path):
     hold_written(product, EDGES, runs, said)
 
 
+@pytest.mark.long
 def test_lifetimes_that_were_open_when_a_column_was_added_have_it_null(tmp_path):
     first = BASE - SECOND
     runs = [

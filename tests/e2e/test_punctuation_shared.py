@@ -131,6 +131,7 @@ def test_any_hot_punctuated_sources_equal_the_oracle(tmp_path):
         hold_shared(tmp_path / str(number), given, ("landing", "events")[number % 2], max_files=2)
 
 
+@pytest.mark.long
 def test_periods_of_arrivals_are_entered_alike_in_one_task_and_in_several(tmp_path, cut):
     product = Shared(tmp_path, {"s": ByArrival(period=4 * SECOND, delay=3 * SECOND, partitions=("p0", "p1"))})
     for number in (1, 2, 3):

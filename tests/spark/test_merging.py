@@ -62,6 +62,7 @@ def test_state_is_as_large_after_many_batches_of_new_keys_as_after_a_few(tmp_pat
     assert len({row["_substream"] for row in product.events("s")}) == 38
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_merging_keeps_the_rows_of_streams_and_makes_their_files_fewer(tmp_path, monkeypatch):
     streams = {
