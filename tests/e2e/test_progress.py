@@ -347,7 +347,11 @@ def started_logs(draw: st.DrawFn, source: Source | None, partitions: int) -> tup
     "source",
     [
         pytest.param(replace(KEYED, partitions=wide_names(8)), id="event time"),
-        pytest.param(Source(timestamp_by=False, partitions=wide_names(8), landing_delay=2 * SECOND), id="arrival"),
+        pytest.param(
+            Source(timestamp_by=False, partitions=wide_names(8), landing_delay=2 * SECOND),
+            id="arrival",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_rows_from_the_start_on_are_as_in_a_pipeline_from_the_beginning(tmp_path, source):
