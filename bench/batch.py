@@ -66,17 +66,23 @@ class Side:
         return [{name: summary["batches"][0][name] for name in names} for summary in self.summaries]
 
 
-def measure(place: Place) -> Section:
-    """Both warehouses get the same objects in turns; what streaming costs is measured after that."""
-    warm_ups, rounds = place.scaled(WARM_UPS, LEAST_WARM_UPS), ROUNDS * place.repeats
-    past = Past(*[place.scaled(full, 10) for full in (FULL_PAST.batches, FULL_PAST.objects, FULL_PAST.files)])
-    trickle = Trickle(place.spark, place.cache, ROWS, LANES, warm_ups + rounds + 1)
+def sides(place: Place, trickle: Trickle, full: Past) -> tuple[Side, Side, Past]:
+    """A warehouse with a past, a young one, and how much past there is at this size."""
+    past = Past(*[place.scaled(each, 10) for each in (full.batches, full.objects, full.files)])
     old, young = (Side(place.work / name, trickle) for name in ("old", "young"))
     old.batch(), young.batch()
     place.say(f"fabricating {past.batches:,} batches, {past.objects:,} objects, {past.files:,} live files")
     ledger = Pipeline.load(old.config, {}).ledger
     fabricate(ledger, past)
     check(ledger, past)
+    return old, young, past
+
+
+def measure(place: Place) -> Section:
+    """Both warehouses get the same objects in turns; what streaming costs is measured after that."""
+    warm_ups, rounds = place.scaled(WARM_UPS, LEAST_WARM_UPS), ROUNDS * place.repeats
+    trickle = Trickle(place.spark, place.cache, ROWS, LANES, warm_ups + rounds + 1)
+    old, young, past = sides(place, trickle, FULL_PAST)
     taken = alternate({"old": old.batch, "young": young.batch}, rounds, place.say, warm_ups)
     assert old.fates() == young.fates(), "the past changed what became of rows"
     restarted, live = _streaming(place, trickle, min(warm_ups, 10), rounds)

@@ -9,13 +9,12 @@ from statistics import median
 
 from fastapi.testclient import TestClient
 
-from bench.batch import LANES, Side
+from bench.batch import LANES, Side, sides
 from bench.clock import Spread, alternate, seconds
 from bench.data import Trickle
 from bench.figures import Figure, Section
-from bench.history import Past, check, fabricate
+from bench.history import Past
 from bench.place import Place
-from tidemark.pipeline import Pipeline
 
 sys.path.append(str(Path(__file__).parents[1] / "plugins"))  # Airflow has it there
 
@@ -60,14 +59,8 @@ class Anyone:
 
 def measure(place: Place) -> Section:
     """The same pages over a warehouse with a past and over a young one, in turns."""
-    past = Past(*[place.scaled(full, 10) for full in (FULL_PAST.batches, FULL_PAST.objects, FULL_PAST.files)])
     trickle = Trickle(place.spark, place.cache, 1_000, LANES, 1)
-    old, young = (Side(place.work / name, trickle) for name in ("old", "young"))
-    old.batch(), young.batch()
-    place.say(f"fabricating {past.batches:,} batches")
-    ledger = Pipeline.load(old.config, {}).ledger
-    fabricate(ledger, past)
-    check(ledger, past)
+    old, young, past = sides(place, trickle, FULL_PAST)
     taken = {
         name: alternate(
             {"old": _view(old, path, past.batches), "young": _view(young, path, 1)},

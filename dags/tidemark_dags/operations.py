@@ -71,14 +71,14 @@ def tell(chosen: Mapping[str, Any]) -> list[str]:
     from tidemark.pipeline import Pipeline
     from tidemark.reading import instant
     from tidemark.summaries import time_text
-    from tidemark.versioning import exceeded
+    from tidemark.versioning import differs, exceeded
 
     pipeline, params = Pipeline.load(chosen["config"]), get_current_context()["params"]
     asked, ends = params["promote"], [time_text(instant(params[name])) for name in ("from", "to")]
     built = [each for each in pipeline.versions()["versions"] if [each["from"], each["to"]] == ends]
     newest = built[-1]
     found = newest["difference"]
-    identical = not any(found[kind] for kind in ("rows", "streams", "dead_letters"))
+    identical = not differs(found)
     beyond = exceeded(pipeline.spec, found)
     print(f"version {newest['version']} {'came out identical' if identical else f'differs: {json.dumps(found)}'}")
     reasons = {

@@ -12,10 +12,10 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidemark.advancing import rules_of_streams
-from tidemark.config import PipelineSpec
+from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.rebuilding import check_rebuilding, unchanged_sources
 from tidemark.core.account import BatchRecord
 from tidemark.core.slices import (
@@ -40,8 +40,8 @@ from tidemark.ledger.versions import Made
 from tidemark.merging import Merged, Merging
 from tidemark.places import Place
 from tidemark.places.trees import remove_tree, tables_below
+from tidemark.planning import judged_under
 from tidemark.running import rules_of
-from tidemark.spark import settings
 from tidemark.summaries import Record, time_text
 from tidemark.versioning import blank, by_run, in_force, recorded_spec
 
@@ -109,13 +109,12 @@ class Backfill:
         merged = Merged() if self.first is None else self._rebuilt(number, folder, self.first)
         remove_tree(folder / SLICE)
         self.reached("rebuilt")
-        told = json.dumps(merged.difference, sort_keys=True)
-        configuration = json.dumps(self.spec.resolved(), sort_keys=True)
+        told, under = json.dumps(merged.difference, sort_keys=True), judged_under(self.spec)
         how = Made(
             self.asked.begin,
             self.asked.end,
-            self.spec.fingerprint(),
-            configuration,
+            under["fingerprint"],
+            under["configuration"],
             self.live.version,
             self.through,
             merged.rebuilt,
@@ -162,27 +161,24 @@ class Backfill:
     def _begin(self, ledger: SliceLedger, first: int) -> None:
         """What the first run of the slice goes on from: what the run before it left, as far as it still holds."""
         (before,) = self.live.batches(first - 1, first - 1)
-        unchanged = unchanged_sources(json.loads(before.configuration), self.spec) & before.combined.keys()
+        configuration = json.loads(before.configuration)
+        unchanged = unchanged_sources(configuration, self.spec) & before.combined.keys()
         states = rebased(self.live.states(first), rules_of(self.spec), unchanged)
-        old = {name: stream.model_dump() for name, stream in self._streams_of(before).items()}
+        old = {name: stream.model_dump() for name, stream in from_resolved(configuration).streams.items()}
         same = {name for name, stream in self.spec.streams.items() if old.get(name) == stream.model_dump()}
         kept = kept_streams(rules_of_streams(self.spec), same, unchanged)
         streams = {name: end for name, end in before.streams.items() if name in kept}
         combined = recombined(before.combined, states, unchanged)
-        ledger.begin(_left(before, combined, streams), states)
-
-    def _streams_of(self, before: BatchRecord) -> dict[str, Any]:
-        from tidemark.config import from_resolved
-
-        return dict(from_resolved(json.loads(before.configuration)).streams)
+        left = replace(before, combined=combined, streams=streams, accounts=(), digests=())
+        ledger.begin(left, states)
 
     def _execute(self, again: Again, ledger: SliceLedger, first: int) -> int:
         """Make the recorded runs once more, until all outputs of the range are final; returns the last batch."""
-        settings_ = self._blank()
+        under = judged_under(self.spec)
         runs = by_run(self.live.batches(first, self.through))
         for number, run in enumerate(runs):
             self.progress("backfill", number, len(runs))
-            records = [blank(record, settings_) for record in run]
+            records = [blank(record, under) for record in run]
             ledger.plan_again(records)
             done = again.execute(records)
             if self._ended(done[-1], self.spec) and self._ended(run[-1], self.then):
@@ -197,17 +193,10 @@ class Backfill:
         """A run that closes every source: what the slice has is released, since no row can come to the range."""
         number = last.batch_id + 1
         fields = {"batch_id": number, "run_id": "release", "run_first": number, "run_last": number}
-        values = {name: getattr(last, name) for name in ("as_of", "plan")} | self._blank() | fields
+        values = {name: getattr(last, name) for name in ("as_of", "plan")} | judged_under(self.spec) | fields
         record = BatchRecord(**values, status="planned", closing=tuple(self.spec.sources))
         ledger.plan_again([record])
         again.execute([record])
-
-    def _blank(self) -> dict[str, str]:
-        return {
-            "configuration": json.dumps(self.spec.resolved(), sort_keys=True),
-            "fingerprint": self.spec.fingerprint(),
-            "engine": settings.engine(),
-        }
 
     def _ended(self, last: BatchRecord, spec: PipelineSpec) -> bool:
         if self.asked.end is None:
@@ -254,10 +243,6 @@ def _check_range(asked: Range, spec: PipelineSpec) -> None:
             f"--from {format_time(asked.begin)} is before the pipeline's start",
             hint=f"it has no outputs before {format_time(spec.start)}: begin there, or later",
         )
-
-
-def _left(before: BatchRecord, combined: Any, streams: Any) -> BatchRecord:  # noqa: ANN401 # as in the record
-    return replace(before, combined=combined, streams=streams, accounts=(), digests=())
 
 
 def _lateness(spec: PipelineSpec) -> dict[str, int]:

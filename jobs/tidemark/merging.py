@@ -17,6 +17,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import batch_row, finding_rows, state_rows
 from tidemark.running import rules_of
 from tidemark.summaries import Record
+from tidemark.versioning import differs
 
 if TYPE_CHECKING:
     from tidemark.spark.rebuilding import ChangedRows, ChangedTable, Rebuilding
@@ -37,7 +38,7 @@ class Merged:
     @property
     def differs(self) -> bool:
         """Whether any row, output or dead letter came out otherwise."""
-        return any(self.difference[kind] for kind in ("rows", "streams", "dead_letters"))
+        return differs(self.difference)
 
 
 @dataclass(frozen=True)

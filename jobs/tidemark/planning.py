@@ -80,8 +80,7 @@ class Planning:
 
     def records(self, plan: RunPlan, spec: PipelineSpec) -> list[BatchRecord]:
         """The rows of `batches` that a run of this configuration begins with."""
-        token, configuration = uuid.uuid4().hex, json.dumps(spec.resolved(), sort_keys=True)
-        fingerprint, engine = spec.fingerprint(), settings.engine()
+        token, under = uuid.uuid4().hex, judged_under(spec)
         return [
             BatchRecord(
                 batch_id=batch.batch_id,
@@ -90,9 +89,9 @@ class Planning:
                 run_last=plan.last,
                 as_of=plan.as_of,
                 status=PLANNED,
-                configuration=configuration,
-                fingerprint=fingerprint,
-                engine=engine,
+                configuration=under["configuration"],
+                fingerprint=under["fingerprint"],
+                engine=under["engine"],
                 plan=token,
                 closing=plan.closing,
                 objects=len(batch.objects),
@@ -112,3 +111,12 @@ class Planning:
             name: LandingPlace(source.landing, source.landed_at, source.max_object_age)
             for name, source in self.spec.sources.items()
         }
+
+
+def judged_under(spec: PipelineSpec) -> dict[str, str]:
+    """What a batch records of the configuration that it is judged under, and of the engine that judges it."""
+    return {
+        "configuration": json.dumps(spec.resolved(), sort_keys=True),
+        "fingerprint": spec.fingerprint(),
+        "engine": settings.engine(),
+    }

@@ -15,7 +15,7 @@ from tidemark.errors import ConfigError, UsageError
 from tidemark.judging_again import Again
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import PLANNED, Ledger, Noticed
-from tidemark.spark import settings
+from tidemark.planning import judged_under
 from tidemark.summaries import Record
 from tidemark.versioning import blank, by_run, recorded_spec, unlike, version_summary
 
@@ -77,12 +77,8 @@ class Promotion:
 
     def _planned(self, target: Ledger, spec: PipelineSpec, run: Sequence[BatchRecord]) -> list[BatchRecord]:
         """A run of the live version, planned in the target."""
-        given = {
-            "configuration": json.dumps(spec.resolved(), sort_keys=True),
-            "fingerprint": spec.fingerprint(),
-            "engine": settings.engine(),
-        }
-        records = [blank(record, given) for record in run]
+        under = judged_under(spec)
+        records = [blank(record, under) for record in run]
         batches = tuple(Batch(record.batch_id, self.live.objects_of(record)) for record in run)
         plan = RunPlan(records[0].run_id, records[0].as_of, batches, records[0].closing)
         listed = tuple(item for item in self.live.findings(run[0].batch_id) if item.type in LISTED)

@@ -21,6 +21,8 @@ from tidemark.summaries import Record, time_text
 
 def made(ledger: Ledger) -> Made | None:
     """How a backfill made the ledger's version; None: runs have made it alone."""
+    if ledger.version == versions.FIRST:
+        return None  # every run asks, and most pipelines have no other version
     found = versions.found(ledger.root, ledger.version)
     return None if found is None else found.made
 
@@ -105,6 +107,11 @@ def version_summary(root: Place, version: Version) -> Record:
         "through": how.through if how else None,
         "difference": json.loads(how.difference) if how else None,
     }
+
+
+def differs(difference: Record) -> bool:
+    """Whether any row, output or dead letter came out otherwise."""
+    return any(difference[kind] for kind in ("rows", "streams", "dead_letters"))
 
 
 def exceeded(spec: PipelineSpec, difference: Record) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from samples import Crash, at, obj
+from samples import Crash, at, fork, obj
 from test_streams import payload, told
 
 import oracle_versions
@@ -66,15 +66,9 @@ def live(request, tmp_path_factory) -> Product:
 
 
 @pytest.fixture
-def copy(live, tmp_path):
-    """A copy of the live pipeline, with links between versions kept apart."""
-    import shutil
-
-    def copied(name: str = "copy", **hooks: Any) -> Product:
-        shutil.copytree(live.folder, tmp_path / name)
-        return product_in(tmp_path / name, **hooks)
-
-    return copied
+def product(live, tmp_path) -> Product:
+    """A copy of the live pipeline."""
+    return fork(live, tmp_path / "copy")
 
 
 def table(product: Product, version: int, name: str) -> list[dict[str, Any]]:
@@ -143,8 +137,7 @@ def hold_ledger(product: Product, version: int) -> None:
         assert batch["rows"] == sum(fates.values())
 
 
-def test_the_same_policies_differ_in_nothing_and_leave_the_live_version_as_it_is(copy):
-    product = copy()
+def test_the_same_policies_differ_in_nothing_and_leave_the_live_version_as_it_is(product):
     before = content(product.folder / "warehouse" / "tested" / "v1")
     for begin, end in ((T0, T1), (at(-100), None)):
         found = product.pipeline().backfill(begin, end)
@@ -157,8 +150,7 @@ def test_the_same_policies_differ_in_nothing_and_leave_the_live_version_as_it_is
     assert pipeline.replay(all_batches=True)["identical"]
 
 
-def test_other_policies_come_to_the_oracles_rows_and_windows_within_the_range_and_no_others(copy):
-    product = copy()
+def test_other_policies_come_to_the_oracles_rows_and_windows_within_the_range_and_no_others(product):
     before = content(product.folder / "warehouse" / "tested" / "v1")
     die(product, "recorded")
     found = product.pipeline().backfill(T0, T1, SET)
@@ -183,8 +175,7 @@ def hold_difference(product: Product, found: dict[str, Any]) -> None:
     assert before == {a[:2]: a[5] for a, _ in changed}
 
 
-def test_a_promoted_version_goes_on_from_its_state_and_the_earlier_one_can_be_brought_back(copy):
-    product = copy()
+def test_a_promoted_version_goes_on_from_its_state_and_the_earlier_one_can_be_brought_back(product):
     pipeline = product.pipeline()
     made = pipeline.backfill(T0, None, SET)
     hold_oracle(product, made["version"], T0, None)
@@ -220,8 +211,7 @@ def replace_source(product: Product) -> Product:
 
 
 @pytest.mark.long
-def test_a_bounded_version_goes_on_from_the_live_state(copy):
-    product = copy()
+def test_a_bounded_version_goes_on_from_the_live_state(product):
     pipeline = product.pipeline()
     made = pipeline.backfill(T0, T1, SET)
     pipeline.promote(made["version"])
@@ -253,8 +243,7 @@ def die(product: Product, step: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("step", ["cloned", "watermarks", "merged", "rebuilt"])
-def test_a_backfill_that_dies_is_redone_by_the_next(copy, step):
-    product = copy()
+def test_a_backfill_that_dies_is_redone_by_the_next(product, step):
     before = content(product.folder / "warehouse" / "tested" / "v1")
     die(product, step)
     assert product.pipeline().backfill(T0, T1, SET)["version"] == 2
@@ -282,8 +271,7 @@ def test_only_files_of_the_days_of_the_slice_are_read(tmp_path):
     assert again["input_rows"] == whole_["input_rows"] > 0
 
 
-def test_the_commands_answer_programs_and_people(copy, capsys):
-    product = copy()
+def test_the_commands_answer_programs_and_people(product, capsys):
     config = str(product.config)
 
     def said(*arguments: str) -> dict[str, Any]:

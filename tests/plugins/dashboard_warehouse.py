@@ -10,15 +10,15 @@ from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.testclient import TestClient
-from page_warehouse import LETTERS, QUALITY, accounts_of, delta, found
+from page_warehouse import HOSTILE, LETTERS, QUALITY, SETTINGS, T0, accounts_of, delta, found, two_runs
 from report_warehouse import record
 from ruamel.yaml import YAML
 
-from oracle import Obj, Outcome, Row, Run, Source
+from oracle import Outcome, Run
 from tidemark.core.account import BatchRecord, TableDigest
 from tidemark.core.progress import PartitionState
 from tidemark.core.streams import StreamEnd, StreamState
-from tidemark.core.times import HOUR, MINUTE, parse_time
+from tidemark.core.times import HOUR
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import batch_row, state_row
@@ -26,11 +26,6 @@ from tidemark_dashboard.app import create_app
 from tidemark_dashboard.host import Verified
 from tidemark_dashboard.known import Pipelines
 
-T0 = parse_time("2026-01-01T12:00:00Z")
-HOSTILE = "<script>alert('x')</script>\"&\x1b\u202e"
-SETTINGS = Source(
-    early=(5 * MINUTE, "drop"), late=(10 * MINUTE, "adjust"), out_of_order=(2 * MINUTE, "adjust"), arrival_column=True
-)
 FILE: dict[str, Any] = {
     "warehouse": "./warehouse",
     "sources": {
@@ -58,25 +53,6 @@ def write_file(folder: Path, name: str) -> Path:
     with path.open("w") as file:
         YAML().dump({"pipeline": name} | FILE, file)
     return path
-
-
-def rows(count: int, partition: str = "0", first: int = 0) -> tuple[Row, ...]:
-    """Rows a minute apart; some are late, far behind, early, or lack a time."""
-    made = []
-    for number in range(first, first + count):
-        arrival = T0 + number * MINUTE
-        away = {3: -30 * MINUTE, 5: -7 * MINUTE, 8: 9 * MINUTE}.get(number % 10, 0)
-        event = None if number % 17 == 16 else arrival + away
-        made.append(Row(partition, event, arrival))
-    return tuple(made)
-
-
-def two_runs(*names: str) -> list[Run]:
-    """One run of all partitions, one of the first."""
-    parts = names or ("0", "1")
-    first = tuple(Obj(f"{n}-a.json", T0 + HOUR, rows(40, name)) for n, name in enumerate(parts))
-    second = (Obj("0-b.json", T0 + 2 * HOUR, rows(40, parts[0], 40)),)
-    return [Run(T0 + HOUR, first), Run(T0 + 2 * HOUR, second)]
 
 
 def write_tables(
@@ -188,6 +164,3 @@ def client_of(app: FastAPI, user: str | None = "reader") -> TestClient:
     """Requests of a user, or of nobody."""
     headers = {} if user is None else {"x-user": user}
     return TestClient(app, headers=headers, follow_redirects=False, raise_server_exceptions=False)
-
-
-__all__ = ["HOSTILE", "Doorman", "application", "client_of", "write_file", "write_tables"]

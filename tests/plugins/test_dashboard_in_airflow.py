@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from airflow_home import AirflowHome, running
 from browser import REQUIRED, browsing, chromium, serious
-from dashboard_warehouse import two_runs, write_file, write_tables
+from dashboard_warehouse import write_file, write_tables
+from page_warehouse import two_runs
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, expect
 
 pytestmark = pytest.mark.browser

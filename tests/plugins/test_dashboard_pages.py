@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from dashboard_warehouse import HOSTILE, Doorman, application, client_of, two_runs, write_file, write_tables
-from page_warehouse import Page
+from dashboard_warehouse import Doorman, application, client_of, write_file, write_tables
+from page_warehouse import HOSTILE, Page, two_runs
 
 from tidemark.pipeline import Pipeline
 from tidemark.report.text import safe

@@ -14,17 +14,23 @@ from deltalake import DeltaTable, write_deltalake
 from pyarrow.dataset import Dataset
 from report_warehouse import TIME, record
 
-from oracle import Outcome, Run, Source, Verdict
+from oracle import Obj, Outcome, Row, Run, Source, Verdict
 from tidemark.core.account import Account, BatchRecord, TableDigest
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import PartitionState
 from tidemark.core.streams import StreamEnd, StreamState
+from tidemark.core.times import HOUR, MINUTE, parse_time
 from tidemark.ledger.rows import batch_row, finding_row, state_row
 from tidemark.ledger.schemas import BATCHES, DIAGNOSTICS, WATERMARKS, with_integer_times
 from tidemark.report.page import tables as page_tables
 from tidemark.report.page.tables import Scope, Tables
 from tidemark.report.status import status
 
+T0 = parse_time("2026-01-01T12:00:00Z")
+HOSTILE = "<script>alert('x')</script>\"&\x1b\u202e"
+SETTINGS = Source(
+    early=(5 * MINUTE, "drop"), late=(10 * MINUTE, "adjust"), out_of_order=(2 * MINUTE, "adjust"), arrival_column=True
+)
 LETTERS = pa.schema(
     [
         ("_source", pa.string()),
@@ -50,6 +56,25 @@ QUALITY = pa.schema(
         ("examples", pa.list_(pa.string())),
     ]
 )
+
+
+def rows(count: int, partition: str = "0", first: int = 0) -> tuple[Row, ...]:
+    """Rows a minute apart; some are late, far behind, early, or lack a time."""
+    made = []
+    for number in range(first, first + count):
+        arrival = T0 + number * MINUTE
+        away = {3: -30 * MINUTE, 5: -7 * MINUTE, 8: 9 * MINUTE}.get(number % 10, 0)
+        event = None if number % 17 == 16 else arrival + away
+        made.append(Row(partition, event, arrival))
+    return tuple(made)
+
+
+def two_runs(*names: str) -> list[Run]:
+    """One run of all partitions, one of the first."""
+    parts = names or ("0", "1")
+    first = tuple(Obj(f"{n}-a.json", T0 + HOUR, rows(40, name)) for n, name in enumerate(parts))
+    second = (Obj("0-b.json", T0 + 2 * HOUR, rows(40, parts[0], 40)),)
+    return [Run(T0 + HOUR, first), Run(T0 + 2 * HOUR, second)]
 
 
 def delta(place: Path, rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> Dataset:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from page_warehouse import Page, Warehouse, found, warehouse
+from page_warehouse import HOSTILE, SETTINGS, T0, Page, Warehouse, found, rows, two_runs, warehouse
 
-from oracle import Obj, Row, Run, Source, Verdict
+from oracle import Obj, Run, Verdict
 from strategies import Log, logs
 from tidemark.core.policy import Fate, Reason
-from tidemark.core.times import DAY, HOUR, MINUTE, parse_time
+from tidemark.core.times import DAY, HOUR, MINUTE
 from tidemark.report.page import lags, tables
 from tidemark.report.page.answers import Answers
 from tidemark.report.page.build import build
@@ -26,35 +26,14 @@ from tidemark.report.page.summary import percent
 from tidemark.report.page.tables import Scope
 from tidemark.report.wording import duration
 
-T0 = parse_time("2026-01-01T12:00:00Z")
-HOSTILE = "<script>alert('x')</script>\"&\x1b\u202e"
-SETTINGS = Source(
-    early=(5 * MINUTE, "drop"), late=(10 * MINUTE, "adjust"), out_of_order=(2 * MINUTE, "adjust"), arrival_column=True
-)
+LAST = Run(T0 + 3 * HOUR, ())
+"""A run without rows."""
 
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures are not drawn, which takes longest; their captions stay."""
     monkeypatch.setattr(Picture, "svg", lambda *_: "")
-
-
-def rows(count: int, partition: str = "0", first: int = 0) -> tuple[Row, ...]:
-    """Rows a minute apart; some are late, far behind, early, or lack a time."""
-    made = []
-    for number in range(first, first + count):
-        arrival = T0 + number * MINUTE
-        away = {3: -30 * MINUTE, 5: -7 * MINUTE, 8: 9 * MINUTE}.get(number % 10, 0)
-        event = None if number % 17 == 16 else arrival + away
-        made.append(Row(partition, event, arrival))
-    return tuple(made)
-
-
-def two_runs(*names: str) -> list[Run]:
-    parts = names or ("0", "1")
-    first = tuple(Obj(f"{n}-a.json", T0 + HOUR, rows(40, name)) for n, name in enumerate(parts))
-    second = (Obj("0-b.json", T0 + 2 * HOUR, rows(40, parts[0], 40)),)
-    return [Run(T0 + HOUR, first), Run(T0 + 2 * HOUR, second), Run(T0 + 3 * HOUR, ())]
 
 
 @pytest.fixture
@@ -77,7 +56,7 @@ def usual(tmp_path: Path) -> Warehouse:
         for n in (1, 2)
     ]
     findings = [found(count=4), found(batch_id=2, partition="1", count=3, first_time=T0, last_time=T0 + MINUTE)]
-    return warehouse(tmp_path, SETTINGS, two_runs(), letters=letters, quality=checks, findings=findings)
+    return warehouse(tmp_path, SETTINGS, [*two_runs(), LAST], letters=letters, quality=checks, findings=findings)
 
 
 def number(text: str) -> int:
@@ -379,12 +358,12 @@ def test_a_share_never_rounds_to_none_or_to_all(part: int, whole: int, told: str
 
 
 def test_reasons_and_partitions_are_drawn_together_if_they_are_few_and_else_apart(tmp_path: Path) -> None:
-    few = Answers.of(warehouse(tmp_path / "few", SETTINGS, two_runs("a", "b")).tables).sources[0]
+    few = Answers.of(warehouse(tmp_path / "few", SETTINGS, [*two_runs("a", "b"), LAST]).tables).sources[0]
     (together,) = drawn_together(few.moves, 12)
     assert {(move.reason, move.partition) for move in together} == {
         (reason, name) for reason in (Reason.EARLY, Reason.LATE, Reason.OUT_OF_ORDER) for name in "ab"
     }
-    made = warehouse(tmp_path / "many", SETTINGS, two_runs(*"abcdefghijklmnop"))
+    made = warehouse(tmp_path / "many", SETTINGS, [*two_runs(*"abcdefghijklmnop"), LAST])
     reasons, partitions = drawn_together(Answers.of(made.tables).sources[0].moves, 12)
     assert {move.reason for move in reasons} == {Reason.EARLY, Reason.LATE, Reason.OUT_OF_ORDER}
     for move in partitions:

@@ -70,7 +70,7 @@ def maintain_text(record: Record) -> RenderableType:
         return _lines(
             f"{merged}; unneeded files were looked for in {counted(record['vacuumed_tables'], 'table', 's')}."
         )
-    table = _table("table", "files>", "small>", "unneeded>")
+    table = table_of("table", "files>", "small>", "unneeded>")
     for name, found in record["tables"].items():
         table.add_row(name, *(f"{found[key]:,}" for key in ("files", "small_files", "unneeded_files")))
     return _lines("Nothing was changed. Small files would be merged, unneeded ones deleted:", table)
@@ -81,7 +81,7 @@ def plan_text(config: Path) -> Callable[[Record], RenderableType]:
 
     def text(record: Record) -> RenderableType:
         objects = record["would_take"]
-        table = _table("source", "object", "size>", "landed")
+        table = table_of("source", "object", "size>", "landed")
         for item in objects[:LONGEST_TABLE]:
             table.add_row(item["source"], item["uri"], size_text(item["size"]), item["modified"])
         batches = counted(record["micro_batches"], "micro-batch", "es")
@@ -174,7 +174,7 @@ def _batches(batches: Sequence[Record]) -> Table | None:
     batches = [batch for batch in batches if batch["rows"]]
     if not batches:
         return None
-    table = _table("batch", "rows>", "on time>", "adjusted>", "dropped>", "quarantined>")
+    table = table_of("batch", "rows>", "on time>", "adjusted>", "dropped>", "quarantined>")
     left_out = len(batches) - LONGEST_TABLE
     for batch in batches[:LONGEST_TABLE]:
         table.add_row(str(batch["batch_id"]), *_numbers([batch]))
@@ -202,7 +202,7 @@ def _watermarks(sources: Record) -> Table | None:
     """One line a partition; the combined watermark, which all have passed, comes first."""
     if not sources:
         return None
-    table = _table("source", "partition", "watermark")
+    table = table_of("source", "partition", "watermark")
     for name, source in sources.items():
         partitions = source.get("partitions", {})
         combined = "complete" if source.get("complete") else source["watermark"]
@@ -219,7 +219,7 @@ def _streams(streams: Record) -> Table | None:
     """One line a stream: what the run wrote to it, and how far it has come."""
     if not streams:
         return None
-    table = _table("stream", "rows written>", "in no window>", "dead letters>", "watermark")
+    table = table_of("stream", "rows written>", "in no window>", "dead letters>", "watermark")
     for name, stream in list(streams.items())[:LONGEST_TABLE]:
         counts = (f"{stream[key]:,}" if stream[key] else "-" for key in ("rows", "outside", "dead_letters"))
         table.add_row(name, *counts, "complete" if stream["complete"] else stream["watermark"] or "none yet")
@@ -237,7 +237,7 @@ def _changes(record: Record) -> Iterable[str]:
 def _diagnostics(findings: Sequence[Record]) -> Table | None:
     if not findings:
         return None
-    table = _table("finding", "source", "partition", "count>", "what it means")
+    table = table_of("finding", "source", "partition", "count>", "what it means")
     for finding in findings[:LONGEST_TABLE]:
         table.add_row(*(str(finding.get(key) or "") for key in ("type", "source", "partition", "count", "message")))
     if len(findings) > LONGEST_TABLE:
@@ -275,7 +275,7 @@ def _quoted(config: Path) -> str:
     return shlex.quote(str(config))
 
 
-def _table(*columns: str) -> Table:
+def table_of(*columns: str) -> Table:
     """A table with these heads; a column whose name ends in `>` holds numbers."""
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for column in columns:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
-from rich.table import Table
 
+from tidemark.cli.texts import FATES, table_of
 from tidemark.report.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-FATES = ("on_time", "adjusted", "dropped", "quarantined")
 Record = Mapping[str, Any]
 
 
@@ -46,7 +45,7 @@ def versions_text(config: Path) -> Callable[[Record], RenderableType]:
             return (
                 f"No version is recorded yet: the first run makes one. Next: tidemark run {shlex.quote(str(config))}"
             )
-        table = _table("version", "", "made", "from", "to", "base", "settings")
+        table = table_of("version", "", "made", "from", "to", "base", "settings")
         for each in record["versions"]:
             to = each["to"] or ("the last run" if each["from"] else "")
             live, base = "live" if each["live"] else "", "" if each["base"] is None else str(each["base"])
@@ -75,7 +74,7 @@ def promote_text(config: Path) -> Callable[[Record], RenderableType]:
 
 def _fates(fates: Mapping[str, Mapping[str, Mapping[str, int]]]) -> RenderableType:
     """Counts by fate, before and after, of the batches that were made again."""
-    table = _table("source", "", *(f"{fate.replace('_', ' ')}>" for fate in FATES))
+    table = table_of("source", "", *(f"{fate.replace('_', ' ')}>" for fate in FATES))
     for source in fates.get("before", {}):
         for when in ("before", "after"):
             counts = fates[when].get(source, {})
@@ -98,10 +97,3 @@ def _changed(found: Record) -> list[str]:
 
 def _next(config: Path, version: int) -> str:
     return f"Next: tidemark promote {shlex.quote(str(config))} {version}"
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name.removesuffix(">"), justify="right" if name.endswith(">") else "left")
-    return table

@@ -18,11 +18,11 @@ KINDS = ("events", "streams", "dead_letters")
 def standing(
     spark: SparkSession, root: Place, spec: PipelineSpec, batch_id: int, names: Iterable[str]
 ) -> list[TableDigest]:
-    """The digests of what a batch has in those of its tables that a backfill makes."""
+    """The digests of what a batch has in tables of these `KINDS`."""
     found = []
     for table in names:
         kind, _, name = table.partition("/")
-        if kind in KINDS and tables.exists(str(root / table)):
+        if tables.exists(str(root / table)):
             rows = _rows(spark, root, spec, batch_id, table, name if kind == "events" else None)
             if rows is not None:
                 found.append(measured(table, rows))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,7 +23,7 @@ from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import Broken, Offsets, RowRule
 from tidemark.spark.digest import row_hash, table_digest
 from tidemark.spark.formats import UNREADABLE
-from tidemark.spark.invariants import broken
+from tidemark.spark.invariants import ends, rules_of, tells
 from tidemark.spark.names import COUNTED, HASH, OBJECT
 
 
@@ -119,10 +120,11 @@ class Tally:
             F.when(told, F.concat_ws(",", "_disposition", "_reasons")),
             *[F.unix_micros(name) for name in ("_arrival_time", "_event_time", "_system_timestamp")],
             F.col("_offset"),
-            F.when(quarantined, F.col("_raw").startswith(UNREADABLE)),
-            broken(rows, self._source),
+            F.unix_micros("_watermark"),
+            _bits(quarantined & F.col("_raw").startswith(UNREADABLE), ends(self._source), tells(rows, self._source)),
         ]
-        function = self._jvm.tidemark.Count.function(self._tallied, Fate.ADJUSTED.value)
+        rules = rules_of(self._jvm, self._source)
+        function = self._jvm.tidemark.Count.function(self._tallied, Fate.ADJUSTED.value, rules)
         return Column(function.apply(self._jvm.PythonUtils.toSeq([argument._jc for argument in arguments])))
 
     def _counted(
@@ -144,3 +146,9 @@ class Tally:
         fate, *reasons = kind.split(",") if kind else [Fate.ON_TIME]
         *figures, number = told
         return Kind(Fate(fate), frozenset(map(Reason, reasons)), self._uris[number], *figures)
+
+
+def _bits(*marks: Column | None) -> Column:
+    """Which of the marks a row has, one a bit."""
+    bits = [F.when(mark, 1 << index).otherwise(0) for index, mark in enumerate(marks) if mark is not None]
+    return reduce(lambda one, other: one.bitwiseOR(other), bits)
