@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
@@ -29,6 +29,11 @@ from tidemark.looking import Looked, Looking, as_recorded
 class Writing(Looked, Protocol):
     """What streams need of the Spark room."""
 
+    @property
+    def not_due(self) -> Mapping[str, int]:
+        """How many rows of what was written are not due, by table."""
+        ...
+
     def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
         """Append what is due of a stream; returns what was written, table by table."""
         ...
@@ -48,6 +53,15 @@ class Writing(Looked, Protocol):
     def behind(self, due: Due) -> int:
         """Rows of what was made for a stream that are not due."""
         ...
+
+
+class Published(NamedTuple):
+    """What a run's end came to: by stream its end, what was written, table by table, and by stream to which something
+    was written the rows of that which are not due."""
+
+    ends: dict[str, StreamEnd]
+    digests: list[TableDigest]
+    not_due: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -146,25 +160,27 @@ def take_on(
     writing: Callable[[], Writing],
     repairing: bool,
     reached: Callable[[str], None],
-) -> tuple[dict[str, StreamEnd], list[TableDigest]]:
+) -> Published:
     """Write what a run's end brings to streams and windows. Nothing is started where nothing is due."""
-    ends: dict[str, StreamEnd] = {}
-    digests: list[TableDigest] = []
+    found = Published({}, [], {})
     for name, state, due in streams.due(ending, writing):
-        ends[name] = StreamEnd(state)
+        found.ends[name] = StreamEnd(state)
         if due is None or not due.anything:
             continue
         written = writing().write(due, repairing)
         reached("streams")
-        digests += written
+        found.digests.extend(written)
         rows = {digest.table.partition("/")[0]: digest.rows for digest in written}
-        ends[name] = StreamEnd(
+        table = f"streams/{name}"
+        if table in writing().not_due:
+            found.not_due[name] = writing().not_due[table]
+        found.ends[name] = StreamEnd(
             state,
             rows.get("streams", 0),
             writing().outside(due),
             rows.get("dead_letters", 0),
         )
-    return ends, digests
+    return found
 
 
 def staged(

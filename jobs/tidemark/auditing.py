@@ -55,6 +55,7 @@ class Audit:
     gathered: Gathered = field(default_factory=Gathered)
     made: dict[str, Any] = field(default_factory=dict)
     _importing: threading.Thread | None = field(default=None, repr=False)
+    _judging: Judging | None = field(default=None, repr=False)
     _drawing: Future[None] | None = field(default=None, repr=False)
 
     def begin(self) -> None:
@@ -77,17 +78,35 @@ class Audit:
         accounts += record.accounts
         if not sum(account.rows for account in accounts):
             return ()
-        from tidemark.quality.judging import Judging  # slow to import: begun while Spark worked
-
-        if self._importing is not None:
-            self._importing.join()
-        judging = Judging(self._severity)
+        judging = self._judge()
         lines = self._lines(record, ending, accounts, _by_run(earlier, record.run_id))
         checks = [check for name, found in lines.items() for check in judging.lines(shipped(name), found)]
         checks += self._of_rows(judging, record, ending, tables)
         self.ledger.record_checks(record, checks)
-        self._draw(record, judging, all(check.success for check in checks))
+        if self._complete():
+            self._draw(record)
         return tuple(checks)
+
+    def of_streams(self, record: BatchRecord, not_due: Mapping[str, int]) -> None:
+        """Check what a checked run has published, where that was not made first to be checked: nothing is blocked by
+        it."""
+        if self._complete() or not self.ledger.checks(record.batch_id):
+            return
+        begun = self._judging is not None
+        checks = list(self._judge().lines(shipped("streams"), list(measures.streams(not_due))))
+        self.ledger.record_checks(record, checks, "streams")
+        if begun:
+            self._draw(record)
+
+    def _judge(self) -> Judging:
+        """What judges, and keeps what it found for Data Docs."""
+        from tidemark.quality.judging import Judging  # slow to import: begun while Spark worked
+
+        if self._importing is not None:
+            self._importing.join()
+        if self._judging is None:
+            self._judging = Judging(self._severity)
+        return self._judging
 
     def _lines(
         self, record: BatchRecord, ending: Ending, run: Sequence[Account], history: Sequence[Sequence[Account]]
@@ -105,7 +124,7 @@ class Audit:
     def _of_rows(self, judging: Judging, record: BatchRecord, ending: Ending, tables: Checked) -> Iterator[Check]:
         """The checks of what is about to be published, and of users' suites."""
         own = of_users(self.spec)
-        if self._may_block() or any(suite.table.startswith("streams/") for suite in own):
+        if self._made_first():
             yield from judging.lines(shipped("streams"), list(measures.streams(tables.stage(ending, self.made))))
         for suite in own:
             if suite.table in self.made:
@@ -117,11 +136,13 @@ class Audit:
             if rows is not None:
                 yield from judging.rows(suite, rows, [key for key in _KEYS if key in rows.columns][:2])
 
-    def _draw(self, record: BatchRecord, judging: Judging, held: bool) -> None:
-        """Begin to keep the page of Data Docs, while streams are written."""
+    def _draw(self, record: BatchRecord) -> None:
+        """Begin to keep the page of Data Docs of what was judged, while the run goes on."""
+        results = tuple(self._judge().results)
 
         def keep() -> None:
-            keep_page(self.ledger.folder, record, docs.page(judging.results, record.run_id), held)
+            held = all(result.success for result in results)
+            keep_page(self.ledger.folder, record, docs.page(results, record.run_id), held)
 
         pool = ThreadPoolExecutor(1)
         self._drawing = pool.submit(keep)
@@ -135,8 +156,15 @@ class Audit:
             rows.unpersist()
         self.made.clear()
 
-    def _may_block(self) -> bool:
-        return any(
+    def _complete(self) -> bool:
+        """Whether a run is checked whole before it publishes anything."""
+        return not self.spec.streams or self._made_first()
+
+    def _made_first(self) -> bool:
+        """Whether what the run has for streams is made before it is published: where a check may block, or a user's
+        suite looks at it."""
+        own = any(suite.table.startswith("streams/") for suite in of_users(self.spec))
+        return own or any(
             self._severity(table) is Severity.BLOCK for table in ("", *(f"events/{s}" for s in self.spec.sources))
         )
 

@@ -31,6 +31,9 @@ class Unchecked(Audit):
         """No checks."""
         return ()
 
+    def of_streams(self, record: BatchRecord, not_due: Mapping[str, int]) -> None:
+        """None of streams either."""
+
 
 @dataclass(frozen=True)
 class Again:

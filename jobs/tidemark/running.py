@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Protocol
 
-from tidemark.advancing import Ending, Streams, Writing, staged, take_on
+from tidemark.advancing import Ending, Published, Streams, Writing, staged, take_on
 from tidemark.auditing import Audit, blocked, blocks
 from tidemark.config import PipelineSpec, SourceSpec
-from tidemark.core.account import Account, BatchRecord, Outcome, TableDigest
+from tidemark.core.account import Account, BatchRecord, Outcome
 from tidemark.core.advance import (
     Advance,
     Key,
@@ -189,8 +189,9 @@ class Run:
         judged = replace(record, accounts=accounts_of(outcomes), digests=tuple(digests))
         committed = replace(judged, status=COMMITTED)
         if record.ends_run:
-            streams, written = self._end(before.ending(judged, result), repairing)
-            committed = replace(committed, digests=(*digests, *written), combined=result.combined, streams=streams)
+            ended = self._end(before.ending(judged, result), repairing)
+            digests += ended.digests
+            committed = replace(committed, digests=tuple(digests), combined=result.combined, streams=ended.ends)
         settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
         final = [settled.get((item.source, item.uri), item) for item in objects]
         self.ledger.commit(committed, [*final, *noticed.reported])
@@ -205,11 +206,13 @@ class Run:
         """Make what the run's end brings to streams, before any of it is written."""
         return staged(self.streams, ending, lambda ahead: self.outputs(self.spec, ahead), made)
 
-    def _end(self, ending: Ending, repairing: bool) -> tuple[dict[str, StreamEnd], list[TableDigest]]:
+    def _end(self, ending: Ending, repairing: bool) -> Published:
         """Check the run, then take streams on."""
         try:
             self._check(ending.record, ending)
-            return self._advance(ending, repairing)
+            published = self._advance(ending, repairing)
+            self.audit.of_streams(ending.record, published.not_due)
+            return published
         finally:
             self.audit.let_go()
 
@@ -222,7 +225,7 @@ class Run:
             self.reached("blocked")
             raise blocked(record, checks)
 
-    def _advance(self, ending: Ending, repairing: bool) -> tuple[dict[str, StreamEnd], list[TableDigest]]:
+    def _advance(self, ending: Ending, repairing: bool) -> Published:
         self.progress("streams", 0, 1)
         writing = cache(lambda: self.outputs(self.spec, self.audit.made))
         found = take_on(self.streams, ending, writing, repairing, self.reached)

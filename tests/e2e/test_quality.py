@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from oracle import SECOND, Obj, Row, Source
 from product import Product
 from tidemark.errors import Blocked, CheckFailed, UsageError
 from tidemark.scheduled import answer, blocking, foresee
+from tidemark.spark.paths import Rows
+from tidemark.spark.spans import Span
 
 pytestmark = pytest.mark.usefixtures("quick")
 SOURCE = Source(late=(4 * SECOND, "drop"), out_of_order=(2 * SECOND, "adjust"), landing_delay=3 * SECOND)
@@ -182,12 +185,36 @@ def test_what_does_not_block_is_told(base, severity, tmp_path):
 
 
 def test_without_limits_nothing_blocks_and_everything_is_recorded(tmp_path):
-    product = made(tmp_path, quality=None, streams={})
+    product = made(tmp_path, quality=None)
     done = product.run(at(51))
+    assert {check["table"] for check in done["quality"] if check["success"]} >= {*OUTPUTS, "events/s", "watermarks"}
     shares = {check["table"]: check for check in done["quality"] if check["expectation"] == "dropped_share"}
     assert {(check["observed"], check["limit"], check["severity"]) for check in shares.values()} == {
         (0.25, None, "record")
     }
+
+
+@pytest.mark.usefixtures("expectations")
+@pytest.mark.parametrize("severity", ["record", "block"])
+def test_what_is_not_due_is_told_before_or_after_it_is_published(base, severity, tmp_path, monkeypatch):
+    product = fork(base, tmp_path / "p")
+    (product.folder / "landing" / "s" / "b").unlink()
+    product.land("s", objects("d", 30))
+    monkeypatch.setattr("tidemark.spark.outputs._passing", lambda rows, *_: rows)
+    monkeypatch.setattr("tidemark.spark.paths.Rows.along", everything(Rows.along))
+    with pytest.raises(Blocked, match="published_in_time_order") if severity == "block" else nullcontext():
+        product.run(at(51), quality=severity)
+    checks = [row for row in product.table("quality") if row["batch_id"] == 2]
+    found = {row["table"]: row for row in checks if row["expectation"] == "published_in_time_order"}
+    assert found.keys() == set(OUTPUTS)
+    assert not found["streams/kept"]["success"]
+    assert found["streams/kept"]["observed"] > 0
+    assert "not_due" in (product.folder_of("data_docs") / "run-2.html").read_text()
+
+
+def everything(along):
+    """Rows of any time, not only those of a span."""
+    return lambda self, paths, _: along(self, paths, Span())
 
 
 def test_a_run_without_rows_is_not_checked(base, tmp_path):

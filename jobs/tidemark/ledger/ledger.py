@@ -185,11 +185,11 @@ class Ledger:
         """The recorded findings of a batch."""
         return tuple(finding(row) for row in self.stores["diagnostics"].read(batch_id, batch_id))
 
-    def record_checks(self, record: BatchRecord, checks: Sequence[Check]) -> None:
-        """Record the checks of the run that a batch ends."""
+    def record_checks(self, record: BatchRecord, checks: Sequence[Check], of: str = "record") -> None:
+        """Record checks of the run that a batch ends: once those `of` a name."""
         rows = check_rows(record.batch_id, record.run_id, checks)
         if rows:
-            self.stores["quality"].append(rows, "record", record.batch_id)
+            self.stores["quality"].append(rows, of, record.batch_id)
 
     def release(self, record: BatchRecord, reason: str) -> None:
         """Record that the blocked run which a batch ends may be published, and why."""

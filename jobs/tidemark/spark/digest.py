@@ -43,10 +43,10 @@ def digest_columns(hashed: Column) -> list[Column]:
     ]
 
 
-def observed(rows: DataFrame, seen: Observation) -> DataFrame:
-    """`rows` as they are, with count and digest observed while they pass. The hash is a column for a moment:
-    so it is computed in compiled code with the row, and not in the observer."""
-    hashed = rows.withColumn(HASH, row_hash(rows)).observe(seen, *digest_columns(F.col(HASH)))
+def observed(rows: DataFrame, seen: Observation, *more: Column) -> DataFrame:
+    """`rows` as they are, with count and digest observed while they pass, and `more` aggregates. The hash is a column
+    for a moment: so it is computed in compiled code with the row, and not in the observer."""
+    hashed = rows.withColumn(HASH, row_hash(rows)).observe(seen, *digest_columns(F.col(HASH)), *more)
     return hashed.drop(HASH)
 
 

@@ -47,7 +47,10 @@ class Kept:
             place, written = f"{root}/{table}", None
             if not (repairing and holds(place, self.batch_id)):
                 written = append_measured(rows, place, self.batch_id, table, partition_by=by, statistics=ranges)
-            made.append(written or measured(table, slice_of(rows.sparkSession, place, self.batch_id)))
+            if written is None:
+                made.append(measured(table, slice_of(rows.sparkSession, place, self.batch_id)))
+            else:
+                made.append(written.digest)
             reached(table.partition("/")[0])
         return tuple(made)
 

@@ -36,7 +36,8 @@ STATISTICS = "_system_timestamp,_end_time,_window_start,_window_end,_batch_id"
 @dataclass(frozen=True)
 class Outputs:
     """Reads and writes under `root`, the folder of one version. `recompute`: substreams' watermarks come from the
-    rows that set them, for replays. `ahead` holds by table what was made to be checked before it is written."""
+    rows that set them, for replays. `ahead` holds by table what was made to be checked before it is written, and
+    `not_due` how many of the rows written are not due."""
 
     spark: SparkSession
     root: str
@@ -44,6 +45,7 @@ class Outputs:
     recompute: bool = False
     ahead: Mapping[str, DataFrame] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
+    not_due: dict[str, int] = field(default_factory=dict)
 
     def making(self, due: Due) -> dict[str, DataFrame]:
         """What the run has for a stream, table by table, kept until it is let go of and written nowhere."""
@@ -61,7 +63,7 @@ class Outputs:
         written = []
         for table, make in self._tables(due).items():
             place = f"{self.root}/{table}"
-            written.append(self._written(table, place, make, due.last_batch, repairing))
+            written.append(self._written(table, place, make, due, repairing))
         return tuple(digest for digest in written if digest.rows)
 
     def measure(self, due: Due) -> tuple[TableDigest, ...]:
@@ -76,18 +78,22 @@ class Outputs:
         return sum(windows.outside(rows, _window(due)).count() for rows in found if rows is not None)
 
     def _written(
-        self, table: str, place: str, make: Callable[[], DataFrame | None], batch_id: int, repairing: bool
+        self, table: str, place: str, make: Callable[[], DataFrame | None], due: Due, repairing: bool
     ) -> TableDigest:
-        nothing = table_digest(table, 0, 0, 0)
+        nothing, batch_id = table_digest(table, 0, 0, 0), due.last_batch
+        wrong = _not_due(due) if table == f"streams/{due.step.name}" else F.lit(False)
         self.written.add(table)
         if not (repairing and holds(place, batch_id)):
             rows = self.ahead[table] if table in self.ahead else make()
             if rows is None:
                 return nothing
-            written = append_measured(rows, place, batch_id, table, statistics=_statistics(rows))
+            written = append_measured(rows, place, batch_id, table, statistics=_statistics(rows), matching=wrong)
             if written is not None:
-                return written
-        return measured(table, slice_of(self.spark, place, batch_id))
+                self.not_due[table] = written.matching
+                return written.digest
+        stands = slice_of(self.spark, place, batch_id)
+        self.not_due[table] = stands.where(wrong).count()
+        return measured(table, stands)
 
     def _tables(self, due: Due) -> dict[str, Callable[[], DataFrame | None]]:
         """What makes the rows of each table that the run may write to."""

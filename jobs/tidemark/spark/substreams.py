@@ -84,7 +84,7 @@ def write(
     if not (repairing and holds(place, batch_id, application)):
         written = append_measured(rows, place, batch_id, table, application=application)
         if written is not None:
-            return written
+            return written.digest
     whole = spark.read.format("delta").load(place)
     return measured(table, whole.where((F.col("batch_id") == batch_id) & (F.col("source") == source)))
 

@@ -17,6 +17,7 @@ APPLICATION = "tidemark"
 """Name under which a micro-batch's id is recorded in a table's log, so that it is appended once."""
 CHECKPOINT_EVERY = 50
 """Commits between checkpoints of a table's log: each lists all live files, which grow with history."""
+_MATCHING = "matching_rows"
 _LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
 
 
@@ -26,6 +27,13 @@ class Written(NamedTuple):
 
     rows: DataFrame | None
     number: int
+
+
+class Measured(NamedTuple):
+    """The digest of what a commit wrote, and of how many of its rows a condition was true."""
+
+    digest: TableDigest
+    matching: int
 
 
 def append(
@@ -69,18 +77,24 @@ def append_measured(
     partition_by: str | None = None,
     statistics: str | None = None,
     application: str = APPLICATION,
-) -> TableDigest | None:
-    """Append as `append`, and tell the digest of the rows, taken inside the write; None: it was made before."""
+    matching: Column | None = None,
+) -> Measured | None:
+    """Append as `append`, and tell the digest of the rows and how many of them are `matching`, both taken inside the
+    write; None: it was made before."""
     seen = Observation(f"{table}-{batch_id}")
+    counted = F.count_if(F.lit(False) if matching is None else matching).alias(_MATCHING)
     done = append(
-        observed(rows, seen),
+        observed(rows, seen, counted),
         place,
         batch_id,
         partition_by=partition_by,
         statistics=statistics,
         application=application,
     )
-    return table_digest(table, seen.get[ROWS], seen.get[LOW], seen.get[HIGH]) if done is not None else None
+    if done is None:
+        return None
+    found = seen.get
+    return Measured(table_digest(table, found[ROWS], found[LOW], found[HIGH]), found[_MATCHING])
 
 
 def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:
