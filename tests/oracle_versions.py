@@ -45,6 +45,12 @@ def outputs(old: Iterable[Output], new: Iterable[Output], begin: int, end: int |
     return [each for each in old if not ours(each)] + [each for each in new if ours(each)]
 
 
+def passed_points(merged: Outcome, passed: int) -> list[Verdict]:
+    """The rows of a published stream of points of one source, where later runs go on from what it had passed: those
+    that stand and end by then, whatever their fate was before."""
+    return [row for row in merged.verdicts if row.system_timestamp is not None and row.system_timestamp + 1 <= passed]
+
+
 def points(old: Sequence[Output], new: Sequence[Output], merged: Outcome) -> list[Output]:
     """The rows of a stream of one source: those of the rows that stand, each as the run made it whose fate it has."""
     stands = {(row.partition, row.offset, row.system_timestamp) for row in merged.verdicts}

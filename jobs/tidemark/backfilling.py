@@ -18,6 +18,8 @@ from tidemark.advancing import rules_of_streams
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.rebuilding import check_rebuilding, unchanged_sources
 from tidemark.core.account import BatchRecord
+from tidemark.core.batch import stored_uri
+from tidemark.core.policy import Reason
 from tidemark.core.slices import (
     Range,
     Reading,
@@ -31,6 +33,7 @@ from tidemark.core.slices import (
 )
 from tidemark.core.times import format_time
 from tidemark.errors import UsageError
+from tidemark.excluding import Taken
 from tidemark.judging_again import Again
 from tidemark.ledger import versions
 from tidemark.ledger.cloning import clone
@@ -54,8 +57,8 @@ _OWN = (SLICE, "difference/")
 
 @dataclass
 class Backfill:
-    """One backfill of the outputs in a range, under `spec`, from the `live` version, of which no run is pending.
-    `reached` is called at each step that a crash may follow."""
+    """One backfill of the outputs in a range, under `spec`, from the `live` version, of which no run is pending, and
+    without the rows of `excluded` objects. `reached` is called at each step that a crash may follow."""
 
     spec: PipelineSpec
     live: Ledger
@@ -63,6 +66,7 @@ class Backfill:
     engine: Callable[[], Engine]
     reached: Callable[[str], None]
     progress: Callable[[str, int, int], None]
+    excluded: Taken = field(default_factory=dict)
     through: int = field(init=False)
     then: PipelineSpec = field(init=False)
 
@@ -145,14 +149,34 @@ class Backfill:
 
     def _rebuilt(self, number: int, folder: Place, first: int) -> Merged:
         ledger = SliceLedger(folder / SLICE, self.live)
-        again = Again(self.spec, self.live, ledger, self.engine, self.reached, _untold, self.reads, checked=False)
+        again = Again(
+            self.spec,
+            self.live,
+            ledger,
+            self.engine,
+            self.reached,
+            _untold,
+            self.reads,
+            {name: tuple(objects) for name, objects in self.excluded.items()},
+            checked=False,
+        )
         if first > 1:
             self._begin(ledger, first)
         last = self._execute(again, ledger, first)
         self.reached("sliced")
         target = Ledger(self.live.root, number)
         merging = Merging(
-            self.then, self.spec, self.live, ledger, target, self.asked, again, first, last, self.through
+            self.then,
+            self.spec,
+            self.live,
+            ledger,
+            target,
+            self.asked,
+            again,
+            first,
+            last,
+            self.through,
+            self.excluded,
         )
         merged = merging.merge(self.reached, self.progress)
         self.reached("merged")
@@ -162,7 +186,7 @@ class Backfill:
         """What the first run of the slice goes on from: what the run before it left, as far as it still holds."""
         (before,) = self.live.batches(first - 1, first - 1)
         configuration = json.loads(before.configuration)
-        unchanged = unchanged_sources(configuration, self.spec) & before.combined.keys()
+        unchanged = unchanged_sources(configuration, self.spec, self._tainted(first)) & before.combined.keys()
         states = rebased(self.live.states(first), rules_of(self.spec), unchanged)
         old = {name: stream.model_dump() for name, stream in from_resolved(configuration).streams.items()}
         same = {name for name, stream in self.spec.streams.items() if old.get(name) == stream.model_dump()}
@@ -171,6 +195,20 @@ class Backfill:
         combined = recombined(before.combined, states, unchanged)
         left = replace(before, combined=combined, streams=streams, accounts=(), digests=())
         ledger.begin(left, states)
+
+    def _tainted(self, first: int) -> frozenset[str]:
+        """The sources whose recorded state still knows of rows that are excluded: of objects taken before the slice,
+        and not yet excluded in the live version."""
+        found = set()
+        for name, objects in self.excluded.items():
+            for batch in {batch for batch in objects.values() if batch < first}:
+                (record,) = self.live.batches(batch, batch)
+                mine = [account for account in record.accounts if account.source == name]
+                known = sum(account.reasons.get(Reason.EXCLUDED, 0) for account in mine)
+                taken = [item for item in self.live.objects_of(record) if item.source == name]
+                if known < sum(item.rows or 0 for item in taken if stored_uri(item.uri) in objects):
+                    found.add(name)
+        return frozenset(found)
 
     def _execute(self, again: Again, ledger: SliceLedger, first: int) -> int:
         """Make the recorded runs once more, until all outputs of the range are final; returns the last batch."""
@@ -183,18 +221,18 @@ class Backfill:
             done = again.execute(records)
             if self._ended(done[-1], self.spec) and self._ended(run[-1], self.then):
                 break
-        else:
-            if self.asked.end is not None:
-                self._release(again, ledger, runs[-1][-1])
+        if self.asked.end is not None:
+            self._release(again, ledger, run[-1])
         self.progress("backfill", len(runs), len(runs))
         return done[-1].batch_id
 
     def _release(self, again: Again, ledger: SliceLedger, last: BatchRecord) -> None:
-        """A run that closes every source: what the slice has is released, since no row can come to the range."""
-        number = last.batch_id + 1
-        fields = {"batch_id": number, "run_id": "release", "run_first": number, "run_last": number}
-        values = {name: getattr(last, name) for name in ("as_of", "plan")} | judged_under(self.spec) | fields
-        record = BatchRecord(**values, status="planned", closing=tuple(self.spec.sources))
+        """A run that closes every source: what the slice has is released, since no row can come to the range, and
+        rows that cross its end may lie far behind it. Without a plan it takes no object."""
+        number, under = last.batch_id + 1, judged_under(self.spec)
+        fields = {"batch_id": number, "run_id": "release", "run_first": number, "run_last": number, "plan": ""}
+        closing = tuple(self.spec.sources)
+        record = BatchRecord(**under, **fields, as_of=last.as_of, status="planned", closing=closing)  # type: ignore[arg-type] # of text and numbers
         ledger.plan_again([record])
         again.execute([record])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +37,8 @@ class Unchecked(Audit):
 
 @dataclass(frozen=True)
 class Again:
-    """Makes runs of `base` once more in `target`, under `spec`. `reads` bounds what is read of each source;
-    `checked`: what quality says of them is recorded."""
+    """Makes runs of `base` once more in `target`, under `spec`. `reads` bounds what is read of each source, rows of
+    `excluded` objects (stored URIs) are quarantined; `checked`: what quality says of them is recorded."""
 
     spec: PipelineSpec
     base: Ledger
@@ -47,6 +47,7 @@ class Again:
     reached: Callable[[str], None]
     progress: Callable[[str, int, int], None]
     reads: Mapping[str, Reading] = field(default_factory=dict)
+    excluded: Mapping[str, Collection[str]] = field(default_factory=dict)
     checked: bool = True
 
     def execute(self, records: Sequence[BatchRecord], repairing: bool = False) -> list[BatchRecord]:
@@ -75,6 +76,7 @@ class Again:
             base=self.base.folder,
             states=self.base.states,
             reads=self.reads,
+            excluded=self.excluded,
         )
 
     def _outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None) -> Writing:

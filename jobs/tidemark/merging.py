@@ -11,6 +11,7 @@ from tidemark.core.account import BatchRecord, Diagnostic, Finding, Outcome, Tab
 from tidemark.core.advance import row_findings
 from tidemark.core.slices import Range
 from tidemark.core.streams import StreamEnd
+from tidemark.excluding import Taken
 from tidemark.judging_again import Again
 from tidemark.ledger.digest import digest_findings, digest_rows
 from tidemark.ledger.ledger import Ledger
@@ -44,7 +45,7 @@ class Merged:
 @dataclass(frozen=True)
 class Merging:
     """Merges a `slice` of batches `first` to `last` of `live` into `target`, whose tables are the live ones' still.
-    `then` and `spec` are the configurations before and now."""
+    `then` and `spec` are the configurations before and now; rows of `excluded` objects are quarantined now."""
 
     then: PipelineSpec
     spec: PipelineSpec
@@ -56,6 +57,7 @@ class Merging:
     first: int
     last: int
     through: int
+    excluded: Taken
 
     @property
     def going_on(self) -> bool:
@@ -86,7 +88,7 @@ class Merging:
         found = {}
         for name, source in self.spec.sources.items():
             old = self.again.engine().recorded(source, self.first, self.last)
-            anew = rules_of(self.spec)[name] != rules_of(self.then)[name]
+            anew = name in self.excluded or rules_of(self.spec)[name] != rules_of(self.then)[name]
             changed = tables.rows(source, old, anew=anew)
             if changed is not None:
                 tables.put_rows(source, changed)
@@ -109,12 +111,18 @@ class Merging:
             progress("merge", number, len(names))
             kind, _, stream = table.partition("/")
             one = tables.of_one(self.spec, stream) if kind == "streams" else None
-            changed = tables.outputs(table, rows[one].rows if one in rows else None)
+            changed = tables.outputs(table, rows[one].rows if one in rows else None, self._passed(stream))
             if changed is not None:
                 found[table] = changed
                 reached(kind)
         progress("merge", len(names), len(names))
         return found
+
+    def _passed(self, stream: str) -> int | None:
+        """What later runs take a stream to have passed, where they go on from the live version; None: no matter."""
+        (last,) = self.live.batches(self.through, self.through)
+        end = last.streams.get(stream)
+        return None if self.going_on or end is None or end.state.complete else end.state.passed
 
     def _input_rows(self) -> int:
         records = self.slice.batches(self.first, self.last)
@@ -129,6 +137,11 @@ class Merging:
             kind, _, name = table.partition("/")
             found[kind][name] = {"gone": changed.gone, "new": changed.new}
         found["fates"] = {"before": self._fates(self.live), "after": self._fates(self.target)}
+        found["excluded"] = [
+            {"source": name, "uri": uri, "rows": rows, "left": rows - out}
+            for name, objects in self.excluded.items()
+            for uri, (rows, out) in sorted(tables.excluded(name, objects).items())
+        ]
         return found
 
     def _fates(self, ledger: Ledger) -> Record:

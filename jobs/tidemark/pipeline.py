@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,12 +15,10 @@ from tidemark import versioning
 from tidemark.advising import Advising, Wanted
 from tidemark.answering import Answering
 from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
-from tidemark.backfilling import Backfill, no_landing
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline, with_on_failure
 from tidemark.config.address import is_s3
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
-from tidemark.core.slices import Range
 from tidemark.core.times import format_time
 from tidemark.errors import Problem, UsageError
 from tidemark.keeping import Keeping
@@ -30,7 +28,7 @@ from tidemark.ledger.lock import hold
 from tidemark.places import Place, place_of
 from tidemark.places.faults import explained
 from tidemark.planning import Planning
-from tidemark.promoting import Promotion, differing
+from tidemark.promoting import differing
 from tidemark.quality.suites import of_users
 from tidemark.reading import Reader, instant
 from tidemark.replaying import Replay, chosen, located, replayed
@@ -38,6 +36,7 @@ from tidemark.running import Run
 from tidemark.spark import settings
 from tidemark.spark.jars import require_s3
 from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
+from tidemark.versioned import Versioned
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -54,7 +53,7 @@ def _nothing(step: str) -> None:
 
 
 @dataclass
-class Pipeline(Answering):
+class Pipeline(Answering, Versioned):
     """One pipeline. `progress(phase, done, all)` is told how far long work has come; `reached(step)` each
     step of a run that a crash may follow; `clock` gives microseconds UTC."""
 
@@ -179,48 +178,6 @@ class Pipeline(Answering):
         """What other tolerances would have cost a source (default: each), and the smallest that meet the targets."""
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
         return Advising(self.spec, self.ledger, lambda: self.engine, self.progress).answer(names, wanted)
-
-    @explained
-    def backfill(
-        self,
-        from_: str | int,
-        to: str | int | None = None,
-        settings_: Sequence[str] = (),
-        from_landing: bool = False,
-        wait: bool = False,
-    ) -> Record:
-        """Build a version beside the live one, whose outputs in [from_, to) are made anew; `settings_` (KEY=VALUE
-        each) win over the pipeline file."""
-        no_landing(from_landing)
-        spec = load_pipeline(self.spec.path, self.environ, settings_).spec if settings_ else self.spec
-        with self._settled(wait):
-            asked = Range(instant(from_) or 0, instant(to))
-            return Backfill(spec, self.ledger, asked, lambda: self.engine, self._step, self.progress).build(
-                self.clock()
-            )
-
-    @explained
-    def versions(self) -> Record:
-        """The versions that there are, and which is live."""
-        return versioning.told(self.root, self.ledger)
-
-    @explained
-    def promote(self, version: int, wait: bool = False) -> Record:
-        """Make a version live, once it has the live one's last run; the earlier one can be promoted again."""
-        with self._settled(wait):
-            asking = Promotion(self.spec, self.ledger, lambda: self.engine, self._step, self.progress)
-            told = asking.promote(version, self.clock())
-            for known in ("ledger", "planning", "engine"):  # of the version that was live
-                self.__dict__.pop(known, None)
-            return told
-
-    @contextmanager
-    def _settled(self, wait: bool) -> Iterator[None]:
-        """Hold the pipeline, and finish a run that crashed. Raises Blocked while quality blocks one."""
-        with hold(self.root, wait) as self._still_held:
-            ensure_not_blocked(self.ledger)
-            self._repair()
-            yield
 
     def _run(
         self,

@@ -19,6 +19,8 @@ from tidemark.ledger.listing import LandingPlace
 from tidemark.spark import settings
 
 AUTO_BYTES_A_CORE = 256 << 20
+AUTO_FILES = 10_000
+"""Objects of a micro-batch that is not told otherwise: what Spark knows of each of them takes memory."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Planning:
     def cut(self, objects: Sequence[LandedObject], first: int, max_files: int | None) -> tuple[Batch, ...]:
         """The micro-batches, from batch `first` on; `max_files` wins over the configuration's."""
         declared = self.spec.micro_batch
-        files = max_files if max_files is not None else declared.max_files
+        files = max_files or declared.max_files or AUTO_FILES
         size = declared.max_bytes
         if size is None and declared.max_files is None:
             size = AUTO_BYTES_A_CORE * (os.cpu_count() or 1)

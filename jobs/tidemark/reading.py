@@ -16,6 +16,7 @@ from tidemark.core.account import BatchRecord
 from tidemark.core.progress import PartitionState
 from tidemark.core.times import parse_time
 from tidemark.errors import UsageError
+from tidemark.excluding import why
 from tidemark.ledger.ledger import BLOCKED, Ledger
 from tidemark.ledger.rows import partition_state, uri_key
 from tidemark.places import delta_table, is_table
@@ -67,6 +68,10 @@ class Recorded:
         rows = self.ledger.stores["objects"].lookup("uri_key", key, columns, (uri, uri))
         mine = [row for row in rows if row["source"] == source and row["uri"] == uri]
         return max(mine, key=lambda row: row["batch_id"])["modified"] if mine else None
+
+    def why_excluded(self, source: str, uri: str) -> str | None:
+        """What was said of an object that was taken out."""
+        return why(self.ledger, source, uri)
 
 
 @dataclass(frozen=True)

@@ -294,7 +294,7 @@ def written_by(given: Mapping[str, Log], name: str) -> int:
 def test_streams_over_any_punctuated_sources_equal_the_oracle_and_replay(tmp_path, names, edges):
     given = with_undeclared(names, e=edges)
     needed = ("moved", *names) if names is JOINS else names
-    _, found = hold(tmp_path, given, needed, max_files=2)
+    _, found = hold(tmp_path, given, needed, max_files=5)
     assert sum(found[name] > 0 for name in names) > len(names) // 2, found
 
 

@@ -127,7 +127,7 @@ def any_sources(draw: st.DrawFn) -> dict[str, Log]:
 @pytest.mark.long
 @pytest.mark.usefixtures("splits", "scattered")
 def test_any_hot_punctuated_sources_equal_the_oracle(tmp_path):
-    for number, given in enumerate(drawn(any_sources(), 2)):
+    for number, given in enumerate(drawn(any_sources(), 1)):
         hold_shared(tmp_path / str(number), given, ("landing", "events")[number % 2], max_files=2)
 
 

@@ -233,9 +233,12 @@ def often_idle(source: Source, waits: Sequence[int] = (4, 9)) -> Logs:
 
 
 @pytest.mark.usefixtures("quick")
-def test_windows_of_rows_of_runs_that_are_cut_and_crash_equal_the_oracle_and_replay(tmp_path):
-    crashes = [WhileClosing(number) for number in (1, 2)]
-    hold_replayed(hold_equal(tmp_path, far_apart(KEPT), FEWER, max_files=1, crashes=crashes))
+@pytest.mark.parametrize(
+    ("files", "closing"), [(2, (1,)), pytest.param(1, (1, 2), marks=pytest.mark.long)], ids=["once", "twice"]
+)
+def test_windows_of_rows_of_runs_that_are_cut_and_crash_equal_the_oracle_and_replay(tmp_path, files, closing):
+    crashes = [WhileClosing(number) for number in closing]
+    hold_replayed(hold_equal(tmp_path, far_apart(KEPT), FEWER, max_files=files, crashes=crashes))
 
 
 @pytest.mark.long
@@ -253,7 +256,6 @@ def test_windows_of_rows_with_parts_and_idle_timeouts_equal_the_oracle_and_repla
     [
         pytest.param(SHARED, far_apart, KEYED, id="keyed"),
         pytest.param(ALONE, often_idle, KEPT, id="by time alone or by part, kept"),
-        pytest.param(ALONE, often_idle, KEYED, id="by time alone or by part, keyed"),
     ],
 )
 def test_windows_of_rows_equal_the_oracle_and_replay(tmp_path, names, log, source):

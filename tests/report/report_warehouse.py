@@ -94,6 +94,9 @@ class FakeLedger:
     def landed(self, source: str, uri: str) -> int | None:  # noqa: ARG002
         return self.landings.get(uri)
 
+    def why_excluded(self, source: str, uri: str) -> str | None:  # noqa: ARG002
+        return None
+
 
 def batch_of(batch_id: int, as_of: int, **values: Any) -> BatchRecord:
     """A committed run of one batch."""

@@ -348,7 +348,7 @@ def test_every_story_names_the_true_setter_and_the_least_tolerances(log: Log) ->
 
 
 @pytest.mark.long
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=60)
 @given(log=logs(), most=st.just(40))
 def test_every_story_of_long_random_logs_is_true(log: Log, most: int) -> None:
     check_stories(log, most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,8 @@ def backfill_text(config: Path) -> Callable[[Record], RenderableType]:
             return Group(made, "", "Nothing came out otherwise.", "", _next(config, record["version"]))
         found = record["difference"]
         where = f"Rows and outputs that differ are tables in {record['path']}/difference."
-        parts = [_fates(found.get("fates", {})), *_changed(found), where, _next(config, record["version"])]
+        parts = [_fates(found.get("fates", {})), *_changed(found), *_excluded(found), where]
+        parts.append(_next(config, record["version"]))
         return Group(made, *(line for part in parts for line in ("", part)))
 
     return text
@@ -72,6 +73,20 @@ def promote_text(config: Path) -> Callable[[Record], RenderableType]:
     return text
 
 
+def exclude_text(config: Path) -> Callable[[Record], RenderableType]:
+    """That an object is recorded as wrong, and what takes its rows out."""
+
+    def text(record: Record) -> RenderableType:
+        where = ", ".join(f"batch {each['batch_id']} of source {each['source']}" for each in record["sources"])
+        return Group(
+            f"{record['uri']} is recorded as wrong ({record['reason']}); it was taken by {where}.",
+            "Its rows are quarantined in the version that the next backfill builds. Next:",
+            f"  tidemark backfill {shlex.quote(str(config))} --from T0    (T0: not after the first time of its rows)",
+        )
+
+    return text
+
+
 def _fates(fates: Mapping[str, Mapping[str, Mapping[str, int]]]) -> RenderableType:
     """Counts by fate, before and after, of the batches that were made again."""
     table = table_of("source", "", *(f"{fate.replace('_', ' ')}>" for fate in FATES))
@@ -97,3 +112,11 @@ def _changed(found: Record) -> list[str]:
 
 def _next(config: Path, version: int) -> str:
     return f"Next: tidemark promote {shlex.quote(str(config))} {version}"
+
+
+def _excluded(found: Record) -> Iterator[str]:
+    """What became of objects that were taken out."""
+    for each in found.get("excluded", ()):
+        told = f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded"
+        left = f"; {counted(each['left'], 'row')} stand, whose time is outside of the range" if each["left"] else ""
+        yield f"{told}{left}."

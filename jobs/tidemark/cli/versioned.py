@@ -64,7 +64,27 @@ def promote(config: Path, version: int, wait: bool) -> Answer:
         return Answer(pipeline.promote(version, wait), promote_text(config))
 
 
+@click.command()
+@as_json_option
+@config_argument
+@click.argument("uri")
+@click.option(
+    "--reason", required=True, metavar="TEXT", help="What is wrong with it; recorded, and told by `explain`."
+)
+@click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
+def exclude(config: Path, uri: str, reason: str, wait: bool) -> Answer:
+    """Record that an object is wrong: the next backfill quarantines its rows.
+
+    URI is relative to the landing of its source, as the events have it in `_file`. Nothing changes for readers until
+    a backfill has built a version without it, and that is promoted.
+    """
+    from tidemark.cli.version_texts import exclude_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.exclude(uri, reason, wait), exclude_text(config))
+
+
 def add() -> None:
     """Add them to `tidemark`."""
-    for command in (backfill, versions, promote):
+    for command in (backfill, versions, promote, exclude):
         tidemark.add_command(command)

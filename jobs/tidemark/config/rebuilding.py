@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tidemark.config.load import from_resolved
@@ -38,10 +38,11 @@ def check_rebuilding(recorded: Mapping[str, Any], spec: PipelineSpec) -> None:
         )
 
 
-def unchanged_sources(recorded: Mapping[str, Any], spec: PipelineSpec) -> frozenset[str]:
-    """The sources whose rows are judged as before: nothing of theirs has changed, nor of what they import from."""
+def unchanged_sources(recorded: Mapping[str, Any], spec: PipelineSpec, but: Collection[str] = ()) -> frozenset[str]:
+    """The sources whose rows are judged as before: nothing of theirs has changed, nor of what they import from; those
+    named in `but` have changed."""
     old, new = from_resolved(recorded).resolved()["sources"], spec.resolved()["sources"]
-    same = {name for name in new if _judging(old.get(name)) == _judging(new[name])}
+    same = {name for name in new if name not in but and _judging(old.get(name)) == _judging(new[name])}
     while True:
         kept = {name for name in same if _below(spec, name) is None or _below(spec, name) in same}
         if kept == same:

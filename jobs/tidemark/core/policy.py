@@ -33,6 +33,7 @@ class Reason(StrEnum):
     UNMATCHED = "unmatched"
     INVALID_TIME = "invalid_time"
     INVALID_ROW = "invalid_row"
+    EXCLUDED = "excluded"
 
 
 @dataclass(frozen=True)

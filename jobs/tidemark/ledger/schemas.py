@@ -189,6 +189,8 @@ VERSIONS = _schema(
 `through` that one's last batch then, `rebuilt` the first batch that came out otherwise (null: none did), `difference`
 what the backfill told, as JSON."""
 
+EXCLUSIONS = _schema({"source": _TEXT, "uri": _TEXT, "reason": _TEXT, "recorded": TIME})
+
 TABLES = {
     "batches": BATCHES,
     "objects": OBJECTS,

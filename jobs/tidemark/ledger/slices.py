@@ -31,8 +31,8 @@ class SliceLedger(Ledger):
         self.stores["batches"].append([batch_row(record) for record in records])
 
     def objects_of(self, record: BatchRecord) -> tuple[LandedObject, ...]:
-        """The objects that the base's batch of this number took."""
-        return self.base.objects_of(replace(record, status=COMMITTED))
+        """The objects that the base's batch of this number took; one without a plan takes none."""
+        return self.base.objects_of(replace(record, status=COMMITTED)) if record.plan else ()
 
     def noticed(self, record: BatchRecord) -> Noticed:  # noqa: ARG002 - what the base noticed stands there
         """Nothing."""

@@ -35,6 +35,10 @@ class Recorded(Protocol):
         """The landing time of an object that was taken; None where it is not known."""
         ...
 
+    def why_excluded(self, source: str, uri: str) -> str | None:
+        """What was said of an object that was taken out; None where nothing was."""
+        ...
+
 
 @dataclass(frozen=True)
 class SourceFacts:

@@ -68,7 +68,10 @@ def _times(past: Past, day: str | None) -> str:
 def _quarantined(past: Past, arrival: Arrival, day: str | None) -> Iterator[str]:
     row = past.row
     reasons = ", ".join(row.reasons) or "no reason recorded"
-    if row.partition == UNKNOWN:
+    if "excluded" in row.reasons:
+        said = past.recorded.why_excluded(past.facts.name, row.file or "")
+        why = f"its object was taken out: {said or 'it is not known why'}"
+    elif row.partition == UNKNOWN:
         why = "its partition is missing or cannot be read, or nothing of it can"
     elif "invalid_time" in row.reasons:
         why = _bad_time(past)

@@ -89,7 +89,7 @@ def _read_sample(row: Row) -> Sample:
 
 def _report(source: str, name: str, counted: Counted) -> PartitionReport:
     moves, kinds = counted.moves, counted.kinds
-    reasons = (*FINDINGS, Reason.VIOLATION, Reason.UNMATCHED)
+    reasons = (*FINDINGS, Reason.VIOLATION, Reason.UNMATCHED, Reason.EXCLUDED)
     by_reason = {reason: [kind for kind in kinds if reason in kind.reasons] for reason in reasons}
     account = Account(
         source,

@@ -6,7 +6,7 @@ one if it ends in the range. Nothing is written where nothing came out otherwise
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.core.account import TableDigest
+from tidemark.core.policy import Reason
 from tidemark.core.slices import Range
 from tidemark.places import Place
 from tidemark.spark import tables
@@ -26,6 +27,8 @@ from tidemark.spark.tables import quoted
 
 FATE = ("_system_timestamp", "_disposition", "_reasons", "_watermark", "_substream")
 """What a row may have otherwise when it is judged again."""
+_PUT = (*FATE, "_raw")
+"""What is put in the place of what it had."""
 TOLD = FATE[:3]
 """What a change of is told."""
 DIFFERENCE = "difference"
@@ -71,16 +74,19 @@ class Rebuilding:
 
     def rows(self, source: SourceSpec, old: DataFrame | None, *, anew: bool) -> ChangedRows | None:
         """The rows of `old`, the slice as it stands, that take a new fate; `anew`: they are judged otherwise now, so
-        that watermarks count, too. None: there are none."""
+        that watermarks count, too. Rows without a time that are excluded now count wherever they lie: no output is
+        made of them. None: there are none."""
         new = self._table(self.slice, f"events/{source.name}")
         if new is None or old is None:
             return None
-        known = old.select(*_KEYS, *_ABOUT, F.struct(*FATE).alias(_OLD))
-        judged = new.select(*_KEYS, F.struct(*FATE).alias(_NEW))
+        known = old.select(*_KEYS, *_ABOUT, F.struct(*_PUT).alias(_OLD))
+        judged = new.select(*_KEYS, F.struct(*_PUT).alias(_NEW))
         ours = [in_range(F.col(side)["_system_timestamp"], self.asked) for side in (_OLD, _NEW)]
+        out = F.array_contains(F.col(_NEW)["_reasons"], Reason.EXCLUDED.value)
+        ours.append(out & F.col(_OLD)["_system_timestamp"].isNull())
         counts = FATE if anew else TOLD
         differs = [~F.col(_OLD)[name].eqNullSafe(F.col(_NEW)[name]) for name in counts]
-        found = known.join(judged, list(_KEYS)).where((ours[0] | ours[1]) & _any(differs)).persist()
+        found = known.join(judged, list(_KEYS)).where(_any(ours) & _any(differs)).persist()
         self.kept.append(found)
         told = F.count_if(_any(differs[: len(TOLD)]))
         days = found.groupBy(PARTITION_COLUMN, "_batch_id").agg(told).collect()
@@ -97,7 +103,7 @@ class Rebuilding:
         days = whole.where(f"{PARTITION_COLUMN} IN ({dates})")
         joined = days.join(changed.rows.select(*_KEYS, _NEW), list(_KEYS), "left")
         hit = F.col(_NEW).isNotNull()
-        fates = {name: F.when(hit, F.col(_NEW)[name]).otherwise(F.col(name)) for name in FATE}
+        fates = {name: F.when(hit, F.col(_NEW)[name]).otherwise(F.col(name)) for name in _PUT}
         columns = [fates[name].alias(name) if name in fates else quoted(name) for name in whole.columns]
         merged = joined.select(*columns).repartitionByRange(F.col(PARTITION_COLUMN), F.col("_batch_id"))
         _replace(merged, place, f"{PARTITION_COLUMN} IN ({dates})")
@@ -132,14 +138,15 @@ class Rebuilding:
             "fates": {f"{row['before']} -> {row['after']}": row["rows"] for row in moves},
         }
 
-    def outputs(self, table: str, changed: DataFrame | None) -> ChangedTable | None:
+    def outputs(self, table: str, changed: DataFrame | None, passed: int | None) -> ChangedTable | None:
         """Put the outputs of the range in place of those that stand; `changed` names rows of the only source of a
-        stream that take a new fate, whenever they end. None: nothing differs."""
+        stream that take a new fate: of them also those that end outside of it, by what later runs take to be `passed`
+        (None: whenever). None: nothing differs."""
         old, new = self._table(self.base, table), self._table(self.slice, table)
         if new is not None:
             new = new.withColumn("_batch_id", F.least("_batch_id", F.lit(self.last)))
-        gone = None if old is None else self._ours(table, old, changed)
-        come = None if new is None else self._ours(table, new, changed)
+        gone = None if old is None else self._ours(table, old, changed, passed)
+        come = None if new is None else self._ours(table, new, changed, passed)
         if _content(gone) == _content(come):
             return None
         lost, made = _without(gone, come), _without(come, gone)
@@ -155,6 +162,16 @@ class Rebuilding:
             condition = f"_batch_id >= {first} AND _batch_id <= {last}"
             _replace(whole.select(*map(quoted, old.columns)), str(self.target / table), condition)
         return ChangedTable(counts[0], counts[1], first, last)
+
+    def excluded(self, source: str, objects: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+        """By stored URI, how many rows an object has in the version and how many of them are excluded; `objects` are
+        with the batches that took them."""
+        rows = self._table(self.target, f"events/{source}")
+        if rows is None:
+            return {}
+        mine = rows.where(F.col("_batch_id").isin(*objects.values()) & F.col("_file").isin(*objects))
+        out = F.count_if(F.array_contains("_reasons", Reason.EXCLUDED.value))
+        return {row[0]: (row[1], row[2]) for row in mine.groupBy("_file").agg(F.count("*"), out).collect()}
 
     def put_substreams(self, first: int) -> None:
         """Have the substreams' watermarks of the slice in the place of those of batches from `first` on."""
@@ -186,13 +203,14 @@ class Rebuilding:
             return None
         return paths[0].origin
 
-    def _ours(self, table: str, rows: DataFrame, changed: DataFrame | None) -> DataFrame:
+    def _ours(self, table: str, rows: DataFrame, changed: DataFrame | None, passed: int | None) -> DataFrame:
         """The outputs that end in the range, and those of rows that take a new fate."""
         ours = rows.where(self._ends(table))
         if changed is None:
             return ours
         keys = changed.select(*_KEYS)
-        outside = rows.where(~self._ends(table)).join(keys, list(_KEYS), "left_semi")
+        due = F.lit(True) if passed is None else F.col("_end_time") <= _time(passed)
+        outside = rows.where(~self._ends(table) & due).join(keys, list(_KEYS), "left_semi")
         return ours.unionByName(outside.select(*map(quoted, rows.columns)))
 
     def _others(self, table: str, rows: DataFrame, changed: DataFrame | None) -> DataFrame:

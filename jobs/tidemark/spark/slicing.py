@@ -6,7 +6,7 @@ only those of the slice's days. What arrivals and numbers of rows left out come 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
@@ -16,12 +16,14 @@ from tidemark.config import SourceSpec
 from tidemark.core.account import Outcome
 from tidemark.core.advance import Opening, States
 from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import Seen
 from tidemark.core.slices import Reading
 from tidemark.core.times import DAY
 from tidemark.places import Place
 from tidemark.spark import accounts, events, marks, tables
 from tidemark.spark.engine import Engine
+from tidemark.spark.formats import row_text
 from tidemark.spark.landing import rows_of_events
 from tidemark.spark.tables import Written, quoted
 from tidemark.spark.tally import NOTHING, Tally, Told
@@ -30,11 +32,13 @@ from tidemark.spark.tally import NOTHING, Tally, Told
 @dataclass(frozen=True)
 class SliceEngine(Engine):
     """Judges into `root` what stands in the version at `base`. `states` gives that one's recorded states as a batch
-    found them; `reads` the arrivals that are read of each source (one that is not named: all)."""
+    found them; `reads` the arrivals that are read of each source (one that is not named: all); `excluded` the stored
+    URIs of each source's objects whose rows are quarantined now."""
 
     base: Place = field(kw_only=True)
     states: Callable[[int], States] = field(kw_only=True)
     reads: Mapping[str, Reading] = field(kw_only=True)
+    excluded: Mapping[str, Collection[str]] = field(kw_only=True)
 
     def judge(
         self,
@@ -73,6 +77,8 @@ class SliceEngine(Engine):
         rows = self.recorded(source, batch_id, batch_id)
         if not objects or rows is None or rows.isEmpty():
             return NOTHING, Written(None, 0)
+        if source.name in self.excluded:
+            rows = _without(rows, source, self.excluded[source.name])
         again = rows_of_events(self.spark, source, rows, objects)
         with self._timed("judge"):
             judged = self.rejudge(source, batch_id, again, objects, opening, from_events=True)
@@ -100,6 +106,18 @@ class SliceEngine(Engine):
             if name == source.name and number:
                 found[partition] = Seen(number, state.last_arrival, None)
         return found
+
+
+def _without(rows: DataFrame, source: SourceSpec, uris: Collection[str]) -> DataFrame:
+    """Event rows in which those of some objects are quarantined, with their text."""
+    hit = F.col("_file").isin(*uris)
+    text = F.coalesce("_raw", row_text([quoted(column.name) for column in source.columns]))
+    marked = {
+        "_disposition": F.lit(Fate.QUARANTINED.value),
+        "_reasons": F.array(F.lit(Reason.EXCLUDED.value)),
+        "_raw": text,
+    }
+    return rows.withColumns({name: F.when(hit, new).otherwise(F.col(name)) for name, new in marked.items()})
 
 
 def within(reading: Reading) -> Column:

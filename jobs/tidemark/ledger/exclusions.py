@@ -1,0 +1,40 @@
+"""Objects that should not have landed: people name them, and the versions that backfills build do without them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from tidemark.ledger.schemas import EXCLUSIONS
+from tidemark.ledger.store import Store
+from tidemark.places import Place
+
+FOLDER = "exclusions"
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A wrong object of a source, by its stored URI, why, and when that was said (microseconds UTC)."""
+
+    source: str
+    uri: str
+    reason: str
+    recorded: int
+
+
+def excluded(root: Place) -> tuple[Exclusion, ...]:
+    """All of a pipeline, in the order in which they were recorded."""
+    return tuple(sorted((Exclusion(**row) for row in _store(root).all()), key=lambda each: each.recorded))
+
+
+def exclude(root: Place, found: list[Exclusion]) -> None:
+    """Record some, in one commit; what was said of the same objects before is replaced."""
+    objects = {(each.source, each.uri) for each in found}
+    _store(root).rewrite(
+        lambda known: (
+            [row for row in known if (row["source"], row["uri"]) not in objects] + [asdict(each) for each in found]
+        )
+    )
+
+
+def _store(root: Place) -> Store:
+    return Store(root / FOLDER, EXCLUSIONS)

@@ -1,0 +1,94 @@
+"""The verbs of a pipeline about versions of its outputs: backfill, versions, promote, exclude."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tidemark import excluding, versioning
+from tidemark.auditing import ensure_not_blocked
+from tidemark.backfilling import Backfill, no_landing
+from tidemark.config import PipelineSpec, load_pipeline
+from tidemark.core.slices import Range
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lock import hold
+from tidemark.places import Place
+from tidemark.places.faults import explained
+from tidemark.promoting import Promotion
+from tidemark.reading import instant
+from tidemark.summaries import Record
+
+if TYPE_CHECKING:
+    from tidemark.spark.engine import Engine
+
+
+class Versioned:
+    """Builds versions beside the live one, lists them, and lets readers see another. What it needs of a pipeline is
+    told there."""
+
+    spec: PipelineSpec
+    environ: Mapping[str, str] | None
+    clock: Callable[[], int]
+    progress: Callable[[str, int, int], None]
+    _still_held: Callable[[], None] | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def root(self) -> Place: ...
+        @property
+        def ledger(self) -> Ledger: ...
+        @property
+        def engine(self) -> Engine: ...
+        def _step(self, step: str) -> None: ...
+        def _repair(self) -> list[str]: ...
+
+    @explained
+    def backfill(
+        self,
+        from_: str | int,
+        to: str | int | None = None,
+        settings_: Sequence[str] = (),
+        from_landing: bool = False,
+        wait: bool = False,
+    ) -> Record:
+        """Build a version beside the live one, whose outputs in [from_, to) are made anew; `settings_` (KEY=VALUE
+        each) win over the pipeline file."""
+        no_landing(from_landing)
+        spec = load_pipeline(self.spec.path, self.environ, settings_).spec if settings_ else self.spec
+        with self._settled(wait):
+            asked = Range(instant(from_) or 0, instant(to))
+            taken = excluding.excluded(self.ledger, spec.sources)
+            building = Backfill(spec, self.ledger, asked, lambda: self.engine, self._step, self.progress, taken)
+            return building.build(self.clock())
+
+    @explained
+    def versions(self) -> Record:
+        """The versions that there are, and which is live."""
+        return versioning.told(self.root, self.ledger)
+
+    @explained
+    def promote(self, version: int, wait: bool = False) -> Record:
+        """Make a version live, once it has the live one's last run; the earlier one can be promoted again."""
+        with self._settled(wait):
+            asking = Promotion(self.spec, self.ledger, lambda: self.engine, self._step, self.progress)
+            told = asking.promote(version, self.clock())
+            for known in ("ledger", "planning", "engine"):  # of the version that was live
+                self.__dict__.pop(known, None)
+            return told
+
+    @explained
+    def exclude(self, uri: str, reason: str, wait: bool = False) -> Record:
+        """Record that an object is wrong, and why: the next backfill quarantines its rows. `uri` is relative to its
+        source's landing."""
+        with hold(self.root, wait) as self._still_held:
+            return excluding.exclude(self.ledger, self.spec.sources, uri, reason, self.clock())
+
+    @contextmanager
+    def _settled(self, wait: bool) -> Iterator[None]:
+        """Hold the pipeline, and finish a run that crashed. Raises Blocked while quality blocks one."""
+        with hold(self.root, wait) as self._still_held:
+            ensure_not_blocked(self.ledger)
+            self._repair()
+            yield
