@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from tidemark.errors import TidemarkError
 from tidemark.spark.jars import require_java
@@ -22,6 +23,9 @@ INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.facto
 """Compiling code for a few rows takes longer than judging them; results do not depend on it."""
 
 os.environ.setdefault("TIDEMARK_MASTER", MASTER)
+settings.register_profile("same", derandomize=True)
+settings.load_profile("same")
+"""The same examples each time, so that a change alone makes a test fail; others with `--hypothesis-seed=N`."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -40,6 +40,7 @@ def backfill_dag(files: Files) -> DAG:
         "to": Param(
             None, type=["null", "string"], format="date-time", title="To", description="Empty: up to the last run"
         ),
+        "from_landing": Param(False, type="boolean", title="Read landing again, as it is now"),
         "settings": Param([], type="array", items={"type": "string"}, title="Changed settings, KEY=VALUE each"),
         "promote": Param("never", enum=list(_PROMOTE), title="Let readers see the result"),
     }
@@ -61,6 +62,7 @@ def choose(paths: Mapping[str, str]) -> dict[str, Any]:
     config = paths[asked["pipeline"]]
     arguments = [config, "--from", asked["from"], "--wait"]
     arguments += ["--to", asked["to"]] if asked["to"] else []
+    arguments += ["--from-landing"] if asked["from_landing"] else []
     arguments += [part for setting in asked["settings"] for part in ("--set", setting)]
     return {"config": config, "arguments": arguments}
 
@@ -74,8 +76,10 @@ def tell(chosen: Mapping[str, Any]) -> list[str]:
     from tidemark.versioning import differs, exceeded
 
     pipeline, params = Pipeline.load(chosen["config"]), get_current_context()["params"]
-    asked, ends = params["promote"], [time_text(instant(params[name])) for name in ("from", "to")]
-    built = [each for each in pipeline.versions()["versions"] if [each["from"], each["to"]] == ends]
+    asked = params["promote"]
+    like = [*(time_text(instant(params[name])) for name in ("from", "to")), params["from_landing"]]
+    versions = pipeline.versions()["versions"]
+    built = [each for each in versions if [each["from"], each["to"], each["from_landing"]] == like]
     newest = built[-1]
     found = newest["difference"]
     identical = not differs(found)

@@ -45,8 +45,8 @@ from tidemark.places import Place
 from tidemark.places.trees import remove_tree, tables_below
 from tidemark.planning import judged_under
 from tidemark.running import rules_of
-from tidemark.summaries import Record, time_text
-from tidemark.versioning import blank, by_run, in_force, recorded_spec
+from tidemark.summaries import Record
+from tidemark.versioning import blank, built_summary, by_run, in_force, recorded_spec
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -127,18 +127,7 @@ class Backfill:
         )
         versions.add(self.live.root, now, how)
         self.reached("listed")
-        return {
-            "version": number,
-            "path": str(folder),
-            "from": format_time(self.asked.begin),
-            "to": time_text(self.asked.end),
-            "base": self.live.version,
-            "through": self.through,
-            "fingerprint": how.fingerprint,
-            "input_rows": merged.input_rows,
-            "identical": not merged.differs,
-            "difference": merged.difference,
-        }
+        return built_summary(number, folder, how, merged.difference)
 
     def _clone(self, folder: Place) -> None:
         tables = [name for name in tables_below(self.live.folder) if not name.startswith(_OWN)]
@@ -289,12 +278,3 @@ def _lateness(spec: PipelineSpec) -> dict[str, int]:
 
 def _untold(phase: str, done: int, count: int) -> None:
     """The slice tells of its runs, not of their batches."""
-
-
-def no_landing(asked: bool) -> None:
-    """UsageError for what a backfill cannot do yet."""
-    if asked:
-        raise UsageError(
-            "--from-landing is not there yet: a backfill reads the events tables, which hold every row as it landed",
-            hint="leave it out; rows that were repaired in landing can be landed again as a new object",
-        )

@@ -18,7 +18,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import batch_row, finding_rows, state_rows
 from tidemark.running import rules_of
 from tidemark.summaries import Record
-from tidemark.versioning import differs
+from tidemark.versioning import differs, fates_of
 
 if TYPE_CHECKING:
     from tidemark.spark.rebuilding import ChangedRows, ChangedTable, Rebuilding
@@ -136,22 +136,13 @@ class Merging:
         for table, changed in outputs.items():
             kind, _, name = table.partition("/")
             found[kind][name] = {"gone": changed.gone, "new": changed.new}
-        found["fates"] = {"before": self._fates(self.live), "after": self._fates(self.target)}
+        sides = {"before": self.live, "after": self.target}
+        found["fates"] = {when: fates_of(side.batches(self.first, self.last)) for when, side in sides.items()}
         found["excluded"] = [
             {"source": name, "uri": uri, "rows": rows, "left": rows - out}
             for name, objects in self.excluded.items()
             for uri, (rows, out) in sorted(tables.excluded(name, objects).items())
         ]
-        return found
-
-    def _fates(self, ledger: Ledger) -> Record:
-        """Counts by fate of the batches that the slice is made of."""
-        found: Record = {}
-        for record in ledger.batches(self.first, self.last):
-            for account in record.accounts:
-                mine = found.setdefault(account.source, {})
-                for fate, count in account.fates.items():
-                    mine[fate.value] = mine.get(fate.value, 0) + count
         return found
 
     # -- the ledger

@@ -13,11 +13,12 @@ from tidemark.core.account import LISTED, BatchRecord
 from tidemark.core.batch import Batch, RunPlan
 from tidemark.errors import ConfigError, UsageError
 from tidemark.judging_again import Again
+from tidemark.landing_again import LandingAgain
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import PLANNED, Ledger, Noticed
 from tidemark.planning import judged_under
 from tidemark.summaries import Record
-from tidemark.versioning import blank, by_run, recorded_spec, unlike, version_summary
+from tidemark.versioning import blank, by_run, line, recorded_spec, unlike, version_summary
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -66,11 +67,15 @@ class Promotion:
         """Make the live version's runs that the target does not have, under the target's configuration."""
         spec = recorded_spec(target, self.spec)
         self._check_known(target, spec)
-        again = Again(spec, self.live, target, self.engine, self.reached, self.progress)
+        apart = line(self.live.root, self.live.version) != line(self.live.root, target.version)
+        tools = spec, self.live, target, self.engine, self.reached, self.progress
+        again: Again | LandingAgain = LandingAgain(*tools) if apart else Again(*tools)
         done = []
         if pending := target.last().pending:
             done += again.execute(pending, repairing=True)
         runs = by_run(self.live.batches(target.last().committed_through + 1, self.live.last().committed_through))
+        if isinstance(again, LandingAgain):
+            return done + (again.make(runs, late=False) if runs else [])
         for run in runs:
             done += again.execute(self._planned(target, spec, run))
         return done

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from tidemark import excluding, versioning
 from tidemark.auditing import ensure_not_blocked
-from tidemark.backfilling import Backfill, no_landing
+from tidemark.backfilling import Backfill
 from tidemark.config import PipelineSpec, load_pipeline
 from tidemark.core.slices import Range
+from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.places import Place
 from tidemark.places.faults import explained
 from tidemark.promoting import Promotion
 from tidemark.reading import instant
+from tidemark.rereading import Rereading
 from tidemark.summaries import Record
 
 if TYPE_CHECKING:
@@ -54,14 +56,20 @@ class Versioned:
         wait: bool = False,
     ) -> Record:
         """Build a version beside the live one, whose outputs in [from_, to) are made anew; `settings_` (KEY=VALUE
-        each) win over the pipeline file."""
-        no_landing(from_landing)
+        each) win over the pipeline file. `from_landing`: rows are read from landing again, as they are there now."""
+        if from_landing and to is not None:
+            raise UsageError(
+                "a version from landing goes to the last run: rows after one that is new have other numbers",
+                hint="leave out --to",
+            )
         spec = load_pipeline(self.spec.path, self.environ, settings_).spec if settings_ else self.spec
         with self._settled(wait):
             asked = Range(instant(from_) or 0, instant(to))
             taken = excluding.excluded(self.ledger, spec.sources)
-            building = Backfill(spec, self.ledger, asked, lambda: self.engine, self._step, self.progress, taken)
-            return building.build(self.clock())
+            tools = (lambda: self.engine), self._step, self.progress, taken
+            if from_landing:
+                return Rereading(spec, self.ledger, asked.begin, *tools).build(self.clock())
+            return Backfill(spec, self.ledger, asked, *tools).build(self.clock())
 
     @explained
     def versions(self) -> Record:

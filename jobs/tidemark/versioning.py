@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tidemark.config import PipelineSpec, from_resolved
@@ -91,6 +91,23 @@ def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
     )
 
 
+def built_summary(number: int, folder: Place, how: Made, difference: Record) -> Record:
+    """What a backfill tells of the version that it has built."""
+    return {
+        "version": number,
+        "path": str(folder),
+        "from": format_time(how.from_),
+        "to": time_text(how.to),
+        "base": how.base,
+        "through": how.through,
+        "fingerprint": how.fingerprint,
+        "from_landing": how.from_landing,
+        "input_rows": how.input_rows,
+        "identical": not differs(difference),
+        "difference": difference,
+    }
+
+
 def version_summary(root: Place, version: Version) -> Record:
     """One version as commands tell of it."""
     how = version.made
@@ -105,6 +122,7 @@ def version_summary(root: Place, version: Version) -> Record:
         "fingerprint": how.fingerprint if how else None,
         "base": how.base if how else None,
         "through": how.through if how else None,
+        "from_landing": how.from_landing if how else None,
         "difference": json.loads(how.difference) if how else None,
     }
 
@@ -112,6 +130,26 @@ def version_summary(root: Place, version: Version) -> Record:
 def differs(difference: Record) -> bool:
     """Whether any row, output or dead letter came out otherwise."""
     return any(difference[kind] for kind in ("rows", "streams", "dead_letters"))
+
+
+def fates_of(records: Iterable[BatchRecord]) -> dict[str, dict[str, int]]:
+    """Counts by source and fate of batches."""
+    found: dict[str, dict[str, int]] = {}
+    for record in records:
+        for account in record.accounts:
+            mine = found.setdefault(account.source, {})
+            for fate, count in account.fates.items():
+                mine[fate.value] = mine.get(fate.value, 0) + count
+    return found
+
+
+def line(root: Place, version: int) -> int:
+    """The version from landing (or the first) that a version's rows have their numbers from: rows of two versions of
+    one line have the same."""
+    known = {each.version: each.made for each in versions.listed(root)}
+    while (made := known.get(version)) is not None and not made.from_landing:
+        version = made.base
+    return version
 
 
 def exceeded(spec: PipelineSpec, difference: Record) -> list[str]:

@@ -27,6 +27,8 @@ from tidemark.spark.session import installed_jars
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
+OBJECTS = 3
+"""Each is a micro-batch of its own."""
 SOURCE = oracle.Source(late=(10 * SECOND, "adjust"), out_of_order=(2 * SECOND, "adjust"), partitions=("p0", "p1"))
 STREAMS = {"streams": {"tens": {"from": "s", "tumbling": "10s", "select": {"n": "count(*)"}}}}
 
@@ -104,7 +106,7 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
 
 def fed(folder: Path) -> Product:
     product = Product(folder, {"s": SOURCE}, STREAMS)
-    product.land("s", [obj(f"{number}", 10 * number, 60) for number in range(1, 5)])
+    product.land("s", [obj(f"{number}", 10 * number, 60) for number in range(1, OBJECTS + 1)])
     return product
 
 
@@ -138,9 +140,9 @@ def test_a_cluster_that_loses_a_worker_on_the_way_comes_to_the_same_digests(tmp_
     os.kill(cluster.processes["spark-worker-1"].pid, signal.SIGKILL)
     said, errors = running.communicate(timeout=300)
     assert running.returncode == 0, errors[-3000:]
-    assert sum(batch["rows"] for batch in json.loads(said)["batches"]) == 240
+    assert sum(batch["rows"] for batch in json.loads(said)["batches"]) == 60 * OBJECTS
     assert digests(spread) == digests(local)
-    assert len(digests(local)) == 4
+    assert len(digests(local)) == OBJECTS
     runs = (oracle.Run(at(60), tuple(obj(f"{number}", 10 * number, 60) for number in range(1, 5))),)
     assert verdicts(spread.events("s")) == expected(oracle.judge(SOURCE, runs))
     cluster.until(lambda: sum(worker["state"] == "ALIVE" for worker in cluster.told()["workers"]) == 1)

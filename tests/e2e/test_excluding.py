@@ -80,6 +80,7 @@ def test_the_next_backfill_is_the_whole_without_the_rows_of_the_object(live, tmp
     assert events(product, 2) == told(product, judge(SOURCE, without(NUMBER + 1)))
 
 
+@pytest.mark.long
 def test_rows_outside_of_the_range_stand_and_are_told(live, tmp_path):
     product = fork(live, tmp_path / "p")
     product.pipeline().exclude(WRONG, "wrong")

@@ -23,9 +23,10 @@ def backfill_text(config: Path) -> Callable[[Record], RenderableType]:
 
     def text(record: Record) -> RenderableType:
         to = f"to {record['to']}" if record["to"] else f"to the last run (batch {record['through']})"
+        how = "read from landing again" if record["from_landing"] else "judged again"
         made = (
             f"Version {record['version']} is built beside version {record['base']}: outputs from {record['from']} "
-            f"{to}, {counted(record['input_rows'], 'row')} judged again."
+            f"{to}, {counted(record['input_rows'], 'row')} {how}."
         )
         if record["identical"]:
             return Group(made, "", "Nothing came out otherwise.", "", _next(config, record["version"]))
@@ -46,12 +47,13 @@ def versions_text(config: Path) -> Callable[[Record], RenderableType]:
             return (
                 f"No version is recorded yet: the first run makes one. Next: tidemark run {shlex.quote(str(config))}"
             )
-        table = table_of("version", "", "made", "from", "to", "base", "settings")
+        table = table_of("version", "", "made", "from", "to", "base", "input", "settings")
         for each in record["versions"]:
             to = each["to"] or ("the last run" if each["from"] else "")
             live, base = "live" if each["live"] else "", "" if each["base"] is None else str(each["base"])
             settings = (each["fingerprint"] or "")[:12]
-            table.add_row(str(each["version"]), live, each["created"], each["from"] or "", to, base, settings)
+            rows = "landing" if each["from_landing"] or not base else "events"
+            table.add_row(str(each["version"]), live, each["created"], each["from"] or "", to, base, rows, settings)
         return table
 
     return text

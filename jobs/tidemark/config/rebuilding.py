@@ -24,7 +24,7 @@ _READING = (
     "shape",
 )
 """Settings of a source that say what a row is and when it arrived: rows stand in the tables as they were read."""
-_NEW = "give the pipeline another name and a `start`: it is made from landing, beside this one"
+_HINT = "undo this, or read landing again: add --from-landing"
 
 
 def check_rebuilding(recorded: Mapping[str, Any], spec: PipelineSpec) -> None:
@@ -33,9 +33,7 @@ def check_rebuilding(recorded: Mapping[str, Any], spec: PipelineSpec) -> None:
     old, new = then.resolved(), spec.resolved()
     found = list(_changes(old, new)) + list(_columns(then, spec))
     if found:
-        raise ConfigError(
-            [Problem(str(spec.path), key, message) for key, message in found], hint=f"undo this, or {_NEW}"
-        )
+        raise ConfigError([Problem(str(spec.path), key, message) for key, message in found], hint=_HINT)
 
 
 def unchanged_sources(recorded: Mapping[str, Any], spec: PipelineSpec, but: Collection[str] = ()) -> frozenset[str]:

@@ -57,9 +57,14 @@ class State:
             self.added.pop(content["path"], None)
 
 
-def clone(source: Place, target: Place) -> None:
-    """Make the table at `target`, which is not there, of what is live in the one at `source`."""
+def clone(source: Place, target: Place, through: int | None = None) -> None:
+    """Make the table at `target`, which is not there, of what is live in the one at `source`. With `through`, what
+    writers have recorded counts up to that batch: later ones may be written anew."""
     state = _state(source)
+    if through is not None:
+        state.written = {
+            name: {**each, "version": min(each["version"], through)} for name, each in state.written.items()
+        }
     share(source, target, [unquote(path) for path in state.added])
     make(target / LOG)
     write_bytes(target / LOG / f"{0:020d}.json", _commit(state).encode())

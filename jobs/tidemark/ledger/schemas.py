@@ -183,11 +183,12 @@ VERSIONS = _schema(
         "rebuilt": _LONG,
         "input_rows": _LONG,
         "difference": _TEXT,
+        "from_landing": _FLAG,
     }
 )
 """Since 0.1.0 from `from` on, which is null in the first version: `base` is the version that a backfill started from,
 `through` that one's last batch then, `rebuilt` the first batch that came out otherwise (null: none did), `difference`
-what the backfill told, as JSON."""
+what the backfill told, as JSON, `from_landing` whether it read landing again (null: not)."""
 
 EXCLUSIONS = _schema({"source": _TEXT, "uri": _TEXT, "reason": _TEXT, "recorded": TIME})
 

@@ -19,7 +19,8 @@ class Made:
     """How a backfill made a version: for outputs in [from_, to) (None: up to the last run), by a `configuration`
     (JSON) and its fingerprint, from the version `base`, whose last batch then was `through`. `rebuilt` is the first
     batch that came out otherwise (None: none did), `input_rows` how many events were judged again, `difference` what
-    came out otherwise (JSON). Times in microseconds."""
+    came out otherwise (JSON); `from_landing`: rows were read from landing again, and may have other numbers. Times in
+    microseconds."""
 
     from_: int
     to: int | None
@@ -30,6 +31,7 @@ class Made:
     rebuilt: int | None
     input_rows: int
     difference: str
+    from_landing: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ def _version(row: Row) -> Version:
     if row["configuration"] is None:
         return Version(**own)
     made = {name: row[name.removesuffix("_")] for name in Made.__dataclass_fields__}
+    made["from_landing"] = bool(made["from_landing"])
     return Version(**own, made=Made(**made))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -28,9 +27,10 @@ from tidemark.spark.names import OBJECT, OFFSET, OWN, ROW
 from tidemark.spark.punctuation import stamped
 from tidemark.spark.repair import found_then
 from tidemark.spark.settled import settled_objects, skipped_rows
-from tidemark.spark.sight import look_at
+from tidemark.spark.sight import Sight, look_at
 from tidemark.spark.tables import Written
 from tidemark.spark.tally import NOTHING, Tally, Told
+from tidemark.spark.timer import Timer
 
 
 def _nothing(step: str) -> None:
@@ -219,11 +219,11 @@ class Engine:
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch_id, floors)
         sights = look_at(source, [item for item in left if item.uri not in found.unreadable])
-        rows = read_rows(self.spark, source, left, found.unreadable, sights=sights)
+        rows = self._read(source, left, found.unreadable, 1.0, sights)
         with self._timed("judge"):
             size, sample = sum(item.size for item in left), None
             if size > _SAMPLED_BYTES and (source.partition is not None or opening.imported is not None):
-                sample = read_rows(self.spark, source, left, found.unreadable, _SAMPLED_BYTES / size, sights)
+                sample = self._read(source, left, found.unreadable, _SAMPLED_BYTES / size, sights)
             try:
                 layout, staged = self._staged(source, rows, opening, size, sample, keep=True)
                 named = uris(self.spark, left, batch_id)
@@ -233,6 +233,16 @@ class Engine:
                 return events.write_events(judged, tally, source, self.place(f"events/{source.name}"), batch_id)
             finally:
                 rows.unpersist()
+
+    def _read(
+        self,
+        source: SourceSpec,
+        objects: Sequence[LandedObject],
+        damaged: Mapping[str, str],
+        share: float,
+        sights: Mapping[str, Sight],
+    ) -> DataFrame:
+        return read_rows(self.spark, source, objects, damaged, share, sights)
 
     def _staged(
         self,
@@ -297,18 +307,5 @@ class Engine:
             digests = tuple(found.write(str(self.root), repairing, self.reached))
         return found.left_open, digests
 
-    def _timed(self, phase: str) -> _Timer:
-        return _Timer(self.timings, phase)
-
-
-class _Timer:
-    """Adds the seconds spent inside to `timings`."""
-
-    def __init__(self, timings: dict[str, float], phase: str) -> None:
-        self.timings, self.phase = timings, phase
-
-    def __enter__(self) -> None:
-        self.start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.timings[self.phase] = self.timings.get(self.phase, 0.0) + time.perf_counter() - self.start
+    def _timed(self, phase: str) -> Timer:
+        return Timer(self.timings, phase)

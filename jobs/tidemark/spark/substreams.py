@@ -62,12 +62,34 @@ def recomputed(events: DataFrame, before: int, trail: int, floors: Mapping[str, 
 
     Only rows above the lowest floor can have set a watermark above it, so older files are not read.
     """
+    rows = _above(events, before, trail, floors)
+    rows = rows.withColumnsRenamed({"_partition": "partition", "_substream": "substream"})
+    return _keyed(rows, F.greatest(F.unix_micros("_system_timestamp") - trail, F.lit(MIN_TIME)))
+
+
+def left(events: DataFrame, source: str, before: int, trail: int, floors: Mapping[str, int | None]) -> DataFrame:
+    """The same as rows of the table, each with the last batch that brought the substream a row."""
+    rows = _above(events, before, trail, floors)
+    high = F.max(F.unix_micros("_system_timestamp"))
+    found = rows.groupBy("_partition", "_substream").agg(high.alias("high"), F.max("_batch_id").alias("batch_id"))
+    reached = F.greatest(F.col("high") - trail, F.lit(MIN_TIME))
+    return found.select(
+        F.lit(source).alias("source"),
+        F.col("_partition").alias("partition"),
+        F.col("_substream").alias("substream"),
+        F.timestamp_micros(reached).alias("watermark"),
+        F.timestamp_micros("high").alias("high"),
+        F.col("batch_id").cast("long").alias("batch_id"),
+    )
+
+
+def _above(events: DataFrame, before: int, trail: int, floors: Mapping[str, int | None]) -> DataFrame:
+    """The rows of batches before `before` that may have set a watermark above the lowest floor."""
     rows = events.where((F.col("_batch_id") < before) & F.col("_system_timestamp").isNotNull())
     known = [floor for floor in floors.values() if floor is not None]
     if known and len(known) == len(floors):
         rows = rows.where(F.col("_system_timestamp") > F.timestamp_micros(F.lit(min(known) + trail)))
-    rows = rows.withColumnsRenamed({"_partition": "partition", "_substream": "substream"})
-    return _keyed(rows, F.greatest(F.unix_micros("_system_timestamp") - trail, F.lit(MIN_TIME)))
+    return rows
 
 
 def _keyed(rows: DataFrame, watermark: Column) -> DataFrame:

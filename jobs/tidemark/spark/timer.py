@@ -1,0 +1,18 @@
+"""How long the phases of judging take."""
+
+from __future__ import annotations
+
+import time
+
+
+class Timer:
+    """Adds the seconds spent inside to `timings`."""
+
+    def __init__(self, timings: dict[str, float], phase: str) -> None:
+        self.timings, self.phase = timings, phase
+
+    def __enter__(self) -> None:
+        self.start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.timings[self.phase] = self.timings.get(self.phase, 0.0) + time.perf_counter() - self.start
