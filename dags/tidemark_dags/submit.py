@@ -34,11 +34,12 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
     def execute(self, context: Context) -> None:
         from tidemark.pipeline import Pipeline
         from tidemark.spark.jars import s3_jars
-        from tidemark.spark.session import installed_jars  # imports pyspark: only where it is run
+        from tidemark.spark.session import COMPILING, installed_jars  # imports pyspark: only where it is run
 
         on_s3 = Pipeline.load(self.application_args[0]).on_s3
         jars = list(map(str, [*installed_jars(), *(s3_jars() if on_s3 else [])]))
         self.jars, self.driver_class_path = ",".join(jars), os.pathsep.join(jars)
+        self.conf = {"spark.driver.defaultJavaOptions": COMPILING, **(self.conf or {})}
         here = str(Path(sys.executable).parent)
         self.env_vars = {
             "PATH": os.pathsep.join([here, os.environ.get("PATH", os.defpath)]),

@@ -152,7 +152,7 @@ def hot(tmp_path_factory) -> Product:
     ("spread", "tasks", "source"),
     [
         pytest.param(SPREAD[2], 3, "landing", id="many splits, 3 tasks"),
-        pytest.param(SPREAD[1], 3, "events", id="events, 3 tasks"),
+        pytest.param(SPREAD[1], 3, "events", id="events, 3 tasks", marks=pytest.mark.long),
     ],
 )
 def test_a_replay_does_not_depend_on_how_rows_are_spread(spark, hot, spread, tasks, source):

@@ -212,6 +212,7 @@ def test_imports_by_way_of_another_source_equal_the_oracle_however_runs_are_cut(
     hold_all(tmp_path, given, max_files=2)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_a_crash_while_edges_are_paired_is_repaired(tmp_path):
     (given,) = drawn(logs({"edges": EDGES}, WIDE[:3], rows=14), 1)

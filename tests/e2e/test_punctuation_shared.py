@@ -99,7 +99,7 @@ def hold_shared(folder: Path, given: dict[str, Log], where: str, **options: Any)
     ("names", "where"),
     [
         pytest.param(("counted", "periods"), "landing", id="count and period"),
-        pytest.param(("counted", "landed"), "events", id="imported, few arrivals"),
+        pytest.param(("counted", "landed"), "events", id="imported, few arrivals", marks=pytest.mark.long),
         pytest.param(
             ("each", "edges", "chained", "followed"),
             "events",

@@ -12,6 +12,12 @@ from tidemark.ledger.discover import known_objects
 from tidemark.ledger.ledger import Ledger
 
 
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    """Merging begins with fewer files."""
+    monkeypatch.setattr(upkeep, "MANY_FILES", 6)
+
+
 @pytest.fixture
 def ledger(tmp_path):
     return Ledger(tmp_path)

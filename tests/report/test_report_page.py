@@ -182,7 +182,7 @@ def test_progress_is_that_of_the_recorded_states(usual: Warehouse) -> None:
 
 
 @given(log=logs())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.usefixtures("undrawn")
 def test_the_page_of_any_log_has_the_numbers_of_its_rows(log: Log, tmp_path_factory: pytest.TempPathFactory) -> None:
     made = warehouse(tmp_path_factory.mktemp("any"), log.source, log.runs)

@@ -45,7 +45,7 @@ _STATIC_SETTINGS = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # each call of a function asks the JVM four times more
     "spark.sql.codegen.cache.maxEntries": "1000",  # 100 do not hold two batches' code: it would be compiled anew
 }
-_COMPILING = (
+COMPILING = (
     "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 "
     "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000"
 )
@@ -100,7 +100,7 @@ def _start(master: str | None) -> SparkSession:
             conf.set(key, value)
         memory = _memory()
         conf.set("spark.driver.memory", f"{memory >> 20}m")
-        conf.set("spark.driver.defaultJavaOptions", f"-XX:G1HeapRegionSize={_region(memory)}m {_COMPILING}")
+        conf.set("spark.driver.defaultJavaOptions", f"-XX:G1HeapRegionSize={_region(memory)}m {COMPILING}")
         conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, [*installed_jars(), *s3_jars()])))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
