@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -256,6 +257,17 @@ def test_the_lock_holds_every_dependency_with_hashes_and_no_index():
     for block in re.split(r"\n(?=\S)", text):
         assert "--hash=sha256:" in block, block.splitlines()[0]
     assert "://" not in text
+
+
+def test_the_page_of_dependencies_is_that_of_the_locks():
+    found = runpy.run_path(str(ROOT / ".ci" / "dependencies.py"))
+    assert found["PAGE"].read_text(encoding="utf-8") == found["page"](), "run .ci/dependencies.py"
+
+
+def test_what_security_promises_names_tests_that_are_there():
+    named = re.findall(r"`(tests/[\w/]+\.py)`", (ROOT / "docs" / "security.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert [each for each in named if not (ROOT / each).is_file()] == []
 
 
 def test_the_readme_names_the_commands_that_the_makefile_has():
