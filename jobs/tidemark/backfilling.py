@@ -32,6 +32,7 @@ from tidemark.core.slices import (
     recombined,
 )
 from tidemark.core.times import format_time
+from tidemark.differing import with_examples
 from tidemark.errors import UsageError
 from tidemark.excluding import Taken
 from tidemark.judging_again import Again
@@ -113,7 +114,7 @@ class Backfill:
         merged = Merged() if self.first is None else self._rebuilt(number, folder, self.first)
         remove_tree(folder / SLICE)
         self.reached("rebuilt")
-        told, under = json.dumps(merged.difference, sort_keys=True), judged_under(self.spec)
+        found, under = with_examples(merged.difference, folder, self.spec), judged_under(self.spec)
         how = Made(
             self.asked.begin,
             self.asked.end,
@@ -123,11 +124,11 @@ class Backfill:
             self.through,
             merged.rebuilt,
             merged.input_rows,
-            told,
+            json.dumps(found, sort_keys=True),
         )
         versions.add(self.live.root, now, how)
         self.reached("listed")
-        return built_summary(number, folder, how, merged.difference)
+        return built_summary(number, folder, how, found)
 
     def _clone(self, folder: Place) -> None:
         tables = [name for name in tables_below(self.live.folder) if not name.startswith(_OWN)]

@@ -31,6 +31,7 @@ from tidemark.planning import Planning
 from tidemark.promoting import differing
 from tidemark.quality.suites import of_users
 from tidemark.reading import Reader, instant
+from tidemark.repairing import Repairing
 from tidemark.replaying import Replay, chosen, located, replayed
 from tidemark.running import Run
 from tidemark.spark import settings
@@ -161,12 +162,20 @@ class Pipeline(Answering, Versioned):
     ) -> Record:
         """Compute recorded batches again (default: of the last run) and compare; writes nothing."""
         records = chosen(self.ledger, run, from_batch, to_batch, all_batches)
-        again = partial(self._outputs, recompute=True)
         made, proof = versioning.rebuilt(self.ledger, str(self.spec.path))
-        replay = Replay(
-            self.spec, self.ledger, lambda: self.engine, again, self.planning.place, settings.changed, made
-        )
-        return replayed(replay.verdicts(records, input, self.progress), proof)
+        return replayed(self._replay(made).verdicts(records, input, self.progress), proof)
+
+    @explained
+    def repair(self, wait: bool = False) -> Record:
+        """Rebuild damaged tables: events from landing, others from events, each batch proven by its digest."""
+        with hold(self.root, wait) as self._still_held:
+            made, _ = versioning.rebuilt(self.ledger, str(self.spec.path))
+            replay = self._replay(made)
+            return Repairing(self.spec, self.ledger, replay, lambda: self.engine, self.progress, made).repair()
+
+    def _replay(self, made: range | None) -> Replay:
+        again = partial(self._outputs, recompute=True)
+        return Replay(self.spec, self.ledger, lambda: self.engine, again, self.planning.place, settings.changed, made)
 
     @explained
     def summary(self, run_id: str) -> Record:

@@ -72,7 +72,7 @@ class Replay:
             return self._standing(record)
         objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
         with ExitStack() as kept:
-            parts = self._recompute(record, objects, wanted, kept)
+            parts = self.recomputed(record, objects, wanted, kept)
             digests = self._digests(record, {name: part.outcome() for name, part in parts.items()})
             differing = _differing(record.digests, digests)
             differences = list(differing.values())
@@ -96,9 +96,11 @@ class Replay:
         differing = tuple(_differing(made, [*found, *small.values()]).values())
         return Verdict(record.batch_id, not differing, STORED, differing, ())
 
-    def _recompute(
+    def recomputed(
         self, record: BatchRecord, objects: Sequence[LandedObject], wanted: str | None, kept: ExitStack
     ) -> dict[str, Recomputed]:
+        """By source, what a batch's objects come to, good until `kept` is closed. UsageError: landing is `wanted`,
+        and an object is no longer there as it was."""
         if not any(item.state is not ObjectState.VANISHED for item in objects):
             return {}
         from tidemark.spark.replay import Part, Recomputed, in_landing  # starts a JVM: only with rows

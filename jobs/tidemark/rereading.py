@@ -18,6 +18,7 @@ from tidemark.advancing import rules_of_streams
 from tidemark.config import PipelineSpec
 from tidemark.core.batch import stored_uri
 from tidemark.core.slices import Range, readings
+from tidemark.differing import with_examples
 from tidemark.errors import UsageError
 from tidemark.excluding import Taken
 from tidemark.landing_again import LandingAgain
@@ -94,7 +95,8 @@ class Rereading:
         self.reached("cleared")
         target = self._standing(number, folder)
         self.reached("cloned")
-        rows, difference = self._made(target)
+        rows, found = self._made(target)
+        difference = with_examples(found, folder, self.spec)
         self.reached("rebuilt")
         under = judged_under(self.spec)
         how = Made(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -193,12 +194,25 @@ def hold_difference(product: Product, found: dict[str, Any]) -> None:
     """The difference is what a comparison of the two versions' tables says."""
     was, is_ = Counter(windows(product, 1)), Counter(windows(product, found["version"]))
     told_ = found["difference"]["streams"].get("per_4s", {"gone": 0, "new": 0})
-    assert told_ == {"gone": (was - is_).total(), "new": (is_ - was).total()}
+    assert (told_["gone"], told_["new"]) == ((was - is_).total(), (is_ - was).total())
+    hold_windows(told_.get("windows", []), was - is_, is_ - was)
     changed = [(a, b) for a, b in zip(events(product, 1), events(product, found["version"]), strict=True) if a != b]
     rows = table(product, found["version"], "difference/rows")
     assert len(rows) == len(changed) == found["difference"]["rows"]["a"]["changed"]
     before = {(row["_partition"], row["_offset"]): row["_disposition_before"] for row in rows}
     assert before == {a[:2]: a[5] for a, _ in changed}
+
+
+def hold_windows(told_: list[dict[str, Any]], gone: Counter[Any], new: Counter[Any]) -> None:
+    """The windows that are told are those that changed, with the values of both versions."""
+    assert len(told_) == len({key[:2] for key in (*gone, *new)}) <= 20
+    for side, wanted in (("before", gone), ("after", new)):
+        found = {
+            (micros(datetime.fromisoformat(each["start"])), each[side]["n"], tuple(each[side]["keys"]))
+            for each in told_
+            if each[side] is not None
+        }
+        assert found == {(key[0], key[2], key[3]) for key in wanted}
 
 
 def test_a_promoted_version_goes_on_from_its_state_and_the_earlier_one_can_be_brought_back(product):

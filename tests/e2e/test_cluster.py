@@ -143,6 +143,6 @@ def test_a_cluster_that_loses_a_worker_on_the_way_comes_to_the_same_digests(tmp_
     assert sum(batch["rows"] for batch in json.loads(said)["batches"]) == 60 * OBJECTS
     assert digests(spread) == digests(local)
     assert len(digests(local)) == OBJECTS
-    runs = (oracle.Run(at(60), tuple(obj(f"{number}", 10 * number, 60) for number in range(1, 5))),)
+    runs = (oracle.Run(at(60), tuple(obj(f"{number}", 10 * number, 60) for number in range(1, OBJECTS + 1))),)
     assert verdicts(spread.events("s")) == expected(oracle.judge(SOURCE, runs))
     cluster.until(lambda: sum(worker["state"] == "ALIVE" for worker in cluster.told()["workers"]) == 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,7 +88,7 @@ def differing(product: Product) -> Counter[str]:
     return Counter(f"{old[0]} -> {new[0]}" for old, new in pairs if old != new)
 
 
-def test_what_came_too_late_and_what_was_repaired_is_the_difference(product, capsys):
+def test_what_came_too_late_and_what_was_repaired_is_the_difference(product, tmp_path, capsys):
     repair(product)
     config = str(product.config)
     pipeline = product.pipeline()
@@ -104,7 +105,13 @@ def test_what_came_too_late_and_what_was_repaired_is_the_difference(product, cap
     assert {REPAIRED, LATE} <= {row["_file"] for row in told}
     standing = Counter((row["_window_start"], row["n"]) for row in table(product, 2, "streams/per_4s"))
     came = Counter(row["_difference"] for row in table(product, 2, "difference/streams/per_4s"))
-    assert made["difference"]["streams"]["per_4s"] == {"gone": came["before"], "new": came["after"]}
+    told_ = made["difference"]["streams"]["per_4s"]
+    assert (told_["gone"], told_["new"]) == (came["before"], came["after"])
+    windows_ = {row["_window_start"] for row in table(product, 2, "difference/streams/per_4s")}
+    assert len(told_["windows"]) == len(windows_)
+    page = Path(pipeline.report(tmp_path / "page.html")["path"]).read_text()
+    assert "Version 2, built from version 1" in page
+    assert f"{changed['changed']} rows otherwise" in page
     assert standing.total() == len(table(product, 2, "streams/per_4s"))
 
     product.feed("a", runs(NUMBER + 1)[NUMBER:])  # the live version takes the late object only now

@@ -14,12 +14,13 @@ from typing import NoReturn
 
 from click.exceptions import Exit
 
-from tidemark.cli import versioned
+from tidemark.cli import repaired, versioned
 from tidemark.cli.commands import tidemark
 from tidemark.cli.failures import failure_of, interruptible
 from tidemark.cli.output import Output
 
 versioned.add()
+repaired.add()
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

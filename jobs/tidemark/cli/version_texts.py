@@ -1,4 +1,4 @@
-"""Records of the commands about versions, as text for people."""
+"""Records of the commands about versions, and about what stands in their tables, as text for people."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 
 from tidemark.cli.texts import FATES, table_of
+from tidemark.report.changed import window_text
 from tidemark.report.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Record = Mapping[str, Any]
+_WINDOWS = 3
+"""Changed windows of a stream that are shown; its table has all."""
 
 
 def backfill_text(config: Path) -> Callable[[Record], RenderableType]:
@@ -89,6 +92,26 @@ def exclude_text(config: Path) -> Callable[[Record], RenderableType]:
     return text
 
 
+def repair_text(config: Path) -> Callable[[Record], RenderableType]:
+    """What was damaged, rebuilt, and left."""
+
+    def text(record: Record) -> RenderableType:
+        if not record["damaged"]:
+            return "Every file of every table is there and can be read: nothing was changed."
+        lines: list[RenderableType] = [f"{name}: {why}" for name, why in record["damaged"].items()]
+        if record["repaired"]:
+            table = table_of("rebuilt", "batches>", "rows>", "from")
+            for each in record["repaired"]:
+                table.add_row(each["table"], f"{len(each['batches']):,}", f"{each['rows']:,}", each["input"])
+            lines += ["", table]
+        if record["left"]:
+            lines += ["", "Not rebuilt:", *(f"  {each['table']}: {each['why']}" for each in record["left"])]
+        lines += ["", f"What could not be read is kept in {record['kept']}."]
+        return Group(*lines, f"Next: tidemark replay {shlex.quote(str(config))} --all")
+
+    return text
+
+
 def _fates(fates: Mapping[str, Mapping[str, Mapping[str, int]]]) -> RenderableType:
     """Counts by fate, before and after, of the batches that were made again."""
     table = table_of("source", "", *(f"{fate.replace('_', ' ')}>" for fate in FATES))
@@ -109,6 +132,7 @@ def _changed(found: Record) -> list[str]:
     for kind, what in (("streams", "row"), ("dead_letters", "dead letter")):
         for name, told in found[kind].items():
             lines.append(f"{name}: {counted(told['gone'], what)} no more, {told['new']:,} new.")
+            lines += [f"  {window_text(each)}" for each in told.get("windows", ())[:_WINDOWS]]
     return lines
 
 

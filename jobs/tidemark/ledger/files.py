@@ -6,7 +6,8 @@ Datasets would do the same at ten times the cost for the many small files of a l
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from tidemark.places import Place, open_file
+from tidemark.places.damage import UNREADABLE, damaged
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,16 @@ def live_files(table: DeltaTable, folder: Place) -> list[DataFile]:
 
 def read_all(file: DataFile) -> pa.Table:
     """Every row of a file."""
-    return _parquet(file).read()
+    with _named(file):
+        return _parquet(file).read()
 
 
 def read_batches(file: DataFile, first: int, last: int, columns: Sequence[str]) -> pa.Table:
     """The rows of batches first..last in a file, from the row groups that have such rows."""
-    parquet = _parquet(file)
-    groups = [group for group in range(parquet.num_row_groups) if _has_batches(parquet, group, first, last)]
-    found = parquet.read_row_groups(groups, columns=[*columns, "batch_id"])
+    with _named(file):
+        parquet = _parquet(file)
+        groups = [group for group in range(parquet.num_row_groups) if _has_batches(parquet, group, first, last)]
+        found = parquet.read_row_groups(groups, columns=[*columns, "batch_id"])
     batch = found["batch_id"]
     early, late = pc.less(batch, pa.scalar(first)), pc.greater(batch, pa.scalar(last))
     return found.filter(pc.invert(pc.or_(early, late)))
@@ -68,15 +72,16 @@ def read_batches(file: DataFile, first: int, last: int, columns: Sequence[str]) 
 
 def read_hits(file: DataFile, column: str, values: pa.Array[Any], columns: Sequence[str]) -> pa.Table | None:
     """The rows whose `column` is one of `values`; None, and nothing else read, when there are none."""
-    parquet = _parquet(file)
-    keys = parquet.read([column])[column]
-    hits = pc.indices_nonzero(pc.is_in(keys, value_set=values)).to_pylist()
-    if not hits:
-        return None
-    sizes = [parquet.metadata.row_group(group).num_rows for group in range(parquet.num_row_groups)]
-    ends = list(accumulate(sizes))
-    groups = sorted({bisect_right(ends, hit) for hit in hits if hit is not None})
-    found = parquet.read_row_groups(groups, columns=[*columns, column])
+    with _named(file):
+        parquet = _parquet(file)
+        keys = parquet.read([column])[column]
+        hits = pc.indices_nonzero(pc.is_in(keys, value_set=values)).to_pylist()
+        if not hits:
+            return None
+        sizes = [parquet.metadata.row_group(group).num_rows for group in range(parquet.num_row_groups)]
+        ends = list(accumulate(sizes))
+        groups = sorted({bisect_right(ends, hit) for hit in hits if hit is not None})
+        found = parquet.read_row_groups(groups, columns=[*columns, column])
     return found.filter(pc.is_in(found[column], value_set=values))
 
 
@@ -90,6 +95,16 @@ def _has_batches(parquet: pq.ParquetFile, group: int, first: int, last: int) -> 
     if bounds is None or bounds.min is None or bounds.max is None:
         return True
     return bool(bounds.min <= last and bounds.max >= first)
+
+
+@contextmanager
+def _named(file: DataFile) -> Iterator[None]:
+    """A file that cannot be read inside is named."""
+    try:
+        yield
+    except UNREADABLE as error:
+        folder, _, name = str(file.path).rpartition("/")
+        raise damaged(folder.rpartition("/")[2], name) from error
 
 
 def _parquet(file: DataFile) -> pq.ParquetFile:

@@ -13,6 +13,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 from tidemark.config.address import S3Place
 from tidemark.errors import TidemarkError
+from tidemark.places.damage import damage_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -117,7 +118,7 @@ def told(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
 
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
-    """The verb, whose failures for which S3 is to blame are errors for people, whoever met them."""
+    """The verb, whose failures for which S3 or a damaged file is to blame are errors for people, whoever met them."""
 
     @wraps(verb)
     def told_(*args: P.args, **options: P.kwargs) -> T:
@@ -126,7 +127,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
         except TidemarkError:
             raise
         except Exception as error:
-            found = fault_of(error)
+            found = fault_of(error) or damage_of(error)
             if found is None:
                 raise
             raise found from error

@@ -48,6 +48,23 @@ def remove_tree(place: Place) -> None:
         shutil.rmtree(place)
 
 
+def move(source: Place, target: Place) -> None:
+    """Have a file under another path."""
+    if isinstance(source, S3Place) and isinstance(target, S3Place):
+        s3.copy(source, target)
+        s3.delete(source)
+        return
+    Path(str(target)).parent.mkdir(parents=True, exist_ok=True)
+    Path(str(source)).replace(Path(str(target)))
+
+
+def move_tree(source: Place, target: Place) -> None:
+    """Have everything below a place below another."""
+    for path in list(files_below(source)):
+        move(source / path, target / path)
+    remove_tree(source)
+
+
 def _share(source: Place, target: Place) -> None:
     if isinstance(source, S3Place) and isinstance(target, S3Place):
         s3.copy(source, target)

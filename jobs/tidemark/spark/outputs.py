@@ -87,7 +87,7 @@ class Outputs:
             rows = self.ahead[table] if table in self.ahead else make()
             if rows is None:
                 return nothing
-            written = append_measured(rows, place, batch_id, table, statistics=_statistics(rows), matching=wrong)
+            written = append_measured(rows, place, batch_id, table, statistics=statistics_of(rows), matching=wrong)
             if written is not None:
                 self.not_due[table] = written.matching
                 return written.digest
@@ -282,6 +282,6 @@ def _batch(due: Due) -> Column:
     return F.lit(due.last_batch).cast("long").alias("_batch_id")
 
 
-def _statistics(rows: DataFrame) -> str:
+def statistics_of(rows: DataFrame) -> str:
     """Columns whose bounds each file records: those that readers prune by."""
     return ",".join(name for name in STATISTICS.split(",") if name in rows.columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
@@ -13,8 +14,9 @@ from tidemark.core.advance import States
 from tidemark.core.progress import UNKNOWN
 from tidemark.places import Place
 from tidemark.spark import substreams
-from tidemark.spark.tables import exists
+from tidemark.spark.tables import append, exists
 
+_REPAIR = "tidemark/repair"
 KINDS = ("events", "streams", "dead_letters", "before_start")
 
 
@@ -31,15 +33,28 @@ def truncate(
     for table in tables:
         if table.partition("/")[0] in KINDS:
             DeltaTable.forPath(spark, str(root / table)).delete(F.col("_batch_id") >= first)
-    place = str(root / "substreams")
-    if not exists(place):
-        return
+    if exists(str(root / "substreams")):
+        write_substreams(spark, root, sources, states, first)
+
+
+def write_substreams(
+    spark: SparkSession, root: Place, sources: Mapping[str, SourceSpec], states: States, first: int
+) -> int:
+    """Have of substreams what the batches before `first` left, from the events; how many rows."""
     left = [_left(spark, root, source, states, first) for source in sources.values()]
-    known = spark.read.format("delta").load(place)
-    whole = known.limit(0)
-    for rows in left:
-        whole = whole if rows is None else whole.unionByName(rows.select(*known.columns))
-    whole.write.format("delta").mode("overwrite").save(place)
+    known = [rows for rows in left if rows is not None]
+    if not known:
+        return 0
+    whole = reduce(DataFrame.unionByName, known).persist()
+    try:
+        place = str(root / "substreams")
+        if exists(place):
+            whole.write.format("delta").mode("overwrite").save(place)
+        else:
+            append(whole, place, first - 1, application=_REPAIR)
+        return whole.count()
+    finally:
+        whole.unpersist()
 
 
 def _left(spark: SparkSession, root: Place, source: SourceSpec, states: States, first: int) -> DataFrame | None:

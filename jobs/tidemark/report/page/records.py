@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator
 
 from tidemark.report.page.answers import Answers
+from tidemark.report.page.differences import differences
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
 from tidemark.report.page.run_pictures import quality_picture
 from tidemark.report.page.runs import FATES
@@ -114,7 +115,7 @@ def versions(answers: Answers) -> Html:
     inner = [table("versions-table", ("version", "", "made", "made live"), rows)] if rows else []
     if not rows:
         inner.append(paragraph("No version is recorded yet."))
-    return section("versions", "Versions and replay", *inner, *_proof(answers))
+    return section("versions", "Versions and replay", *inner, *differences(listed), *_proof(answers))
 
 
 def _proof(answers: Answers) -> Iterator[Html]:

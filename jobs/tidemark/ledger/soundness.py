@@ -1,0 +1,90 @@
+"""What is wrong with the files of a Delta table, and taking those that cannot be read out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from tidemark.places import Place, delta_table, is_table, open_file
+from tidemark.places.trees import files_below, move, move_tree
+
+_NUMBERS = ("_batch_id", "batch_id")
+_DAMAGED = (pa.ArrowException, OSError, ValueError)
+
+
+@dataclass(frozen=True)
+class Wound:
+    """What is wrong with a table. `log`: why its log cannot be read (None: it can); `files` that are not there or
+    cannot be read; `batches` that those files may have rows of, first and last (None: any)."""
+
+    log: str | None = None
+    files: tuple[str, ...] = ()
+    batches: tuple[int, int] | None = None
+
+    def __bool__(self) -> bool:
+        return self.log is not None or bool(self.files)
+
+    def meets(self, batch_id: int) -> bool:
+        """Whether rows of a batch may be missing."""
+        return self.batches is None or self.batches[0] <= batch_id <= self.batches[1]
+
+
+def examined(place: Place) -> Wound:
+    """Read a table's log, and each of its files to its end."""
+    try:
+        table = delta_table(place)
+        actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    except (DeltaError, *_DAMAGED) as error:
+        return Wound(log=_first_line(error))
+    broken = [action for action in actions if not _sound(place / action["path"])]
+    if not broken:
+        return Wound()
+    ends = [_batches(action) for action in broken]
+    known = [each for each in ends if each is not None]
+    whole = (min(low for low, _ in known), max(high for _, high in known)) if len(known) == len(ends) else None
+    return Wound(files=tuple(action["path"] for action in broken), batches=whole)
+
+
+def take_out(place: Place, wound: Wound, aside: Place) -> None:
+    """Take the files of a wound out of the table; those that are there are kept `aside`."""
+    there = set(files_below(place))
+    for path in wound.files:
+        if path in there:
+            move(place / path, aside / path)
+    DeltaTable.repair(delta_table(place))
+
+
+def put_aside(place: Place, aside: Place) -> None:
+    """Keep everything of a table `aside`: it is made from the beginning."""
+    move_tree(place, aside)
+
+
+def wounded(place: Place) -> Wound:
+    """The same for a place where there should be a table: one that has no log at all is wounded, too."""
+    return examined(place) if is_table(place) else Wound(log="it is not there")
+
+
+def _sound(place: Place) -> bool:
+    try:
+        with open_file(str(place)) as file:
+            for _ in pq.ParquetFile(file).iter_batches():
+                pass
+    except _DAMAGED:
+        return False
+    return True
+
+
+def _batches(action: dict[str, int]) -> tuple[int, int] | None:
+    for name in _NUMBERS:
+        low, high = action.get(f"min.{name}"), action.get(f"max.{name}")
+        if low is not None and high is not None:
+            return low, high
+    return None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

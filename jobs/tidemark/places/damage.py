@@ -1,0 +1,37 @@
+"""Files of tables that are missing or cannot be read: which one, and what to do, whoever met it."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from tidemark.errors import TidemarkError
+
+UNREADABLE = (pa.ArrowException, OSError)
+"""What reading such a file raises."""
+_HINT = "`tidemark repair` with the pipeline file rebuilds it from landing or the events tables"
+_FILE = re.compile(
+    r"/v\d+/(?P<table>[^\s'\"]+?)/(?:[^/\s'\"]+=[^/\s'\"]*/)*(?P<file>(?:part-|_delta_log/)[^\s'\",:)\]]+)"
+)
+_SIGNS = re.compile(
+    r"(?i)parquet|corrupt|thrift|snappy|zstd|end of stream|FAILED_READ_FILE|no such file|not found|not exist|delta"
+)
+_OF_A_FILE = re.compile(r"(?i)parquet|corrupt|thrift|snappy|zstd|end of stream")
+
+
+def damage_of(error: BaseException) -> TidemarkError | None:
+    """The error for people that a failure to read a table's file stands for; None: it is none."""
+    text = f"{type(error).__name__}: {error}"
+    found = _FILE.search(unquote(text))
+    if found and _SIGNS.search(text):
+        return damaged(found["table"], found["file"])
+    if isinstance(error, UNREADABLE) and _OF_A_FILE.search(text):
+        return TidemarkError(f"a file of a table cannot be read: {text.splitlines()[0]}", hint=_HINT)
+    return None
+
+
+def damaged(table: str, file: str) -> TidemarkError:
+    """The error that names a missing or damaged file of a table."""
+    return TidemarkError(f"a file of the table {table} is missing or damaged: {file}", hint=_HINT)

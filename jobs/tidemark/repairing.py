@@ -1,0 +1,264 @@
+"""Rebuilds damaged tables: events from landing, everything else from events, each batch proven by its digest.
+
+Nothing is thrown away: files that cannot be read are kept in `<pipeline>/damaged`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tidemark.advancing import Ending, Streams
+from tidemark.config import PipelineSpec, from_resolved
+from tidemark.config.imports import import_order
+from tidemark.core.account import BatchRecord
+from tidemark.errors import TidemarkError, UsageError
+from tidemark.ledger import soundness
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.schemas import TABLES
+from tidemark.ledger.soundness import Wound
+from tidemark.places.trees import tables_below
+from tidemark.replaying import Replay, located
+from tidemark.running import Before
+from tidemark.summaries import Record
+
+if TYPE_CHECKING:
+    from tidemark.spark.engine import Engine
+    from tidemark.spark.mending import Mending
+
+_NEEDED = ("batches", "watermarks", "objects")
+"""Small tables without which no batch can be made again."""
+_SPARE = ("advice", "plans")
+"""Small tables that nothing needs while no run is pending: they are made anew when they are written to."""
+_PUBLISHED = ("streams", "dead_letters", "before_start")
+
+
+@dataclass
+class Repairing:
+    """One repair of the `live` version. `replay` computes batches again; `rebuilt` are those that no run comes to."""
+
+    spec: PipelineSpec
+    live: Ledger
+    replay: Replay
+    engine: Callable[[], Engine]
+    progress: Callable[[str, int, int], None]
+    rebuilt: range | None
+    mended: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left: list[Record] = field(default_factory=list)
+
+    def repair(self) -> Record:
+        """Look at every table, rebuild what is damaged, and tell what was and what could not be."""
+        wounds = self._wounds()
+        self._small(wounds)
+        self._events({name: wound for name, wound in wounds.items() if name.startswith("events/")})
+        self._state(wounds)
+        self._published({name: wound for name, wound in wounds.items() if name.partition("/")[0] in _PUBLISHED})
+        return {
+            "repaired": [{"table": name, **told} for name, told in self.mended.items()],
+            "left": self.left,
+            "damaged": {name: _told(wound) for name, wound in wounds.items()},
+            "kept": str(self._aside("")).rstrip("/") if wounds else None,
+        }
+
+    def _wounds(self) -> dict[str, Wound]:
+        """By table what is wrong with it; sound ones are left out."""
+        tail = soundness.wounded(self.live.folder / "batches")
+        if tail:
+            raise TidemarkError(
+                f"the table `batches` is damaged ({_told(tail)}): it says what there is to rebuild",
+                where=str(self.live.folder / "batches"),
+                hint="restore this folder from a copy; or take history in again, into another warehouse",
+            )
+        names = sorted({*tables_below(self.live.folder), *self._recorded_tables()})
+        names = [name for name in names if not name.startswith(("difference/", "_slice"))]
+        found = {}
+        for done, name in enumerate(names):
+            self.progress("look", done, len(names))
+            if wound := soundness.wounded(self.live.folder / name):
+                found[name] = wound
+        self.progress("look", len(names), len(names))
+        return found
+
+    def _recorded_tables(self) -> set[str]:
+        last = self.live.last().committed_through
+        found = {digest.table for record in self.live.batches(1, last) for digest in record.digests if digest.rows}
+        return {name.partition("/")[0] if name.startswith("substreams/") else name for name in found}
+
+    def _small(self, wounds: Mapping[str, Wound]) -> None:
+        for name in TABLES.keys() & wounds.keys():
+            if name in _SPARE and not self.live.last().pending:
+                soundness.put_aside(self.live.folder / name, self._aside(name))
+                self.mended[name] = {"batches": [], "rows": 0, "input": "nothing"}
+                continue
+            what = "no batch can be made again without it" if name in _NEEDED else "what it told is told nowhere else"
+            self._leave(name, f"{_told(wounds[name])}: {what}; restore the folder from a copy")
+        if stopped := [each["table"] for each in self.left if each["table"] in _NEEDED]:
+            raise TidemarkError(
+                f"the table `{stopped[0]}` is damaged ({_told(wounds[stopped[0]])}), and no batch can be made again "
+                "without it",
+                where=str(self.live.folder / stopped[0]),
+                hint="restore this folder from a copy; or `tidemark backfill --from-landing` with another warehouse",
+            )
+
+    # -- events, from landing
+
+    def _events(self, wounds: Mapping[str, Wound]) -> None:
+        for name in import_order(self.spec.sources):
+            table = f"events/{name}"
+            if table in wounds:
+                wound = self._opened(table, wounds[table])
+                for record in self._records(table, wound):
+                    self._event_batch(table, name, record)
+
+    def _event_batch(self, table: str, name: str, record: BatchRecord) -> None:
+        from tidemark.spark.events import PARTITION_COLUMN, STATISTICS
+        from tidemark.spark.mending import put_back
+
+        digest = next(each for each in record.digests if each.table == table)
+        objects = tuple(self.replay.place(item) for item in self.live.objects_of(record))
+        with ExitStack() as kept:
+            try:
+                part = self.replay.recomputed(record, objects, "landing", kept)[name]
+            except UsageError as error:
+                self._leave(table, f"batch {record.batch_id}: {error.message}")
+                return
+            found = next((each for each in part.outcome().digests if each.table == table), None)
+            if found != digest:
+                self._leave(table, f"batch {record.batch_id}: landing comes to other rows than were recorded")
+                return
+            place, engine = str(self.live.folder / table), self.engine()
+            put_back(
+                engine.spark, part.rows, place, record.batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS
+            )
+        self._mend(table, record.batch_id, digest.rows, "landing")
+
+    # -- what is kept of substreams and lifetimes, from events
+
+    def _state(self, wounds: Mapping[str, Wound]) -> None:
+        if "substreams" in wounds:
+            self._substreams()
+        for name, source in self.spec.sources.items():
+            names = [f"{kind}/{name}" for kind in ("lifetimes", "open_lifetimes")]
+            if source.lifetimes.edges and any(each in wounds for each in names):
+                self._lifetimes(name, names)
+
+    def _substreams(self) -> None:
+        from tidemark.spark.truncating import write_substreams
+
+        through = self.live.last().committed_through
+        soundness.put_aside(self.live.folder / "substreams", self._aside("substreams"))
+        states = self.live.states(through + 1)
+        rows = write_substreams(self.engine().spark, self.live.folder, self.spec.sources, states, through + 1)
+        self.mended["substreams"] = {"batches": [], "rows": rows, "input": "events"}
+
+    def _lifetimes(self, name: str, names: list[str]) -> None:
+        from tidemark.spark import events
+
+        for table in names:
+            soundness.put_aside(self.live.folder / table, self._aside(table))
+        engine, place = self.engine(), str(self.live.folder / f"events/{name}")
+        for record in self.live.batches(1, self.live.last().committed_through):
+            source = self._then(record).sources.get(name)
+            recorded = {each.table: each for each in record.digests if each.table in names}
+            rows = None if source is None else events.appended(engine.spark, source, place, record.batch_id)
+            if source is None or rows is None or not recorded:
+                continue
+            objects = [item for item in self.live.objects_of(record) if item.source == name]
+            with engine.edges_of(source, record.batch_id, rows, objects) as found:
+                for digest in found.write(str(self.live.folder), False, lambda _: None):
+                    if digest != recorded.get(digest.table, digest):
+                        self._leave(digest.table, f"batch {record.batch_id}: events come to other rows than recorded")
+                    elif digest.rows:
+                        self._mend(digest.table, record.batch_id, digest.rows, "events")
+
+    # -- what runs have published, from events
+
+    def _published(self, wounds: Mapping[str, Wound]) -> None:
+        found = {name: self._opened(name, wound) for name, wound in wounds.items()}
+        batches = {name: {record.batch_id for record in self._records(name, wound)} for name, wound in found.items()}
+        numbers = sorted(set().union(*batches.values()))
+        for done, number in enumerate(numbers):
+            self.progress("repair", done, len(numbers))
+            (record,) = self.live.batches(number, number)
+            self._run_published(record, {name for name, mine in batches.items() if number in mine})
+        self.progress("repair", len(numbers), len(numbers))
+
+    def _run_published(self, record: BatchRecord, broken: set[str]) -> None:
+        then = self._then(record)
+        writing = self._mending(then, record, broken)
+        for _, _, due in Streams(then).due(self._ending(record), lambda: writing):
+            if due is not None and due.anything:
+                writing.mend(due)
+        for table in sorted(broken):
+            if table in writing.mended:
+                self._mend(table, record.batch_id, writing.mended[table], "events")
+            else:
+                self._leave(table, f"batch {record.batch_id}: events come to other rows than were recorded")
+
+    def _mending(self, then: PipelineSpec, record: BatchRecord, broken: set[str]) -> Mending:
+        from tidemark.spark.mending import Mending
+
+        recorded = {digest.table: digest for digest in record.digests}
+        root = str(self.live.folder)
+        return Mending(
+            self.engine().spark, root, then, recompute=True, broken=broken, recorded=recorded, like=self.spec
+        )
+
+    def _ending(self, record: BatchRecord) -> Ending:
+        """The end of a recorded run, as the ledger has it."""
+        before, after = Before.run(self.live, record.run_first), self.live.states(record.batch_id + 1)
+        return Ending(
+            record, before.states, after, before.combined, record.combined, before.streams, before.brought(after)
+        )
+
+    # -- what they share
+
+    def _opened(self, table: str, wound: Wound) -> Wound:
+        """The table without what is damaged. What a pending run had appended counts as not appended: then the table
+        is made from the beginning, as where its log is lost."""
+        place, through = self.live.folder / table, self.live.last().committed_through
+        pending = self.live.last().pending and (wound.batches is None or wound.batches[1] > through)
+        if wound.log is not None or pending:
+            soundness.put_aside(place, self._aside(table))
+            return Wound(log=wound.log or "a pending run had rows in it")
+        soundness.take_out(place, wound, self._aside(table))
+        return wound
+
+    def _records(self, table: str, wound: Wound) -> Iterator[BatchRecord]:
+        """The committed batches that have rows in a table which may be missing now; of those that a backfill made,
+        none."""
+        lost = []
+        for record in self.live.batches(1, self.live.last().committed_through):
+            has_rows = any(each.table == table and each.rows for each in record.digests)
+            if not (has_rows and wound.meets(record.batch_id)):
+                continue
+            if self.rebuilt is not None and record.batch_id in self.rebuilt:
+                lost.append(record.batch_id)
+                continue
+            yield record
+        if lost:
+            made = f"batches {lost[0]} to {lost[-1]} were made by a backfill"
+            self._leave(table, f"{made}: promote another version, and build this one again")
+
+    def _then(self, record: BatchRecord) -> PipelineSpec:
+        return located(from_resolved(json.loads(record.configuration)), self.spec)
+
+    def _aside(self, table: str) -> Any:  # noqa: ANN401 # a place
+        return self.live.root / "damaged" / f"v{self.live.version}" / table
+
+    def _mend(self, table: str, batch_id: int, rows: int, source: str) -> None:
+        told = self.mended.setdefault(table, {"batches": [], "rows": 0, "input": source})
+        told["batches"].append(batch_id)
+        told["rows"] += rows
+
+    def _leave(self, table: str, why: str) -> None:
+        self.left.append({"table": table, "why": why})
+
+
+def _told(wound: Wound) -> str:
+    if wound.log is not None:
+        return f"its log cannot be read: {wound.log}"
+    return f"{len(wound.files)} of its files cannot be read, the first {wound.files[0]}"

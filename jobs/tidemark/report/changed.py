@@ -1,0 +1,103 @@
+"""What a backfill made otherwise, a few of each: rows with both fates, windows with both values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+from pyarrow.dataset import Dataset
+
+from tidemark.report.scan import sql, stream
+from tidemark.report.values import plain
+from tidemark.report.wording import moment_of
+
+Record = dict[str, Any]
+SHOWN = 20
+_HIDDEN = ("_batch_id", "_difference", "_offset", "_window_start", "_window_end")
+_SIDES = ("before", "after")
+
+
+def changed_rows(rows: Dataset, source: str) -> list[Record]:
+    """The first rows of a source, by event time, that changed: where they are, and both fates (None: not there)."""
+    names = rows.schema.names
+    about = [name for name in ("_partition", "_offset", "_file", "_event_time") if name in names]
+    fates = [f"{name}_{side}" for side in _SIDES for name in ("_disposition", "_system_timestamp", "_reasons")]
+    answer = _asked(
+        rows,
+        [*about, *fates, "_crosses"],
+        f"SELECT * FROM t ORDER BY _event_time NULLS LAST, _partition, _offset LIMIT {SHOWN}",  # noqa: S608
+        pc.field("_source") == source,
+    )
+    return [
+        {name.removeprefix("_"): row[name] for name in [*about, "_crosses"]}
+        | {side: _fate(row, side) for side in _SIDES}
+        for row in answer
+    ]
+
+
+def changed_windows(rows: Dataset, values: Collection[str]) -> list[Record]:
+    """The newest windows that changed: their ends, what else tells them from others (`about`), and their `values`
+    before and after (None: there was, or is, no such window)."""
+    names = [name for name in rows.schema.names if name not in _HIDDEN]
+    keys, shown = [name for name in names if name not in values], [name for name in names if name in values]
+    sides = [
+        f"first({_quoted(name)}) FILTER (WHERE _difference = '{side}') AS {_quoted(f'{side}_{place}')}"
+        for side in _SIDES
+        for place, name in enumerate(shown)
+    ]
+    there = [f"count(*) FILTER (WHERE _difference = '{side}') > 0 AS there_{side}" for side in _SIDES]
+    told = ", ".join(["_window_start", "_window_end", *map(_quoted, keys)])
+    answer = _asked(
+        rows,
+        [*names, "_window_start", "_window_end", "_difference"],
+        f"SELECT {', '.join([told, *sides, *there])} FROM t GROUP BY {told} "  # noqa: S608
+        f"ORDER BY _window_start DESC, {told} LIMIT {SHOWN}",
+        None,
+    )
+    return [
+        {
+            "start": row["_window_start"],
+            "end": row["_window_end"],
+            "about": {name.removeprefix("_"): row[name] for name in keys},
+        }
+        | {
+            side: {name: row[f"{side}_{place}"] for place, name in enumerate(shown)} if row[f"there_{side}"] else None
+            for side in _SIDES
+        }
+        for row in answer
+    ]
+
+
+def _fate(row: Record, side: str) -> Record | None:
+    if row[f"_disposition_{side}"] is None:
+        return None
+    names = {"disposition": "_disposition", "time": "_system_timestamp", "reasons": "_reasons"}
+    return {name: row[f"{column}_{side}"] for name, column in names.items()}
+
+
+def _asked(dataset: Dataset, columns: Sequence[str], text: str, where: pc.Expression | None) -> list[Record]:
+    with sql() as connection:
+        connection.register("t", stream(dataset, columns, where))
+        answer: Any = connection.execute(text).to_arrow_table()
+    names = answer.schema.names
+    return [
+        {name: plain(answer.column(place)[number]) for place, name in enumerate(names)}
+        for number in range(answer.num_rows)
+    ]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def window_text(window: Record) -> str:
+    """One changed window in words: its ends, and the values that differ."""
+    about = "".join(f", {name} {value}" for name, value in window["about"].items())
+    where = f"{moment_of(window['start'])} to {moment_of(window['end'])}{about}"
+    before, after = window["before"], window["after"]
+    if before is None or after is None:
+        values = ", ".join(f"{name} {value}" for name, value in (before or after or {}).items())
+        return f"{where}: {'no more' if after is None else 'new'} ({values})"
+    changed = [f"{name} {before[name]} -> {after[name]}" for name in after if before[name] != after[name]]
+    return f"{where}: {', '.join(changed)}"

@@ -1,0 +1,113 @@
+"""What backfills have made otherwise: by version, fates before and after, changed rows, windows with both values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tidemark.core.policy import Fate
+from tidemark.report.changed import SHOWN
+from tidemark.report.page.markup import Html, element, paragraph, table
+from tidemark.report.wording import counted, moment, moment_of
+
+LISTED = 3
+"""Versions whose difference is on a page; the list has all."""
+_KINDS = {"streams": "output", "dead_letters": "dead letter"}
+
+
+def differences(versions: Sequence[Mapping[str, Any]]) -> Iterator[Html]:
+    """The newest versions that a backfill built, each with what differs from the one that it was built from."""
+    built = [each for each in reversed(versions) if each.get("made")]
+    for version in built[:LISTED]:
+        yield from _difference(version["version"], version["made"])
+    if len(built) > LISTED:
+        yield paragraph(f"{len(built) - LISTED:,} earlier versions are not compared here.", class_="quiet")
+
+
+def _difference(number: int, made: Mapping[str, Any]) -> Iterator[Html]:
+    found = json.loads(made["difference"])
+    to = "the last run" if made["to"] is None else moment(made["to"])
+    how = "read from landing again" if made["from_landing"] else "judged again"
+    yield element("h3", f"Version {number}, built from version {made['base']}")
+    told = f"Outputs from {moment(made['from_'])} to {to}, {counted(made['input_rows'], 'row')} {how}. "
+    if not any(found.get(kind) for kind in ("rows", *_KINDS)):
+        yield paragraph(f"{told}Nothing came out otherwise.")
+        return
+    yield paragraph(told, *_sentences(found))
+    yield from _fates(number, found.get("fates", {}))
+    yield from _rows(number, found["rows"])
+    yield from _windows(number, found["streams"])
+
+
+def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    for source, told in found["rows"].items():
+        ways = ", ".join(f"{way} {count:,}" for way, count in told["fates"].items())
+        crossing = f"; {told['crossing']:,} cross an end of the range" if told["crossing"] else ""
+        yield f"{source}: {counted(told['changed'], 'row')} otherwise ({ways}){crossing}. "
+    for kind, what in _KINDS.items():
+        for name, told in found[kind].items():
+            yield f"{name}: {counted(told['gone'], what)} no more, {told['new']:,} new. "
+    for each in found.get("excluded", ()):
+        yield f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded. "
+
+
+def _fates(number: int, fates: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[Html]:
+    heads = ("source", "", *(fate.value.replace("_", " ") for fate in Fate))
+    lines = [
+        (source if when == "before" else "", when, *(fates[when].get(source, {}).get(fate.value, 0) for fate in Fate))
+        for source in fates.get("before", {})
+        for when in ("before", "after")
+    ]
+    if lines:
+        yield table(f"fates-of-version-{number}", heads, lines)
+
+
+def _rows(number: int, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Html]:
+    lines = [
+        (
+            source,
+            each["partition"],
+            each["offset"],
+            moment_of(each["event_time"]),
+            _fate(each["before"]),
+            _fate(each["after"]),
+            each["crosses"],
+        )
+        for source, told in rows.items()
+        for each in told.get("examples", ())
+    ]
+    if lines:
+        yield paragraph(f"Changed rows, the first {SHOWN} of each source; all are in the table difference/rows.")
+        heads = ("source", "partition", "offset", "event time", "before", "after", "crosses")
+        yield table(f"rows-of-version-{number}", heads, lines)
+
+
+def _fate(fate: Mapping[str, Any] | None) -> str:
+    if fate is None:
+        return "not there"
+    reasons = f" ({', '.join(fate['reasons'])})" if fate["reasons"] else ""
+    return f"{fate['disposition'].replace('_', ' ')}{reasons} {moment_of(fate['time'])}".rstrip()
+
+
+def _windows(number: int, streams: Mapping[str, Mapping[str, Any]]) -> Iterator[Html]:
+    lines = [
+        (
+            name,
+            moment_of(each["start"]),
+            moment_of(each["end"]),
+            _values(each["about"]),
+            _values(each["before"]),
+            _values(each["after"]),
+        )
+        for name, told in streams.items()
+        for each in told.get("windows", ())
+    ]
+    if lines:
+        yield paragraph(f"Changed windows, the newest {SHOWN} of each stream; all are in difference/streams.")
+        heads = ("stream", "from", "to", "of", "before", "after")
+        yield table(f"windows-of-version-{number}", heads, lines)
+
+
+def _values(values: Mapping[str, Any] | None) -> str:
+    return "" if values is None else ", ".join(f"{name} {value}" for name, value in values.items())

@@ -1,0 +1,163 @@
+"""Damaged tables: a message that names the file, and `repair`, which rebuilds them and proves it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from samples import KEYED, at, fork, obj
+
+from oracle import SECOND, Run
+from product import Product
+from tidemark.cli import invoke
+from tidemark.errors import TidemarkError
+
+pytestmark = pytest.mark.usefixtures("quick")
+RUNS = tuple(Run(at(10 + 5 * n), (obj(f"{n:03d}", 10 + 5 * n), obj(f"{n:03d}b", 9 + 5 * n))) for n in range(3))
+SOURCE = replace(KEYED, out_of_order=(2 * SECOND, "keep"))
+STREAMS = {
+    "good": {"from": "a", "publish": True},
+    "per_4s": {"from": "a", "tumbling": "4s", "select": {"n": "count(*)", "keys": "collect_list(k)"}},
+    "outer": {"from": "per_4s", "tumbling": "8s", "select": {"n": "sum(n)"}},
+}
+TABLES = ("events/a", "streams/good", "streams/per_4s", "streams/outer", "dead_letters/per_4s", "substreams")
+
+
+@pytest.fixture(scope="module")
+def live(request, tmp_path_factory) -> Product:
+    request.getfixturevalue("quick")
+    product = Product(tmp_path_factory.mktemp("repairing"), {"a": SOURCE}, {"streams": STREAMS})
+    product.feed("a", RUNS)
+    return product
+
+
+@pytest.fixture
+def product(live, tmp_path) -> Product:
+    return fork(live, tmp_path / "copy")
+
+
+def files(product: Product, table: str) -> list[Path]:
+    place = product.folder_of(table)
+    return [place / path for path in sorted(DeltaTable(place).file_uris()) if Path(path).exists()]
+
+
+def rows(product: Product, table: str) -> list[str]:
+    return sorted(map(repr, product.table(table)))
+
+
+def garble(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[4:-8] = bytes(len(content) - 12)
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def lose_log(product: Product, table: str) -> None:
+    for path in (product.folder_of(table) / "_delta_log").glob("*.json"):
+        path.write_text("{")
+
+
+def hold_as_before(product: Product, live: Product, tables: tuple[str, ...] = TABLES) -> None:
+    for table in tables:
+        assert rows(product, table) == rows(live, table), table
+    assert product.pipeline().replay(all_batches=True)["identical"]
+    runs = (Run(at(40), (obj("900", 38),)),)
+    product.feed("a", runs)
+    assert product.pipeline().replay()["identical"]
+
+
+@pytest.fixture
+def said(capsys) -> Callable[..., dict[str, Any]]:
+    def said_(product: Product, status: int = 0) -> dict[str, Any]:
+        assert invoke(["repair", str(product.config), "--json"]) == status
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    return said_
+
+
+def test_files_that_are_lost_or_damaged_are_rebuilt_and_proven(product, live, said, capsys):
+    assert said(product) == {"schema_version": 1, "repaired": [], "left": [], "damaged": {}, "kept": None}
+    garble(files(product, "events/a")[1])
+    files(product, "streams/per_4s")[0].unlink()
+    cut(files(product, "dead_letters/per_4s")[0])
+    found = said(product)
+    assert not found["left"]
+    assert [(each["table"], each["input"]) for each in found["repaired"]] == [
+        ("events/a", "landing"),
+        ("dead_letters/per_4s", "events"),
+        ("streams/per_4s", "events"),
+    ]
+    assert {each["table"]: len(each["batches"]) for each in found["repaired"]}["events/a"] == 1
+    kept = list(Path(found["kept"]).rglob("*.parquet"))
+    assert len(kept) == 2
+    assert invoke(["repair", str(product.config)]) == 0
+    assert "nothing was changed" in capsys.readouterr().out
+    hold_as_before(product, live)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_whose_log_is_lost_is_made_from_the_beginning(product, live, said, table):
+    lose_log(product, table)
+    assert not said(product)["left"]
+    if table == "substreams":
+        assert product.pipeline().replay(all_batches=True)["identical"]
+        return
+    hold_as_before(product, live)
+
+
+@pytest.mark.long
+def test_a_table_that_is_gone_is_made_again(product, live, said):
+    shutil.rmtree(product.folder_of("streams/good"))
+    shutil.rmtree(product.folder_of("events/a"))
+    found = said(product)
+    assert {each["table"]: each["rows"] for each in found["repaired"]} == {
+        table: len(live.table(table)) for table in ("events/a", "streams/good")
+    }
+    hold_as_before(product, live)
+
+
+def test_what_cannot_be_made_again_is_told(product, said):
+    garble(files(product, "events/a")[0])
+    for path in (product.folder / "landing" / "a").iterdir():
+        path.write_text("{}\n")
+    found = said(product, 1)
+    (one,) = found["left"]
+    assert one["table"] == "events/a"
+    assert "no longer in landing as they were" in one["why"]
+
+
+@pytest.mark.parametrize("table", ["batches", "watermarks"])
+def test_without_the_ledger_nothing_can_be_rebuilt(product, table):
+    garble(files(product, table)[0])
+    with pytest.raises(TidemarkError, match=f"the table `{table}` is damaged") as refused:
+        product.pipeline().repair()
+    assert "restore this folder" in refused.value.hint
+
+
+@pytest.mark.parametrize("damage", [garble, Path.unlink], ids=["garbled", "missing"])
+@pytest.mark.parametrize(
+    ("command", "table"),
+    [(["rows"], "events/a"), (["status"], "watermarks"), (["run", "--as-of", "2026-01-01T00:01:00Z"], "objects")],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_a_command_that_meets_a_damaged_file_names_it(product, capsys, command, table, damage):
+    path = files(product, table)[0]
+    product.land("a", [obj("900", 38)])
+    damage(path)
+    assert invoke([command[0], str(product.config), *command[1:]]) == 4
+    told = capsys.readouterr().err
+    if damage is Path.unlink or table != "events/a":
+        assert path.name in "".join(told.split())
+    assert "tidemark repair" in " ".join(told.split())
+    assert "Traceback" not in told
