@@ -92,11 +92,11 @@ def test_files_that_are_lost_or_damaged_are_rebuilt_and_proven(product, live, sa
     cut(files(product, "dead_letters/per_4s")[0])
     found = said(product)
     assert not found["left"]
-    assert [(each["table"], each["input"]) for each in found["repaired"]] == [
-        ("events/a", "landing"),
-        ("dead_letters/per_4s", "events"),
-        ("streams/per_4s", "events"),
-    ]
+    assert {each["table"]: each["input"] for each in found["repaired"]} == {
+        "events/a": "landing",
+        "dead_letters/per_4s": "events",
+        "streams/per_4s": "events",
+    }
     assert {each["table"]: len(each["batches"]) for each in found["repaired"]}["events/a"] == 1
     kept = list(Path(found["kept"]).rglob("*.parquet"))
     assert len(kept) == 2
