@@ -12,17 +12,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LONGEST_TEXT = 2000
+"""Characters of a finding that are shown: values of a file may be of any length."""
+
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding about a configuration: where it is, what is wrong and what is allowed."""
+    """One finding about a configuration: where it is, what is wrong and what is allowed. What is too long to be read
+    keeps its ends."""
 
     file: str
     key: str
     message: str
 
+    def __post_init__(self) -> None:
+        for name in ("key", "message"):
+            object.__setattr__(self, name, _shortened(getattr(self, name)))
+
     def __str__(self) -> str:
         return f"{self.file}: {self.key}: {self.message}" if self.key else f"{self.file}: {self.message}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT // 2]} ... {text[-LONGEST_TEXT // 2 :]}"
 
 
 class TidemarkError(Exception):

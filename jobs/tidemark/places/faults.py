@@ -14,6 +14,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 from tidemark.config.address import S3Place
 from tidemark.errors import TidemarkError
 from tidemark.places.damage import damage_of
+from tidemark.places.disks import disk_fault_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -118,7 +119,8 @@ def told(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
 
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
-    """The verb, whose failures for which S3 or a damaged file is to blame are errors for people, whoever met them."""
+    """The verb, whose failures for which S3, a disk or a damaged file is to blame are errors for people, whoever met
+    them."""
 
     @wraps(verb)
     def told_(*args: P.args, **options: P.kwargs) -> T:
@@ -127,7 +129,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
         except TidemarkError:
             raise
         except Exception as error:
-            found = fault_of(error) or damage_of(error)
+            found = fault_of(error) or disk_fault_of(error) or damage_of(error)
             if found is None:
                 raise
             raise found from error
