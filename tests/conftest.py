@@ -79,12 +79,8 @@ def plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     if "expectations" in request.fixturenames:
         return
     import plain_checks
-    from tidemark import auditing
-    from tidemark.quality import docs, judging
 
-    monkeypatch.setattr(auditing.Audit, "begin", lambda _: None)
-    monkeypatch.setattr(judging.Judging, "lines", plain_checks.judged_and_held)
-    monkeypatch.setattr(docs, "page", lambda *_: "")
+    plain_checks.use(monkeypatch.setattr)
 
 
 @pytest.fixture

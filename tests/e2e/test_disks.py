@@ -1,4 +1,4 @@
-"""Disks that are full, or may not be written to: an error that says so, and the next run comes to what it would have."""
+"""Disks that are full, or may not be written to: an error says so, and the next run comes to what it would have."""
 
 from __future__ import annotations
 

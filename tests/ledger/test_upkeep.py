@@ -82,6 +82,21 @@ def test_merging_keeps_a_pending_plan_and_what_was_recorded_once(ledger):
     assert len(again.stores["watermarks"].read(record.batch_id, record.batch_id)) == 1
 
 
+def test_a_file_that_was_written_anew_without_some_batches_is_read_batch_by_batch(ledger):
+    _run(ledger, upkeep.MANY_FILES + 2)
+    upkeep.compact(ledger)
+    before = {name: [row for row in store.all() if row["batch_id"] > 2] for name, store in ledger.stores.items()}
+    for store in ledger.stores.values():
+        store.delete("batch_id <= 2")
+    again = Ledger(ledger.root)
+    last = again.last().next_batch_id
+    for name, store in again.stores.items():
+        found = [row for batch in range(last) for row in store.read(batch, batch)]
+        assert sorted(map(repr, found)) == sorted(map(repr, before[name])), name
+    assert known_objects(again, "readings", ["3.json", "1.json"]).keys() == {"3.json"}
+    assert again.states(5) == ledger.states(5)
+
+
 def test_a_full_file_is_not_written_again(ledger, monkeypatch):
     monkeypatch.setattr("tidemark.ledger.store.FULL_BYTES", 9000)
     _run(ledger, upkeep.MANY_FILES + 2)

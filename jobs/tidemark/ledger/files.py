@@ -56,7 +56,7 @@ def live_files(table: DeltaTable, folder: Place) -> list[DataFile]:
 def read_all(file: DataFile) -> pa.Table:
     """Every row of a file."""
     with _named(file):
-        return _parquet(file).read()
+        return _plain(_parquet(file).read())
 
 
 def read_batches(file: DataFile, first: int, last: int, columns: Sequence[str]) -> pa.Table:
@@ -64,7 +64,7 @@ def read_batches(file: DataFile, first: int, last: int, columns: Sequence[str]) 
     with _named(file):
         parquet = _parquet(file)
         groups = [group for group in range(parquet.num_row_groups) if _has_batches(parquet, group, first, last)]
-        found = parquet.read_row_groups(groups, columns=[*columns, "batch_id"])
+        found = _plain(parquet.read_row_groups(groups, columns=[*columns, "batch_id"]))
     batch = found["batch_id"]
     early, late = pc.less(batch, pa.scalar(first)), pc.greater(batch, pa.scalar(last))
     return found.filter(pc.invert(pc.or_(early, late)))
@@ -74,15 +74,32 @@ def read_hits(file: DataFile, column: str, values: pa.Array[Any], columns: Seque
     """The rows whose `column` is one of `values`; None, and nothing else read, when there are none."""
     with _named(file):
         parquet = _parquet(file)
-        keys = parquet.read([column])[column]
+        keys = _plain(parquet.read([column]))[column]
         hits = pc.indices_nonzero(pc.is_in(keys, value_set=values)).to_pylist()
         if not hits:
             return None
         sizes = [parquet.metadata.row_group(group).num_rows for group in range(parquet.num_row_groups)]
         ends = list(accumulate(sizes))
         groups = sorted({bisect_right(ends, hit) for hit in hits if hit is not None})
-        found = parquet.read_row_groups(groups, columns=[*columns, column])
+        found = _plain(parquet.read_row_groups(groups, columns=[*columns, column]))
     return found.filter(pc.is_in(found[column], value_set=values))
+
+
+def _plain(rows: pa.Table) -> pa.Table:
+    """Text as text: what delta-rs writes anew comes back as views of text, which Arrow cannot filter."""
+    return rows.cast(pa.schema([field.with_type(_without_views(field.type)) for field in rows.schema]))
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_views(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_views(kind.value_type)))
+    return kind
 
 
 def _column(actions: pa.Table, name: str) -> list[object]:

@@ -79,7 +79,7 @@ def _fate(row: Record, side: str) -> Record | None:
 def _asked(dataset: Dataset, columns: Sequence[str], text: str, where: pc.Expression | None) -> list[Record]:
     with sql() as connection:
         connection.register("t", stream(dataset, columns, where))
-        answer: Any = connection.execute(text).to_arrow_table()
+        answer: Any = connection.sql(text).to_arrow_table()
     names = answer.schema.names
     return [
         {name: plain(answer.column(place)[number]) for place, name in enumerate(names)}

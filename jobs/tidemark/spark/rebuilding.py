@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -19,7 +19,7 @@ from tidemark.core.policy import Reason
 from tidemark.core.slices import Range
 from tidemark.places import Place
 from tidemark.spark import tables
-from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, measured, row_hash, table_digest
+from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
 from tidemark.spark.events import PARTITION_COLUMN
 from tidemark.spark.outputs import STATISTICS
 from tidemark.spark.paths import paths_into
@@ -147,12 +147,12 @@ class Rebuilding:
             new = new.withColumn("_batch_id", F.least("_batch_id", F.lit(self.last)))
         gone = None if old is None else self._ours(table, old, changed, passed)
         come = None if new is None else self._ours(table, new, changed, passed)
-        if _content(gone) == _content(come):
+        was, will = _content(gone), _content(come)
+        if was.digest == will.digest:
             return None
-        lost, made = _without(gone, come), _without(come, gone)
-        counts = [0 if rows is None else rows.count() for rows in (lost, made)]
-        self._tell(table, lost, made)
-        first, last = _batches(gone, come)
+        counts = self._tell(table, _without(gone, come), _without(come, gone))
+        batches = [number for each in (was, will) for number in each.batches]
+        first, last = min(batches), max(batches)
         if come is not None and (old is None or old.isEmpty()):
             tables.append(come, str(self.target / table), self.last, statistics=_statistics(come))
         elif old is not None:
@@ -236,19 +236,27 @@ class Rebuilding:
                 return found.columns
         return []
 
-    def _tell(self, table: str, lost: DataFrame | None, made: DataFrame | None) -> None:
-        """Record outputs that are no more, and those that are new."""
-        for change, rows in (("before", lost), ("after", made)):
-            if rows is not None:
-                told = rows.withColumn("_difference", F.lit(change))
-                place = str(self.target / DIFFERENCE / table)
-                told.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
+    def _tell(self, table: str, lost: DataFrame | None, made: DataFrame | None) -> tuple[int, int]:
+        """Record outputs that are no more, and those that are new; how many there are of either."""
+        sides = [
+            rows.withColumn(_DIFFERENCE, F.lit(change))
+            for change, rows in (("before", lost), ("after", made))
+            if rows is not None
+        ]
+        both = sides[0] if len(sides) == 1 else sides[0].unionByName(sides[1], allowMissingColumns=True)
+        new = F.col(_DIFFERENCE) == "after"
+        place = str(self.target / DIFFERENCE / table)
+        told = tables.append_measured(both, place, self.last, table, matching=new)
+        if told is None:
+            raise RuntimeError(f"the difference of {table} was told before")
+        return told.digest.rows - told.matching, told.matching
 
     def _table(self, root: Place, table: str) -> DataFrame | None:
         place = str(root / table)
         return self.spark.read.format("delta").load(place) if tables.exists(place) else None
 
 
+_DIFFERENCE, _FIRST, _LAST = "_difference", "first_batch", "last_batch"
 _ABOUT = (PARTITION_COLUMN, "_batch_id", "_event_time", "_arrival_time")
 
 
@@ -267,12 +275,21 @@ def _any(conditions: Sequence[Column]) -> Column:
     return found
 
 
-def _content(rows: DataFrame | None) -> tuple[int, str]:
-    """What tells one content from another, whatever run wrote it."""
+class _Content(NamedTuple):
+    """What tells one content from another, whatever run wrote it, and its first and last batch."""
+
+    digest: TableDigest
+    batches: tuple[int, ...]
+
+
+def _content(rows: DataFrame | None) -> _Content:
     if rows is None:
-        return 0, ""
-    found = measured("", rows.drop("_batch_id"))
-    return found.rows, found.digest if found.rows else ""
+        return _Content(table_digest("", 0, 0, 0), ())
+    hashed = row_hash(rows.drop("_batch_id"))
+    low, high = F.min("_batch_id").alias(_FIRST), F.max("_batch_id").alias(_LAST)
+    found = rows.agg(*digest_columns(hashed), low, high).collect()[0]
+    batches = () if found[_FIRST] is None else (found[_FIRST], found[_LAST])
+    return _Content(table_digest("", found[ROWS], found[LOW], found[HIGH]), batches)
 
 
 def _without(rows: DataFrame | None, others: DataFrame | None) -> DataFrame | None:
@@ -280,12 +297,6 @@ def _without(rows: DataFrame | None, others: DataFrame | None) -> DataFrame | No
         return None
     own = rows.drop("_batch_id")
     return own if others is None else own.exceptAll(others.drop("_batch_id").select(*map(quoted, own.columns)))
-
-
-def _batches(*frames: DataFrame | None) -> tuple[int, int]:
-    bounds = [rows.agg(F.min("_batch_id"), F.max("_batch_id")).collect()[0] for rows in frames if rows is not None]
-    known = [number for row in bounds for number in row if number is not None]
-    return min(known), max(known)
 
 
 def _replace(rows: DataFrame, place: str, condition: str) -> None:

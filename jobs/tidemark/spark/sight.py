@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -83,7 +84,7 @@ def _header_finding(source: SourceSpec, path: str) -> str | None:
     options = {key.lower(): value for key, value in source.options.items()}
     try:
         line = _first_line(path, options.get("comment", ""))
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return None
     if line is None:
         return None
@@ -109,7 +110,10 @@ def _values(line: str, options: Mapping[str, str]) -> list[str]:
         return line.split(sep)
     escape = options.get("escape", "\\")
     reader = csv.reader([line], delimiter=sep, quotechar=mark, escapechar=escape if escape != mark else None)
-    return next(reader)
+    try:
+        return next(reader)
+    except csv.Error:
+        return [line]
 
 
 def _list(names: list[str]) -> str:

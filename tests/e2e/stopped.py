@@ -1,0 +1,82 @@
+"""Commands that are sent a signal at their n-th step of another kind, in a process of their own.
+
+Steps are those that a pipeline tells, and of upkeep each table that is merged or removed. A process starts a JVM as
+commands do (`python stopped.py STEP SIGNAL COMMAND ...`), or shares the one of the tests, which is up in a moment: it
+is the process that ends, in the middle of what it was doing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+import plain_checks
+from tidemark import maintaining
+from tidemark.cli import invoke, main
+from tidemark.ledger import versions
+from tidemark.pipeline import Pipeline
+from tidemark.spark import session
+from tidemark.spark.upkeep import Upkeep
+
+STEPS: tuple[tuple[Any, str], ...] = (
+    (Pipeline, "_step"),
+    (versions, "forget"),
+    (maintaining, "remove_tree"),
+    (Upkeep, "_merge_days"),
+    (Upkeep, "_forget"),
+    (Upkeep, "vacuum"),
+)
+
+
+def stop_at(step: int, number: int) -> None:
+    """Have the process send itself a signal at its n-th kind of step."""
+    met: set[str] = set()
+
+    def wrapped(name: str, before: Callable[..., Any]) -> Callable[..., Any]:
+        def stopping(*given: Any, **named: Any) -> Any:
+            done = before(*given, **named)
+            met.add(given[1] if name == "_step" else name)
+            if len(met) == step:
+                os.kill(os.getpid(), number)
+            return done
+
+        return stopping
+
+    for owner, name in STEPS:
+        setattr(owner, name, wrapped(name, getattr(owner, name)))
+
+
+def share(port: int, secret: str) -> SparkSession:
+    """The session of a JVM that runs already."""
+    os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    gateway = launch_gateway()
+    jvm = gateway.jvm
+    java = jvm.JavaSparkContext(jvm.org.apache.spark.SparkContext.getOrCreate())
+    context = SparkContext(gateway=gateway, jsc=java, conf=SparkConf(_jvm=jvm, _jconf=java.getConf()))
+    return SparkSession(context, jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get())
+
+
+def command(step: int, number: int, line: list[str], port: int, secret: str) -> None:
+    """What a process does that shares a JVM: the command, which is stopped; else it ends with its status."""
+    shared: list[SparkSession] = []
+
+    def open_session(*_: Any, **__: Any) -> SparkSession:
+        if not shared:
+            shared.append(share(port, secret))
+        return shared[0]
+
+    session.open_session = open_session
+    plain_checks.use(setattr)
+    stop_at(step, number)
+    os._exit(invoke(line))
+
+
+if __name__ == "__main__":
+    stop_at(int(sys.argv[1]), int(sys.argv[2]))
+    main(sys.argv[3:])

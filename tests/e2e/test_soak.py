@@ -1,0 +1,222 @@
+"""A pipeline that is used as pipelines are: hundreds of random commands, of which many die on their way or meet
+damage, and at the end all laws hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from samples import KEYED, Crash, CrashAt, at, hold_conservation, hold_replay, obj
+from test_streams import SELECTED, WINDOWS, columns_of, declared, payload, rows_with, wanted, written
+
+from oracle import SECOND, Obj, Run, judge
+from oracle_streams import Step, flow
+from product import Product, expected, micros, verdicts
+from tidemark.cli import invoke
+from tidemark.ledger.store import Store
+
+pytestmark = pytest.mark.usefixtures("quick")
+SOURCE = replace(KEYED, out_of_order=(2 * SECOND, "keep"))
+STREAMS: dict[str, dict[str, Any]] = {
+    "good": {"from": "a", "publish": True},
+    "lateness": declared(WINDOWS["lateness"], "a", SELECTED),
+}
+STEPS = {
+    "good": Step(("a",), publish=True),
+    "lateness": Step(("a",), window=WINDOWS["lateness"]),
+}
+LONGEST = 14
+"""More steps than a run of these streams has."""
+
+
+@dataclass
+class Soak:
+    """One pipeline, a clock that goes on, and what has landed by it."""
+
+    product: Product
+    dice: Random
+    monkeypatch: pytest.MonkeyPatch
+    now: float = 10.0
+    landed: dict[str, Obj] = field(default_factory=dict)
+    done: Counter[str] = field(default_factory=Counter)
+    died: int = 0
+
+    def go(self, operations: int) -> None:
+        """So many random operations, each of which may die."""
+        kinds = {
+            self.land: 40,
+            self.ask: 32,
+            self.run: 14,
+            self.replay: 5,
+            self.turn_back: 3,
+            self.promote: 2.5,
+            self.backfill: 1.5,
+            self.damage: 1.5,
+            self.maintain: 0.5,
+        }
+        for _ in range(operations):
+            (operation,) = self.dice.choices(list(kinds), list(kinds.values()))
+            operation()
+            self.done[operation.__name__] += 1
+
+    def perhaps_dies(self, command: Callable[[], Any]) -> Any:
+        """The command's record; None where it died at one of its steps, or at a commit of the ledger."""
+        fate = self.dice.random()
+        if fate < 0.25:
+            self.product.hooks = {"reached": CrashAt(self.dice.randint(1, LONGEST))}
+        with self._broken_commit() if fate > 0.85 else nullcontext(), suppress(Crash):
+            found = command()
+            self.product.hooks = {}
+            return found
+        self.product.hooks = {}
+        self.died += 1
+        return None
+
+    def _broken_commit(self) -> Any:
+        left, after = [self.dice.randint(1, 6)], self.dice.random() < 0.5
+        context = self.monkeypatch.context()
+
+        def broken(write: Callable[..., None], *given: Any, **more: Any) -> None:
+            left[0] -= 1
+            if not left[0] and not after:
+                raise Crash("before a commit")
+            write(*given, **more)
+            if not left[0]:
+                raise Crash("after a commit")
+
+        class Patched:
+            def __enter__(self) -> None:
+                patched = context.__enter__()
+                for name in ("append", "append_next", "replace"):
+                    write = getattr(Store, name)
+                    patched.setattr(Store, name, lambda *given, _write=write, **more: broken(_write, *given, **more))
+
+            def __exit__(self, *error: Any) -> None:
+                context.__exit__(*error)
+
+        return Patched()
+
+    # -- what people and schedules do
+
+    def land(self) -> None:
+        for _ in range(self.dice.randint(1, 2)):
+            self.now += self.dice.randint(1, 3)
+            new = obj(f"{len(self.landed):04d}", self.now, self.dice.randint(0, 6))
+            self.product.land("a", [new])
+            self.landed[new.uri] = new
+
+    def run(self) -> None:
+        options = {"max_files": self.dice.randint(1, 3)} if self.dice.random() < 0.4 else {}
+        self.now += 1
+        self.perhaps_dies(lambda: self.product.run(at(self.now), **options))
+
+    def ask(self) -> None:
+        """What only reads is answered at any moment."""
+        verb = self.dice.choice(("status", "versions", "rows", "dry run"))
+        if verb == "dry run":
+            self.product.run(at(self.now + 1), dry_run=True)
+        elif verb != "rows" or self.product.table("events/a"):
+            assert invoke([verb, str(self.product.config)]) == 0
+
+    def replay(self) -> None:
+        if last := self.product.pipeline().ledger.last().committed_through:
+            number = self.dice.randint(1, last)
+            assert self.product.pipeline().replay(from_batch=number, to_batch=number)["identical"]
+
+    def turn_back(self) -> None:
+        """The clock has gone back."""
+        before = self.product.pipeline().ledger.last()
+        self.perhaps_dies(lambda: self.product.run(at(self.now - self.dice.randint(1, 20))))
+        after = self.product.pipeline().ledger.last()
+        assert before.as_of is None or after.as_of >= before.as_of
+
+    def backfill(self) -> None:
+        if self.product.pipeline().ledger.last().committed_through:
+            begin = self.now - self.dice.uniform(0, 20)
+            made = self.perhaps_dies(lambda: self.product.pipeline().backfill(at(begin), None))
+            assert made is None or made["identical"], made["difference"]
+
+    def promote(self) -> None:
+        known = [each["version"] for each in self.product.pipeline().versions()["versions"]]
+        if known:
+            self.perhaps_dies(lambda: self.product.pipeline().promote(self.dice.choice(known)))
+
+    def damage(self) -> None:
+        """A file of the live version is lost, and repaired."""
+        pipeline = self.product.pipeline()
+        if pipeline.ledger.last().pending or not pipeline.ledger.last().committed_through:
+            return
+        found = [
+            path
+            for kind in ("events", "streams", "dead_letters")
+            for path in sorted(Path(pipeline.ledger.folder, kind).rglob("*.parquet"))
+            if "_delta_log" not in path.parts
+        ]
+        if found:
+            self.dice.choice(found).unlink()
+            assert pipeline.repair()["left"] == []
+
+    def maintain(self) -> None:
+        assert invoke(["maintain", str(self.product.config)]) == 0
+
+    # -- what holds in the end
+
+    def end(self) -> None:
+        """Back to the first version, with everything taken."""
+        self.now += 10
+        self.product.run(at(self.now))
+        self.product.pipeline().promote(1)
+        self.now += 10
+        self.product.run(at(self.now))
+
+    def runs(self) -> list[Run]:
+        """What the runs have taken, as the ledger has it."""
+        took: dict[int, list[Obj]] = {}
+        for item in self.product.table("objects"):
+            if item["state"] in ("read", "quarantined"):
+                took.setdefault(item["batch_id"], []).append(self.landed[item["uri"]])
+        found: dict[str, Run] = {}
+        for batch in sorted(self.product.table("batches"), key=lambda row: row["batch_id"]):
+            before = found.get(batch["run_id"], Run(micros(batch["as_of"]) or 0))
+            mine = took.get(batch["batch_id"], [])
+            found[batch["run_id"]] = replace(before, objects=(*before.objects, *mine))
+        return list(found.values())
+
+
+def hold_oracle(soak: Soak) -> None:
+    """Each object was taken once; rows and windows are the oracle's."""
+    runs = soak.runs()
+    assert sorted(item.uri for run in runs for item in run.objects) == sorted(soak.landed)
+    assert verdicts(soak.product.events("a")) == expected(judge(SOURCE, runs))
+    outputs = flow({"a": (SOURCE, runs)}, STEPS, payload)
+    for name, step in STEPS.items():
+        columns = columns_of(name, STREAMS)
+        found = sum(written(soak.product, step, name).values(), Counter())
+        assert rows_with(columns, found) == sum((wanted(step, run[name], columns) for run in outputs), Counter()), (
+            name
+        )
+
+
+@pytest.mark.parametrize(
+    ("operations", "seed"), [pytest.param(30, 1, id="30"), pytest.param(500, 2, id="500", marks=pytest.mark.long)]
+)
+def test_after_random_commands_with_random_faults_all_laws_hold(tmp_path, monkeypatch, capsys, operations, seed):
+    product = Product(tmp_path / "soak", {"a": SOURCE}, {"streams": STREAMS, "retention": {"versions": 3}})
+    soak = Soak(product, Random(seed), monkeypatch)  # noqa: S311 - the same commands each time
+    soak.go(operations)
+    soak.end()
+    capsys.readouterr()
+    assert soak.died
+    hold_oracle(soak)
+    hold_conservation(product)
+    hold_replay(product)
+    whole = Product(tmp_path / "whole", {"a": SOURCE}, {"streams": STREAMS})
+    whole.land("a", soak.landed.values())
+    whole.run(at(soak.now))
+    assert verdicts(whole.events("a")) == verdicts(product.events("a"))
