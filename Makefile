@@ -15,7 +15,7 @@ CODE := jobs dags plugins tests bench
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal
 
-.PHONY: help install install-s3 demo airflow env test test-long lint bench
+.PHONY: help install install-s3 demo airflow env test test-long soak lint bench
 
 help: ## show this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -41,6 +41,10 @@ test: $(STAMP) $(S3_STAMP) ## run the tests (under 20 minutes on 2 cores)
 
 test-long: $(STAMP) $(S3_STAMP) ## run the matrices and the long random runs (under 40 minutes on 2 cores)
 	$(BIN)/python -m pytest -m long $(SIDE_BY_SIDE) $(ARGS)
+
+soak: $(STAMP) ## 500 random commands with random faults, then all laws (OPERATIONS=500, SEED=...)
+	@seed=$${SEED:-$$RANDOM}; echo "SEED=$$seed"; \
+	OPERATIONS=$${OPERATIONS:-500} SEED=$$seed $(BIN)/python -m pytest -m long tests/e2e/test_soak.py --show-capture=no
 
 lint: $(STAMP) ## check style, formatting and types
 	$(BIN)/ruff check $(CODE)

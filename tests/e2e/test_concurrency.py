@@ -18,7 +18,7 @@ import pytest
 from samples import KEYED, PLAIN, at, contents, fork, hold_conservation, hold_replay, obj
 
 import tidemark.pipeline
-from product import Product
+from product import Product, verdicts
 from tidemark.core.times import format_time
 from tidemark.errors import Held
 from tidemark.ledger.ledger import Ledger
@@ -203,3 +203,21 @@ def test_a_terminated_run_says_143_and_is_safe_to_repeat(tmp_path):
     assert processes(product) == [], "its JVM must end with it"
     product.run(at(12))
     assert contents(product, 1) == contents(twin)
+
+
+def test_two_workers_at_once_do_what_one_would(tmp_path):
+    """Two processes of one scheduled run, as of a scheduler that takes the first for lost, and a third of the next
+    interval: whoever is later waits, and verifies or goes on."""
+    product = landed(tmp_path / "workers")
+    twin = fork(product, tmp_path / "twin")
+    for run_id, as_of in (("first", at(12)), ("second", at(14))):
+        twin.run(as_of, run_id=run_id)
+    asked = [("first", AS_OF), ("first", AS_OF), ("second", format_time(at(14)))]
+    started = [command(product, "process", "--as-of", as_of, "--run-id", run_id) for run_id, as_of in asked]
+    for process in started:
+        _, told = process.communicate(timeout=240)
+        assert process.returncode == 0, told
+    assert {row["run_id"] for row in product.table("batches")} <= {"first", "second"}
+    hold_conservation(product)
+    hold_replay(product)
+    assert verdicts(product.events("s")) == verdicts(twin.events("s"))

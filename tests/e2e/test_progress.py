@@ -113,7 +113,7 @@ def test_the_cut_into_runs_and_micro_batches_changes_no_row(tmp_path):
 
 @pytest.mark.long
 def test_the_same_for_any_source(tmp_path):
-    for case in drawn(cut_logs(None, 12), 3):
+    for case in drawn(cut_logs(None, 12), 2):
         hold_cuts(tmp_path, *case)
 
 
@@ -360,7 +360,7 @@ def test_rows_from_the_start_on_are_as_in_a_pipeline_from_the_beginning(tmp_path
 
 @pytest.mark.long
 def test_the_same_for_any_start_of_any_source(tmp_path):
-    for case in drawn(started_logs(None, 10), 3):
+    for case in drawn(started_logs(None, 10), 2):
         hold_start(tmp_path, *case)
 
 
