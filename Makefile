@@ -44,7 +44,7 @@ test-long: $(STAMP) $(S3_STAMP) ## run the matrices and the long random runs (un
 
 soak: $(STAMP) ## 500 random commands with random faults, then all laws (OPERATIONS=500, SEED=...)
 	@seed=$${SEED:-$$RANDOM}; echo "SEED=$$seed"; \
-	OPERATIONS=$${OPERATIONS:-500} SEED=$$seed $(BIN)/python -m pytest -m long tests/e2e/test_soak.py --show-capture=no
+	OPERATIONS=$${OPERATIONS:-500} SEED=$$seed $(BIN)/python -m pytest -m soak --show-capture=no
 
 lint: $(STAMP) ## check style, formatting and types
 	$(BIN)/ruff check $(CODE)

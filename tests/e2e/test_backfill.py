@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from samples import Crash, at, fork, obj
+from samples import at, fork, obj
 from test_streams import payload, told
 
 import oracle_versions
@@ -263,32 +263,6 @@ def test_a_bounded_version_goes_on_from_the_live_state(product):
     assert changed.pipeline().replay(all_batches=True)["identical"]
     old = {row[:2] for row in events(product, 1)}
     assert len([row for row in events(product, 2) if row[:2] not in old]) == 12
-
-
-def die(product: Product, step: str) -> None:
-    """A backfill that ends at a step leaves nothing to promote."""
-
-    def reached(name: str) -> None:
-        if name == step:
-            raise Crash(name)
-
-    product.hooks = {"reached": reached}
-    with pytest.raises(Crash):
-        product.pipeline().backfill(T0, T1, SET)
-    product.hooks = {}
-    assert [each["version"] for each in product.pipeline().versions()["versions"]] == [1]
-    with pytest.raises(UsageError, match="version 2 does not exist"):
-        product.pipeline().promote(2)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("step", ["watermarks", "recorded"])
-def test_a_backfill_that_dies_is_redone_by_the_next(product, step):
-    before = content(product.folder / "warehouse" / "tested" / "v1")
-    die(product, step)
-    assert product.pipeline().backfill(T0, T1, SET)["version"] == 2
-    hold_oracle(product, 2, T0, T1)
-    assert content(product.folder / "warehouse" / "tested" / "v1") == before
 
 
 @pytest.mark.long

@@ -22,7 +22,7 @@ from product import Product, expected, micros, verdicts
 from tidemark.cli import invoke
 from tidemark.ledger.store import Store
 
-pytestmark = pytest.mark.usefixtures("quick")
+pytestmark = [pytest.mark.usefixtures("quick"), pytest.mark.soak]
 SOURCE = replace(KEYED, out_of_order=(2 * SECOND, "keep"))
 STREAMS: dict[str, dict[str, Any]] = {
     "good": {"from": "a", "publish": True},
@@ -32,8 +32,8 @@ STEPS = {
     "good": Step(("a",), publish=True),
     "lateness": Step(("a",), window=WINDOWS["lateness"]),
 }
-MANY, SEED = int(os.environ.get("OPERATIONS", "80")), int(os.environ.get("SEED", "2"))
-"""How many commands, and which: `make soak` has 500, each time others."""
+OPERATIONS, SEED = int(os.environ.get("OPERATIONS", "500")), int(os.environ.get("SEED", "2"))
+"""How many commands, and which; `make soak` has others each time."""
 LONGEST = 14
 """More steps than a run of these streams has."""
 
@@ -206,11 +206,10 @@ def hold_oracle(soak: Soak) -> None:
         )
 
 
-@pytest.mark.parametrize("operations", [20, pytest.param(MANY, marks=pytest.mark.long)])
-def test_after_random_commands_with_random_faults_all_laws_hold(tmp_path, monkeypatch, capsys, operations):
+def test_after_random_commands_with_random_faults_all_laws_hold(tmp_path, monkeypatch, capsys):
     product = Product(tmp_path / "soak", {"a": SOURCE}, {"streams": STREAMS, "retention": {"versions": 3}})
     soak = Soak(product, Random(SEED), monkeypatch)  # noqa: S311 - the same commands each time
-    soak.go(operations)
+    soak.go(OPERATIONS)
     soak.end()
     capsys.readouterr()
     assert soak.died
