@@ -150,6 +150,27 @@ def test_commands_that_read_import_no_spark():
     assert not (SPARK | {"great_expectations"}) & loaded
 
 
+def test_a_run_with_nothing_to_do_loads_little(tmp_path):
+    """What is slow to import, and needed for other verbs or for rows alone, would make it twice as slow."""
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "pipeline.yml").write_text(
+        "pipeline: idle\nwarehouse: ./warehouse\n"
+        "sources: {a: {landing: ./landing, format: json, schema: 'v STRING'}}\n"
+    )
+    code = "import sys; from tidemark.cli import invoke; invoke(['run', sys.argv[1]]); print('loaded', *sys.modules)"
+    ran = subprocess.run(  # noqa: S603 - the tests' own interpreter
+        [sys.executable, "-c", code, str(tmp_path / "pipeline.yml")],
+        env=os.environ | {"PYTHONPATH": str(JOBS)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(ran.stdout.split("loaded ")[1].split())
+    assert "pyarrow.dataset" in loaded
+    slow = SPARK | {"great_expectations", "pandas", "duckdb", "matplotlib", "boto3", "tidemark.backfilling"}
+    assert not slow & loaded
+
+
 def test_the_dashboard_reads_through_the_report():
     for path in PLUGINS.rglob("*.py"):
         for name in imported(path):

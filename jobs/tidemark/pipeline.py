@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tidemark import versioning
-from tidemark.advising import Advising, Wanted
 from tidemark.answering import Answering
 from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline, with_on_failure
@@ -28,10 +27,8 @@ from tidemark.ledger.lock import hold
 from tidemark.places import Place, place_of
 from tidemark.places.faults import explained
 from tidemark.planning import Planning
-from tidemark.promoting import differing
 from tidemark.quality.suites import of_users
 from tidemark.reading import Reader, instant
-from tidemark.repairing import Repairing
 from tidemark.replaying import Replay, chosen, located, replayed
 from tidemark.running import Run
 from tidemark.spark import settings
@@ -40,6 +37,7 @@ from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
 from tidemark.versioned import Versioned
 
 if TYPE_CHECKING:
+    from tidemark.advising import Wanted
     from tidemark.spark.engine import Engine
     from tidemark.spark.outputs import Outputs
     from tidemark.spark.upkeep import Upkeep
@@ -168,6 +166,8 @@ class Pipeline(Answering, Versioned):
     @explained
     def repair(self, wait: bool = False) -> Record:
         """Rebuild damaged tables: events from landing, others from events, each batch proven by its digest."""
+        from tidemark.repairing import Repairing
+
         with hold(self.root, wait) as self._still_held:
             made, _ = versioning.rebuilt(self.ledger, str(self.spec.path))
             replay = self._replay(made)
@@ -185,6 +185,8 @@ class Pipeline(Answering, Versioned):
     @explained
     def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Record:
         """What other tolerances would have cost a source (default: each), and the smallest that meet the targets."""
+        from tidemark.advising import Advising  # what a verb alone needs is loaded for it
+
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
         return Advising(self.spec, self.ledger, lambda: self.engine, self.progress).answer(names, wanted)
 
@@ -204,7 +206,7 @@ class Pipeline(Answering, Versioned):
             raise UsageError(f"as_of {format_time(given)} is later than the clock, {format_time(now)}")
         if not dry_run:
             versions.first(self.root, now)
-        notes = differing(versioning.in_force(self.ledger), self.spec, self.ledger.version)
+        notes = versioning.differing(versioning.in_force(self.ledger), self.spec, self.ledger.version)
         of_users(self.spec)
         ensure_not_blocked(self.ledger)
         repaired = [] if dry_run else self._repair()

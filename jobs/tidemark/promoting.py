@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidemark.config import PipelineSpec
-from tidemark.config.changes import changes
 from tidemark.core.account import LISTED, BatchRecord
 from tidemark.core.batch import Batch, RunPlan
-from tidemark.errors import ConfigError, UsageError
+from tidemark.errors import UsageError
 from tidemark.judging_again import Again
 from tidemark.landing_again import LandingAgain
 from tidemark.ledger import versions
@@ -101,17 +99,3 @@ class Promotion:
                     f"source {name} {what} since version {target.version} was made",
                     hint="build the version again: `tidemark backfill`, with the same range and settings",
                 )
-
-
-def differing(recorded: str | None, spec: PipelineSpec, version: int) -> list[str]:
-    """What changed since the last run, in sentences. Raises ConfigError for what is refused; in a version that a
-    backfill made, the hint is to edit the file so that it says what the version was made under."""
-    if recorded is None:
-        return []
-    try:
-        return changes(json.loads(recorded), spec)
-    except ConfigError as error:
-        if version == versions.FIRST:
-            raise
-        hint = f"version {version} is live: edit these keys to what they were; or {error.hint.partition('or ')[2]}"
-        raise ConfigError(error.problems, hint=hint) from None

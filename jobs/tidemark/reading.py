@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 
 from tidemark.auditing import standing_in_the_way
 from tidemark.config import PipelineSpec
@@ -20,13 +20,14 @@ from tidemark.excluding import why
 from tidemark.ledger.ledger import BLOCKED, Ledger
 from tidemark.ledger.rows import partition_state, uri_key
 from tidemark.places import delta_table, is_table
-from tidemark.report.explain import SourceFacts, explain
-from tidemark.report.export import export_rows
-from tidemark.report.rows import find_rows
-from tidemark.report.selection import Filter
 from tidemark.report.status import status
 from tidemark.running import rules_of
 from tidemark.summaries import Record, stream_summary
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+    from tidemark.report.selection import Filter
 
 LAST_BATCHES = 30
 SUBSTREAMS = "substreams"
@@ -81,7 +82,7 @@ class Reader:
     spec: PipelineSpec
     ledger: Ledger
 
-    def table(self, name: str, through: int | None = None) -> ds.Dataset:
+    def table(self, name: str, through: int | None = None) -> Dataset:
         """A table as a dataset, without the rows of batches that are not committed yet (or after `through`)."""
         bound = self.ledger.last().committed_through if through is None else through
         if name in self.ledger.stores:
@@ -91,7 +92,7 @@ class Reader:
             raise UsageError(f"table {name} is empty: no row has been written to it yet", where=place)
         column = "batch_id" if name == SUBSTREAMS else "_batch_id"
         whole = delta_table(place).to_pyarrow_dataset()
-        return whole.filter(ds.field(column) <= bound)
+        return whole.filter(pc.field(column) <= bound)
 
     def judged_through(self) -> int:
         """The last batch whose rows are judged for good: the last committed one, or one that quality blocks."""
@@ -122,14 +123,20 @@ class Reader:
 
     def rows(self, limit: int, **filters: Unpack[Filters]) -> Record:
         """Matching rows, newest first, and how many there are in all."""
+        from tidemark.report.rows import find_rows  # what reads rows is loaded for them alone
+
         return find_rows(self._events(filters), self._filter(filters), limit)
 
     def export(self, target: Path, kind: str, limit: int | None, **filters: Unpack[Filters]) -> Record:
         """The newest `limit` matching rows, or all, as a CSV or Parquet file."""
+        from tidemark.report.export import export_rows
+
         return export_rows(self._events(filters), self._filter(filters), target, kind, limit)
 
     def explain(self, source: str, partition: str, offset: int) -> Record:
         """One row's story."""
+        from tidemark.report.explain import SourceFacts, explain
+
         declared = self.spec.sources[self.known(source)]
         facts = SourceFacts(
             source,
@@ -190,7 +197,7 @@ class Reader:
             raise UsageError(f"there is no source {source!r}", hint=f"sources: {', '.join(self.spec.sources)}")
         return source
 
-    def _events(self, filters: Filters) -> dict[str, ds.Dataset]:
+    def _events(self, filters: Filters) -> dict[str, Dataset]:
         """The events tables that are asked for; a batch that quality blocks, if it is asked for by its number."""
         source = filters.get("source")
         names = list(self.spec.sources) if source is None else [self.known(source)]
@@ -200,6 +207,8 @@ class Reader:
 
     @staticmethod
     def _filter(filters: Filters) -> Filter:
+        from tidemark.report.selection import Filter
+
         return Filter(
             filters.get("source"),
             filters.get("fate"),

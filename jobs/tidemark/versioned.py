@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from tidemark import excluding, versioning
 from tidemark.auditing import ensure_not_blocked
-from tidemark.backfilling import Backfill
 from tidemark.config import PipelineSpec, load_pipeline
 from tidemark.core.slices import Range
 from tidemark.errors import UsageError
@@ -16,9 +15,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.places import Place
 from tidemark.places.faults import explained
-from tidemark.promoting import Promotion
 from tidemark.reading import instant
-from tidemark.rereading import Rereading
 from tidemark.summaries import Record
 
 if TYPE_CHECKING:
@@ -57,6 +54,9 @@ class Versioned:
     ) -> Record:
         """Build a version beside the live one, whose outputs in [from_, to) are made anew; `settings_` (KEY=VALUE
         each) win over the pipeline file. `from_landing`: rows are read from landing again, as they are there now."""
+        from tidemark.backfilling import Backfill  # what a verb alone needs is loaded for it
+        from tidemark.rereading import Rereading
+
         if from_landing and to is not None:
             raise UsageError(
                 "a version from landing goes to the last run: rows after one that is new have other numbers",
@@ -79,6 +79,8 @@ class Versioned:
     @explained
     def promote(self, version: int, wait: bool = False) -> Record:
         """Make a version live, once it has the live one's last run; the earlier one can be promoted again."""
+        from tidemark.promoting import Promotion
+
         with self._settled(wait):
             asking = Promotion(self.spec, self.ledger, lambda: self.engine, self._step, self.progress)
             told = asking.promote(version, self.clock())

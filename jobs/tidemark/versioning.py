@@ -181,3 +181,17 @@ def _fingerprint(configuration: str | None) -> str | None:
         return None
     found: dict[str, Any] = json.loads(configuration)
     return from_resolved(found).fingerprint()
+
+
+def differing(recorded: str | None, spec: PipelineSpec, version: int) -> list[str]:
+    """What changed since the last run, in sentences. Raises ConfigError for what is refused; in a version that a
+    backfill made, the hint is to edit the file so that it says what the version was made under."""
+    if recorded is None:
+        return []
+    try:
+        return changes(json.loads(recorded), spec)
+    except ConfigError as error:
+        if version == versions.FIRST:
+            raise
+        hint = f"version {version} is live: edit these keys to what they were; or {error.hint.partition('or ')[2]}"
+        raise ConfigError(error.problems, hint=hint) from None

@@ -14,8 +14,9 @@ from typing import IO, TypeAlias, TypeVar
 from deltalake import DeltaTable
 
 from tidemark.config.address import S3Place, is_s3
-from tidemark.places import s3
+from tidemark.places import arrow, s3
 
+arrow.load()
 T = TypeVar("T")
 U = TypeVar("U")
 Place: TypeAlias = Path | S3Place
