@@ -15,7 +15,7 @@ CODE := jobs dags plugins tests bench
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal
 
-.PHONY: help install install-s3 demo airflow env test test-long soak lint bench
+.PHONY: help install install-s3 demo airflow env test test-long soak lint bench bench-full bench-check
 
 help: ## show this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -51,8 +51,14 @@ lint: $(STAMP) ## check style, formatting and types
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 
-bench: $(STAMP) ## measure the costs that docs/performance.md states, side by side with bare Spark
-	$(BIN)/python -m bench
+bench: $(STAMP) ## measure what docs/performance.md states, side by side with what people would use instead
+	$(BIN)/python -m bench $(ROWS)
+
+bench-full: $(STAMP) ## measure everything, with all of its data, five times
+	$(BIN)/python -m bench --full $(ROWS)
+
+bench-check: $(STAMP) ## fail if anything is slower than docs/performance.md says, beyond the noise (ROWS="judge hot")
+	$(BIN)/python -m bench --check $(ROWS)
 
 # Spark comes as a source archive, and a build in isolation would fetch tools that no hash covers:
 # the build tools of the lock are installed first, then everything else with them.

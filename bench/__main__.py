@@ -1,59 +1,105 @@
-"""`python -m bench [ROW ...]`: measure, print one table, and at full size write docs/performance.md."""
+"""`python -m bench [ROW ...]`: measure, print one table, keep the figures and write docs/performance.md."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from bench import advise, batch, dashboard, hot, joins, judge, quality, windows
+from bench import (
+    advise,
+    again,
+    batch,
+    dashboard,
+    growth,
+    guard,
+    hot,
+    joins,
+    judge,
+    landing,
+    quality,
+    scale,
+    substreams,
+    windows,
+)
 from bench.data import FULL_ROWS
 from bench.figures import Section, show, write_docs
+from bench.pictures import draw
 from bench.place import Place
 from tidemark.spark.session import open_session
 
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the bench: what measures it, of how many rows of the full size, and whether `make bench` does."""
+
+    measure: Callable[[Place], Section]
+    share: int = 1
+    short: bool = True
+
+
 ROWS = {
-    "judge": judge.measure,
-    "hot": hot.measure,
-    "quality": quality.measure,
-    "windows": windows.measure,
-    "joins": joins.measure,
-    "history": batch.measure,
-    "advise": advise.measure,
-    "dashboard": dashboard.measure,
+    "judge": Row(judge.measure),
+    "landing": Row(landing.measure, share=4),
+    "history": Row(batch.measure),
+    "hot": Row(hot.measure, share=4),
+    "substreams": Row(substreams.measure, share=2),
+    "scale": Row(scale.measure, share=8),
+    "backfill": Row(again.backfill, share=4),
+    "replay": Row(again.replay, share=4),
+    "advise": Row(advise.measure, share=4),
+    "windows": Row(windows.measure, share=4),
+    "quality": Row(quality.measure, short=False),
+    "joins": Row(joins.measure, short=False),
+    "dashboard": Row(dashboard.measure, short=False),
+    "growth": Row(growth.measure, short=False),
 }
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
 
 @click.command()
 @click.argument("chosen", metavar="[ROW]...", nargs=-1, type=click.Choice(list(ROWS)))
-@click.option("--rows", default=FULL_ROWS, show_default=True, help="Rows to judge; fewer also shorten the past.")
-@click.option("--repeats", default=3, show_default=True, help="Repeats after the warm-up.")
+@click.option("--full", is_flag=True, help="Every row, with all of its data, 5 times.")
+@click.option("--rows", type=int, help="Rows to judge, for a look: docs and figures stay as they are.")
+@click.option("--repeats", type=int, help="Repeats after the warm-up.")
+@click.option("--check", is_flag=True, help="Compare with the figures that are kept; write nothing; fail if worse.")
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Where data is kept between runs (default: temporary)."
 )
-def main(chosen: tuple[str, ...], rows: int, repeats: int, folder: Path | None) -> None:
-    """Measure the rows named (default: all). Only a run of full size replaces the figures of the docs."""
+def main(
+    chosen: tuple[str, ...], full: bool, rows: int | None, repeats: int | None, check: bool, folder: Path | None
+) -> None:
+    """Measure the rows named, or all that `make bench` has, side by side with what people would use instead."""
     say = Console(stderr=True, highlight=False, soft_wrap=True).print
     cache = folder or Path(tempfile.gettempdir()) / "tidemark-bench"
     cache.mkdir(parents=True, exist_ok=True)
-    scale = f"{rows:,} rows, {repeats} repeats in turns after a warm-up"
+    names = chosen or [name for name, row in ROWS.items() if full or row.short]
+    times = repeats or (5 if full else 3)
     sections: list[Section] = []
     with tempfile.TemporaryDirectory(prefix="work-", dir=cache) as work:
-        for name in dict.fromkeys(chosen or ROWS):
+        for name in dict.fromkeys(names):
             begun = time.perf_counter()
             say(f"[bold]{name}[/bold]")
-            place = Place(open_session(), cache, Path(work) / name, rows, repeats, lambda text: say(f"  {text}"))
-            sections.append(ROWS[name](place))
+            size = rows or FULL_ROWS // (1 if full else ROWS[name].share)
+            place = Place(open_session(), cache, Path(work) / name, size, times, lambda text: say(f"  {text}"))
+            section = ROWS[name].measure(place)
             shutil.rmtree(place.work, ignore_errors=True)
             say(f"  {name} took {time.perf_counter() - begun:.0f} s")
-    show(sections, scale)
-    if rows == FULL_ROWS:
-        write_docs(PAGE, sections, scale)
+            sections.append(section)
+            if rows is None and not check:
+                guard.store([section])
+                write_docs(PAGE, section, f"{times} repeats in turns after a warm-up")
+    if rows is None and not check:
+        draw(PAGE.parent)
+    show(sections, f"{times} repeats in turns after a warm-up")
+    if check and (problems := list(guard.worse(sections))):
+        raise SystemExit("\n".join(["slower than it was:", *problems]))
 
 
 if __name__ == "__main__":

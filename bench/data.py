@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
@@ -39,13 +39,29 @@ class Landed:
     rows: int
     lanes: int
     end: int
+    suffix: str = "parquet"
 
     @property
     def files(self) -> list[Path]:
-        return sorted(self.folder.glob("*.parquet"), key=lambda path: path.stat().st_mtime_ns)
+        return sorted(self.folder.glob(f"*.{self.suffix}"), key=lambda path: path.stat().st_mtime_ns)
 
 
-def readings(spark: SparkSession, first: int, end: int, step: int, lanes: int) -> DataFrame:
+@dataclass(frozen=True)
+class Shape:
+    """What tells data sets of as many rows and partitions apart: into how many files they are cut, how many devices
+    sent them, and over how many days."""
+
+    files: int = FILES
+    devices: int = 1000
+    days: int = 1
+
+    def name(self, rows: int, lanes: int) -> str:
+        """The folder's."""
+        told = [f"{number}{what[0]}" for what, number in asdict(self).items() if number != getattr(Shape, what)]
+        return "-".join(["readings", str(_VERSION), str(rows), str(lanes), *told])
+
+
+def readings(spark: SparkSession, first: int, end: int, step: int, lanes: int, devices: int = 1000) -> DataFrame:
     """Rows first..end-1 in order; one arrives every `step` microseconds, in one of `lanes` partitions."""
     row = F.col("id")
     clean = F.lit(BASE) + row * step
@@ -59,7 +75,7 @@ def readings(spark: SparkSession, first: int, end: int, step: int, lanes: int) -
     arrived = clean - F.when(_draw(5, 50) == 0, _draw(6, 2 * SECOND)).otherwise(0)
     return spark.range(first, end, 1, 1).select(
         row,
-        F.format_string("device-%03d", _draw(7, 1000)).alias("device"),
+        F.format_string("device-%03d", _draw(7, devices)).alias("device"),
         _draw(8, lanes).cast("string").alias("lane"),
         F.timestamp_micros(event).alias("event_time"),
         F.timestamp_micros(arrived).alias("arrived"),
@@ -68,25 +84,47 @@ def readings(spark: SparkSession, first: int, end: int, step: int, lanes: int) -
     )
 
 
-def landed(spark: SparkSession, cache: Path, rows: int, lanes: int) -> Landed:
-    """The readings of one day in a few files of equal length, made once and kept under `cache`."""
-    folder = cache / f"readings-{_VERSION}-{rows}-{lanes}"
-    step = SPAN // rows
+def landed(spark: SparkSession, cache: Path, rows: int, lanes: int, shape: Shape = Shape()) -> Landed:
+    """Readings in files of equal length, made once and kept under `cache`."""
+    folder = cache / shape.name(rows, lanes)
+    step = SPAN * shape.days // rows
     found = Landed(folder, rows, lanes, BASE + rows * step)
     if folder.is_dir():
         return found
     making = folder.with_name(folder.name + "-making")
     shutil.rmtree(making, ignore_errors=True)
-    bounds = [rows * index // FILES for index in range(FILES + 1)]
-    for index in range(FILES):
+    bounds = [rows * index // shape.files for index in range(shape.files + 1)]
+    for index in range(shape.files):
         part = making / "parts"
-        readings(spark, bounds[index], bounds[index + 1], step, lanes).write.parquet(str(part))
-        target = making / f"{index:02}.parquet"
-        next(part.glob("*.parquet")).rename(target)
-        _landed_at(target, BASE + bounds[index + 1] * step)
-        shutil.rmtree(part)
+        made = readings(spark, bounds[index], bounds[index + 1], step, lanes, shape.devices)
+        _one_file(made, part, making / f"{index:04}.parquet", BASE + bounds[index + 1] * step)
     making.rename(folder)
     return found
+
+
+def as_json(spark: SparkSession, data: Landed) -> Landed:
+    """The same rows as lines of JSON, file by file; made once and kept beside them."""
+    folder = data.folder.with_name(data.folder.name + "-json")
+    found = Landed(folder, data.rows, data.lanes, data.end, "json")
+    if folder.is_dir():
+        return found
+    making = folder.with_name(folder.name + "-making")
+    shutil.rmtree(making, ignore_errors=True)
+    for path in data.files:
+        rows = spark.read.parquet(str(path)).coalesce(1)
+        landed_at = path.stat().st_mtime_ns // 1000
+        _one_file(rows, making / "parts", making / f"{path.stem}.json", landed_at)
+    making.rename(folder)
+    return found
+
+
+def _one_file(rows: DataFrame, parts: Path, target: Path, landed_at: int) -> None:
+    """Write rows of one task as one file that landed at a time, microseconds UTC."""
+    kind = target.suffix.removeprefix(".")
+    rows.write.format(kind).option("timestampFormat", "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX").save(str(parts))
+    next(parts.glob(f"*.{kind}")).rename(target)
+    _landed_at(target, landed_at)
+    shutil.rmtree(parts)
 
 
 class Trickle:

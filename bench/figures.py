@@ -16,19 +16,22 @@ from rich.table import Table
 
 from bench.clock import Spread, ratios
 
-HEADINGS = ("what", "against", "ratio", "spread", "reach", "seconds", "against, seconds")
+HEADINGS = ("what", "against", "ratio", "spread", "reach", "ours", "theirs")
+MIB = "MiB"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One comparison. `ratio` is ours over theirs, `reach` the most it should be (None: only told)."""
+    """One comparison. `ratio` is ours over theirs, `reach` the most it should be (None: only told); what is compared
+    has a unit: seconds, or memory."""
 
     what: str
     against: str
     ratio: Spread
-    seconds: Spread
-    other: Spread
+    ours: Spread
+    theirs: Spread
     reach: float | None = None
+    unit: str = "s"
 
     @classmethod
     def of(
@@ -56,9 +59,12 @@ class Figure:
             f"{self.ratio.median:.2f}",
             f"{self.ratio.low:.2f}-{self.ratio.high:.2f}",
             reach,
-            f"{self.seconds.median:.2f}",
-            f"{self.other.median:.2f}",
+            self._amount(self.ours),
+            self._amount(self.theirs),
         )
+
+    def _amount(self, amount: Spread) -> str:
+        return f"{amount.median:.{2 if self.unit == 's' else 0}f} {self.unit}"
 
 
 @dataclass(frozen=True)
@@ -94,17 +100,15 @@ def show(sections: Sequence[Section], scale: str) -> None:
             console.print(f"[bold]{section.row}[/bold]: {note}", highlight=False)
 
 
-def write_docs(page: Path, sections: Sequence[Section], scale: str) -> None:
-    """Replace the marked block of each section; a page without one is wrong and left as it is."""
+def write_docs(page: Path, section: Section, scale: str) -> None:
+    """Replace the marked block of a section; a page without one is wrong and left as it is."""
+    begin, end = f"<!-- bench: {section.row} -->", f"<!-- end of {section.row} -->"
+    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
     text = page.read_text()
-    for section in sections:
-        begin, end = f"<!-- bench: {section.row} -->", f"<!-- end of {section.row} -->"
-        pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-        if not pattern.search(text):
-            raise ValueError(f"{page} has no block {begin} ... {end} to write to")
-        block = f"{begin}\n{_markdown(section, scale)}\n{end}"
-        text = pattern.sub(block.replace("\\", r"\\"), text)
-    page.write_text(text)
+    if not pattern.search(text):
+        raise ValueError(f"{page} has no block {begin} ... {end} to write to")
+    block = f"{begin}\n{_markdown(section, scale)}\n{end}"
+    page.write_text(pattern.sub(block.replace("\\", r"\\"), text))
 
 
 def _markdown(section: Section, scale: str) -> str:

@@ -26,7 +26,7 @@ def measure(place: Place) -> Section:
         {"1 partition": _case(place, one), "16 partitions": _case(place, many)}, place.repeats, place.say
     )
     what = f"judge {place.rows:,} rows in 1 partition"
-    figure = Figure.of(what, "tidemark, 16 partitions", taken["1 partition"], taken["16 partitions"], 1.3)
+    figure = Figure.of(what, "tidemark, 16 partitions", taken["1 partition"], taken["16 partitions"], 1.2)
     return Section("hot", "One hot partition", [figure], [_shared(place, one, tasks) for tasks in (2, 8, 32)])
 
 

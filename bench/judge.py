@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.clock import alternate, seconds
-from bench.data import landed
+from bench.data import Landed, as_json, landed
 from bench.figures import Figure, Section
 from bench.peers import bare_job, lean_job, payload_copy, rows_of
 from bench.place import Place
@@ -17,57 +17,73 @@ LANES = 4
 
 
 def measure(place: Place) -> Section:
-    """Four cases in turns, each to a fresh target."""
+    """For Parquet four cases in turns, for JSON two, each to a fresh target."""
     data = landed(place.spark, place.cache, place.rows, LANES)
     runs: list[dict[str, float]] = []
-    fates: Mapping[str, int] = {}
-
-    def judged() -> float:
-        nonlocal fates
-        folder = place.work / "judged"
-        pipeline = fresh(folder, data)
-        took = seconds(lambda: pipeline.run(data.end))
-        fates = check(pipeline, data).fates
-        runs.append(phases(records(pipeline)) | {"whole": took})
-        shutil.rmtree(folder)
-        return took
-
-    def written(job: Callable[..., None]) -> Callable[[], float]:
-        def case() -> float:
-            target: Path = place.work / "written"
-            took = seconds(lambda: job(place.spark, data.folder, target))
-            assert rows_of(target) == data.rows, "the peer lost rows"
-            shutil.rmtree(target)
-            return took
-
-        return case
-
+    fates: dict[str, int] = {}
     cases = {
-        "tidemark": judged,
-        "bare job": written(bare_job),
-        "lean job": written(lean_job),
-        "payload copy": written(payload_copy),
+        "tidemark": _judged(place, data, data, runs, fates),
+        "bare job": _written(place, data, bare_job),
+        "lean job": _written(place, data, lean_job),
+        "payload copy": _written(place, data, payload_copy),
     }
-    taken = alternate(cases, place.repeats, place.say)
+    ours, bare, lean, copied = alternate(cases, place.repeats, place.say).values()
     what = f"judge {data.rows:,} rows, {LANES} partitions"
-    ours = taken["tidemark"]
+    peer = "bare Spark: read, repartition, sort, write the same columns"
     return Section(
         "judge",
         "Judging",
         [
-            Figure.of(
-                what, "bare Spark: read, repartition, sort, write the same columns", ours, taken["bare job"], 1.3
-            ),
-            Figure.of(what, "the same, with bounds kept of four columns only", ours, taken["lean job"]),
-            Figure.of(what, "bare Spark: copy the payload columns", ours, taken["payload copy"]),
+            Figure.of(what, peer, ours, bare, 1.15),
+            Figure.of(what, "the same, with bounds kept of four columns only", ours, lean),
+            Figure.of(what, "bare Spark: copy the payload columns", ours, copied),
+            _of_json(place, data, f"{what}, JSON", peer),
         ],
         [
-            "Every row's fate and time equal what DuckDB computes from the same files: "
+            "Every row's fate and time equal what DuckDB computes from the same rows: "
             + ", ".join(f"{count:,} {fate}" for fate, count in fates.items())
             + ".",
             _where_time_goes(runs[-place.repeats :]),
         ],
     )
+
+
+def _of_json(place: Place, data: Landed, what: str, peer: str) -> Figure:
+    lines = as_json(place.spark, data)
+    cases = {
+        "tidemark, JSON": _judged(place, lines, data, [], {}),
+        "bare job, JSON": _written(place, lines, bare_job),
+    }
+    ours, bare = alternate(cases, place.repeats, place.say).values()
+    return Figure.of(what, peer, ours, bare, 1.05)
+
+
+def _judged(
+    place: Place, data: Landed, right: Landed, runs: list[dict[str, float]], fates: dict[str, int]
+) -> Callable[[], float]:
+    """A run over `data`, whose answer is that of the same rows as Parquet."""
+
+    def case() -> float:
+        folder = place.work / "judged"
+        pipeline = fresh(folder, data)
+        took = seconds(lambda: pipeline.run(data.end))
+        fates.update(check(pipeline, right).fates)
+        runs.append(phases(records(pipeline)) | {"whole": took})
+        shutil.rmtree(folder)
+        return took
+
+    return case
+
+
+def _written(place: Place, data: Landed, job: Callable[..., None]) -> Callable[[], float]:
+    def case() -> float:
+        target: Path = place.work / "written"
+        took = seconds(lambda: job(place.spark, data.folder, target))
+        assert rows_of(target) == data.rows, "the peer lost rows"
+        shutil.rmtree(target)
+        return took
+
+    return case
 
 
 def _where_time_goes(runs: list[dict[str, float]]) -> str:

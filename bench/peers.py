@@ -11,8 +11,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
 from bench.data import SCHEMA
+from tidemark.core.times import parse_time
 from tidemark.spark.events import PARTITION_COLUMN, STATISTICS
 
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+"""What helps Structured Streaming here as it helps tidemark."""
 PAYLOAD = tuple(column.split()[0] for column in SCHEMA.split(", "))
 
 
@@ -22,12 +29,17 @@ def bare_job(spark: SparkSession, landing: Path, target: Path, statistics: str |
     column, as it does by default, or of those in `statistics`."""
     cores = spark.sparkContext.defaultParallelism
     rows = _read(spark, landing).repartition(cores, "lane").sortWithinPartitions("lane", "event_time")
-    file = next(landing.glob("*.parquet")).as_uri()
-    system = [column.alias(name) for name, column in _system_columns(file).items()]
-    written = rows.select(*system, *PAYLOAD).write.format("delta").partitionBy(PARTITION_COLUMN)
+    written = widened(rows, landing).write.format("delta").partitionBy(PARTITION_COLUMN)
     if statistics is not None:
         written = written.option("delta.dataSkippingStatsColumns", statistics)
     written.save(str(target))
+
+
+def widened(rows: DataFrame, landing: Path) -> DataFrame:
+    """Rows with the columns of an events table, each constant or a copy of a payload column."""
+    file = next(path for path in landing.iterdir() if path.is_file()).as_uri()
+    system = [column.alias(name) for name, column in _system_columns(file).items()]
+    return rows.select(*system, *PAYLOAD)
 
 
 def lean_job(spark: SparkSession, landing: Path, target: Path) -> None:
@@ -46,7 +58,8 @@ def rows_of(target: Path) -> int:
 
 
 def _read(spark: SparkSession, landing: Path) -> DataFrame:
-    return spark.read.schema(SCHEMA).parquet(str(landing))
+    kind = next(path for path in landing.iterdir() if path.is_file()).suffix.removeprefix(".")
+    return spark.read.schema(SCHEMA).format(kind).load(str(landing))
 
 
 def _system_columns(file: str) -> dict[str, Column]:
@@ -70,16 +83,24 @@ def _system_columns(file: str) -> dict[str, Column]:
 
 
 class Streaming:
-    """Structured Streaming over a landing folder: watermarked rows, and 1-minute windows, both to Delta."""
+    """Structured Streaming over a landing folder: watermarked rows, and 1-minute windows, both to Delta. A trigger
+    takes `files` files (None: all there are); `wide` rows have the columns of an events table, in its layout."""
 
-    def __init__(self, spark: SparkSession, landing: Path, folder: Path) -> None:
-        self.spark, self.landing, self.folder = spark, landing, folder
+    def __init__(
+        self, spark: SparkSession, landing: Path, folder: Path, *, files: int | None = None, wide: bool = False
+    ) -> None:
+        self.spark, self.landing, self.folder = spark.newSession(), landing, folder
+        self.files, self.wide = files, wide
         landing.mkdir(parents=True, exist_ok=True)
-        spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+        cores = str(spark.sparkContext.defaultParallelism)
+        for key, value in {**_SETTINGS, "spark.sql.shuffle.partitions": cores}.items():
+            self.spark.conf.set(key, value)
+        self.queries: list[StreamingQuery] = []
 
     def restart(self) -> None:
         """Take up both queries from their checkpoints, process what has landed, and end."""
-        for query in self._start(lambda writer: writer.trigger(availableNow=True)):
+        self.queries = self._start(lambda writer: writer.trigger(availableNow=True))
+        for query in self.queries:
             query.awaitTermination()
 
     def running(self) -> list[StreamingQuery]:
@@ -96,14 +117,26 @@ class Streaming:
         """Rows that the first query has written."""
         return rows_of(self.folder / "rows")
 
+    @property
+    def watermark(self) -> int:
+        """Of the windows when their query last ended, microseconds UTC."""
+        told = self.queries[1].lastProgress
+        assert told is not None, "no trigger has run"
+        return parse_time(told["eventTime"]["watermark"])
+
     def _start(self, triggered: Callable[..., object]) -> list[StreamingQuery]:
-        rows = self.spark.readStream.schema(SCHEMA).parquet(str(self.landing)).withWatermark("event_time", "1 minute")
+        reader = self.spark.readStream.schema(SCHEMA)
+        if self.files is not None:
+            reader = reader.option("maxFilesPerTrigger", self.files)
+        rows = reader.parquet(str(self.landing)).withWatermark("event_time", "1 minute")
         windows = rows.groupBy(F.window("event_time", "1 minute"), "lane").agg(
             F.count("*").alias("n"), F.avg("speed").alias("speed")
         )
         found = []
-        for name, frame in (("rows", rows), ("windows", windows)):
+        for name, frame in (("rows", widened(rows, self.landing) if self.wide else rows), ("windows", windows)):
             writer = frame.writeStream.format("delta").outputMode("append").queryName(name)
+            if self.wide and name == "rows":
+                writer = writer.partitionBy(PARTITION_COLUMN)
             writer = writer.option("checkpointLocation", str(self.folder / "checkpoints" / name))
             triggered(writer)
             found.append(writer.start(str(self.folder / name)))

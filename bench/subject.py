@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.answers import Answer, expected, found
+from bench.answers import LANE, Answer, expected, found
 from bench.data import SCHEMA, Landed
 from tidemark.core.account import BatchRecord
 from tidemark.pipeline import Pipeline
@@ -17,10 +17,10 @@ SOURCE = "readings"
 EVENTS = f"events/{SOURCE}"
 
 
-def configure(folder: Path, landing: Path, lanes: int, **keys: Any) -> Path:
-    """Write a pipeline over `landing` with its warehouse in `folder`, and more `keys`; returns the configuration's
-    path."""
-    source = {
+def configure(folder: Path, landing: Path, lanes: int, source: Mapping[str, Any] = {}, **keys: Any) -> Path:
+    """Write a pipeline over `landing` with its warehouse in `folder`, more keys of its `source`, and more `keys`;
+    returns the configuration's path."""
+    settings = {
         "landing": str(landing),
         "format": "parquet",
         "schema": SCHEMA,
@@ -32,8 +32,8 @@ def configure(folder: Path, landing: Path, lanes: int, **keys: Any) -> Path:
         "early_arrival": {"tolerance": "5m", "action": "drop"},
         "late_arrival": {"tolerance": "1m", "action": "adjust"},
         "out_of_order": {"tolerance": "5s", "action": "adjust"},
-    }
-    document = {"pipeline": "bench", "warehouse": str(folder / "warehouse"), "sources": {SOURCE: source}} | keys
+    } | dict(source)
+    document = {"pipeline": "bench", "warehouse": str(folder / "warehouse"), "sources": {SOURCE: settings}} | keys
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "pipeline.yml"
     config.write_text(json.dumps(document, indent=2))
@@ -42,12 +42,13 @@ def configure(folder: Path, landing: Path, lanes: int, **keys: Any) -> Path:
 
 def fresh(folder: Path, landed: Landed, **keys: Any) -> Pipeline:
     """A pipeline that has never run, with more `keys` of its configuration."""
-    return Pipeline.load(configure(folder, landed.folder, landed.lanes, **keys), {})
+    source = {"format": landed.suffix} | keys.pop("source", {})
+    return Pipeline.load(configure(folder, landed.folder, landed.lanes, source, **keys), {})
 
 
-def check(pipeline: Pipeline, landed: Landed) -> Answer:
-    """Every row has the fate and the time that it must have, or the measurement stops."""
-    answer, right = found(pipeline.table(EVENTS)), expected(tuple(landed.files))
+def check(pipeline: Pipeline, landed: Landed, key: str = LANE) -> Answer:
+    """Every row of Parquet files has the fate and the time that it must have, or the measurement stops."""
+    answer, right = found(pipeline.table(EVENTS)), expected(tuple(landed.files), key)
     assert answer == right, f"a wrong answer: {answer}, not {right}"
     return answer
 

@@ -42,13 +42,13 @@ KINDS = (
         "summed",
         "sum and average of doubles",
         {"s": "sum(speed)", "a": "avg(speed)"},
-        3.5,
+        3.0,
     ),
     Kind(
         "counted",
         "count, greatest, sum of integers",
         {"n": "count(*)", "m": "max(speed)", "i": "sum(id)"},
-        1.3,
+        1.2,
     ),
 )
 

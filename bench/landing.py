@@ -1,0 +1,103 @@
+"""Row `landing`: from landing to 1-minute windows, in one run and cut into micro-batches, against Structured
+Streaming."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from deltalake import DeltaTable
+
+from bench.answers import ensure_windows, expected_windows, found_windows
+from bench.clock import alternate, seconds
+from bench.data import FILES, Landed, Shape, landed
+from bench.figures import Figure, Section
+from bench.peers import Streaming
+from bench.place import Place
+from bench.subject import SOURCE, check, fresh
+from tidemark.pipeline import Pipeline
+
+LANES = 4
+CUTS = (1, 16, 100)
+STREAM = "per_minute"
+STREAMS = {
+    STREAM: {
+        "from": SOURCE,
+        "tumbling": "1m",
+        "group_by": ["lane"],
+        "select": {"n": "count(*)", "speed": "avg(speed)"},
+    }
+}
+MOST = {1: 1.0, 16: 0.8, 100: 0.8}
+
+
+def measure(place: Place) -> Section:
+    """For each cut three cases in turns, each to fresh targets; all answers are checked before their time counts."""
+    figures = [figure for cuts in CUTS for figure in _figures(place, cuts)]
+    return Section(
+        "landing",
+        "From landing to windows",
+        figures,
+        [
+            "Ours: every row's fate and time and every window's count and average equal DuckDB's, however it is cut.",
+            "Theirs in one trigger: every window equals DuckDB's over the times that rows came with. Cut, rows "
+            "behind the watermark of an earlier trigger are missing from windows, and nothing tells which.",
+        ],
+    )
+
+
+def _figures(place: Place, cuts: int) -> list[Figure]:
+    data = landed(place.spark, place.cache, place.rows, LANES, Shape(files=FILES if cuts == 1 else cuts))
+    cases = {
+        "tidemark": _ours(place, data, cuts),
+        "streaming, columns of events": _theirs(place, data, cuts, wide=True),
+        "streaming, payload": _theirs(place, data, cuts, wide=False),
+    }
+    taken = alternate(cases, place.repeats, lambda text: place.say(f"cut in {cuts}: {text}"))
+    how = "one run" if cuts == 1 else f"{cuts} micro-batches"
+    what = f"landing to 1-minute windows, {place.rows:,} rows, {how}"
+    peer = f"Structured Streaming, {cuts} trigger{'s' * (cuts > 1)}, both its queries"
+    ours, wide, narrow = taken.values()
+    return [
+        Figure.of(what, f"{peer}; rows with the payload alone", ours, narrow, MOST[cuts]),
+        Figure.of(what, f"{peer}; rows with the columns of an events table", ours, wide),
+    ]
+
+
+def _ours(place: Place, data: Landed, cuts: int) -> Callable[[], float]:
+    def case() -> float:
+        folder = place.work / "ours"
+        pipeline = fresh(folder, data, streams=STREAMS)
+        took = seconds(lambda: pipeline.run(data.end, max_files=None if cuts == 1 else 1))
+        check(pipeline, data)
+        assert pipeline.ledger.last().committed_through == cuts, "there are other micro-batches"
+        answer = found_windows(pipeline.table(f"streams/{STREAM}"), "_window_start")
+        ensure_windows(answer, expected_windows(tuple(data.files), by_event_time=False), _watermark(pipeline))
+        shutil.rmtree(folder)
+        return took
+
+    return case
+
+
+def _theirs(place: Place, data: Landed, cuts: int, *, wide: bool) -> Callable[[], float]:
+    def case() -> float:
+        folder: Path = place.work / "theirs"
+        stream = Streaming(place.spark, data.folder, folder, files=None if cuts == 1 else 1, wide=wide)
+        took = seconds(stream.restart)
+        assert stream.rows == data.rows, "the peer lost rows"
+        answer = found_windows(DeltaTable(str(folder / "windows")).to_pyarrow_dataset(), '"window".start')
+        if cuts == 1:
+            right = expected_windows(tuple(data.files), by_event_time=True)
+            ensure_windows(answer, right, stream.watermark)
+        shutil.rmtree(folder)
+        return took
+
+    return case
+
+
+def _watermark(pipeline: Pipeline) -> int:
+    """How far the stream has come, microseconds UTC."""
+    found = pipeline.ledger.batches(1, pipeline.ledger.last().committed_through)[-1].streams[STREAM].state.watermark
+    assert found is not None, "the stream has no watermark"
+    return found
