@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import advise, batch, dashboard, hot, joins, judge, quality, windows
+from bench import advise, batch, dashboard, engines, hot, joins, judge, quality, windows
 from bench.data import FULL_ROWS
 from bench.figures import Section, show, write_docs
 from bench.place import Place
@@ -25,6 +25,7 @@ ROWS = {
     "history": batch.measure,
     "advise": advise.measure,
     "dashboard": dashboard.measure,
+    "engines": engines.measure,
 }
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
