@@ -144,15 +144,16 @@ def _notes(right: Right, workers: Mapping[str, Worker], peaks: Mapping[str, int]
         _of_flink(right.flink["streaming"]) if len(workers) > 1 + len(FLOORS) else "Flink could not be installed.",
         f"The first turn, in a process that has just come up (that is not counted): {cold}.",
         f"Most memory held, all turns: {held}.",
-        f"Peers are {versions}, Flink {_locked('apache-flink')}.",
+        f"Floors are {versions}.",
     ]
 
 
 def _of_flink(streaming: FlinkAnswer) -> str:
+    flink = _locked("apache-flink")
     return (
-        f"Flink, streaming: every row's watermark and all {streaming.windows.num_rows:,} windows are those that its "
-        f"own rule gives; {streaming.late:,} late rows are in no window, without a trace, and {streaming.early:,} "
-        "early ones are left out by the query. In batch, no row is late."
+        f"Flink {flink}, streaming: every row's watermark and all {streaming.windows.num_rows:,} windows are those "
+        f"that its own rule gives; {streaming.late:,} late rows are in no window, without a trace, and "
+        f"{streaming.early:,} early ones are left out by the query. In batch, no row is late."
     )
 
 
