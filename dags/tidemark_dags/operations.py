@@ -13,6 +13,7 @@ from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from tidemark.files import PipelineFile
+from tidemark_dags import aws
 from tidemark_dags.steps import as_of_of
 from tidemark_dags.submit import TidemarkSubmitOperator
 
@@ -70,12 +71,11 @@ def choose(paths: Mapping[str, str]) -> dict[str, Any]:
 def tell(chosen: Mapping[str, Any]) -> list[str]:
     """What the backfill came to, in the task's log. The arguments of its promotion; skips that where it is not asked
     for, or what was asked for does not hold."""
-    from tidemark.pipeline import Pipeline
     from tidemark.reading import instant
     from tidemark.summaries import time_text
     from tidemark.versioning import differs, exceeded
 
-    pipeline, params = Pipeline.load(chosen["config"]), get_current_context()["params"]
+    pipeline, params = aws.load(chosen["config"]), get_current_context()["params"]
     asked = params["promote"]
     like = [*(time_text(instant(params[name])) for name in ("from", "to")), params["from_landing"]]
     versions = pipeline.versions()["versions"]
@@ -106,9 +106,7 @@ def report_dag(files: Files) -> DAG:
 def write_page(config: str) -> str:
     """Write the page of a pipeline's last 24 hours, below $TIDEMARK_REPORTS (default: `reports` beside `dags`); its
     path."""
-    from tidemark.pipeline import Pipeline
-
-    pipeline, run = Pipeline.load(config), get_current_context()["dag_run"]
+    pipeline, run = aws.load(config), get_current_context()["dag_run"]
     end = as_of_of(run)
     folder = Path(os.environ.get(REPORTS_VARIABLE) or DEFAULT_REPORTS) / pipeline.spec.name
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from tidemark_dags import aws
+
 if TYPE_CHECKING:
     from airflow.sdk.types import DagRunProtocol as DagRun
 
@@ -22,13 +24,12 @@ def as_of_of(dag_run: DagRun) -> datetime:
 def discover(config: str) -> dict[str, str]:
     """What the run has to do, from the recorded manifest and a listing; empty: nothing, and Spark need not start."""
     from tidemark.errors import Blocked, ConfigError, UsageError
-    from tidemark.pipeline import Pipeline
     from tidemark.scheduled import Need, foresee
 
     run = get_current_context()["dag_run"]
     as_of = as_of_of(run).isoformat()
     try:
-        foreseen = foresee(Pipeline.load(config), as_of, run.run_id)
+        foreseen = foresee(aws.load(config), as_of, run.run_id)
     except (Blocked, ConfigError, UsageError) as error:
         raise AirflowFailException(str(error)) from error
     print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # the task's log
@@ -39,20 +40,18 @@ def discover(config: str) -> dict[str, str]:
 
 def check_quality(config: str) -> None:
     """Fails, without a retry, if quality blocks the run."""
-    from tidemark.pipeline import Pipeline
     from tidemark.scheduled import blocking
 
-    if reason := blocking(Pipeline.load(config)):
+    if reason := blocking(aws.load(config)):
         raise AirflowFailException(reason)
 
 
 def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:
     """Tell consumers' DAGs what is new: watermarks and counts are in the asset event."""
-    from tidemark.pipeline import Pipeline
     from tidemark.scheduled import Need, published
 
     if found["need"] == Need.VERIFY:
         raise AirflowSkipException(f"run {found['answered_by']} was verified: nothing new is published")
-    told = published(Pipeline.load(config), found["run_id"])
+    told = published(aws.load(config), found["run_id"])
     get_current_context()["outlet_events"][asset].extra = told
     return told

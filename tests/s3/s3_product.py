@@ -10,6 +10,7 @@ from typing import Any
 from s3_service import SECRET, Service, touch
 
 import oracle
+from e2e.samples import hold_conservation
 from product import Product, line
 from tidemark.pipeline import Pipeline
 from tidemark.places import delta_table, is_table, place_of
@@ -58,3 +59,27 @@ class Remote(Product):
     def table(self, name: str) -> list[dict[str, Any]]:
         place = place_of(f"s3://{self.bucket}/warehouse/tested/v1/{name}")
         return delta_table(place).to_pyarrow_table().to_pylist() if is_table(place) else []
+
+
+def digests(product: Product) -> list[Any]:
+    return [record["digests"] for record in sorted(product.table("batches"), key=lambda row: row["batch_id"])]
+
+
+def states(product: Product) -> dict[str, str]:
+    rows = sorted(product.table("objects"), key=lambda row: row["batch_id"])
+    return {row["uri"]: row["state"] for row in rows if row["state"] != "changed"}
+
+
+def hold_same(remote: Remote, local: Product) -> None:
+    """Tables and answers are the same, wherever they are."""
+    assert digests(remote) == digests(local)
+    assert states(remote) == states(local)
+    hold_conservation(remote)
+    remote.hold_no_secret()
+    one, other = remote.pipeline(), local.pipeline()
+    assert one.rows(limit=500)["rows"] == other.rows(limit=500)["rows"]
+    assert one.explain("readings", "p0", 3)["sentences"] == other.explain("readings", "p0", 3)["sentences"]
+    place = f"s3://{remote.bucket}/warehouse/tested/v1/events/readings"
+    assert one.path("events/readings") == {"path": place}
+    marks = [[each["watermark"] for each in pipeline.status()["partitions"]] for pipeline in (one, other)]
+    assert marks[0] == marks[1]

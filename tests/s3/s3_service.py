@@ -111,7 +111,7 @@ def _refused(environ: dict[str, Any], respond: Callable[..., Any], status: int, 
     return [b""] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
 
-def fill(bucket: str, keys: Iterable[str]) -> None:
-    """Objects of one byte, put without a request each."""
+def fill(bucket: str, keys: Iterable[str], content: bytes = b"x") -> None:
+    """Objects of this content, put without a request each."""
     for key in keys:
-        s3_backends[DEFAULT_ACCOUNT_ID]["aws"].put_object(bucket, key, b"x")
+        s3_backends[DEFAULT_ACCOUNT_ID]["aws"].put_object(bucket, key, content)

@@ -11,6 +11,7 @@ from s3_service import SECRET
 
 from e2e.samples import PLAIN, obj
 from tidemark import cli
+from tidemark.errors import TidemarkError
 from tidemark.places import faults
 from tidemark.places.faults import fault_of
 
@@ -138,6 +139,16 @@ def test_what_s3_has_no_part_in_is_left_alone():
     verb = faults.explained(lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         verb()
+
+
+@pytest.mark.spark
+def test_a_spark_that_was_started_without_hadoop_aws_is_told_so(spark, monkeypatch):
+    from tidemark.spark import s3a
+
+    monkeypatch.setitem(s3a._SETTINGS, "fs.s3.impl", "org.apache.hadoop.fs.s3a.NotThere")
+    with pytest.raises(TidemarkError, match=r"no jars for s3:// places \(hadoop-aws\)") as caught:
+        s3a.configure(spark)
+    assert "give it hadoop-aws" in caught.value.hint
 
 
 def test_nothing_that_needs_no_jvm_needs_the_jars(remote, service, capfd, monkeypatch, tmp_path):

@@ -28,6 +28,18 @@ def test_objects_have_their_time_size_and_tag(service, bucket):
     assert item.tag == s3.tag_of(s3.S3Place(f"s3://{bucket}/in/a b.json"))
 
 
+def test_of_objects_that_have_versions_the_newest_counts(service, bucket):
+    client, place = service.client(), LandingPlace(f"s3://{bucket}/in")
+    client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    for key, content in (("a", b"one"), ("a", b"other"), ("b", b"one")):
+        client.put_object(Bucket=bucket, Key=f"in/{key}", Body=content)
+    client.delete_object(Bucket=bucket, Key="in/b")
+    now = int(datetime.now(UTC).timestamp() + 60) * 1_000_000
+    (item,) = list_objects(place, now)
+    assert (item.uri, item.size, item.tag) == ("a", 5, s3.tag_of(s3.S3Place(f"s3://{bucket}/in/a")))
+    assert s3.tag_of(s3.S3Place(f"s3://{bucket}/in/b")) is None
+
+
 def test_hidden_names_and_empty_folders_are_no_objects(bucket):
     names = ["a.json", "_a.json", ".a", "_tmp/a.json", "x/.y/a.json", "x/y/", "x/y/a.json", "x"]
     fill(bucket, [f"in/{name}" for name in names] + ["in.json", "inner/a.json", "in/"])

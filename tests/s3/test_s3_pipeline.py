@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import orc, parquet
-from s3_product import Remote
+from s3_product import Remote, hold_same, states
 from s3_service import SECRET
 
 from e2e.samples import KEYED, PLAIN, at, hold_conservation, hold_replay, obj
@@ -38,30 +38,6 @@ OBJECTS = [obj(name, 10 + 10 * number) for number, name in enumerate(NAMES)]
 
 def remote_of(tmp_path, service, bucket, source=PLAIN, settings=None, **hooks: Any) -> Remote:
     return Remote(tmp_path / "remote", {"readings": source}, settings or {}, hooks, bucket=bucket, service=service)
-
-
-def digests(product: Product) -> list[Any]:
-    return [record["digests"] for record in sorted(product.table("batches"), key=lambda row: row["batch_id"])]
-
-
-def states(product: Product) -> dict[str, str]:
-    rows = sorted(product.table("objects"), key=lambda row: row["batch_id"])
-    return {row["uri"]: row["state"] for row in rows if row["state"] != "changed"}
-
-
-def hold_same(remote: Remote, local: Product) -> None:
-    """Tables and answers are the same, wherever they are."""
-    assert digests(remote) == digests(local)
-    assert states(remote) == states(local)
-    hold_conservation(remote)
-    remote.hold_no_secret()
-    one, other = remote.pipeline(), local.pipeline()
-    assert one.rows(limit=500)["rows"] == other.rows(limit=500)["rows"]
-    assert one.explain("readings", "p0", 3)["sentences"] == other.explain("readings", "p0", 3)["sentences"]
-    place = f"s3://{remote.bucket}/warehouse/tested/v1/events/readings"
-    assert one.path("events/readings") == {"path": place}
-    marks = [[each["watermark"] for each in pipeline.status()["partitions"]] for pipeline in (one, other)]
-    assert marks[0] == marks[1]
 
 
 def now_and_then() -> Callable[[object], tuple[int, str] | None]:

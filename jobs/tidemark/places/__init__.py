@@ -87,14 +87,15 @@ def remove(place: Place) -> None:
         place.unlink(missing_ok=True)
 
 
-def open_file(text: str) -> IO[bytes]:
-    """A file or object for reading, from any position."""
-    return io.BufferedReader(s3.Ranged(S3Place(text)), s3.PIECE) if is_s3(text) else Path(text).open("rb")
+def open_file(text: str, known: tuple[int, str] | None = None) -> IO[bytes]:
+    """A file or object for reading, from any position; an object whose size and tag are `known` has that content, or
+    reading fails."""
+    return io.BufferedReader(s3.Ranged(S3Place(text), known), s3.PIECE) if is_s3(text) else Path(text).open("rb")
 
 
-def seen(text: str) -> str | IO[bytes]:
+def seen(text: str, known: tuple[int, str] | None = None) -> str | IO[bytes]:
     """What pyarrow reads a file or object from: the path itself, or the open object."""
-    return open_file(text) if is_s3(text) else text
+    return open_file(text, known) if is_s3(text) else text
 
 
 def tag_of(text: str) -> str | None:
@@ -109,8 +110,8 @@ def tag_of(text: str) -> str | None:
 
 
 def tags_of(texts: list[str]) -> list[str | None]:
-    """The tags of many files or objects, in their order; those on S3 are asked for many at a time."""
-    return at_once(tag_of, texts, s3_too=any(map(is_s3, texts)))
+    """The tags of many files, or of many objects of one bucket, in their order."""
+    return s3.tags_of(list(map(S3Place, texts))) if any(map(is_s3, texts)) else list(map(tag_of, texts))
 
 
 def at_once(ask: Callable[[T], U], of: Iterable[T], *, s3_too: bool) -> list[U]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from tidemark.config.address import S3Place
@@ -26,6 +27,8 @@ PIECE = 1 << 20
 PAGE = 1000
 """Objects that one request lists."""
 AT_ONCE = 16
+FEWEST = 50
+"""Objects for which one page of a listing is worth asking: one by one, that many take as long."""
 _AMAZON = re.compile(r"https://s3[.-][^/]*amazonaws\.com(\.cn)?$")
 _FOUND_BY_ALL = ("env", "iam-role", "container-role", "assume-role-with-web-identity")
 """Ways to credentials, as botocore calls them, that all clients go by themselves."""
@@ -86,9 +89,9 @@ def _of_a_profile() -> dict[str, str]:
     return {f"AWS_{name}": value for name, value in known.items() if value}
 
 
-def listed(place: S3Place, below: str = "") -> Iterator[Found]:
-    """The objects whose keys begin with the place's prefix and `below`, page by page, by key."""
-    given: dict[str, Any] = {"Bucket": place.bucket, "Prefix": place.prefix + below}
+def listed(place: S3Place, below: str = "", after: str = "") -> Iterator[Found]:
+    """The objects whose keys begin with the place's prefix and `below`, page by page, by key; those `after` a key."""
+    given: dict[str, Any] = {"Bucket": place.bucket, "Prefix": place.prefix + below, "StartAfter": after}
     with told(place):
         for page in _client().get_paginator("list_objects_v2").paginate(**given, PaginationConfig={"PageSize": PAGE}):
             for item in page.get("Contents", ()):
@@ -165,6 +168,24 @@ def tag_of(place: S3Place) -> str | None:
     return None
 
 
+def tags_of(places: Sequence[S3Place]) -> list[str | None]:
+    """The ETags of objects of one bucket, None where there is none: from a listing of where they lie, as far as that
+    costs less than asking for each, which is done for those that it has not shown."""
+    keys = sorted({place.key for place in places})
+    found: dict[str, str | None] = {}
+    if len(keys) >= FEWEST:
+        common = os.path.commonprefix(keys)  # noqa: RUF071 # of characters
+        shown, wanted = listed(S3Place(f"s3://{places[0].bucket}"), common, keys[0][:-1]), set(keys)
+        for item in islice(shown, len(keys) // FEWEST * PAGE):
+            if item.key in wanted:
+                found[item.key] = item.tag
+            if item.key >= keys[-1]:
+                break
+    left = [place for place in places if place.key not in found]
+    found |= zip((place.key for place in left), at_once(tag_of, left), strict=True)
+    return [found[place.key] for place in places]
+
+
 def at_once(ask: Callable[[T], U], of: list[T]) -> list[U]:
     """`ask` of each, many at a time, in their order."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -172,11 +193,15 @@ def at_once(ask: Callable[[T], U], of: list[T]) -> list[U]:
 
 
 class Ranged(io.RawIOBase):
-    """An object that is read piece by piece, all from the content that it had when it was opened."""
+    """An object that is read piece by piece, all from the content that it had when it was opened, or whose size and
+    tag are `known`."""
 
-    def __init__(self, place: S3Place) -> None:
+    def __init__(self, place: S3Place, known: tuple[int, str] | None = None) -> None:
         super().__init__()
         self._place, self._at = place, 0
+        if known is not None:
+            self._size, self._tag = known[0], f'"{known[1]}"'
+            return
         with told(place):
             found = _client().head_object(Bucket=place.bucket, Key=place.key)
         self._size, self._tag = int(found["ContentLength"]), found["ETag"]

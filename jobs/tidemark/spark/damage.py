@@ -31,7 +31,7 @@ _NOT_THE_OBJECTS = re.compile(
     r"|org\.apache\.hadoop\.fs\.s3a\.(?!RemoteFileChanged)|software\.amazon\.awssdk"
 )
 """Faults of this machine, or of S3: an object that changes while it is read is found by its tag."""
-_PLACE = re.compile(r"\(?\b(?:file:/|s3a?:/)/*\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
+_PLACE = re.compile(r"\(?\b(?:file:/|s3a?:/|landed:/)/*\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
 _PLAIN_WORDS = {
     r"^EOFException|[Uu]nexpected end of|ended unexpectedly|^ZipException": "it is cut off or damaged",
     r"not a gzip file|incorrect header check|invalid (stored|block|distance|code|bit)": "its compression is damaged",

@@ -16,6 +16,7 @@ from tidemark.core.batch import LandedObject
 from tidemark.spark.fitness import beyond_years, column_of, not_utf8, payload_of
 from tidemark.spark.lines import FLAG, VALUE, parse_csv, parse_json, required_times
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
+from tidemark.spark.s3a import spark_reads
 from tidemark.spark.sight import Sight
 from tidemark.spark.small import small_frame
 from tidemark.spark.times import divided
@@ -59,7 +60,7 @@ def read(
     """
     kinds: dict[Sight, list[str]] = {}
     for item in objects:
-        kinds.setdefault(sights[item.uri], []).append(item.path)
+        kinds.setdefault(sights[item.uri], []).append(spark_reads(item))
     frames = [_read_alike(source, _reader(spark), paths, sight, share) for sight, paths in kinds.items()]
     result = frames[0]
     for frame in frames[1:]:

@@ -12,7 +12,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.config.address import is_s3
 from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import SINGLE, UNKNOWN
@@ -41,6 +40,7 @@ from tidemark.spark.names import (
     TEXT,
     URI,
 )
+from tidemark.spark.s3a import spark_reads
 from tidemark.spark.sight import Sight, look_at
 from tidemark.spark.small import Columns, small_frame
 from tidemark.spark.sql import value_of
@@ -138,11 +138,11 @@ def uris(spark: SparkSession, objects: Sequence[LandedObject], batch_id: int) ->
 def spark_path(path: str) -> str:
     """How Spark's `_metadata.file_path` names a file or object: a URI in which Java quotes ASCII characters
     that a path cannot hold, controls and spaces, but no other character."""
-    return ("" if is_s3(path) else "file://") + "".join(_quoted(char) for char in path)
+    return ("file://" if path.startswith("/") else "") + "".join(_quoted(char) for char in path)
 
 
 def _place_of(item: LandedObject) -> str:
-    return spark_path(item.path) if item.refusal is None else f"refused:{stored_uri(item.uri)}"
+    return spark_path(spark_reads(item)) if item.refusal is None else f"refused:{stored_uri(item.uri)}"
 
 
 def _places_of(item: LandedObject) -> list[str]:

@@ -10,6 +10,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from tidemark.config.address import S3Place, is_s3
+from tidemark.core.batch import LandedObject
 from tidemark.errors import TidemarkError
 from tidemark.places import s3
 from tidemark.spark.jars import S3_HINT
@@ -17,6 +19,7 @@ from tidemark.spark.jars import S3_HINT
 _SETTINGS = {
     "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
     "fs.AbstractFileSystem.s3.impl": "org.apache.hadoop.fs.s3a.S3A",
+    "fs.landed.impl": "tidemark.Landed",
     "fs.s3a.aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
     "fs.s3a.change.detection.source": "etag",
     "fs.s3a.change.detection.mode": "server",
@@ -24,8 +27,14 @@ _SETTINGS = {
     "fs.s3a.retry.throttle.limit": "2",
     "fs.s3a.input.stream.type": "classic",  # others do not hold an open object to its ETag
 }
-_LISTED_IN_PARALLEL = "32"
-"""Objects of a batch from which on Spark asks for them in tasks: one by one, each costs two requests' time."""
+
+
+def spark_reads(item: LandedObject) -> str:
+    """The path at which Spark reads an object: on S3 it says what was listed, so that nothing else is asked for."""
+    if not is_s3(item.path):
+        return item.path
+    place = S3Place(item.path)
+    return f"landed://{place.bucket}/{item.size}-{item.tag.encode().hex()}/{place.key}"
 
 
 def configure(spark: SparkSession) -> None:
@@ -41,7 +50,6 @@ def configure(spark: SparkSession) -> None:
     for key, value in (_SETTINGS | _of_the_environment()).items():
         if not _is_given(known, key):
             known.set(key, value)
-    spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.threshold", _LISTED_IN_PARALLEL)
 
 
 def _of_the_environment() -> dict[str, str]:

@@ -47,26 +47,26 @@ def _look(source: SourceSpec, item: LandedObject) -> Sight:
     if item.size == 0 and (source.format in _COLUMNAR or item.path.endswith(".gz")):
         return Sight("it is empty: not even a header was written")
     if source.format == "csv" and source.options.get("header", "").lower() == "true":
-        return Sight(_header_finding(source, item.path))
+        return Sight(_header_finding(source, item))
     if source.format not in _COLUMNAR:
         return Sight()
     try:
-        return _parquet_sight(source, item.path) if source.format == "parquet" else _orc_sight(source, item.path)
+        return _parquet_sight(source, item) if source.format == "parquet" else _orc_sight(source, item)
     except (OSError, pa.ArrowException):
         return Sight()
 
 
-def _orc_sight(source: SourceSpec, path: str) -> Sight:
+def _orc_sight(source: SourceSpec, item: LandedObject) -> Sight:
     """Spark would convert values of other types, to null where that cannot be."""
-    types = types_of(orc.ORCFile(seen(path)).schema)
+    types = types_of(orc.ORCFile(seen(item.path, (item.size, item.tag))).schema)
     if all(name.startswith("_col") for name in types):
         types = dict(zip((column.name.lower() for column in source.columns), types.values(), strict=False))
     return Sight("; ".join(differences(source.columns, types))[:_SHOWN] or None)
 
 
-def _parquet_sight(source: SourceSpec, path: str) -> Sight:
+def _parquet_sight(source: SourceSpec, item: LandedObject) -> Sight:
     """Spark has no type for nanoseconds, nor for a column without any value: both come from pandas."""
-    written = parquet.read_metadata(seen(path)).schema
+    written = parquet.read_metadata(seen(item.path, (item.size, item.tag))).schema
     types = types_of(written.to_arrow_schema())
     old = {
         column.path.lower() for column in map(written.column, range(len(written))) if column.physical_type == "INT96"
@@ -79,11 +79,11 @@ def _parquet_sight(source: SourceSpec, path: str) -> Sight:
     return Sight(nulls=frozenset(nulls), nanos=frozenset(nanos))
 
 
-def _header_finding(source: SourceSpec, path: str) -> str | None:
+def _header_finding(source: SourceSpec, item: LandedObject) -> str | None:
     """Why the header does not name the columns of the schema in their order."""
     options = {key.lower(): value for key, value in source.options.items()}
     try:
-        line = _first_line(path, options.get("comment", ""))
+        line = _first_line(item, options.get("comment", ""))
     except (OSError, EOFError, zlib.error):
         return None
     if line is None:
@@ -95,8 +95,9 @@ def _header_finding(source: SourceSpec, path: str) -> str | None:
     return f"its header names the columns {_list(found)}, the schema {_list(wanted)}"
 
 
-def _first_line(path: str, comment: str) -> str | None:
-    with open_file(path) as raw, gzip.open(raw) if path.endswith(".gz") else raw as file:
+def _first_line(item: LandedObject, comment: str) -> str | None:
+    raw = open_file(item.path, (item.size, item.tag))
+    with raw, gzip.open(raw) if item.path.endswith(".gz") else raw as file:
         start = file.read(_MOST)
     for line in start.decode("utf-8-sig", "replace").replace("\r", "\n").split("\n"):
         if line.strip() and not (comment and line.startswith(comment)):
