@@ -7,15 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tidemark.config import PipelineSpec
+from tidemark.config.rebuilding import unchanged_sources
 from tidemark.core.account import BatchRecord, Diagnostic, Finding, Outcome, TableDigest
 from tidemark.core.advance import row_findings
 from tidemark.core.slices import Range
 from tidemark.core.streams import StreamEnd
 from tidemark.excluding import Taken
 from tidemark.judging_again import Again
+from tidemark.ledger.cloning import clone
 from tidemark.ledger.digest import digest_findings, digest_rows
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import batch_row, finding_rows, state_rows
+from tidemark.places import is_table
+from tidemark.places.trees import remove_tree
 from tidemark.running import rules_of
 from tidemark.summaries import Record
 from tidemark.versioning import differs, fates_of
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 OF_ROWS = frozenset(
     {Diagnostic.EARLY, Diagnostic.LATE, Diagnostic.OUT_OF_ORDER, Diagnostic.INVALID_TIME, Diagnostic.INVALID_ROW}
 )
+_STATE = frozenset({"substreams", "lifetimes", "open_lifetimes"})
+"""Tables of what later runs go on from."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +91,10 @@ class Merging:
         return Merged(self.first if otherwise else None, self._input_rows(), difference)
 
     def _rows(self, tables: Rebuilding, reached: Callable[[str], None]) -> dict[str, ChangedRows]:
-        found = {}
+        found, same = {}, unchanged_sources(self.then.resolved(), self.spec, self.excluded)
         for name, source in self.spec.sources.items():
             old = self.again.engine().recorded(source, self.first, self.last)
-            anew = name in self.excluded or rules_of(self.spec)[name] != rules_of(self.then)[name]
-            changed = tables.rows(source, old, anew=anew)
+            changed = tables.rows(source, old, anew=name not in same)
             if changed is not None:
                 tables.put_rows(source, changed)
                 found[name] = changed
@@ -172,13 +177,25 @@ class Merging:
         rows += state_rows(self.first, self.slice.states(self.first + 1))
         self.target.stores["watermarks"].replace(f"batch_id >= {self.first}", rows, "backfill", self.through)
         tables.put_substreams(self.first)
+        for name, source in self.spec.sources.items():
+            if source.lifetimes.edges:
+                self._put_lifetimes(name)
+
+    def _put_lifetimes(self, source: str) -> None:
+        """Have the lifetimes of the slice, which reads all of a source with edges, in the place of those before."""
+        from tidemark.spark.lifetimes import ended_table, open_table
+
+        for table in (ended_table(source), open_table(source)):
+            if is_table(str(self.slice.folder / table)):
+                remove_tree(self.target.folder / table)
+                clone(self.slice.folder / table, self.target.folder / table)
 
     def _going_on(self, record: BatchRecord, sliced: BatchRecord | None) -> BatchRecord:
         """A batch with what the slice's left, where later runs go on from that."""
         if not self.going_on or sliced is None:
             return record
-        own = [digest for digest in sliced.digests if digest.table.partition("/")[0] == "substreams"]
-        kept = [digest for digest in record.digests if digest.table.partition("/")[0] != "substreams"]
+        own = [digest for digest in sliced.digests if digest.table.partition("/")[0] in _STATE]
+        kept = [digest for digest in record.digests if digest.table.partition("/")[0] not in _STATE]
         standing = self.target.stores["watermarks"].read(record.batch_id, record.batch_id)
         again = replace(
             record,

@@ -215,6 +215,7 @@ class Pipeline(Answering, Versioned):
         tail = self.ledger.last()
         time_ = given if tail.as_of is None else max(given, tail.as_of)
         landed = self.planning.discover(time_, tail)
+        self.planning.ensure_few_partitions(landed, tail)
         batches = self.planning.cut(landed.objects, tail.next_batch_id, max_files)
         if dry_run:
             return plan_summary(landed.objects, time_, len(batches), landed.findings)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tidemark.config import PipelineSpec
+from tidemark.config.crowds import ensure_few
 from tidemark.config.imports import import_order
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
@@ -70,6 +71,11 @@ class Planning:
             tuple(finding for each in found for finding in each.findings),
             tuple(item for each in found for item in each.reported),
         )
+
+    def ensure_few_partitions(self, landed: Landed, tail: Tail) -> None:
+        """That what landed comes to a source with few partitions; TidemarkError says what to do."""
+        if landed.objects:
+            ensure_few(self.ledger.states(tail.next_batch_id))
 
     def cut(self, objects: Sequence[LandedObject], first: int, max_files: int | None) -> tuple[Batch, ...]:
         """The micro-batches, from batch `first` on; `max_files` wins over the configuration's."""

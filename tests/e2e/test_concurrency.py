@@ -36,13 +36,13 @@ def landed(folder: Path) -> Product:
     return product
 
 
-def command(product: Product, *arguments: str) -> subprocess.Popen[str]:
-    """The command line in a process of its own, as `tidemark <verb> CONFIG ...`."""
+def command(product: Product, *arguments: str, umask: int = -1) -> subprocess.Popen[str]:
+    """The command line in a process of its own, as `tidemark <verb> CONFIG ...`; -1: with the tests' umask."""
     verb, *options = arguments
     line = [sys.executable, "-m", "tidemark", verb, str(product.config), "--json", *options]
     environment = os.environ | {"PYTHONPATH": str(JOBS), FOLDER: str(product.folder)}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(line, env=environment, **pipes)  # noqa: S603 - the product itself
+    return subprocess.Popen(line, env=environment, umask=umask, **pipes)  # noqa: S603 - the product itself
 
 
 def await_(what: Callable[[], object], process: subprocess.Popen[str], seconds: float = 180) -> None:
@@ -207,16 +207,19 @@ def test_a_terminated_run_says_143_and_is_safe_to_repeat(tmp_path):
 
 def test_two_workers_at_once_do_what_one_would(tmp_path):
     """Two processes of one scheduled run, as of a scheduler that takes the first for lost, and a third of the next
-    interval: whoever is later waits, and verifies or goes on."""
+    interval: whoever is later waits, and verifies or goes on. What they write is for nobody else, as their umask
+    says."""
     product = landed(tmp_path / "workers")
     twin = fork(product, tmp_path / "twin")
     for run_id, as_of in (("first", at(12)), ("second", at(14))):
         twin.run(as_of, run_id=run_id)
     asked = [("first", AS_OF), ("first", AS_OF), ("second", format_time(at(14)))]
-    started = [command(product, "process", "--as-of", as_of, "--run-id", run_id) for run_id, as_of in asked]
+    started = [command(product, "process", "--as-of", at_, "--run-id", id_, umask=0o077) for id_, at_ in asked]
     for process in started:
         _, told = process.communicate(timeout=240)
         assert process.returncode == 0, told
+    written = [path for path in (product.folder / "warehouse").rglob("*") if path.stat().st_mode & 0o077]
+    assert not written, f"readable by others: {written}"
     assert {row["run_id"] for row in product.table("batches")} <= {"first", "second"}
     hold_conservation(product)
     hold_replay(product)

@@ -80,6 +80,11 @@ def known(product: Product, version: int) -> dict[Any, Any]:
     return found
 
 
+def checked(product: Product, version: int) -> set[tuple[Any, ...]]:
+    """What quality has looked at, by batch."""
+    return {(row["batch_id"], row["table"], row["expectation"]) for row in table(product, version, "quality")}
+
+
 def differing(product: Product) -> Counter[str]:
     """How many rows differ between the first two versions, by fate before and after."""
     before, after = known(product, 1), known(product, 2)
@@ -97,6 +102,7 @@ def test_what_came_too_late_and_what_was_repaired_is_the_difference(product, tmp
     assert made["from_landing"]
     hold_oracle(product, 1, runs(NUMBER))
     hold_oracle(product, 2, as_it_should_be())
+    assert checked(product, 2) == checked(product, 1)
     changed = made["difference"]["rows"]["a"]
     assert Counter(changed["fates"]) == differing(product)
     assert changed["changed"] == sum(changed["fates"].values())
@@ -118,6 +124,7 @@ def test_what_came_too_late_and_what_was_repaired_is_the_difference(product, tmp
     pipeline = product.pipeline()
     brought = pipeline.promote(2)["brought_up"]
     assert brought == [NUMBER + 1]
+    assert checked(product, 2) == checked(product, 1)
     hold_oracle(product, 2, as_it_should_be(NUMBER + 1))
     found = pipeline.replay(all_batches=True)
     assert found["identical"], found

@@ -185,3 +185,23 @@ def test_objects_of_any_name_are_taken(tmp_path):
     judged = {row["_file"]: row["k"] for row in product.events("s") if row["_disposition"] != "quarantined"}
     assert all(uri == key for uri, key in judged.items())
     assert len(judged) > len(names) / 2
+
+
+@pytest.mark.long
+def test_rows_of_ten_megabytes_are_judged_or_quarantined(tmp_path):
+    product = Product(tmp_path / "p", {"json": SOURCE, "csv": SOURCE})
+    product.write(**{name: {"format": name, "schema": SCHEMA} for name in product.sources})
+    long = GOOD | {"k": "x" * 10_000_000}
+    rows = {
+        "json": [json.dumps(GOOD), json.dumps(long), json.dumps(long)[:-2]],
+        "csv": [",".join(map(str, row.values())) for row in (GOOD, long, GOOD | {"e": long["k"]})],
+    }
+    for name, lines in rows.items():
+        lay(product.folder / "landing" / name, {"long": "\n".join(lines).encode()})
+    product.run(at(30))
+    hold_all_taken(product, {name: {"long"} for name in rows})
+    for name in rows:
+        first, second, third = product.events(name)
+        assert (first["k"], second["k"]) == ("x", long["k"])
+        assert third["_disposition"] == "quarantined"
+        assert len(third["_raw"]) > 10_000_000

@@ -103,7 +103,11 @@ COMMANDS = {
     "promote": Command("built", ("promote", "2"), version=2),
     "release": Command("blocked", ("release", RUN_ID, "--reason", "seen"), ("run", "--run-id", RUN_ID)),
     "maintain": Command("built", ("maintain",)),
+    "reread": Command("late", ("backfill", *FROM[:2], "--from-landing"), version=2),
+    "promote what was reread": Command("reread", ("promote", "2"), version=2),
 }
+KILLED = [name for name in COMMANDS if "reread" in name]
+"""Commands that go the ways of others where they hear of SIGTERM."""
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +136,19 @@ def made(folder: Path) -> dict[str, Product]:
     built.write()
     built.land("a", [obj("004", 27)])
     built.run(at(30))
-    return {"landed": base, "ran": ran, "built": built, "blocked": blocked}
+    return {"landed": base, "ran": ran, "built": built, "blocked": blocked, **reread(ran, folder)}
+
+
+def reread(ran: Product, folder: Path) -> dict[str, Product]:
+    """Pipelines with an object that came too late for the live version: not taken by any; taken by one made from
+    landing, which lacks the last run."""
+    late = fork(ran, folder / "late")
+    late.land("a", [obj("0005", 11)])
+    made = fork(late, folder / "reread")
+    assert invoke(["backfill", str(made.config), *FROM[:2], "--from-landing"]) == 0
+    made.land("a", [obj("004", 27)])
+    made.run(at(30))
+    return {"late": late, "reread": made}
 
 
 def outputs(product: Product, version: int) -> dict[str, list[str]]:
@@ -153,8 +169,9 @@ def hold_as(product: Product, twin: Product, version: int) -> None:
     hold_replay(product)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("stop", [kill, terminate])
+@pytest.mark.parametrize(
+    ("name", "stop"), [(name, stop) for name in COMMANDS for stop in (kill, terminate)[: 1 if name in KILLED else 2]]
+)
 def test_a_command_stopped_at_each_step_comes_to_what_it_would_have(scenes, spark, tmp_path, monkeypatch, name, stop):
     command = COMMANDS[name]
     product, twin = (fork(scenes[command.scene], tmp_path / each) for each in ("stopped", "twin"))
@@ -162,7 +179,7 @@ def test_a_command_stopped_at_each_step_comes_to_what_it_would_have(scenes, spar
     stops = 0
     for line, step in zip(command.lines(product), chain([1], count(1)), strict=False):
         done = len(product.pipeline().versions()["versions"]) == len(twin.pipeline().versions()["versions"])
-        if (name == "backfill" and done) or not stop(spark, monkeypatch, line, step):
+        if (command.line[0] == "backfill" and done) or not stop(spark, monkeypatch, line, step):
             break
         stops += 1
     assert stops > 3

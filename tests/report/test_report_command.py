@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -98,3 +99,16 @@ def test_a_page_that_could_not_be_made_leaves_the_one_before(ran: Pipeline, monk
         ran.report(Path("page.html"))
     assert Path("page.html").read_text() == "the one before"
     assert not list(Path().glob(".page*"))
+
+
+def test_tables_and_page_are_for_those_whom_the_umask_leaves(config: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        pipeline = Pipeline.load(config)
+        pipeline.run(DAYS[0])
+        page = Path(pipeline.report()["path"])
+    finally:
+        os.umask(before)
+    written = [page, *(config.parent / "warehouse").rglob("*")]
+    assert len(written) > 5
+    assert not [path for path in written if path.stat().st_mode & 0o077]

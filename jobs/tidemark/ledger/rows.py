@@ -63,7 +63,8 @@ def landed_object(row: Row) -> LandedObject:
 
 
 def state_row(batch_id: int, source: str, partition: str, state: PartitionState) -> Row:
-    return {"batch_id": batch_id, "source": source, "partition": partition, **asdict(state)}
+    values = {name: getattr(state, name) for name in PartitionState.__dataclass_fields__}
+    return {"batch_id": batch_id, "source": source, "partition": partition, **values}
 
 
 def partition_state(row: Row) -> PartitionState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
@@ -14,6 +15,7 @@ from tidemark.core.progress import Seen, latest
 from tidemark.core.punctuation import Marks
 from tidemark.core.quality import MOST_EXAMPLES, RowChecks
 from tidemark.spark.formats import UNREADABLE
+from tidemark.spark.small import Columns, small_frame
 from tidemark.spark.tally import Counted, Kind, Told
 
 FINDINGS = {
@@ -23,6 +25,8 @@ FINDINGS = {
     Reason.INVALID_TIME: Diagnostic.INVALID_TIME,
     Reason.INVALID_ROW: Diagnostic.INVALID_ROW,
 }
+
+_LIMIT = "__tidemark_limit"
 
 
 def partitions_of(told: Told, source: str) -> dict[str, PartitionReport]:
@@ -51,10 +55,9 @@ def rows_per_file(events: DataFrame) -> dict[str, tuple[int, bool]]:
 
 def count_arrivals_before(events: DataFrame, own: str, limits: Mapping[str, int]) -> dict[str, Occurrence]:
     """Rows whose own arrival is before the estimated arrival already used for their partition."""
-    limit = F.element_at(
-        F.create_map(*[F.lit(part) for item in limits.items() for part in item]), F.col("_partition")
-    )
-    early = events.where(F.col("_partition").isin(list(limits))).where(F.col(own) < limit)
+    columns: Columns = [("_partition", pa.string()), (_LIMIT, pa.int64())]
+    known = small_frame(events.sparkSession, limits.items(), columns)
+    early = events.join(known, "_partition").where(F.col(own) < F.col(_LIMIT))
     found = early.groupBy("_partition").agg(
         F.count("*").alias("n"),
         F.min(own).alias("first"),

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
+from tidemark.config.crowds import crowded, most_after
 from tidemark.core.account import Occurrence, Outcome, TableDigest
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject
@@ -20,7 +21,7 @@ from tidemark.spark import accounts, damage, edges, events, marks, substreams, t
 from tidemark.spark.damage import Damage
 from tidemark.spark.hot import cut_hot
 from tidemark.spark.importing import ranges_of
-from tidemark.spark.judge import judge, judge_punctuated, stage
+from tidemark.spark.judge import judge, judge_punctuated, limited, stage, told_crowded
 from tidemark.spark.landing import read_rows, uris, with_object, with_own_arrival
 from tidemark.spark.layout import CELL_BITS, Layout, place
 from tidemark.spark.names import OBJECT, OFFSET, OWN, ROW
@@ -190,7 +191,9 @@ class Engine:
         found = Damage(refused, damage.gone([item for item in objects if item.refusal is None]))
         try:
             told, written = self._attempt(source, batch_id, objects, opening, found)
-        except damage.SPARK_ERRORS:
+        except damage.SPARK_ERRORS as error:
+            if told_crowded(error):
+                raise crowded(source.name, [item.uri for item in objects]) from None
             named = [item for item in objects if item.refusal is None]
             missing = damage.gone(named)
             with self._timed("damage"):
@@ -226,6 +229,7 @@ class Engine:
                 sample = self._read(source, left, found.unreadable, _SAMPLED_BYTES / size, sights)
             try:
                 layout, staged = self._staged(source, rows, opening, size, sample, keep=True)
+                staged = limited(staged, most_after(), layout.tasks)
                 named = uris(self.spark, left, batch_id)
                 found_ = self._judged(source, batch_id, staged, recorded, opening, layout)
                 judged = events.event_rows(found_, source, named)

@@ -43,6 +43,9 @@ from tidemark.spark.substreams import REACHED
 _RUN = "__tidemark_run"
 _STARTED = "__tidemark_started"
 _HIGH = "__tidemark_high"
+_CROWDED = "tidemark: more partitions than a source may have"
+_UNEVEN = 25
+"""Groups that a task may have beside its share: hot and large partitions are not spread by their names."""
 
 
 def stage(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout) -> DataFrame:
@@ -67,6 +70,20 @@ def stage(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout)
     started = F.when(run["seeded"], run["watermark"]).otherwise(F.lit(opening.unseen.watermark).cast("long"))
     places = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: started}
     return staged_by_arrival(placed.withColumns(places).drop(SEED, OWN), source, opening)
+
+
+def limited(staged: DataFrame, most: int, tasks: int) -> DataFrame:
+    """Staged rows, which cannot be had (`told_crowded`) where there are more than about so many partitions in all
+    tasks: a task counts those that it meets, chunks too, and has a share of them."""
+    share = most // tasks
+    bound = most if tasks == 1 else share + share // 4 + _UNEVEN * tasks
+    crowd = F.raise_error(F.lit(_CROWDED)).cast("long")
+    return staged.withColumn(OFFSET, F.when(F.col(_RUN)["group"] > bound, crowd).otherwise(F.col(OFFSET)))
+
+
+def told_crowded(error: Exception) -> bool:
+    """Whether a job failed because its rows have too many partitions."""
+    return _CROWDED in str(error)
 
 
 def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, layout: Layout) -> DataFrame:

@@ -93,6 +93,7 @@ def _start(master: str | None) -> SparkSession:
     conf = SparkConf().setAppName("tidemark")
     for key, value in _STATIC_SETTINGS.items():
         conf.set(key, value)
+    conf.setIfMissing("spark.hadoop.fs.permissions.umask-mode", _umask())
     conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC".strip())
     if "PYSPARK_GATEWAY_PORT" not in os.environ and SparkContext._gateway is None:
         require_java()
@@ -107,6 +108,13 @@ def _start(master: str | None) -> SparkSession:
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     remember(session.sparkContext._jvm)
     return session
+
+
+def _umask() -> str:
+    """The process's umask, which Hadoop does not ask for: it gives files the permissions that a setting leaves."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return f"{mask:03o}"
 
 
 def _memory() -> int:
