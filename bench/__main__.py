@@ -89,7 +89,7 @@ def main(
             begun = time.perf_counter()
             say(f"[bold]{name}[/bold]")
             size = rows or FULL_ROWS // (1 if full else ROWS[name].share)
-            place = Place(open_session(), cache, Path(work) / name, size, times, lambda text: say(f"  {text}"))
+            place = Place(open_session(), cache, Path(work) / name, size, times, lambda text: say(f"  {text}"), full)
             section = ROWS[name].measure(place)
             shutil.rmtree(place.work, ignore_errors=True)
             say(f"  {name} took {time.perf_counter() - begun:.0f} s")

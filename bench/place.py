@@ -13,7 +13,8 @@ from bench.data import FULL_ROWS
 
 @dataclass(frozen=True)
 class Place:
-    """The session, folders for kept data and for targets, how many rows, how often, and where to tell."""
+    """The session, folders for kept data and for targets, how many rows, how often, where to tell, and whether time
+    is no matter."""
 
     spark: SparkSession
     cache: Path
@@ -21,6 +22,7 @@ class Place:
     rows: int
     repeats: int
     say: Callable[[str], None]
+    full: bool = False
 
     def scaled(self, full: int, least: int) -> int:
         """A number that goes with the rows, when fewer than all are measured."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import cast
@@ -22,6 +23,7 @@ from tidemark.config import SourceSpec
 from tidemark.config.ddl import parse_type, quoted
 from tidemark.config.expressions import plain_names
 from tidemark.spark.fitness import any_leaf, beyond_years, column_of, payload_of
+from tidemark.spark.functions import Glance, glance
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.sql import TIME_OF_DAY
 
@@ -32,16 +34,31 @@ _EXACT = "__tidemark_exact"
 _TIMES = ("TIMESTAMP", "DATE")
 _OVERFLOWING = "^-?[0-9]{14,}$"
 """A JSON number of seconds that may not fit a timestamp, and so may wrap to a plausible one."""
-_JSON_SUSPECTS = r"""[0-9]{14}|["'][\x00-\x20\x7f-\x9f]*(\\|T[0-9\\]|[0-9]{1,2}[:\\])"""
+
+_GLANCED = "__tidemark_glanced"
 
 Parse = Callable[[Column, str, dict[str, str]], Column]
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """Of each line, whether some value may be none although the parser takes it, whether it has a flaw that the
+    parser does not see, and whether it is no UTF-8."""
+
+    dubious: Column
+    flawed: Column
+    invalid: Column
 
 
 def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
     """Rows of JSON lines: one object a line."""
     options = _options(source)
-    rows = lines.where(F.col(VALUE).rlike(r"\S"))
-    return _parsed(source, rows, F.from_json, options, _several_documents(options), _JSON_SUSPECTS)
+    looked = lines.withColumn(_GLANCED, glance(lines.sparkSession, F.col(VALUE)))
+    glanced = F.col(_GLANCED)
+    rows = looked.where(Glance.FILLED.of(glanced))
+    several = F.when(Glance.EARLY.of(glanced), _several_documents(options)).otherwise(F.lit(False))
+    doubts = Doubts(Glance.DUBIOUS.of(glanced), several, Glance.INVALID.of(glanced))
+    return _parsed(source, rows, F.from_json, options, doubts)
 
 
 def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
@@ -49,7 +66,9 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     options = _options(source)
     sep, mark = options.get("sep", ","), options.get("quote", '"')
     suspects = rf"(^|{re.escape(sep)}|{re.escape(mark)})[\x00-\x20]*(T[0-9]|[0-9]{{1,2}}:)"
-    return _parsed(source, lines, F.from_csv, options, _broken_quotes(options), suspects)
+    value = F.col(VALUE)
+    doubts = Doubts(value.rlike(suspects), _broken_quotes(options), ~F.is_valid_utf8(value))
+    return _parsed(source, lines, F.from_csv, options, doubts)
 
 
 def _options(source: SourceSpec) -> dict[str, str]:
@@ -59,15 +78,14 @@ def _options(source: SourceSpec) -> dict[str, str]:
     return {key: value for key, value in given.items() if key.lower() not in ("header", "encoding")}
 
 
-def _parsed(
-    source: SourceSpec, lines: DataFrame, parse: Parse, options: dict[str, str], flaw: Column, suspects: str
-) -> DataFrame:
+def _parsed(source: SourceSpec, lines: DataFrame, parse: Parse, options: dict[str, str], doubts: Doubts) -> DataFrame:
     options = options | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": FLAG}
     value = F.col(VALUE)
     types = {column.name: column.type for column in source.columns}
     rows = lines.withColumn(_EXACT, parse(value, _ddl(types), options))
-    dubious = value.rlike(suspects)
-    texts = F.when(dubious, parse(value, _ddl({name: _without_times(kind) for name, kind in types.items()}), options))
+    texts = F.when(
+        doubts.dubious, parse(value, _ddl({name: _without_times(kind) for name, kind in types.items()}), options)
+    )
     rows = rows.withColumn(_LOOSE, texts)
     unfit = F.col(_EXACT).isNull() | F.col(_EXACT).getField(FLAG).isNotNull()
     times = required_times(source)
@@ -79,7 +97,7 @@ def _parsed(
     exact = {name: F.col(_EXACT).getField(name) for name in types}
     bad = _not_values(rows, "timestampFormat" in options)
     payload, misfits = payload_of(exact, bad, times)
-    corrupt = unfit | misfits | flaw | ~F.is_valid_utf8(value)
+    corrupt = unfit | misfits | doubts.flawed | doubts.invalid
     return rows.select(
         *payload,
         F.coalesce(corrupt, F.lit(True)).alias(CORRUPT),
@@ -158,8 +176,7 @@ def _several_documents(options: dict[str, str]) -> Column:
     value = F.col(VALUE)
     listed = F.concat(F.lit("["), value, F.lit("\n,{}]"))
     size = F.size(F.from_json(listed, f"ARRAY<STRUCT<`{FLAG}`: STRING>>", options))
-    early = F.instr(value, "}") < F.length(F.rtrim(value))
-    return F.when(early, F.coalesce(size != 2, F.lit(True))).otherwise(F.lit(False))
+    return F.coalesce(size != 2, F.lit(True))
 
 
 def _broken_quotes(options: dict[str, str]) -> Column:

@@ -7,12 +7,13 @@ with a memory, from `jvm/`: rows must have been sorted, with a group's seed befo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.core.measured import Session
+from tidemark.spark.functions import call
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -22,23 +23,23 @@ def reached(spark: SparkSession, chunk: Column, partition: Column, own: Column, 
     """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and what the
     group's seed said: whether there was one (`seeded`), its `watermark` and `high`."""
     told = [seed[name] for name in ("rows", "watermark", "high")]
-    return _call(spark, "Running", chunk, partition.cast("binary"), own, *told)
+    return call(spark, "Running", chunk, partition.cast("binary"), own, *told)
 
 
 def greatest_before(spark: SparkSession, group: Column, part: Column, value: Column) -> Column:
     """The greatest value of a group's rows before each row; null where there is none. `group` and `part`, numbers
     or bytes, name a row's group together."""
-    return _call(spark, "Before", group, part, value)
+    return call(spark, "Before", group, part, value)
 
 
 def latest_in_cell(spark: SparkSession, partition: Column, cell: Column, own: Column) -> Column:
     """The latest arrival of a partition's rows in their cell by each row, as rows come from their files."""
-    return _call(spark, "Latest", partition.cast("binary"), cell, own)
+    return call(spark, "Latest", partition.cast("binary"), cell, own)
 
 
 def start_of_session(spark: SparkSession, group: Column, start: Column, end: Column, session: Session) -> Column:
     """The start of each row's session, of rows in the order of their starts; microseconds."""
-    return _call(spark, "Sessions", group, start, end, settings=(session.gap, session.max_duration))
+    return call(spark, "Sessions", group, start, end, settings=(session.gap, session.max_duration))
 
 
 def bounds_of_snapshots(
@@ -46,7 +47,7 @@ def bounds_of_snapshots(
 ) -> Column:
     """By each row, the bounds of the windows that it is alive in, of rows and ends (without an `end` of their own)
     latest first: of windows that end after a time and at the latest at another, where these are not null."""
-    return _call(spark, "Snapshots", group, time, end, after, until)
+    return call(spark, "Snapshots", group, time, end, after, until)
 
 
 def punctuated(spark: SparkSession, group: Column, part: Column, seed: Column, *told: Column) -> Column:
@@ -54,18 +55,18 @@ def punctuated(spark: SparkSession, group: Column, part: Column, seed: Column, *
     first row, is null or has the watermark, counted rows and period that it begins with. `told`, of each row: whether
     it counts, every so many rows or null, its period or null, what it would set, and what it sets in any case. Groups
     of several parts may come in turns."""
-    return _call(spark, "Punctuated", group, part, seed, *told)
+    return call(spark, "Punctuated", group, part, seed, *told)
 
 
 def paired(spark: SparkSession, *told: Column) -> Column:
     """`offset` and `start` of the oldest open start edge among rows before that are equal in the first three of
     `told` (partition and match as bytes, original start); then the row's role, offset and start in force."""
-    return _call(spark, "Edges", *told)
+    return call(spark, "Edges", *told)
 
 
 def least(spark: SparkSession, partition: Column, mark: Column) -> Column:
     """The least of the latest marks of all partitions so far; null while one has none."""
-    return _call(spark, "Least", partition.cast("binary"), mark)
+    return call(spark, "Least", partition.cast("binary"), mark)
 
 
 def range_of(
@@ -79,7 +80,7 @@ def range_of(
     """The number of the range that a time is in, where all but the first range begin at `starts`; of a time that is
     `crowded` or null one of so `many` that `apart` tells, if it is given."""
     number = F.lit(None).cast("long") if apart is None else apart
-    return _call(spark, "Ranged", time, number, settings=(_longs(spark, starts), _longs(spark, crowded), many))
+    return call(spark, "Ranged", time, number, settings=(_longs(spark, starts), _longs(spark, crowded), many))
 
 
 def _longs(spark: SparkSession, numbers: Sequence[int]) -> JavaObject:
@@ -90,12 +91,3 @@ def _longs(spark: SparkSession, numbers: Sequence[int]) -> JavaObject:
     for index, number in enumerate(numbers):
         made[index] = number
     return made
-
-
-def _call(spark: SparkSession, name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
-    context = spark.sparkContext
-    jvm = context._jvm
-    if jvm is None:
-        raise RuntimeError("no Spark session is open")
-    function = getattr(jvm.tidemark, name).function(*settings)
-    return Column(function.apply(jvm.PythonUtils.toSeq([argument._jc for argument in arguments])))
