@@ -1,0 +1,79 @@
+"""The bench tells what has become slower, and has a place on its page for all that it measures."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bench import guard, pictures
+from bench.clock import Spread
+from bench.figures import Figure, Section, write_docs
+
+ROOT = Path(__file__).parents[1]
+BEFORE = Figure("what", "a peer", Spread(1.0, 0.95, 1.1), Spread(10, 9, 11), Spread(10, 9, 11), 1.2)
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(guard, "STORED", tmp_path / "figures.json")
+    guard.store([Section("row", "Title", [BEFORE])])
+
+
+def told(ratio: Spread, before: Spread = BEFORE.ratio) -> list[str]:
+    guard.store([Section("row", "Title", [replace(BEFORE, ratio=before)])])
+    return list(guard.worse([Section("row", "Title", [replace(BEFORE, ratio=ratio)])]))
+
+
+def test_what_is_not_worse_beyond_the_noise_is_not_told():
+    assert told(Spread(0.5, 0.4, 0.6)) == []
+    assert told(BEFORE.ratio) == []
+    assert told(Spread(1.3, 1.05, 1.4)) == [], "one repeat was as good as before"
+    assert told(Spread(1.15, 1.12, 1.2), Spread(1.05, 0.95, 1.1)) == [], "a tenth is not much"
+
+
+def test_a_ratio_that_is_worse_beyond_the_noise_is_told_with_both():
+    (sentence,) = told(Spread(1.3, 1.2, 1.4))
+    assert sentence == "row: what, against a peer: 1.30 (1.20-1.40), was 1.00 (0.95-1.10)"
+
+
+def test_what_was_never_measured_cannot_be_compared():
+    (sentence,) = guard.worse([Section("row", "Title", [replace(BEFORE, what="something new")])])
+    assert "no figure is kept" in sentence
+
+
+def test_figures_of_other_rows_stay():
+    guard.store([Section("other", "Title", [BEFORE, replace(BEFORE, reach=None)])])
+    assert guard.figures("row") == [BEFORE]
+    assert guard.figures("other") == [BEFORE, replace(BEFORE, reach=None)]
+
+
+def test_pictures_are_drawn_of_what_is_kept(tmp_path):
+    guard.store([Section("growth", "Title", [replace(BEFORE, what="2,000 rows", against="1,000 rows")])])
+    pictures.draw(tmp_path)
+    assert "row: what" in (tmp_path / "performance-ratios.svg").read_text()
+    assert "rows" in (tmp_path / "performance-growth.svg").read_text()
+
+
+def test_a_block_of_the_page_is_replaced_and_nothing_else(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- bench: row -->\nold\n<!-- end of row -->\nafter\n")
+    write_docs(page, Section("row", "Title", [BEFORE], ["a \\note"]), "3 repeats")
+    text = page.read_text()
+    assert text.startswith("before\n<!-- bench: row -->\n| what |")
+    assert text.endswith("<!-- end of row -->\nafter\n")
+    assert "| what | a peer | 1.00 | 0.95-1.10 | at most 1.2: reached | 10.00 s | 10.00 s |" in text
+    assert "- a \\note" in text
+    assert "old" not in text
+    with pytest.raises(ValueError, match="has no block <!-- bench: other -->"):
+        write_docs(page, Section("other", "Title"), "3 repeats")
+
+
+def test_the_page_has_a_place_for_each_row_of_the_bench():
+    rows = set(re.findall(r'^    "(\w+)": Row\(', (ROOT / "bench" / "__main__.py").read_text(), re.MULTILINE))
+    page = (ROOT / "docs" / "performance.md").read_text()
+    assert len(rows) > 10
+    assert set(re.findall(r"<!-- bench: (\w+) -->", page)) == rows
+    assert set(json.loads((ROOT / "bench" / "figures.json").read_text())) <= rows
