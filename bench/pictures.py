@@ -27,7 +27,7 @@ def ratios() -> dict[str, Any]:
     """Each ratio with its spread, and how far it may go; a logarithmic axis, so that half and twice look alike."""
     values = [
         {
-            "what": _short(f"{row}: {figure.what}"),
+            "what": _short(figure.what),
             "ratio": figure.ratio.median,
             "low": figure.ratio.low,
             "high": figure.ratio.high,
@@ -39,7 +39,9 @@ def ratios() -> dict[str, Any]:
         if figure.reach is not None
     ]
     what = {"field": "what", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 600}}
-    along = {"type": "quantitative", "scale": {"type": "log"}, "title": "times what it is compared with"}
+    seen = [value[name] for value in values for name in ("low", "high", "reach")] or [1.0]
+    scale = {"type": "log", "nice": False, "domain": [0.9 * min(seen), 1.1 * max(seen)]}
+    along = {"type": "quantitative", "scale": scale, "title": "times what it is compared with"}
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "rule", "strokeWidth": 2, "color": OURS},

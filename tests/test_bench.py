@@ -53,7 +53,7 @@ def test_figures_of_other_rows_stay():
 def test_pictures_are_drawn_of_what_is_kept(tmp_path):
     guard.store([Section("growth", "Title", [replace(BEFORE, what="2,000 rows", against="1,000 rows")])])
     pictures.draw(tmp_path)
-    assert "row: what" in (tmp_path / "performance-ratios.svg").read_text()
+    assert "what" in (tmp_path / "performance-ratios.svg").read_text()
     assert "rows" in (tmp_path / "performance-growth.svg").read_text()
 
 
