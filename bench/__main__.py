@@ -12,14 +12,18 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import (
+from bench import guard
+from bench.data import FULL_ROWS
+from bench.figures import Section, show, write_docs
+from bench.pictures import draw
+from bench.place import Place
+from bench.rows import (
     advise,
     again,
     batch,
     dashboard,
     engines,
     growth,
-    guard,
     hot,
     joins,
     judge,
@@ -29,10 +33,6 @@ from bench import (
     substreams,
     windows,
 )
-from bench.data import FULL_ROWS
-from bench.figures import Section, show, write_docs
-from bench.pictures import draw
-from bench.place import Place
 from tidemark.spark.session import open_session
 
 

@@ -9,14 +9,14 @@ from statistics import median
 
 from fastapi.testclient import TestClient
 
-from bench.batch import LANES, Side, sides
 from bench.clock import Spread, alternate, seconds
 from bench.data import Trickle
 from bench.figures import Figure, Section
 from bench.history import Past
 from bench.place import Place
+from bench.rows.batch import LANES, Side, sides
 
-sys.path.append(str(Path(__file__).parents[1] / "plugins"))  # Airflow has it there
+sys.path.append(str(Path(__file__).parents[2] / "plugins"))  # Airflow has it there
 
 from tidemark_dashboard.app import create_app
 from tidemark_dashboard.host import Verified

@@ -15,9 +15,9 @@ from bench.clock import Spread, alternate, seconds
 from bench.data import Trickle
 from bench.figures import Figure, Section
 from bench.history import Past, check, fabricate
-from bench.landing import STREAMS
-from bench.peers import Streaming
+from bench.peers.spark import Streaming
 from bench.place import Place
+from bench.rows.landing import STREAMS
 from bench.subject import configure, phases, typical_phases
 from tidemark.pipeline import Pipeline
 

@@ -9,12 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 from bench.answers import DEVICE, LANE
-from bench.batch import LANES, ROWS, Side
 from bench.clock import Spread, alternate, ratios, seconds
 from bench.data import Shape, Trickle, landed
 from bench.figures import Figure, Section
 from bench.history import Past, fabricate
 from bench.place import Place
+from bench.rows.batch import LANES, ROWS, Side
 from bench.subject import SOURCE, check, fresh
 from tidemark.pipeline import Pipeline
 

@@ -13,7 +13,7 @@ from bench.answers import ensure_windows, expected_windows, found_windows
 from bench.clock import alternate, seconds
 from bench.data import FILES, Landed, Shape, landed
 from bench.figures import Figure, Section
-from bench.peers import Streaming
+from bench.peers.spark import Streaming
 from bench.place import Place
 from bench.subject import SOURCE, check, fresh
 from tidemark.pipeline import Pipeline

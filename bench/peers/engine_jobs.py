@@ -1,4 +1,4 @@
-"""What the workers of row `engines` do that need no environment of their own: `python -m bench.engine_jobs WHICH`.
+"""What the workers of row `engines` do that need no environment of their own, started by the name of an engine.
 
 Each judges all readings and makes 1-minute windows by lane of them: tidemark to its tables, DuckDB and Polars to
 Parquet files `rows/rows.parquet` and `windows/windows.parquet`, the rows with the columns that `bench.answers` needs.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.serving import serve
+from bench.peers.serving import serve
 
 if TYPE_CHECKING:
     import polars as pl

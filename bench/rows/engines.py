@@ -17,13 +17,13 @@ from pyarrow.dataset import dataset
 from bench.answers import Answer, expected, found
 from bench.clock import alternate
 from bench.data import Landed, landed
-from bench.engine_answers import FlinkAnswer, by_flink, rows_by_flink, same_windows
 from bench.figures import Figure, Section
-from bench.flink import environment, settings
-from bench.judge import LANES
+from bench.peers.engine_answers import FlinkAnswer, by_flink, rows_by_flink, same_windows
+from bench.peers.flink import LOCK, environment, settings
+from bench.peers.workers import ROOT, Worker, worker
 from bench.place import Place
+from bench.rows.judge import LANES
 from bench.subject import EVENTS, configure
-from bench.workers import ROOT, Worker, worker
 from tidemark.pipeline import Pipeline
 
 WINDOWS = "per_minute"
@@ -103,7 +103,7 @@ def _workers(place: Place) -> dict[str, AbstractContextManager[Worker]]:
     ours = {"PYTHONPATH": f"{ROOT / 'jobs'}:{ROOT}"}
     started = partial(worker, folder=place.work)
     workers = {
-        name: started(name, [sys.executable, "-m", "bench.engine_jobs", name.lower()], ours)
+        name: started(name, [sys.executable, "-m", "bench.peers.engine_jobs", name.lower()], ours)
         for name in ("tidemark", *FLOORS)
     }
     folder = environment(place.cache, place.say)
@@ -111,7 +111,7 @@ def _workers(place: Place) -> dict[str, AbstractContextManager[Worker]]:
         return workers
     theirs = settings(folder, place.spark.conf.get("spark.driver.memory", "8g"), place.work)
     for mode in FLINK:
-        command = [str(folder / "bin" / "python"), "-m", "bench.flink_job", mode]
+        command = [str(folder / "bin" / "python"), "-m", "bench.peers.flink_job", mode]
         workers[_flink(mode)] = started(f"flink-{mode}", command, {**theirs, "PYTHONPATH": str(ROOT)})
     return workers
 
@@ -158,5 +158,5 @@ def _of_flink(streaming: FlinkAnswer) -> str:
 
 
 def _locked(name: str) -> str:
-    lines = Path(__file__).with_name("flink.lock").read_text().splitlines()
+    lines = LOCK.read_text().splitlines()
     return next(line.removeprefix(f"{name}==").split()[0] for line in lines if line.startswith(f"{name}=="))

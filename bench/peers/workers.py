@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _TOLD = 2000
 
 
 @dataclass
 class Worker:
-    """A process that serves (`bench.serving`), and the seconds of each job that it did."""
+    """A process that serves (`bench.peers.serving`), and the seconds of each job that it did."""
 
     process: subprocess.Popen[str]
     log: Path

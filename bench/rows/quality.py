@@ -12,8 +12,8 @@ from unittest.mock import patch
 from bench.clock import alternate, seconds
 from bench.data import landed
 from bench.figures import Figure, Section
-from bench.judge import LANES
 from bench.place import Place
+from bench.rows.judge import LANES
 from bench.subject import check, fresh
 
 LIMITS = {"max_dropped": "50%", "max_adjusted": "50%", "max_jump": 3, "on_failure": "block"}

@@ -1,4 +1,4 @@
-"""Flink SQL's part of row `engines`, run in an environment of its own: `python -m bench.flink_job MODE`.
+"""Flink SQL's part of row `engines`, run in an environment of its own: `python -m bench.peers.flink_job MODE`.
 
 The rows as they come, each with the watermark that it met, and 1-minute windows by lane, both to Parquet, in one job.
 """
@@ -17,7 +17,7 @@ from pyflink.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from pyflink.java_gateway import get_gateway
 from pyflink.table import DataTypes, EnvironmentSettings, Schema, StreamTableEnvironment, TableEnvironment
 
-from bench.serving import serve
+from bench.peers.serving import serve
 
 COLUMNS = {
     "id": DataTypes.BIGINT(),

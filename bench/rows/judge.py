@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.clock import alternate, seconds
 from bench.data import Landed, as_json, landed
 from bench.figures import Figure, Section
-from bench.peers import bare_job, lean_job, payload_copy, rows_of
+from bench.peers.spark import bare_job, lean_job, payload_copy, rows_of
 from bench.place import Place
 from bench.subject import check, fresh, phases, records, typical_phases
 

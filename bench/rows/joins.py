@@ -14,8 +14,8 @@ from bench.clock import alternate
 from bench.data import SECOND, landed
 from bench.figures import Figure, Section
 from bench.place import Place
+from bench.rows.windows import LANES, closed, timed
 from bench.subject import EVENTS, SOURCE, fresh
-from bench.windows import LANES, closed, timed
 from tidemark.config import PipelineSpec, StreamSpec
 
 KEY = "device"
