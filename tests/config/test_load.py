@@ -199,6 +199,9 @@ class TestExtends:
         ("extends", "message"),
         [
             ("nope.yml", "'nope.yml': there is no such file"),
+            ("n" * 5000, "cannot be read"),
+            ("a\0b", "cannot be read"),
+            ("a\ud800", "cannot be read"),
             (5, "5 is not a file: write a path"),
             ("broken.yml", "is not YAML"),
             ("list.yml", "must be a mapping"),
@@ -209,8 +212,12 @@ class TestExtends:
     ) -> None:
         files.text("a: [", "broken.yml")
         files.text("- a", "list.yml")
-        found = files.problem(extends=extends, format=None, schema=None, landing=None, timestamp_by="EventTime")
-        assert message in found[1]
+        path = files.pipeline(extends=extends, format=None, schema=None, landing=None, timestamp_by="EventTime")
+        with pytest.raises(ConfigError) as refused:
+            load_pipeline(path, {})
+        (problem,) = refused.value.problems
+        assert message in problem.message
+        assert str(refused.value).encode("utf-8")
 
     def test_an_own_file_does_not_extend_another(self, files: Files) -> None:
         files.text("extends: other.yml\nsettle: 5s", "nested.yml")
@@ -232,6 +239,9 @@ class TestExtends:
         ("warehouse", "s3a://bucket/../y", "has a part that is empty or made of dots"),
         ("warehouse", "gs://bucket/x", "is not a folder: write a path"),
         ("warehouse", "", "is not a folder"),
+        ("warehouse", "~nobody-of-this-name/x", "there is no user of this name"),
+        ("warehouse", "a" * 256, "is too long for a file system"),
+        ("warehouse", "a\ud800", "is not a folder: '\\ud800' is no character"),
         ("warehouse", 5, "5 is not text"),
         ("schedule", "* * * *", "is not a cron text (minute hour day month weekday)"),
         ("schedule", "@daily", "is not a cron text"),
@@ -290,6 +300,9 @@ def test_a_setting_that_cannot_be_is_refused(files: Files, key: str, value: obje
         ("landing", "./in/*.json", "is a pattern: name the folder"),
         ("landing", 5, "5 is not text"),
         ("landing", "", "is not a folder"),
+        ("landing", "é" * 128, "too long for a file system: a name in it may have 255 bytes, the whole path 3,072"),
+        ("landing", "abc/" * 1024, "is too long for a file system"),
+        ("landing", "{" * 5000, "is too long for a file system"),
         ("landed_at", "dt=", "must be a mapping"),
         ("landed_at.plus", "-1d", "'-1d' is negative"),
         ("landed_at.path", "dt=", "has 0 groups"),
@@ -308,6 +321,7 @@ def test_a_setting_that_cannot_be_is_refused(files: Files, key: str, value: obje
             "'_Offset' has the name of a column of the events tables: call it 'Offset'",
         ),
         ("schema", {"file": "nope.ddl"}, "the schema file 'nope.ddl' cannot be read: No such file"),
+        ("schema", {"file": "a\0.ddl"}, "the schema file 'a\\x00.ddl' cannot be read"),
         ("schema", {"fil": "a.ddl"}, "is not a schema: write"),
         ("partition", "Lane", "'Lane' must be a mapping"),
         ("partition", {}, "must have one of column and path"),

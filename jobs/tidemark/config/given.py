@@ -79,7 +79,7 @@ def _take_file(given: Given, extends: object, environ: Mapping[str, str]) -> Non
         given.own = document = read_yaml(given.home.path.parent / extends, environ)
     except ConfigError as error:
         if error.problems[0].message == "there is no such file":
-            given.refuse(("extends",), f"{extends!r}: there is no such file (paths are relative to this file)")
+            given.refuse(("extends",), f"{shown(extends)}: there is no such file (paths are relative to this file)")
         else:
             given.problems += error.problems
         given.bad |= set(SOURCE_KEYS)
@@ -126,6 +126,8 @@ def _schema_file(schema: Mapping[str, Any], base: Path) -> str:
     try:
         return (base / name).read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise ValueError(f"the schema file {name!r} cannot be read: {error.strerror}") from None
+        raise ValueError(f"the schema file {shown(name)} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ValueError(f"the schema file {name!r} is not UTF-8 text") from None
+        raise ValueError(f"the schema file {shown(name)} is not UTF-8 text") from None
+    except ValueError as error:
+        raise ValueError(f"the schema file {shown(name)} cannot be read: {error}") from None

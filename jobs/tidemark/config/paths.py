@@ -7,10 +7,14 @@ import re
 from pathlib import Path
 
 from tidemark.config.address import is_s3, normal
+from tidemark.config.values import shown
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _BRACES = re.compile(r"\{[^}]*\}?|\}")
 PLACEHOLDERS = ("{yyyy}", "{MM}", "{dd}", "{HH}")
+_LONGEST_NAME, _LONGEST_PATH = 255, 3_072
+"""Bytes: what file systems take of one name, and of a path so that the names of tables and files fit below it
+(Linux takes 4,096 in all)."""
 
 
 def folder(text: str, base: Path) -> str:
@@ -21,9 +25,21 @@ def folder(text: str, base: Path) -> str:
         return normal(text)
     if _SCHEME.match(text) or not text.strip() or "\0" in text:
         raise ValueError(
-            f"{text!r} is not a folder: write a path, absolute or relative to this file, or s3://bucket/prefix"
+            f"{shown(text)} is not a folder: write a path, absolute or relative to this file, or s3://bucket/prefix"
         )
-    return os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 # links stay as they are
+    try:
+        path = os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 # links stay as they are
+        names = [os.fsencode(name) for name in Path(path).parts]
+    except RuntimeError:
+        raise ValueError(f"{shown(text)}: there is no user of this name whose home it could be") from None
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{shown(text)} is not a folder: {text[error.start]!r} is no character") from None
+    if max(map(len, names)) > _LONGEST_NAME or sum(map(len, names)) + len(names) > _LONGEST_PATH:
+        raise ValueError(
+            f"{shown(text)} is too long for a file system: a name in it may have {_LONGEST_NAME} bytes,"
+            f" the whole path {_LONGEST_PATH:,}"
+        )
+    return path
 
 
 def landing_folder(text: str, base: Path) -> str:
@@ -31,9 +47,9 @@ def landing_folder(text: str, base: Path) -> str:
     path = folder(text, base)
     for brace in _BRACES.findall(path):
         if brace not in PLACEHOLDERS:
-            raise ValueError(f"{text!r}: {brace!r} is not known: there are {' '.join(PLACEHOLDERS)}")
+            raise ValueError(f"{shown(text)}: {shown(brace)} is not known: there are {' '.join(PLACEHOLDERS)}")
     if re.search(r"[*?]", path):
-        raise ValueError(f"{text!r} is a pattern: name the folder, it is taken with all that is in it")
+        raise ValueError(f"{shown(text)} is a pattern: name the folder, it is taken with all that is in it")
     return path
 
 

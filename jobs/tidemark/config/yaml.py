@@ -102,6 +102,8 @@ def _compose(path: Path) -> Node | None:
         raise _refused(path, 0, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise _refused(path, 0, f"is not UTF-8 text (byte {error.start})") from None
+    except ValueError as error:
+        raise _refused(path, 0, f"cannot be read: {error}") from None
     try:
         node: Node | None = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
@@ -114,7 +116,8 @@ def _compose(path: Path) -> Node | None:
 
 
 def _refused(path: Path, line: int, message: str) -> ConfigError:
-    return ConfigError([Problem(f"{path}:{line}" if line else str(path), "", message)])
+    name = str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+    return ConfigError([Problem(f"{name}:{line}" if line else name, "", message)])
 
 
 class _Reader:
