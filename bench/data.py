@@ -21,6 +21,8 @@ from pyspark.sql import functions as F
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 FULL_ROWS = 8_000_000
+LANES = 4
+"""Partitions, where their number is not what is measured."""
 FILES = 4
 SPAN = 24 * 3600 * SECOND
 BASE = 1_750_000_000 * SECOND

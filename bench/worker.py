@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from bench.data import Landed
+from bench.memory import peak
 from bench.subject import check, fresh
 from tidemark.spark import session
 
@@ -28,15 +29,9 @@ def main(heap: str, work: str, small: str, large: str) -> None:
     gateway = spark.sparkContext._gateway
     assert gateway is not None, "there is no JVM"
     java = gateway.jvm.java.lang.ProcessHandle.current().pid()
-    told = {"seconds": took, "python": peak("self"), "java": peak(str(java))}
+    told = {"seconds": took, "python": peak("self"), "java": peak(java)}
     check(pipeline, data)
     print(json.dumps(told))
-
-
-def peak(process: str) -> int:
-    """The most memory that a process ever had, bytes."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """A worker's side of the bench: a process that stays up and does its job whenever it is asked.
 
 Only the standard library is needed, so that it runs in any environment. A request is one line of JSON with the
-arguments of the job, an answer one line with the seconds it took. Whatever else is printed goes where errors go.
+arguments of the job, an answer one line with the seconds it took. Answers have a pipe of their own: what a JVM that
+the process starts may print is none.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from collections.abc import Callable
 
 def serve(job: Callable[..., object]) -> None:
     """Say that everything is up; then do the job as often as asked, until nobody asks any more."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
+    answers = os.fdopen(int(os.environ["BENCH_ANSWERS"]), "w", buffering=1)
     answers.write(json.dumps({"ready": True}) + "\n")
     for line in sys.stdin:
         arguments = json.loads(line)

@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from bench.memory import family, peak
 
 ROOT = Path(__file__).parents[2]
 _TOLD = 2000
@@ -17,9 +19,10 @@ _TOLD = 2000
 
 @dataclass
 class Worker:
-    """A process that serves (`bench.peers.serving`), and the seconds of each job that it did."""
+    """A process that serves (`bench.peers.serving`), where it answers, and the seconds of each job that it did."""
 
     process: subprocess.Popen[str]
+    answers: IO[str]
     log: Path
     taken: list[float] = field(default_factory=list)
 
@@ -33,8 +36,7 @@ class Worker:
 
     def answer(self) -> dict[str, Any]:
         """What the worker says next; one that died instead stops the measurement."""
-        assert self.process.stdout is not None, "the worker gives no answers"
-        line = self.process.stdout.readline()
+        line = self.answers.readline()
         if not line:
             raise ChildProcessError(f"a worker died: {self.log.read_text(errors='replace')[-_TOLD:]}")
         return dict(json.loads(line))
@@ -42,7 +44,7 @@ class Worker:
     @property
     def peak(self) -> int:
         """The most memory that it held so far, in bytes, with the JVM that it may have started."""
-        return sum(_number(Path(f"/proc/{pid}/status"), "VmHWM") << 10 for pid in _family(self.process.pid))
+        return sum(map(peak, family(self.process.pid)))
 
 
 @contextmanager
@@ -50,40 +52,26 @@ def worker(name: str, command: Sequence[str], environ: Mapping[str, str], folder
     """A worker that is up, with its log in the folder; it ends with the block."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{name}.log"
+    reading, writing = os.pipe()
     with (
-        log.open("w") as errors,
+        os.fdopen(reading) as answers,
+        log.open("w") as printed,
         subprocess.Popen(
             command,
-            env={**os.environ, **environ},
+            env={**os.environ, **environ, "BENCH_ANSWERS": str(writing)},
             cwd=ROOT,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
+            stdout=printed,
+            stderr=printed,
             text=True,
+            pass_fds=(writing,),
         ) as process,
     ):
-        found = Worker(process, log)
+        os.close(writing)
+        found = Worker(process, answers, log)
         try:
             found.answer()
             yield found
         finally:
             assert process.stdin is not None, "the worker takes no requests"
             process.stdin.close()  # it ends when nobody asks any more
-
-
-def _family(pid: int) -> set[int]:
-    """A process and all that descend from it."""
-    parents = {int(status.parent.name): _number(status, "PPid") for status in Path("/proc").glob("[0-9]*/status")}
-    known = {pid}
-    while more := {child for child, parent in parents.items() if parent in known} - known:
-        known |= more
-    return known
-
-
-def _number(status: Path, name: str) -> int:
-    """A number of a process as the kernel tells it; 0 of one that is gone."""
-    with suppress(FileNotFoundError, ProcessLookupError):
-        for line in status.read_text().splitlines():
-            if line.startswith(f"{name}:"):
-                return int(line.split()[1])
-    return 0

@@ -9,7 +9,7 @@ from bench.clock import alternate, seconds
 from bench.data import landed
 from bench.figures import Figure, Section
 from bench.place import Place
-from bench.subject import SOURCE, check, fresh
+from bench.subject import SOURCE, check, fresh, timed
 
 LANES = (4, 1)
 GRID = {"late": "0s,1s,5s,15s,1m,2m,5m,10m", "out_of_order": "0s,1s,2s,5s,10s,20s,1m,5m"}
@@ -27,13 +27,6 @@ def _figures(place: Place, lanes: int) -> list[Figure]:
     ready.run(data.end)
     fates = check(ready, data).fates
 
-    def judged() -> float:
-        folder = place.work / "judged"
-        pipeline = fresh(folder, data)
-        took = seconds(lambda: pipeline.run(data.end))
-        shutil.rmtree(folder)
-        return took
-
     def advised(**grid: str) -> float:
         record: dict[str, Any] = {}
         took = seconds(lambda: record.update(ready.advise(**grid)))
@@ -41,7 +34,11 @@ def _figures(place: Place, lanes: int) -> list[Figure]:
         assert all(present[fate] == fates.get(fate, 0) for fate in present), f"a wrong answer: {present}"
         return took
 
-    cases = {"a run": judged, "64 cells": lambda: advised(**GRID), "a chosen grid": advised}
+    cases = {
+        "a run": lambda: timed(place.work / "judged", data),
+        "64 cells": lambda: advised(**GRID),
+        "a chosen grid": advised,
+    }
     taken = alternate(cases, place.repeats, place.say)
     shutil.rmtree(place.work / "ready")
     what = f"{data.rows:,} rows, {lanes} partition{'s' * (lanes > 1)}"

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.clock import Spread, alternate, ratios, seconds
-from bench.data import BASE, SPAN, Landed, Shape, landed
+from bench.data import BASE, LANES, SPAN, Landed, Shape, landed
 from bench.figures import Figure, Section
 from bench.place import Place
-from bench.subject import check, fresh
+from bench.subject import check, fresh, timed
 from tidemark.core.times import format_time
 from tidemark.pipeline import Pipeline
 
-LANES = 4
 DAYS, RUNS = 100, 10
 FIXED_ROWS = 100_000
 """Of a history as long in which every day is small: what is left of a backfill is what any of them costs."""
@@ -51,7 +50,7 @@ def backfill(place: Place) -> Section:
     taken = alternate(
         {
             "one day of a hundred": _one_day(*large),
-            "all anew": _all(place, large[1]),
+            "all anew": lambda: timed(place.work / "all", large[1]),
             "one day of a hundred small ones": _one_day(*small),
         },
         place.repeats,
@@ -100,18 +99,6 @@ def _one_day(pipeline: Pipeline, data: Landed) -> Callable[[], float]:
         day = data.rows // DAYS
         assert day <= told[0]["input_rows"] <= 4 * day, f"{told[0]['input_rows']:,} rows were read for {day:,}"
         shutil.rmtree(pipeline.root / f"v{told[0]['version']}")
-        return took
-
-    return case
-
-
-def _all(place: Place, data: Landed) -> Callable[[], float]:
-    def case() -> float:
-        folder = place.work / "all"
-        pipeline = fresh(folder, data)
-        took = seconds(lambda: pipeline.run(data.end))
-        check(pipeline, data)
-        shutil.rmtree(folder)
         return took
 
     return case

@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.clock import Spread, alternate, seconds
-from bench.data import Trickle
+from bench.data import LANES, Trickle
 from bench.figures import Figure, Section
 from bench.history import Past, check, fabricate
 from bench.peers.spark import Streaming
 from bench.place import Place
-from bench.rows.landing import STREAMS
-from bench.subject import configure, phases, typical_phases
+from bench.subject import STREAMS, configure, phases, where_time_goes
 from tidemark.pipeline import Pipeline
 
-ROWS, LANES = 1000, 4
+ROWS = 1000
 FULL_PAST = Past(batches=100_000, objects=1_000_000, files=100_000)
 WARM_UPS = 100
 LEAST_WARM_UPS = 12
@@ -124,8 +123,8 @@ def measure(place: Place) -> Section:
         ],
         [
             _means(f"Mean of {rounds} batches after {warm_ups} warm-up ones", taken["old"], taken["young"]),
-            _where("With the past", old.spent[-rounds:]),
-            _where("Without", young.spent[-rounds:]),
+            f"With the past: {where_time_goes(old.spent[-rounds:])}.",
+            f"Without: {where_time_goes(young.spent[-rounds:])}.",
             "Objects have names in no order, as Spark gives them, so that no look-up is spared by their bounds; "
             "those of the past are gone from landing.",
             "A trigger is two queries side by side, watermarked rows and 1-minute windows by partition, both to "
@@ -184,16 +183,6 @@ def _nothing_to_do(side: Side) -> Callable[[], float]:
     environ = {**os.environ, "PATH": str(Path(sys.executable).parent), "JAVA_HOME": str(side.folder / "no-java")}
     command = [sys.executable, "-m", "tidemark", "run", str(side.config)]
     return lambda: seconds(lambda: subprocess.run(command, env=environ, check=True, capture_output=True))
-
-
-def _where(which: str, runs: list[dict[str, float]]) -> str:
-    spent = typical_phases(runs)
-    whole, judging = spent.pop("whole"), spent.pop("judging")
-    parts = ", ".join(f"{name} {took:.2f} s" for name, took in spent.items())
-    rest = judging - sum(spent.values())
-    return (
-        f"{which}: {parts}, the rest of the batch {rest:.2f} s, discovery, plan and upkeep {whole - judging:.2f} s."
-    )
 
 
 def _means(what: str, old: list[float], young: list[float]) -> str:

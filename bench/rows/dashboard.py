@@ -10,11 +10,11 @@ from statistics import median
 from fastapi.testclient import TestClient
 
 from bench.clock import Spread, alternate, seconds
-from bench.data import Trickle
+from bench.data import LANES, Trickle
 from bench.figures import Figure, Section
 from bench.history import Past
 from bench.place import Place
-from bench.rows.batch import LANES, Side, sides
+from bench.rows.batch import Side, sides
 
 sys.path.append(str(Path(__file__).parents[2] / "plugins"))  # Airflow has it there
 

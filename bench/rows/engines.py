@@ -16,23 +16,15 @@ from pyarrow.dataset import dataset
 
 from bench.answers import Answer, expected, found
 from bench.clock import alternate
-from bench.data import Landed, landed
+from bench.data import LANES, Landed, landed
 from bench.figures import Figure, Section
 from bench.peers.engine_answers import FlinkAnswer, by_flink, rows_by_flink, same_windows
 from bench.peers.flink import LOCK, environment, settings
 from bench.peers.workers import ROOT, Worker, worker
 from bench.place import Place
-from bench.rows.judge import LANES
-from bench.subject import EVENTS, configure
+from bench.subject import EVENTS, STREAM, STREAMS, configure
 from tidemark.pipeline import Pipeline
 
-WINDOWS = "per_minute"
-STREAM = {
-    "from": "readings",
-    "tumbling": "1m",
-    "group_by": ["lane"],
-    "select": {"n": "count(*)", "speed": "avg(speed)"},
-}
 FLOORS = {"DuckDB": "DuckDB, a query and an aggregate", "Polars": "Polars, lazy frames"}
 FLINK = {
     "streaming": "Flink SQL, streaming: rows as they come, windows without late rows",
@@ -53,7 +45,7 @@ class Right:
         """Every row by `bench.answers`; the windows are kept and must stay the same."""
         pipeline = Pipeline.load(config, {})
         self._judged(found(pipeline.table(EVENTS)))
-        windows = pipeline.table(f"streams/{WINDOWS}")
+        windows = pipeline.table(f"streams/{STREAM}")
         self.windows = self.windows or windows.to_table()
         same_windows(windows, self.windows)
         assert sum(self.windows.column("n").to_pylist()) == self.judged.rows - self.judged.fates["dropped"]
@@ -118,7 +110,7 @@ def _workers(place: Place) -> dict[str, AbstractContextManager[Worker]]:
 
 def _tidemark(place: Place, running: Worker, right: Right) -> float:
     folder = place.work / "tidemark"
-    config = configure(folder, right.data.folder, right.data.lanes, streams={WINDOWS: STREAM})
+    config = configure(folder, right.data.folder, right.data.lanes, streams=STREAMS)
     took = running.do(config=str(config), end=right.data.end)
     right.tidemark(config)
     shutil.rmtree(folder)

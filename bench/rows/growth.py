@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 from bench.answers import DEVICE, LANE
-from bench.clock import Spread, alternate, ratios, seconds
-from bench.data import Shape, Trickle, landed
+from bench.clock import Spread, alternate, ratios
+from bench.data import LANES, Shape, Trickle, landed
 from bench.figures import Figure, Section
 from bench.history import Past, fabricate
 from bench.place import Place
-from bench.rows.batch import LANES, ROWS, Side
-from bench.subject import SOURCE, check, fresh
+from bench.rows.batch import ROWS, Side
+from bench.subject import SOURCE, timed
 from tidemark.pipeline import Pipeline
 
 STEP = 8
@@ -83,12 +83,8 @@ def _judging(
 
     def case() -> float:
         data = landed(place.spark, place.cache, rows, lanes, shape)
-        folder = place.work / "grown"
-        pipeline = fresh(folder, data, **keys)
-        took = seconds(lambda: pipeline.run(data.end, max_files=None if files is None else 1))
-        check(pipeline, data, LANE if devices is None else DEVICE)
-        shutil.rmtree(folder)
-        return took
+        key, at_once = LANE if devices is None else DEVICE, None if files is None else 1
+        return timed(place.work / "grown", data, key=key, max_files=at_once, **keys)
 
     return case
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable
 
-from bench.clock import alternate, seconds
+from bench.clock import alternate
 from bench.data import FULL_ROWS, Landed, landed
 from bench.figures import Figure, Section
 from bench.place import Place
-from bench.subject import check, fresh
+from bench.subject import check, fresh, timed
 from bench.tasks import last_stage, stages_since
 from tidemark.pipeline import Pipeline
 from tidemark.spark.engine import Engine
@@ -22,24 +21,12 @@ MOST_SKEW = 2.0
 def measure(place: Place) -> Section:
     """Two cases in turns; then one partition with given numbers of tasks."""
     one, many = (landed(place.spark, place.cache, place.rows, lanes) for lanes in (1, 16))
-    taken = alternate(
-        {"1 partition": _case(place, one), "16 partitions": _case(place, many)}, place.repeats, place.say
-    )
+    folder = place.work / "hot"
+    cases = {"1 partition": lambda: timed(folder, one), "16 partitions": lambda: timed(folder, many)}
+    taken = alternate(cases, place.repeats, place.say)
     what = f"judge {place.rows:,} rows in 1 partition"
     figure = Figure.of(what, "tidemark, 16 partitions", taken["1 partition"], taken["16 partitions"], 1.2)
     return Section("hot", "One hot partition", [figure], [_shared(place, one, tasks) for tasks in (2, 8, 32)])
-
-
-def _case(place: Place, data: Landed) -> Callable[[], float]:
-    def case() -> float:
-        folder = place.work / "hot"
-        pipeline = fresh(folder, data)
-        took = seconds(lambda: pipeline.run(data.end))
-        check(pipeline, data)
-        shutil.rmtree(folder)
-        return took
-
-    return case
 
 
 def _shared(place: Place, data: Landed, tasks: int) -> str:

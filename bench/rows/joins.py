@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from bench.clock import alternate
-from bench.data import SECOND, landed
+from bench.data import LANES, SECOND, landed
 from bench.figures import Figure, Section
 from bench.place import Place
-from bench.rows.windows import LANES, closed, timed
+from bench.rows.windows import closed, timed
 from bench.subject import EVENTS, SOURCE, fresh
 from tidemark.config import PipelineSpec, StreamSpec
 

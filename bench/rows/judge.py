@@ -6,23 +6,26 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.answers import expected
 from bench.clock import alternate, seconds
-from bench.data import Landed, as_json, landed
+from bench.data import LANES, Landed, as_json, landed
 from bench.figures import Figure, Section
 from bench.peers.spark import bare_job, lean_job, payload_copy, rows_of
 from bench.place import Place
-from bench.subject import check, fresh, phases, records, typical_phases
-
-LANES = 4
+from bench.subject import phases, records, timed, where_time_goes
+from tidemark.pipeline import Pipeline
 
 
 def measure(place: Place) -> Section:
     """For Parquet four cases in turns, for JSON two, each to a fresh target."""
     data = landed(place.spark, place.cache, place.rows, LANES)
     runs: list[dict[str, float]] = []
-    fates: dict[str, int] = {}
+
+    def look(pipeline: Pipeline, took: float) -> None:
+        runs.append(phases(records(pipeline)) | {"whole": took})
+
     cases = {
-        "tidemark": _judged(place, data, data, runs, fates),
+        "tidemark": lambda: timed(place.work / "judged", data, look),
         "bare job": _written(place, data, bare_job),
         "lean job": _written(place, data, lean_job),
         "payload copy": _written(place, data, payload_copy),
@@ -41,9 +44,9 @@ def measure(place: Place) -> Section:
         ],
         [
             "Every row's fate and time equal what DuckDB computes from the same rows: "
-            + ", ".join(f"{count:,} {fate}" for fate, count in fates.items())
+            + ", ".join(f"{count:,} {fate}" for fate, count in expected(tuple(data.files)).fates.items())
             + ".",
-            _where_time_goes(runs[-place.repeats :]),
+            f"Where a run's time goes: {where_time_goes(runs[-place.repeats :])}.",
         ],
     )
 
@@ -54,28 +57,11 @@ def _of_json(place: Place, peer: str) -> Figure:
     lines = as_json(place.spark, data)
     what = f"judge {data.rows:,} rows, {LANES} partitions, JSON"
     cases = {
-        "tidemark, JSON": _judged(place, lines, data, [], {}),
+        "tidemark, JSON": lambda: timed(place.work / "judged", lines, right=data),
         "bare job, JSON": _written(place, lines, bare_job),
     }
     ours, bare = alternate(cases, place.repeats, place.say).values()
     return Figure.of(what, peer, ours, bare, 1.05)
-
-
-def _judged(
-    place: Place, data: Landed, right: Landed, runs: list[dict[str, float]], fates: dict[str, int]
-) -> Callable[[], float]:
-    """A run over `data`, whose answer is that of the same rows as Parquet."""
-
-    def case() -> float:
-        folder = place.work / "judged"
-        pipeline = fresh(folder, data)
-        took = seconds(lambda: pipeline.run(data.end))
-        fates.update(check(pipeline, right).fates)
-        runs.append(phases(records(pipeline)) | {"whole": took})
-        shutil.rmtree(folder)
-        return took
-
-    return case
 
 
 def _written(place: Place, data: Landed, job: Callable[..., None]) -> Callable[[], float]:
@@ -87,13 +73,3 @@ def _written(place: Place, data: Landed, job: Callable[..., None]) -> Callable[[
         return took
 
     return case
-
-
-def _where_time_goes(runs: list[dict[str, float]]) -> str:
-    """Medians by phase; `judging` holds the others, and what is left is planning, commit and upkeep."""
-    spent = typical_phases(runs)
-    whole, batches = spent.pop("whole"), spent.pop("judging")
-    parts = [f"{name} {took:.2f} s" for name, took in spent.items()]
-    parts.append(f"the rest of the batches {batches - sum(spent.values()):.2f} s")
-    parts.append(f"outside of batches (discovery, plan, upkeep) {whole - batches:.2f} s")
-    return f"Where a run's {whole:.2f} s go: " + ", ".join(parts) + "."

@@ -11,24 +11,14 @@ from deltalake import DeltaTable
 
 from bench.answers import ensure_windows, expected_windows, found_windows
 from bench.clock import alternate, seconds
-from bench.data import FILES, Landed, Shape, landed
+from bench.data import FILES, LANES, Landed, Shape, landed
 from bench.figures import Figure, Section
 from bench.peers.spark import Streaming
 from bench.place import Place
-from bench.subject import SOURCE, check, fresh
+from bench.subject import STREAM, STREAMS, records, timed
 from tidemark.pipeline import Pipeline
 
-LANES = 4
 CUTS = (1, 16, 100)
-STREAM = "per_minute"
-STREAMS = {
-    STREAM: {
-        "from": SOURCE,
-        "tumbling": "1m",
-        "group_by": ["lane"],
-        "select": {"n": "count(*)", "speed": "avg(speed)"},
-    }
-}
 MOST = {1: 1.0, 16: 0.8, 100: 0.8}
 
 
@@ -66,18 +56,16 @@ def _figures(place: Place, cuts: int) -> list[Figure]:
 
 
 def _ours(place: Place, data: Landed, cuts: int) -> Callable[[], float]:
-    def case() -> float:
-        folder = place.work / "ours"
-        pipeline = fresh(folder, data, streams=STREAMS)
-        took = seconds(lambda: pipeline.run(data.end, max_files=None if cuts == 1 else 1))
-        check(pipeline, data)
-        assert pipeline.ledger.last().committed_through == cuts, "there are other micro-batches"
+    def look(pipeline: Pipeline, _: float) -> None:
+        batches = records(pipeline)
+        assert len(batches) == cuts, "there are other micro-batches"
+        watermark = batches[-1].streams[STREAM].state.watermark
+        assert watermark is not None, "the stream has no watermark"
         answer = found_windows(pipeline.table(f"streams/{STREAM}"), "_window_start")
-        ensure_windows(answer, expected_windows(tuple(data.files), by_event_time=False), _watermark(pipeline))
-        shutil.rmtree(folder)
-        return took
+        ensure_windows(answer, expected_windows(tuple(data.files), by_event_time=False), watermark)
 
-    return case
+    files = None if cuts == 1 else 1
+    return lambda: timed(place.work / "ours", data, look, max_files=files, streams=STREAMS)
 
 
 def _theirs(place: Place, data: Landed, cuts: int, *, wide: bool) -> Callable[[], float]:
@@ -94,10 +82,3 @@ def _theirs(place: Place, data: Landed, cuts: int, *, wide: bool) -> Callable[[]
         return took
 
     return case
-
-
-def _watermark(pipeline: Pipeline) -> int:
-    """How far the stream has come, microseconds UTC."""
-    found = pipeline.ledger.batches(1, pipeline.ledger.last().committed_through)[-1].streams[STREAM].state.watermark
-    assert found is not None, "the stream has no watermark"
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,11 +9,11 @@ from contextlib import contextmanager, nullcontext
 from unittest.mock import patch
 
 from bench.clock import alternate, seconds
-from bench.data import landed
+from bench.data import LANES, landed
 from bench.figures import Figure, Section
 from bench.place import Place
-from bench.rows.judge import LANES
-from bench.subject import check, fresh
+from bench.subject import timed
+from tidemark.pipeline import Pipeline
 
 LIMITS = {"max_dropped": "50%", "max_adjusted": "50%", "max_jump": 3, "on_failure": "block"}
 
@@ -22,27 +21,23 @@ LIMITS = {"max_dropped": "50%", "max_adjusted": "50%", "max_jump": 3, "on_failur
 def measure(place: Place) -> Section:
     """Both in turns, each to a fresh warehouse."""
     data = landed(place.spark, place.cache, place.rows, LANES)
-    checks = 0
+    seen: set[int] = set()
 
     def judged(*, checked: bool) -> float:
-        nonlocal checks
-        folder = place.work / "checked"
+        def look(pipeline: Pipeline, _: float) -> None:
+            found = len(pipeline.ledger.checks(1))
+            assert bool(found) == checked, "the checks are not what is measured"
+            seen.add(found)
+
         with nullcontext() if checked else without_checks():
-            pipeline = fresh(folder, data, quality=LIMITS)
-            took = seconds(lambda: pipeline.run(data.end))
-        check(pipeline, data)
-        found = pipeline.ledger.checks(1)
-        assert bool(found) == checked, "the checks are not what is measured"
-        checks = max(checks, len(found))
-        shutil.rmtree(folder)
-        return took
+            return timed(place.work / "checked", data, look, quality=LIMITS)
 
     taken = alternate(
         {"checked": lambda: judged(checked=True), "unchecked": lambda: judged(checked=False)},
         place.repeats,
         place.say,
     )
-    what = f"a run of {data.rows:,} rows with its {checks} checks"
+    what = f"a run of {data.rows:,} rows with its {max(seen)} checks"
     return Section(
         "quality",
         "Quality",

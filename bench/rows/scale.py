@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 from bench.clock import Spread, alternate, ratios
-from bench.data import Landed, landed
+from bench.data import LANES, Landed, landed
 from bench.figures import MIB, Figure, Section
 from bench.place import Place
 
-LANES = 4
 TIMES = 10
 HEAP = 1 << 30
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 
 from bench.answers import DEVICE
-from bench.clock import alternate, seconds
-from bench.data import Shape, landed
+from bench.clock import alternate
+from bench.data import LANES, Shape, landed
 from bench.figures import Figure, Section
 from bench.place import Place
-from bench.subject import check, fresh
+from bench.subject import timed
 
-LANES = 4
 FEW, MANY = 16, 1_000_000
 
 
@@ -30,12 +28,4 @@ def measure(place: Place) -> Section:
 def _case(place: Place, devices: int) -> Callable[[], float]:
     data = landed(place.spark, place.cache, place.rows, LANES, Shape(devices=devices))
 
-    def case() -> float:
-        folder = place.work / "substreams"
-        pipeline = fresh(folder, data, source={"over": "device"})
-        took = seconds(lambda: pipeline.run(data.end))
-        check(pipeline, data, DEVICE)
-        shutil.rmtree(folder)
-        return took
-
-    return case
+    return lambda: timed(place.work / "substreams", data, key=DEVICE, source={"over": "device"})

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from bench.clock import alternate, seconds
-from bench.data import landed
+from bench.data import LANES, landed
 from bench.figures import Figure, Section
 from bench.place import Place
 from bench.subject import EVENTS, SOURCE, fresh
@@ -23,7 +23,6 @@ from tidemark.core.due import Due
 from tidemark.core.streams import StreamState
 from tidemark.spark.outputs import Outputs
 
-LANES = 4
 GROUP = "device"
 
 

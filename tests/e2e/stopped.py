@@ -7,9 +7,11 @@ is the process that ends, in the middle of what it was doing.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -24,6 +26,7 @@ from tidemark.pipeline import Pipeline
 from tidemark.spark import session
 from tidemark.spark.upkeep import Upkeep
 
+PROCESSES = multiprocessing.get_context("forkserver")
 STEPS: tuple[tuple[Any, str], ...] = (
     (Pipeline, "_step"),
     (versions, "forget"),
@@ -62,8 +65,21 @@ def share(port: int, secret: str) -> SparkSession:
     return SparkSession(context, jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get())
 
 
-def command(step: int, number: int, line: list[str], port: int, secret: str) -> None:
-    """What a process does that shares a JVM: the command, which is stopped; else it ends with its status."""
+def killed(spark: SparkSession, step: int, line: list[str]) -> bool:
+    """Whether a command was killed at its n-th step, in a process of its own that shares the JVM; else it has ended
+    well."""
+    gateway = spark.sparkContext._gateway.gateway_parameters
+    environ = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    process = PROCESSES.Process(target=command, args=(step, line, gateway.port, gateway.auth_token, environ))
+    process.start()
+    process.join(300)
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return process.exitcode != 0
+
+
+def command(step: int, line: list[str], port: int, secret: str, environ: Mapping[str, str]) -> None:
+    """What a process does that shares a JVM: the command, which is killed; else it ends with its status."""
+    os.environ |= environ  # the server that forks was started before a test's S3
     shared: list[SparkSession] = []
 
     def open_session(*_: Any, **__: Any) -> SparkSession:
@@ -73,7 +89,7 @@ def command(step: int, number: int, line: list[str], port: int, secret: str) -> 
 
     session.open_session = open_session
     plain_checks.use(setattr)
-    stop_at(step, number)
+    stop_at(step, int(signal.SIGKILL))
     os._exit(invoke(line))
 
 

@@ -3,7 +3,6 @@ that there would be without it."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -28,8 +27,7 @@ from tidemark.places.trees import tables_below
 pytestmark = [pytest.mark.usefixtures("quick"), pytest.mark.long]
 TESTS = Path(__file__).parents[1]
 JOBS = TESTS.parent / "jobs"
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["stopped"])
+stopped.PROCESSES.set_forkserver_preload(["stopped"])
 STREAMS = {
     "per_4s": {"from": "a", "tumbling": "4s", "select": {"n": "count(*)", "keys": "collect_list(k)"}},
 }
@@ -46,13 +44,7 @@ Stop = Callable[[SparkSession, pytest.MonkeyPatch, list[str], int], bool]
 
 def kill(spark: SparkSession, _: pytest.MonkeyPatch, line: list[str], step: int) -> bool:
     """In a process of its own, which shares the JVM."""
-    gateway = spark.sparkContext._gateway.gateway_parameters
-    given = (step, int(signal.SIGKILL), line, gateway.port, gateway.auth_token)
-    process = PROCESSES.Process(target=stopped.command, args=given)
-    process.start()
-    process.join(300)
-    assert process.exitcode in (0, -signal.SIGKILL)
-    return process.exitcode != 0
+    return stopped.killed(spark, step, line)
 
 
 def kill_all(_: SparkSession, __: pytest.MonkeyPatch, line: list[str], step: int) -> bool:

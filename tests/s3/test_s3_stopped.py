@@ -14,9 +14,9 @@ import pytest
 from airflow_home import AirflowHome
 from s3_product import Remote, hold_same
 from s3_service import KEY, SECRET, Request, Service, touch
-from s3_stopped import killed
 
 from e2e.samples import KEYED, PLAIN, at, hold_replay, obj
+from e2e.stopped import killed
 from product import Product
 from tidemark.cli import invoke
 from tidemark.core.times import format_time

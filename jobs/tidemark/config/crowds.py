@@ -15,8 +15,7 @@ from tidemark.errors import TidemarkError, UsageError
 
 MOST_PARTITIONS = 100_000
 VARIABLE = "TIDEMARK_MOST_PARTITIONS"
-_RAISE = f"set {VARIABLE} higher (each takes about {{kib}} KiB of memory): it changes no result"
-_KIB = 7
+_RAISE = f"set {VARIABLE} higher (each takes about 7 KiB of memory): it changes no result"
 
 
 def most_partitions() -> int:
@@ -42,7 +41,7 @@ def ensure_few(states: Iterable[tuple[str, str]]) -> None:
             raise TidemarkError(
                 f"source {source} has {count:,} partitions, and more than {most:,} make every run slow and large: "
                 "nothing was planned, what landed waits",
-                hint=f"{_raise()}; or judge by substreams instead: take `partition` out, name the key in `over`, and "
+                hint=f"{_RAISE}; or judge by substreams instead: take `partition` out, name the key in `over`, and "
                 "`tidemark backfill CONFIG --from T0 --from-landing`",
             )
 
@@ -56,9 +55,5 @@ def crowded(source: str, objects: Iterable[str]) -> TidemarkError:
         f"which is made of object {first!r}{more}",
         hint="name a key of many values in `over`, not in `partition`; if objects are wrong, move them out of "
         "landing and run again: the planned run ends without them, and what is put back is taken; if all is right, "
-        + _raise(),
+        + _RAISE,
     )
-
-
-def _raise() -> str:
-    return _RAISE.format(kib=_KIB)
