@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from bench import guard, pictures
 from bench.clock import Spread
 from bench.figures import Figure, Section, write_docs
+from bench.peers.workers import ROOT, worker
 
-ROOT = Path(__file__).parents[1]
 BEFORE = Figure("what", "a peer", Spread(1.0, 0.95, 1.1), Spread(10, 9, 11), Spread(10, 9, 11), 1.2)
 
 
@@ -77,3 +77,23 @@ def test_the_page_has_a_place_for_each_row_of_the_bench():
     assert len(rows) > 10
     assert set(re.findall(r"<!-- bench: (\w+) -->", page)) == rows
     assert set(json.loads((ROOT / "bench" / "figures.json").read_text())) <= rows
+
+
+PRINTING = """
+import os
+from bench.peers.serving import serve
+os.system("echo 2026-11-23 a line of a log")
+def job(fail):
+    os.system("echo 7")
+    assert not fail, "it failed"
+serve(job)
+"""
+
+
+def test_what_a_worker_prints_is_no_answer_and_is_told_when_it_dies(tmp_path):
+    with worker("w", [sys.executable, "-c", PRINTING], {"PYTHONPATH": str(ROOT)}, tmp_path) as running:
+        assert running.do(fail=False) < 7
+        with pytest.raises(ChildProcessError, match="it failed"):
+            running.do(fail=True)
+    assert (tmp_path / "w.log").read_text().startswith("2026-11-23 a line of a log\n7\n7\n")
+    assert len(running.taken) == 1
