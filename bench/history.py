@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,8 @@ _OBJECTS_A_FILE = 100_000
 _COMMITS = CHECKPOINT_EVERY
 """Of the past: a whole number of checkpoints, so that both warehouses write theirs in the same turns."""
 _FILES_A_DAY = 50
+_MOST_LINKS = 60_000
+"""To one file: file systems take 65,000."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,10 @@ def _linked(table: Path, source: Path, first: dict[str, Any], number: int, past:
     day = _day_of(first) - timedelta(days=1 + (past.files - 1 - number) // _FILES_A_DAY)
     path = f"_arrival_date={day:%Y-%m-%d}/{object_name(f'events {number}')}"
     (table / path).parent.mkdir(exist_ok=True)
+    if source.stat().st_nlink >= _MOST_LINKS:
+        fresh = source.with_suffix(".copy")
+        shutil.copyfile(source, fresh)
+        fresh.replace(source)  # the links to what it was stand
     os.link(source, table / path)
     statistics = json.loads(first["stats"])
     for bound in ("minValues", "maxValues"):
