@@ -17,6 +17,7 @@ from tidemark.core.batch import ObjectState
 from tidemark.core.progress import PartitionState
 from tidemark.spark.engine import Engine
 from tidemark.spark.landing import read_rows
+from tidemark.spark.replay import Part, Recomputed
 
 SPLITS = "spark.sql.files.maxPartitionBytes"
 OPEN_COST = "spark.sql.files.openCostInBytes"
@@ -196,7 +197,7 @@ def test_offsets_do_not_depend_on_splits_tasks_cells_or_samples(spark, tmp_path,
     for case, (size, tasks, bits, sampled) in enumerate(
         [(whole, 1, 16, whole), (1500, 3, 4, whole), (whole, 5, 1, whole), (1500, 3, 4, 2000)]
     ):
-        monkeypatch.setattr("tidemark.spark.engine._SAMPLED_BYTES", sampled)
+        monkeypatch.setattr("tidemark.spark.layout.SAMPLED_BYTES", sampled)
         conf(splits=size, open_cost=1)
         found[case] = _offsets(spark, source, tmp_path / f"version-{case}", tasks, bits)
     assert all(offsets == found[0] for offsets in found.values())
@@ -207,10 +208,16 @@ def test_offsets_do_not_depend_on_splits_tasks_cells_or_samples(spark, tmp_path,
 
 
 def _offsets(spark, source, folder: Path, tasks: int, bits: int):
-    """(partition, offset) -> n, as one batch wrote them."""
+    """(partition, offset) -> n, as one batch wrote them; computed again, they are the same."""
     engine = Engine(spark, folder, tasks=tasks, cell_bits=bits)
     outcome = engine.judge(source, 1, objects_in(source.landing), _opening(), repairing=False)
     assert {item.state for item in outcome.objects} == {ObjectState.READ}
+    for from_landing in (True, False):
+        again = Recomputed(engine, Part(source, 1, outcome.objects, _opening(), {}), from_landing)
+        told = again.outcome()
+        assert (told.digests, told.partitions) == (outcome.digests, outcome.partitions)
+        assert not list(again.differences())
+        again.close()
     rows = spark.read.format("delta").load(str(folder / "events/s")).select("_partition", "_offset", "n").collect()
     return {(row[0], row[1]): row[2] for row in rows}
 

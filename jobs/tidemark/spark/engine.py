@@ -23,7 +23,7 @@ from tidemark.spark.hot import cut_hot
 from tidemark.spark.importing import ranges_of
 from tidemark.spark.judge import judge, judge_punctuated, limited, stage, told_crowded
 from tidemark.spark.landing import read_rows, uris, with_object, with_own_arrival
-from tidemark.spark.layout import CELL_BITS, Layout, place
+from tidemark.spark.layout import CELL_BITS, Layout, place, sampled_share
 from tidemark.spark.names import OBJECT, OFFSET, OWN, ROW
 from tidemark.spark.punctuation import stamped
 from tidemark.spark.repair import found_then
@@ -42,7 +42,6 @@ _TASK_BYTES = 32 << 20
 """Of objects, per task: rows that wait in memory while they are judged are several times as large."""
 _SMALL_BYTES = 16 << 20
 """What one task judges alone; of text, which holds few rows for its size, as much as a task takes."""
-_SAMPLED_BYTES = 32 << 20
 _COSTLY_TO_PARSE = ("json", "csv")
 """Formats whose rows are worth keeping when they are read more than once."""
 
@@ -144,10 +143,12 @@ class Engine:
         objects: Sequence[LandedObject],
         opening: Opening,
         from_events: bool = False,
+        sample: DataFrame | None = None,
     ) -> DataFrame:
         """Event rows of a batch with the numbers of their objects, computed again and written nowhere; keys'
         watermarks come from the rows that set them. Rows `from_events` come in any order and stand at their offsets
-        already: others, which they followed, may be missing."""
+        already: others, which they followed, may be missing. A `sample` of the rows spares reading all of them to
+        find their layout."""
         recorded = None
         place = self.place(f"events/{source.name}")
         if source.over and source.timestamp_by and tables.exists(place):
@@ -155,7 +156,7 @@ class Engine:
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
         size = sum(item.size for item in objects)
-        layout, staged = self._staged(source, rows, opening, size, scattered=from_events)
+        layout, staged = self._staged(source, rows, opening, size, sample, scattered=from_events)
         staged = staged.withColumn(OFFSET, F.col(ROW)) if from_events else staged
         named = uris(self.spark, objects, batch_id)
         return events.event_rows(self._judged(source, batch_id, staged, recorded, opening, layout), source, named)
@@ -224,9 +225,9 @@ class Engine:
         sights = look_at(source, [item for item in left if item.uri not in found.unreadable])
         rows = self._read(source, left, found.unreadable, 1.0, sights)
         with self._timed("judge"):
-            size, sample = sum(item.size for item in left), None
-            if size > _SAMPLED_BYTES and (source.partition is not None or opening.imported is not None):
-                sample = self._read(source, left, found.unreadable, _SAMPLED_BYTES / size, sights)
+            size = sum(item.size for item in left)
+            share = sampled_share(source, size, opening)
+            sample = None if share is None else self._read(source, left, found.unreadable, share, sights)
             try:
                 layout, staged = self._staged(source, rows, opening, size, sample, keep=True)
                 staged = limited(staged, most_after(), layout.tasks)
@@ -273,7 +274,7 @@ class Engine:
                 rows.persist()
             layout = cut_hot(rows, source, opening, layout, scattered)
         if opening.imported is not None:
-            looked, share = (rows, 1.0) if sample is None else (sample, _SAMPLED_BYTES / size)
+            looked, share = (rows, 1.0) if sample is None else (sample, sampled_share(source, size, opening) or 1.0)
             found = ranges_of(looked, share, opening.imported, str(self.root), layout.tasks)
             layout = replace(layout, ranges=found)
         return layout, stage(rows, source, opening, layout)

@@ -16,6 +16,8 @@ from typing import TypeVar
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
+from tidemark.config import SourceSpec
+from tidemark.core.advance import Opening
 from tidemark.core.progress import latest
 from tidemark.spark.names import PARTITION, ROW
 from tidemark.spark.ranges import Ranges
@@ -23,9 +25,16 @@ from tidemark.spark.ranges import Ranges
 Name = TypeVar("Name", str, tuple[str, int])
 CELL_BITS = 16
 """Rows of one split that are never cut further, as a power of two: the grain of chunks."""
+SAMPLED_BYTES = 32 << 20
 POSITION_BITS = 33
 """Of a row's position in its split, that its cell follows from."""
 _WORTH_PLACING = 20
+
+
+def sampled_share(source: SourceSpec, size: int, opening: Opening) -> float | None:
+    """The share of so many bytes that a layout is found from; None: of all, or from none."""
+    looked_at = source.partition is not None or opening.imported is not None
+    return SAMPLED_BYTES / size if looked_at and size > SAMPLED_BYTES else None
 
 
 Place = tuple[int, int, int]

@@ -18,7 +18,9 @@ from tidemark.spark.digest import measured, row_hash
 from tidemark.spark.engine import Engine
 from tidemark.spark.formats import UNREADABLE
 from tidemark.spark.landing import read_rows, rows_of_events
+from tidemark.spark.layout import sampled_share
 from tidemark.spark.names import OBJECT
+from tidemark.spark.sight import look_at
 
 MOST_DIFFERENCES = 20
 _SHOWN = ("_event_time", "_arrival_time", "_system_timestamp", "_disposition", "_reasons", "_watermark", "_file")
@@ -42,7 +44,7 @@ def in_landing(objects: Sequence[LandedObject]) -> bool:
 
 
 class Recomputed:
-    """A part computed again; kept until closed, since it is read several times."""
+    """A part computed again; kept until closed, if it is read several times."""
 
     def __init__(self, engine: Engine, part: Part, from_landing: bool) -> None:
         self.engine, self.part = engine, part
@@ -51,16 +53,20 @@ class Recomputed:
         self.skipped: dict[str, Seen] = {}
         self.recorded = tables.slice_of(engine.spark, place, part.batch_id) if tables.exists(place) else None
         opening = part.opening
+        sample = None
         if from_landing:
-            rows = read_rows(engine.spark, part.source, taken, self._notes(taken))
+            rows, sample = self._landed(taken)
         else:
             self.skipped = self._skipped_then()
             opening = replace(opening, read_from=None)
             rows = rows_of_events(engine.spark, part.source, self._events(), taken)
         self.from_landing = from_landing
         self.taken = taken
-        counted = engine.rejudge(part.source, part.batch_id, rows, taken, opening, from_events=not from_landing)
-        self.counted = counted.persist()
+        self.counted = engine.rejudge(
+            part.source, part.batch_id, rows, taken, opening, from_events=not from_landing, sample=sample
+        )
+        if _read_again(part.source, opening):
+            self.counted.persist()
         self.rows = self.counted.drop(OBJECT)
 
     def close(self) -> None:
@@ -113,6 +119,15 @@ class Recomputed:
         fixed = [name for name in self.recorded.columns if name.startswith("_") and name not in names]
         return self.recorded.select(*fixed, *map(tables.quoted, names))
 
+    def _landed(self, taken: Sequence[LandedObject]) -> tuple[DataFrame, DataFrame | None]:
+        """The rows as they are in landing, and a sample of them where one is worth it."""
+        source, notes = self.part.source, self._notes(taken)
+        sights = look_at(source, [item for item in taken if item.uri not in notes])
+        share = sampled_share(source, sum(item.size for item in taken), self.part.opening)
+        shares = [1.0] if share is None else [1.0, share]
+        rows, *sample = (read_rows(self.engine.spark, source, taken, notes, each, sights) for each in shares)
+        return rows, sample[0] if sample else None
+
     def _notes(self, taken: Sequence[LandedObject]) -> dict[str, str]:
         """Why the objects that were quarantined whole could not be read, as recorded then."""
         whole = {stored_uri(item.uri): item.uri for item in taken if item.state is ObjectState.QUARANTINED}
@@ -134,3 +149,13 @@ class Recomputed:
             if count:
                 skipped[name] = Seen(count, state.last_arrival, None)
         return skipped
+
+
+def _read_again(source: SourceSpec, opening: Opening) -> bool:
+    """Whether rows are read once more after they were counted: for keys, edges, marks, what `start` skipped, or for
+    arrivals before one that was already used. Keeping them costs about as much as writing them."""
+    used = source.policy.late is not None and any(
+        state.estimated_high is not None for state in opening.states.values()
+    )
+    keyed = bool(source.over and source.timestamp_by)
+    return keyed or used or source.lifetimes.edges or source.punctuated is not None or opening.read_from is not None
