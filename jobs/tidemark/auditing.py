@@ -16,7 +16,7 @@ from tidemark.core.account import Account, BatchRecord, Outcome
 from tidemark.core.advance import States
 from tidemark.core.quality import RELEASED, Check, Severity
 from tidemark.errors import Blocked, UsageError
-from tidemark.ledger.ledger import BLOCKED, Ledger
+from tidemark.ledger.ledger import BLOCKED, Accounted, Ledger
 from tidemark.ledger.pages import keep_page
 from tidemark.quality import docs, measures
 from tidemark.quality.gathered import Gathered
@@ -30,8 +30,9 @@ HISTORY = 100
 """Batches before a run that it is compared with."""
 _KEYS = ("_window_start", "_window_end", "_partition", "_offset")
 """Columns that name a row to people, those of windows first."""
-_OFTEN = 0.0005
-"""Seconds after which a thread lets others go on while much is imported beside them; Python's own is 0.005."""
+_OFTEN, _SELDOM = 0.0001, sys.getswitchinterval()
+"""Seconds after which a thread lets others go on: while much is imported and checked beside what waits for Spark (a
+thousand times a batch), and otherwise."""
 
 
 class Checked(Protocol):
@@ -58,9 +59,16 @@ class Audit:
     _judging: Judging | None = field(default=None, repr=False)
     _drawing: Future[None] | None = field(default=None, repr=False)
 
+    @property
+    def apart(self) -> bool:
+        """Whether a run's check stops nothing and looks at nothing in Spark, so that it may be made while the run
+        publishes."""
+        return bool(self.spec.streams) and not self._made_first() and not of_users(self.spec)
+
     def begin(self) -> None:
         """Import what judges, while Spark works."""
         if self._importing is None:
+            sys.setswitchinterval(_OFTEN)
             self._importing = threading.Thread(target=_import, daemon=True)
             self._importing.start()
 
@@ -73,7 +81,7 @@ class Audit:
         an effect, and made once."""
         if known := self.ledger.checks(record.batch_id):
             return known
-        earlier = self.ledger.batches(record.run_first - HISTORY, record.batch_id - 1)
+        earlier = self.ledger.accounts(record.run_first - HISTORY, record.batch_id - 1)
         accounts = [account for each in earlier if each.run_id == record.run_id for account in each.accounts]
         accounts += record.accounts
         if not sum(account.rows for account in accounts):
@@ -150,6 +158,7 @@ class Audit:
 
     def let_go(self) -> None:
         """Let go of what was made to be checked, once its page is drawn."""
+        sys.setswitchinterval(_SELDOM)
         if self._drawing is not None:
             self._drawing.result()
         for rows in self.made.values():
@@ -237,7 +246,7 @@ def told(check: Check) -> str:
     return f"{check.table}: {check.expectation}{seen}{rows}"
 
 
-def _by_run(records: Sequence[BatchRecord], but: str) -> list[list[Account]]:
+def _by_run(records: Sequence[Accounted], but: str) -> list[list[Account]]:
     runs = groupby(records, lambda record: record.run_id)
     return [[account for record in of_run for account in record.accounts] for name, of_run in runs if name != but]
 
@@ -245,9 +254,4 @@ def _by_run(records: Sequence[BatchRecord], but: str) -> list[list[Account]]:
 def _import() -> None:
     from tidemark.quality.judging import imported
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_OFTEN)
-    try:
-        imported()
-    finally:
-        sys.setswitchinterval(before)
+    imported()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,29 @@ def test_a_repaired_run_keeps_what_was_asked_for_it(base, unlimited, tmp_path):
         product.run(at(51), run_id="bad", quality="record")
     product.hooks = {}
     assert product.run(at(51), run_id="bad")["repaired"] == ["bad"]
+    assert outputs(product) == outputs(unlimited)
+
+
+@pytest.mark.parametrize("crashing", ["quality", "streams"])
+def test_a_check_that_stops_nothing_is_made_beside_the_streams_and_a_crash_of_either_repaired(
+    base, unlimited, crashing, tmp_path
+):
+    product, ended = fork(base, tmp_path / "p"), threading.Event()
+
+    def reached(step: str) -> None:
+        if step == crashing:
+            ended.wait(60)  # for the other, which ends only if it was begun
+            raise Crash(step)
+        if step in ("quality", "streams"):
+            ended.set()
+
+    product.hooks = {"reached": reached}
+    with pytest.raises(Crash, match=crashing):
+        product.run(at(51), run_id="bad", quality="record")
+    assert ended.is_set()
+    product.hooks = {}
+    assert product.run(at(51), run_id="bad")["repaired"] == ["bad"]
+    assert contents(product) == contents(unlimited)
     assert outputs(product) == outputs(unlimited)
 
 

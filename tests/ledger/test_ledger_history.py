@@ -75,3 +75,30 @@ def test_a_batch_on_top_of_100_000_replaces_no_old_file(old):
         now = {file.path for file in each.files()}
         assert behind[name] <= now
         assert len(now - behind[name]) <= 1
+
+
+def test_what_a_table_has_told_is_not_read_again_until_something_is_written(tmp_path, touched):
+    ledger = Ledger(tmp_path)
+    for batch_id in (1, 2):
+        ledger.record_states(batch_id, {("readings", "0"): PartitionState(next_offset=batch_id)})
+    watermarks = ledger.stores["watermarks"]
+    told = watermarks.read(1, 3)
+    assert (len(told), touched["rows"]) == (2, 2)
+    told[0].clear()
+    assert [row["next_offset"] for row in watermarks.read(1, 3)] == [1, 2]
+    assert (len(watermarks.read(1, 3, ["next_offset"])), touched["rows"]) == (2, 4)
+    ledger.record_states(3, {("readings", "0"): PartitionState(next_offset=3)})
+    assert [row["next_offset"] for row in watermarks.read(1, 3)] == [1, 2, 3]
+    for batch_id in range(100):
+        watermarks.read(batch_id, batch_id)
+    assert len(watermarks._known.answers) == store.MOST_KEPT
+    read = touched["rows"]
+    assert (len(watermarks.read(1, 3)), touched["rows"]) == (3, read + 3)
+
+
+def test_what_large_files_tell_is_not_kept(tmp_path, touched, monkeypatch):
+    monkeypatch.setattr(store, "MOST_BYTES_KEPT", 10)
+    ledger = Ledger(tmp_path)
+    ledger.record_states(1, {("readings", "0"): PartitionState()})
+    assert [len(ledger.stores["watermarks"].read(1, 1)) for _ in range(2)] == [1, 1]
+    assert touched["rows"] == 2

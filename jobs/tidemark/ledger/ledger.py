@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemark.core.account import BatchRecord, Finding, TableDigest
+from tidemark.core.account import Account, BatchRecord, Finding, TableDigest
 from tidemark.core.batch import LandedObject, ObjectState, RunPlan
 from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.quality import RELEASED, Check, Severity
@@ -26,6 +26,7 @@ from tidemark.ledger import versions
 from tidemark.ledger.digest import digest_rows
 from tidemark.ledger.rows import (
     Row,
+    accounts_of,
     batch_record,
     batch_row,
     check,
@@ -84,6 +85,13 @@ class Noticed:
 
     findings: tuple[Finding, ...] = ()
     reported: tuple[LandedObject, ...] = ()
+
+
+class Accounted(NamedTuple):
+    """A batch of a run and what became of its rows."""
+
+    run_id: str
+    accounts: tuple[Account, ...]
 
 
 def records_all(batch_id: int) -> bool:
@@ -234,6 +242,12 @@ class Ledger:
         """The recorded batches first..last, in order; those that don't exist are left out."""
         rows = self.stores["batches"].read(first, last)
         return [batch_record(row) for row in sorted(rows, key=itemgetter("batch_id"))]
+
+    def accounts(self, first: int, last: int) -> list[Accounted]:
+        """What became of the rows of the recorded batches first..last, in order."""
+        rows = self.stores["batches"].read(first, last, ["batch_id", "run_id", "counts"])
+        ordered = sorted(rows, key=itemgetter("batch_id"))
+        return [Accounted(row["run_id"], accounts_of(row)) for row in ordered]
 
     def first_since(self, as_of: int) -> int:
         """The first committed batch of a run at or after `as_of`, by halving: as_of never goes back. The one after

@@ -185,12 +185,17 @@ def batch_record(row: Row) -> BatchRecord:
     return BatchRecord(
         **{name: row[name] for name in _PLAIN},
         closing=tuple(row["closing"] or ()),
-        accounts=tuple(_account(count) for count in row["counts"] or ()),
+        accounts=accounts_of(row),
         digests=tuple(TableDigest(**digest) for digest in row["digests"] or ()),
         combined={each["source"]: _combined(each) for each in row["combined"] or ()},
         streams={each["stream"]: _stream_end(each) for each in row["streams"] or ()},
         timings={each["phase"]: each["seconds"] for each in row["timings"] or ()},
     )
+
+
+def accounts_of(row: Row) -> tuple[Account, ...]:
+    """The accounts of a row of `batches`."""
+    return tuple(_account(count) for count in row["counts"] or ())
 
 
 def state_rows(batch_id: int, states: Mapping[tuple[str, str], PartitionState]) -> list[Row]:

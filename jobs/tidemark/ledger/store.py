@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,7 +24,27 @@ FULL_BYTES = 4 << 20
 
 SMALL_BYTES = FULL_BYTES // 4
 
+MOST_KEPT, MOST_BYTES_KEPT = 16, 256 << 10
+"""Answers that are kept for when they are asked for again, and the bytes of the files that one is from."""
+
 _EVERYTHING = "true"
+
+
+@dataclass
+class _Known:
+    """What one version of a table has answered: a run asks the same again and again."""
+
+    version: int | None = None
+    files: list[DataFile] = field(default_factory=list)
+    answers: dict[tuple[int | str, ...], list[Row]] = field(default_factory=dict)
+
+    def answer(self, asked: tuple[int | str, ...], read: Callable[[], list[Row]]) -> list[Row]:
+        """What was answered before, or what is read now; the oldest answers are forgotten."""
+        rows = self.answers.pop(asked, None)
+        self.answers[asked] = rows = read() if rows is None else rows
+        if len(self.answers) > MOST_KEPT:
+            self.answers.pop(next(iter(self.answers)))
+        return [dict(row) for row in rows]
 
 
 class Store:
@@ -39,6 +60,7 @@ class Store:
         self._integers = with_integer_times(schema)
         self._writer = WriterProperties(compression="ZSTD", max_row_group_size=GROUP_ROWS.get(path.name, 4096))
         self._opened: DeltaTable | None = None
+        self._known = _Known()
 
     def open(self) -> DeltaTable | None:
         """The newest state of the table; None when nothing was ever written."""
@@ -56,7 +78,7 @@ class Store:
     def files(self) -> list[DataFile]:
         """The live files, oldest batches first."""
         table = self.open()
-        return [] if table is None else live_files(table, self.path)
+        return [] if table is None else self._files(table)
 
     def newest(self) -> int | None:
         """The greatest batch id in the table, from file statistics alone."""
@@ -75,7 +97,12 @@ class Store:
         """The rows of batches first..last; files without any are not opened. Times are integers."""
         names = list(columns or self.schema.names)
         files = [file for file in self.files() if file.meets(first, last)]
-        return self._rows(names, [read_batches(file, first, last, names) for file in files])
+
+        def rows() -> list[Row]:
+            return self._rows(names, [read_batches(file, first, last, names) for file in files])
+
+        small = sum(file.size for file in files) <= MOST_BYTES_KEPT
+        return self._known.answer((first, last, *names), rows) if small else rows()
 
     def lookup(
         self, column: str, values: pa.Array[Any], columns: Sequence[str], uris: tuple[str, str] | None = None
@@ -157,6 +184,11 @@ class Store:
         same = [_widened(part, kinds).select(list(names)).cast(kinds) for part in parts]
         return pa.concat_tables([kinds.empty_table(), *same]).cast(integers).to_pylist()
 
+    def _files(self, table: DeltaTable) -> list[DataFile]:
+        if self._known.version != table.version():
+            self._known = _Known(table.version(), live_files(table, self.path))
+        return self._known.files
+
     def _ready(self) -> DeltaTable:
         return self.open() or self._create()
 
@@ -197,9 +229,9 @@ class Store:
 
 def _widened(part: pa.Table, kinds: pa.Schema) -> pa.Table:
     """Rows of a file, with nulls for columns that were not known when it was written."""
-    for field in kinds:
-        if field.name not in part.column_names:
-            part = part.append_column(field, pa.nulls(part.num_rows, field.type))
+    for known in kinds:
+        if known.name not in part.column_names:
+            part = part.append_column(known, pa.nulls(part.num_rows, known.type))
     return part
 
 

@@ -24,6 +24,7 @@ from tidemark.spark.measuring import Measuring
 from tidemark.spark.names import OPEN_UNTIL, SOURCE, WAS
 from tidemark.spark.parts import Parts
 from tidemark.spark.paths import Rows, paths_into
+from tidemark.spark.sides import side_by_side
 from tidemark.spark.spans import Span
 from tidemark.spark.tables import append_measured, holds, quoted, slice_of
 from tidemark.spark.times import came, within_years
@@ -59,11 +60,12 @@ class Outputs:
         return 0 if rows is None else rows.where(_not_due(due)).count()
 
     def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
-        """Append what the run has for a stream, table by table; what a crashed attempt appended stands."""
-        written = []
-        for table, make in self._tables(due).items():
-            place = f"{self.root}/{table}"
-            written.append(self._written(table, place, make, due, repairing))
+        """Append what the run has for a stream, its tables side by side; what a crashed attempt appended stands."""
+
+        def writing(table: str, make: Callable[[], DataFrame | None]) -> Callable[[], TableDigest]:
+            return lambda: self._written(table, f"{self.root}/{table}", make, due, repairing)
+
+        written = side_by_side(self.spark, [writing(table, make) for table, make in self._tables(due).items()])
         return tuple(digest for digest in written if digest.rows)
 
     def measure(self, due: Due) -> tuple[TableDigest, ...]:

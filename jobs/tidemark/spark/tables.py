@@ -18,7 +18,6 @@ APPLICATION = "tidemark"
 CHECKPOINT_EVERY = 50
 """Commits between checkpoints of a table's log: each lists all live files, which grow with history."""
 _MATCHING = "matching_rows"
-_LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
 
 
 class Written(NamedTuple):
@@ -50,22 +49,27 @@ def append(
 
     Reading back what was written does not have to look for it among all the table's files.
     """
+    version = _appended(rows, place, batch_id, partition_by, statistics, application)
+    return None if version is None else _written(rows, place_of(place), version)
+
+
+def _appended(
+    rows: DataFrame, place: str, batch_id: int, partition_by: str | None, statistics: str | None, application: str
+) -> int | None:
+    """Append; returns the version of the table that this made, None if it had been made before."""
     spark = rows.sparkSession
     options = {"mergeSchema": "true", "txnAppId": application, "txnVersion": str(batch_id)}
     table = {"delta.logRetentionDuration": "interval 7 days", "delta.checkpointInterval": str(CHECKPOINT_EVERY)}
     if statistics:
         table["delta.dataSkippingStatsColumns"] = statistics
-    settings = spark.conf
-    settings.unset(_LAST_COMMIT)
     jvm = spark.sparkContext._jvm
     if jvm is None:
         raise RuntimeError("no Spark session is open")
     scala = jvm.PythonUtils
     by = scala.toSeq([partition_by] if partition_by else [])
     told = scala.toScalaMap(options), scala.toScalaMap(table)
-    jvm.tidemark.Append.run(spark._jsparkSession, place, rows._jdf, by, *told, application, batch_id)
-    version = settings.get(_LAST_COMMIT, None)
-    return None if version is None else _written(rows, place_of(place), int(version))
+    version: int = jvm.tidemark.Append.run(spark._jsparkSession, place, rows._jdf, by, *told, application, batch_id)
+    return None if version < 0 else version
 
 
 def append_measured(
@@ -83,15 +87,8 @@ def append_measured(
     write; None: it was made before."""
     seen = Observation(f"{table}-{batch_id}")
     counted = F.count_if(F.lit(False) if matching is None else matching).alias(_MATCHING)
-    done = append(
-        observed(rows, seen, counted),
-        place,
-        batch_id,
-        partition_by=partition_by,
-        statistics=statistics,
-        application=application,
-    )
-    if done is None:
+    counting = observed(rows, seen, counted)
+    if _appended(counting, place, batch_id, partition_by, statistics, application) is None:
         return None
     found = seen.get
     return Measured(table_digest(table, found[ROWS], found[LOW], found[HIGH]), found[_MATCHING])

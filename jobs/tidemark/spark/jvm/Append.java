@@ -3,6 +3,7 @@ package tidemark;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.CommittedTransaction;
 import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
@@ -25,6 +26,7 @@ public final class Append extends WriteIntoDelta {
 
     private final String application;
     private final long version;
+    private OptimisticTransaction begun;
 
     private Append(
             DeltaLog log, DeltaOptions options, Seq partitionBy, Map settings, Dataset rows, String application,
@@ -34,17 +36,24 @@ public final class Append extends WriteIntoDelta {
         this.version = version;
     }
 
-    /** Append rows once for an application and version; `options` are those of a Delta write, `settings` the table's. */
-    public static void run(
+    /**
+     * Append rows once for an application and version; `options` are those of a Delta write, `settings` the table's.
+     * Returns the version of the table that this made, -1 if it had been made before.
+     */
+    public static long run(
             SparkSession spark, String place, Dataset rows, Seq partitionBy, Map options, Map settings,
             String application, long version) {
         DeltaOptions known = new DeltaOptions(options, spark.sessionState().conf());
         Map checked = DeltaConfigs.validateConfigurations(settings);
         DeltaLog log = DeltaLog.forTable(spark, place);
-        new Append(log, known, partitionBy, checked, rows, application, version).run(spark);
+        Append append = new Append(log, known, partitionBy, checked, rows, application, version);
+        append.run(spark);
+        Option committed = append.begun.getCommitted();
+        return committed.isEmpty() ? -1L : ((CommittedTransaction) committed.get()).committedVersion();
     }
 
     public boolean hasBeenExecuted(OptimisticTransaction transaction, SparkSession spark, Option options) {
+        this.begun = transaction;
         Option checksum = transaction.snapshot().checksumOpt();
         if (checksum.isEmpty() || ((VersionChecksum) checksum.get()).setTransactions().isEmpty()) {
             return super.hasBeenExecuted(transaction, spark, options);
