@@ -32,7 +32,7 @@ def measure(place: Place) -> Section:
         ("rows", {size: _judging(place, size) for size in _sizes(place.rows)}),
         ("partitions", {size: _judging(place, part, lanes=size) for size in _sizes(2048)}),
         ("substreams", {size: _judging(place, part, devices=size) for size in _sizes(place.scaled(10**6, 1000))}),
-        ("files, each a micro-batch", {size: _judging(place, part, files=size) for size in _sizes(256)}),
+        ("files, each a micro-batch", {size: _judging(place, part, files=size) for size in _sizes(64)}),
         ("windows per row", {size: _judging(place, part, overlap=size) for size in _sizes(64)}),
         ("batches behind a micro-batch", {size: _behind(place, size) for size in _sizes(place.scaled(10**5, 100))}),
     ):

@@ -18,7 +18,7 @@ HEAP = 1 << 30
 
 
 def measure(place: Place) -> Section:
-    """Both in turns, each in a process of its own that has judged the smaller one before."""
+    """Both in turns, each in a process of its own that has judged the smaller one before: no turn is a warm-up."""
     small = landed(place.spark, place.cache, place.rows, LANES)
     large = landed(place.spark, place.cache, TIMES * place.rows, LANES)
     told: dict[str, list[dict[str, float]]] = {}
@@ -29,8 +29,8 @@ def measure(place: Place) -> Section:
         return found["seconds"]
 
     names = {f"{data.rows:,} rows": data for data in (small, large)}
-    alternate({name: lambda name=name: case(name, names[name]) for name in names}, place.repeats, place.say)
-    few, many = (taken[-place.repeats :] for taken in told.values())
+    alternate({name: lambda name=name: case(name, names[name]) for name in names}, place.repeats, place.say, 0)
+    few, many = told.values()
     what, against = f"{large.rows:,} rows in a heap of 1 GiB", f"{small.rows:,} rows"
     return Section(
         "scale",

@@ -174,7 +174,7 @@ def test_each_dag_runs_without_a_scheduler(home, dag):
     before = tables(pipeline_of(home))
     asked = {"pipeline": "toll", "from": (datetime.now(UTC) - timedelta(days=3)).isoformat()}
     conf = ["--conf", json.dumps(asked)] if dag == "tidemark_backfill" else []
-    assert "state=success" in home.command("dags", "test", dag, *conf)
+    assert "state=success" in home.tested(dag, *conf)
     assert tables(pipeline_of(home)) == before
 
 
@@ -183,7 +183,7 @@ def test_each_dag_runs_without_a_scheduler(home, dag):
 def test_the_maintenance_dag_tells_what_it_would_do_and_does_it(home):
     before = tables(pipeline_of(home))
     for dry in ("true", "false"):
-        said = home.command("dags", "test", "tidemark_maintenance", "--conf", f'{{"dry_run": {dry}}}')
+        said = home.tested("tidemark_maintenance", "--conf", f'{{"dry_run": {dry}}}')
         assert "state=success" in said
     assert tables(pipeline_of(home)) == before
 
