@@ -13,7 +13,7 @@ FUNCTIONS := $(wildcard jobs/tidemark/spark/jvm/*.java)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
 CODE := jobs dags plugins tests bench
 # Two processes: while one waits for its driver, the other judges.
-SIDE_BY_SIDE := -n 2 --dist worksteal
+SIDE_BY_SIDE := -n 2 --dist worksteal --durations 12
 
 .PHONY: help install install-s3 demo airflow env test test-long soak lint bench bench-full bench-check
 
