@@ -125,6 +125,7 @@ class Repairing:
             except UsageError as error:
                 self._leave(table, f"batch {record.batch_id}: {error.message}")
                 return
+            part.counted.persist()  # what is written is what was proven
             found = next((each for each in part.outcome().digests if each.table == table), None)
             if found != digest:
                 self._leave(table, f"batch {record.batch_id}: landing comes to other rows than were recorded")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -37,13 +38,17 @@ class _Known:
     version: int | None = None
     files: list[DataFile] = field(default_factory=list)
     answers: dict[tuple[int | str, ...], list[Row]] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
 
     def answer(self, asked: tuple[int | str, ...], read: Callable[[], list[Row]]) -> list[Row]:
         """What was answered before, or what is read now; the oldest answers are forgotten."""
-        rows = self.answers.pop(asked, None)
-        self.answers[asked] = rows = read() if rows is None else rows
-        if len(self.answers) > MOST_KEPT:
-            self.answers.pop(next(iter(self.answers)))
+        rows = self.answers.get(asked)
+        rows = read() if rows is None else rows
+        with self.lock:
+            self.answers.pop(asked, None)
+            self.answers[asked] = rows
+            if len(self.answers) > MOST_KEPT:
+                self.answers.pop(next(iter(self.answers)))
         return [dict(row) for row in rows]
 
 
@@ -78,7 +83,7 @@ class Store:
     def files(self) -> list[DataFile]:
         """The live files, oldest batches first."""
         table = self.open()
-        return [] if table is None else self._files(table)
+        return [] if table is None else self._answered(table).files
 
     def newest(self) -> int | None:
         """The greatest batch id in the table, from file statistics alone."""
@@ -95,14 +100,17 @@ class Store:
 
     def read(self, first: int, last: int, columns: Sequence[str] | None = None) -> list[Row]:
         """The rows of batches first..last; files without any are not opened. Times are integers."""
-        names = list(columns or self.schema.names)
-        files = [file for file in self.files() if file.meets(first, last)]
+        table = self.open()
+        if table is None:
+            return []
+        names, known = list(columns or self.schema.names), self._answered(table)
+        files = [file for file in known.files if file.meets(first, last)]
 
         def rows() -> list[Row]:
             return self._rows(names, [read_batches(file, first, last, names) for file in files])
 
         small = sum(file.size for file in files) <= MOST_BYTES_KEPT
-        return self._known.answer((first, last, *names), rows) if small else rows()
+        return known.answer((first, last, *names), rows) if small else rows()
 
     def lookup(
         self, column: str, values: pa.Array[Any], columns: Sequence[str], uris: tuple[str, str] | None = None
@@ -184,10 +192,11 @@ class Store:
         same = [_widened(part, kinds).select(list(names)).cast(kinds) for part in parts]
         return pa.concat_tables([kinds.empty_table(), *same]).cast(integers).to_pylist()
 
-    def _files(self, table: DeltaTable) -> list[DataFile]:
-        if self._known.version != table.version():
-            self._known = _Known(table.version(), live_files(table, self.path))
-        return self._known.files
+    def _answered(self, table: DeltaTable) -> _Known:
+        known = self._known
+        if known.version != table.version():
+            self._known = known = _Known(table.version(), live_files(table, self.path))
+        return known
 
     def _ready(self) -> DeltaTable:
         return self.open() or self._create()

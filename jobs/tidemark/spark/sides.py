@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from pyspark import inheritable_thread_target
@@ -13,9 +13,25 @@ Result = TypeVar("Result")
 
 
 def side_by_side(spark: SparkSession, actions: Sequence[Callable[[], Result]]) -> list[Result]:
-    """What the actions return, in their order, once all have ended; raises what the first of them raised."""
+    """What the actions return, in their order, once all have ended; raises what the first of them raised. Their jobs
+    end with a wait that is broken off."""
     if len(actions) < 2:
         return [action() for action in actions]
     with ThreadPoolExecutor(len(actions)) as pool:
-        begun = [pool.submit(inheritable_thread_target(spark)(action)) for action in actions]
+        begun = [pool.submit(inheritable_thread_target(spark)(_in_session(spark, action))) for action in actions]
+        try:
+            wait(begun)
+        except BaseException:
+            spark.sparkContext.cancelAllJobs()
+            raise
     return [each.result() for each in begun]
+
+
+def _in_session(spark: SparkSession, action: Callable[[], Result]) -> Callable[[], Result]:
+    """The action in a thread that has no session of its own, and without one other settings."""
+
+    def run() -> Result:
+        SparkSession._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
+        return action()
+
+    return run
