@@ -50,6 +50,11 @@ LINES = {
     "fraction for a whole number": ('{"p":"x","n":1.5,"e":"%s","a":"%s"}', "x", "invalid_row"),
     "double too big": ('{"p":"x","d":1e400,"e":"%s","a":"%s"}', "x", "invalid_row"),
     "decimal too big": ('{"p":"x","c":12345.1,"e":"%s","a":"%s"}', "x", "invalid_row"),
+    "far beyond a decimal": ('{"p":"x","c":1e99999999,"e":"%s","a":"%s"}', "_unknown", "invalid_row"),
+    "far below a decimal": ('{"p":"x","c":-1.5E-099999999,"e":"%s","a":"%s"}', "_unknown", "invalid_row"),
+    "far beyond, as text": ('{"p":"x","c":"1e99999999","e":"%s","a":"%s"}', "_unknown", "invalid_row"),
+    "such text elsewhere": ('{"p":"3e4567","c":0.0,"e":"%s","a":"%s"}', "3e4567", None),
+    "such text elsewhere, quoted": ('{"p":"a\\\\\\"1e4567","c":0.0,"e":"%s","a":"%s"}', 'a\\"1e4567', None),
     "no base64": ('{"p":"x","b":"%%%%","e":"%s","a":"%s"}', "x", "invalid_row"),
     "number for an object": ('{"p":"x","s":7,"e":"%s","a":"%s"}', "x", "invalid_row"),
     "wrong type inside": ('{"p":"x","s":{"x":"q"},"e":"%s","a":"%s"}', "x", "invalid_row"),
@@ -297,6 +302,16 @@ def test_csv_options(spark, tmp_path, options, text, expected):
     land(tmp_path, {"a.csv": text})
     rows = read(spark, source_of(tmp_path, "x STRING, y STRING", format="csv", options=options))
     assert [row.bad or tuple(row.payload.values()) for row in rows] == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "bad"), [("1e99999999", "invalid_row"), ("1E-99999999", "invalid_row"), ("1e2", None)]
+)
+def test_a_number_far_beyond_decimals_is_quarantined_before_it_is_written_out(spark, tmp_path, number, bad):
+    land(tmp_path, {"a": f"x,{T},{number},1e99999\n"})
+    keys = {"partition": {"column": "p"}, "timestamp_by": "e", **LATE}
+    rows = read(spark, source_of(tmp_path, "p STRING, e TIMESTAMP, c DECIMAL(5,1), s STRING", format="csv", **keys))
+    assert [(row.bad, row.payload["c"]) for row in rows] == [(bad, None if bad else Decimal("100.0"))]
 
 
 def test_a_csv_file_whose_header_names_other_columns_is_quarantined_whole(spark, tmp_path):

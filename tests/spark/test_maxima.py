@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from tidemark.spark.maxima import greatest_before, reached
+from tidemark.spark.maxima import greatest_before, reached, unseen
 
 
 @pytest.fixture
@@ -32,7 +32,9 @@ def rows(spark):
 def test_they_equal_window_functions(spark, rows, tasks):
     order = ("chunk", "partition", "place")
     placed = rows.repartition(tasks, "chunk", "partition").sortWithinPartitions(*order)
-    run = reached(spark, F.col("chunk"), F.col("partition"), F.col("own"), F.col("seed"))
+    start = unseen(spark, 3)
+    run = reached(spark, F.col("chunk"), F.col("partition"), F.col("own"), F.col("seed"), start)
+    start.set(7)
     told = placed.withColumn("run", run)
     none = F.lit(None).cast("binary")
     told = told.withColumn("before", greatest_before(spark, F.col("run")["group"], none, F.col("own")))
@@ -44,12 +46,11 @@ def test_they_equal_window_functions(spark, rows, tasks):
         *order,
         F.sum(F.coalesce(F.col("seed")["rows"], F.lit(1))).over(ordered).alias("number"),
         F.max("own").over(ordered).alias("arrival"),
-        F.max(F.col("seed").isNotNull()).over(ordered).alias("seeded"),
-        F.max(F.col("seed")["watermark"]).over(ordered).alias("watermark"),
+        F.coalesce(F.max(F.col("seed")["watermark"]).over(ordered), F.lit(7)).alias("watermark"),
         F.max(F.col("seed")["high"]).over(ordered).alias("high"),
         F.max("own").over(group.rowsBetween(Window.unboundedPreceding, -1)).alias("before"),
     )
-    parts = [F.col("run")[name].alias(name) for name in ("number", "arrival", "seeded", "watermark", "high")]
+    parts = [F.col("run")[name].alias(name) for name in ("number", "arrival", "watermark", "high")]
     found = told.select(*order, *parts, "before")
     assert told.where("NOT before <=> also").isEmpty()
     assert sorted(map(repr, found.collect())) == sorted(map(repr, expected.collect()))

@@ -24,7 +24,7 @@ def test_an_append_is_made_once(spark, tmp_path):
     for number in (1, 2):
         written = append(batch(spark, number), place, number)
         assert written is not None
-        assert (written.rows.count(), written.number) == (10, 10)
+        assert (written.rows().count(), written.number) == (10, 10)
         assert append(batch(spark, number), place, number) is None
     assert append(batch(spark, 1), place, 1) is None
     assert append(batch(spark, 1), place, 1, application="another") is not None

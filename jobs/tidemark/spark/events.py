@@ -61,26 +61,26 @@ def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFr
     ]
     order += ["_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw"]
     payload = [rest[column.name].alias(column.name) for column in source.columns]
-    named = judged.where(~F.col(SKIPPED)).join(uris, OBJECT, "left")
+    named = judged.where(~F.col(SKIPPED)).join(F.broadcast(uris), OBJECT, "left")
     return named.select(*[columns[name].alias(name) for name in order], *payload, OBJECT)
 
 
 def write_events(
-    rows: DataFrame, tally: Tally, source: SourceSpec, place: str, batch_id: int
+    counted: DataFrame, tally: Tally, source: SourceSpec, place: str, batch_id: int
 ) -> tuple[Told | None, Written]:
-    """Append one micro-batch of `event_rows`, counted inside the write. Returns what was counted (None: it had
-    been appended before, and that stands), and what was written."""
+    """Append one micro-batch of `event_rows`, which a tally counts inside the write. Returns what was counted (None:
+    it had been appended before, and that stands), and what was written."""
     ranges = STATISTICS if source.longest is not None or source.lifetimes.edges else f"{STATISTICS},_end_time"
-    written = append(tally.counted(rows), place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
+    written = append(counted, place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
     if written is not None:
         return tally.told(), written
-    return None, as_appended(rows.sparkSession, source, place, batch_id)
+    return None, as_appended(counted.sparkSession, source, place, batch_id)
 
 
 def as_appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> Written:
     """What a micro-batch appended when it was attempted before."""
     rows = appended(spark, source, place, batch_id)
-    return Written(rows, 0 if rows is None else rows.count())
+    return Written(None, 0) if rows is None else Written(lambda: rows, rows.count())
 
 
 def appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> DataFrame | None:

@@ -61,7 +61,7 @@ def read(
     kinds: dict[Sight, list[str]] = {}
     for item in objects:
         kinds.setdefault(sights[item.uri], []).append(spark_reads(item))
-    frames = [_read_alike(source, _reader(spark), paths, sight, share) for sight, paths in kinds.items()]
+    frames = [_parsed(source, scanned(spark, source, paths, sight), sight, share) for sight, paths in kinds.items()]
     result = frames[0]
     for frame in frames[1:]:
         result = result.unionByName(frame)
@@ -93,18 +93,25 @@ def _reader(spark: SparkSession) -> DataFrameReader:
     return spark.read.option("recursiveFileLookup", "true").option("__globPaths__", "false")
 
 
-def _read_alike(
-    source: SourceSpec, reader: DataFrameReader, paths: Sequence[str], sight: Sight, share: float
-) -> DataFrame:
+def scanned(spark: SparkSession, source: SourceSpec, paths: Sequence[str], sight: Sight) -> DataFrame:
+    """What Spark's readers make of files of one kind: lines, or the columns that there are."""
+    reader = _reader(spark)
     if source.format == "json":
-        lines = reader.text(list(paths)).withColumnRenamed("value", VALUE)
-        return parse_json(source, _placed(lines, share))
+        return reader.text(list(paths))
     if source.format == "csv":
-        return parse_csv(source, _placed(_csv_lines(reader, source, paths), share))
+        return _csv_lines(reader, source, paths)
     types = {column.name: _type_in(sight, column.name, column.type) for column in source.columns}
     reader = reader.schema(", ".join(f"{column_of(name)} {kind}" for name, kind in types.items() if kind))
-    rows = _placed(reader.options(**_ORC_CALENDAR, **source.options).format(source.format).load(list(paths)), share)
-    return _typed(source, rows, sight)
+    return reader.options(**_ORC_CALENDAR, **source.options).format(source.format).load(list(paths))
+
+
+def _parsed(source: SourceSpec, found: DataFrame, sight: Sight, share: float) -> DataFrame:
+    if source.format == "json":
+        return parse_json(source, _placed(found.withColumnRenamed("value", VALUE), share))
+    if source.format == "csv":
+        lines = found.select(F.encode(F.coalesce(FLAG, VALUE), _BYTES).cast("string").alias(VALUE), "_metadata")
+        return parse_csv(source, _placed(lines, share))
+    return _typed(source, _placed(found, share), sight)
 
 
 def _prepare(spark: SparkSession) -> None:
@@ -133,11 +140,11 @@ def _placed(rows: DataFrame, share: float) -> DataFrame:
 
 
 def _csv_lines(reader: DataFrameReader, source: SourceSpec, paths: Sequence[str]) -> DataFrame:
-    """Lines that are rows: no header, which Spark finds in split files too, no comments, no blank lines."""
+    """Lines that are rows, bytes as characters: no header, which Spark finds in split files too, no comments, no
+    blank lines."""
     given = {key.lower(): value for key, value in source.options.items()}
     options = _WHOLE_LINES | {key: given[key] for key in ("header", "comment") if given.get(key)}
-    lines = reader.options(**options).schema(f"`{VALUE}` STRING, `{FLAG}` STRING").csv(list(paths))
-    return lines.select(F.encode(F.coalesce(FLAG, VALUE), _BYTES).cast("string").alias(VALUE), "_metadata")
+    return reader.options(**options).schema(f"`{VALUE}` STRING, `{FLAG}` STRING").csv(list(paths))
 
 
 def _type_in(sight: Sight, name: str, kind: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntFlag
 from typing import Any
 
@@ -27,6 +27,14 @@ class Glance(IntFlag):
 def glance(spark: SparkSession, line: Column) -> Column:
     """One look at a line of JSON; `Glance` says what its bits are."""
     return call(spark, "Glance", line.cast("binary"))
+
+
+def json_line(spark: SparkSession, line: Column, schema: str, options: Mapping[str, str]) -> Column:
+    """Spark's `from_json` of one line, faster."""
+    jvm = spark.sparkContext._jvm
+    if jvm is None:
+        raise RuntimeError("no Spark session is open")
+    return Column(jvm.tidemark.JsonLine.function(line._jc, schema, jvm.PythonUtils.toScalaMap(dict(options))))
 
 
 def call(spark: SparkSession, name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:

@@ -7,6 +7,8 @@ is what lets it be computed chunk by chunk, in one pass over sorted rows.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -16,7 +18,7 @@ from tidemark.core.progress import MIN_TIME
 from tidemark.spark.importing import with_imported
 from tidemark.spark.layout import Layout
 from tidemark.spark.marks import seed_of, told_of
-from tidemark.spark.maxima import greatest_before, punctuated, reached
+from tidemark.spark.maxima import greatest_before, punctuated, reached, unseen
 from tidemark.spark.names import (
     ARRIVAL,
     BAD,
@@ -40,6 +42,9 @@ from tidemark.spark.policy import bounded
 from tidemark.spark.spread import spread
 from tidemark.spark.substreams import REACHED
 
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
 _RUN = "__tidemark_run"
 _STARTED = "__tidemark_started"
 _HIGH = "__tidemark_high"
@@ -48,17 +53,20 @@ _UNEVEN = 25
 """Groups that a task may have beside its share: hot and large partitions are not spread by their names."""
 
 
-def stage(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout) -> DataFrame:
+def stage(
+    rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, start: JavaObject | None = None
+) -> DataFrame:
     """Rows in their tasks with offset, arrival, and the time that the early and late steps leave them.
 
     `STAGED` is null for rows that are quarantined, skipped or dropped by those steps. What judging does not
-    look at is packed in `REST`.
+    look at is packed in `REST`. `start` tells the watermark of `opening.unseen`.
     """
     seed, run = F.col(SEED), F.col(_RUN)
     own_time = source.timestamp_by is not None
     group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
     placed = spread(rows, layout, opening, own_time).sortWithinPartitions(*group, *ORDER)
-    running = reached(rows.sparkSession, F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed)
+    start = start or unseen(rows.sparkSession, opening.unseen.watermark)
+    running = reached(rows.sparkSession, F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
     placed = placed.withColumn(_RUN, running)
     if source.punctuated is not None:
         told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT) if own_time else run["arrival"])
@@ -67,8 +75,7 @@ def stage(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout)
         issued = punctuated(rows.sparkSession, run["group"], F.lit(None).cast("binary"), known, *told)
         placed = placed.withColumn(PUNCTUATED, issued)
     placed = placed.where(seed.isNull())
-    started = F.when(run["seeded"], run["watermark"]).otherwise(F.lit(opening.unseen.watermark).cast("long"))
-    places = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: started}
+    places = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: run["watermark"]}
     return staged_by_arrival(placed.withColumns(places).drop(SEED, OWN), source, opening)
 
 

@@ -42,7 +42,7 @@ from tidemark.spark.names import (
 )
 from tidemark.spark.s3a import spark_reads
 from tidemark.spark.sight import Sight, look_at
-from tidemark.spark.small import Columns, small_frame
+from tidemark.spark.small import Columns, local_frame, small_frame
 from tidemark.spark.sql import value_of
 from tidemark.spark.tables import quoted
 from tidemark.spark.times import micros_of
@@ -132,7 +132,7 @@ def uris(spark: SparkSession, objects: Sequence[LandedObject], batch_id: int) ->
     """The URI of each object and its batch, by its rank: joined once rows are judged, so that they are not
     shuffled, and as data, so that no batch is compiled anew."""
     known = [(rank, stored_uri(item.uri), batch_id) for rank, item in enumerate(objects)]
-    return small_frame(spark, known, [(OBJECT, pa.int32()), (URI, pa.string()), (BATCH, pa.int64())])
+    return local_frame(spark, known, [(OBJECT, pa.int32()), (URI, pa.string()), (BATCH, pa.int64())])
 
 
 def spark_path(path: str) -> str:
@@ -162,6 +162,14 @@ def _with_object(
 ) -> DataFrame:
     """Rows with what is known of their object, found by a hash of its path: comparing numbers costs less than
     comparing paths. Should two paths share one, the job stops."""
+    known = F.broadcast(planned(spark, source, objects)).withColumn(HASH, F.xxhash64(_PLANNED))
+    found = parsed.withColumn(HASH, F.xxhash64(PATH)).join(known, HASH, "left")
+    strange = F.raise_error(F.concat(F.lit("a row of an object that was not planned: "), F.col(PATH)))
+    return found.withColumn(OBJECT, F.when(F.col(PATH) == F.col(_PLANNED), F.col(OBJECT)).otherwise(strange))
+
+
+def planned(spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject]) -> DataFrame:
+    """What is known of objects, by the paths that Spark may give them."""
     known = [
         (place, rank, item.modified, _partition_of_path(source, item.uri))
         for rank, item in enumerate(objects)
@@ -173,10 +181,7 @@ def _with_object(
         (MODIFIED, pa.int64()),
         (_PATH_PARTITION, pa.string()),
     ]
-    planned = small_frame(spark, known, columns).withColumn(HASH, F.xxhash64(_PLANNED))
-    found = parsed.withColumn(HASH, F.xxhash64(PATH)).join(planned, HASH, "left")
-    strange = F.raise_error(F.concat(F.lit("a row of an object that was not planned: "), F.col(PATH)))
-    return found.withColumn(OBJECT, F.when(F.col(PATH) == F.col(_PLANNED), F.col(OBJECT)).otherwise(strange))
+    return local_frame(spark, known, columns)
 
 
 def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:

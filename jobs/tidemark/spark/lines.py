@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from typing import cast
 
@@ -22,8 +22,8 @@ from pyspark.sql.types import StructType
 from tidemark.config import SourceSpec
 from tidemark.config.ddl import parse_type, quoted
 from tidemark.config.expressions import plain_names
-from tidemark.spark.fitness import any_leaf, beyond_years, column_of, payload_of
-from tidemark.spark.functions import Glance, glance
+from tidemark.spark.fitness import Leaf, any_leaf, beyond_years, column_of, payload_of
+from tidemark.spark.functions import Glance, glance, json_line
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.sql import TIME_OF_DAY
 
@@ -35,6 +35,13 @@ _TIMES = ("TIMESTAMP", "DATE")
 _OVERFLOWING = "^-?[0-9]{14,}$"
 """A JSON number of seconds that may not fit a timestamp, and so may wrap to a plausible one."""
 
+_FAR = "[eE][+-]?0*[1-9][0-9]{3,}"
+"""An exponent beyond what a DECIMAL can hold: written out as one, such a number keeps Java busy for hours."""
+_TEXT = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+_AS_DOUBLE = r"Infinity|^-?0\.0$"
+"""What Spark makes of a JSON number that is beyond a double, where text is to be."""
+_DECIMALS = re.compile(r"\bDECIMAL\b(\([^()]*\))?(?=\s*(?:[,>]|$))")
+
 _GLANCED = "__tidemark_glanced"
 
 Parse = Callable[[Column, str, dict[str, str]], Column]
@@ -43,11 +50,13 @@ Parse = Callable[[Column, str, dict[str, str]], Column]
 @dataclass(frozen=True)
 class Doubts:
     """Of each line, whether some value may be none although the parser takes it, whether it has a flaw that the
-    parser does not see, and whether it is no UTF-8."""
+    parser does not see, and whether it is no UTF-8; of the text of a number in it, whether that is far from any
+    DECIMAL."""
 
     dubious: Column
     flawed: Column
     invalid: Column
+    far: Leaf
 
 
 def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
@@ -57,8 +66,13 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
     glanced = F.col(_GLANCED)
     rows = looked.where(Glance.FILLED.of(glanced))
     several = F.when(Glance.EARLY.of(glanced), _several_documents(options)).otherwise(F.lit(False))
-    doubts = Doubts(Glance.DUBIOUS.of(glanced), several, Glance.INVALID.of(glanced))
-    return _parsed(source, rows, F.from_json, options, doubts)
+    outside_of_text = F.regexp_replace(F.col(VALUE), F.lit(_TEXT), F.lit("")).rlike(_FAR)
+
+    def far(text: Column) -> Column:
+        return text.rlike(_FAR) | (text.rlike(_AS_DOUBLE) & outside_of_text)
+
+    doubts = Doubts(Glance.DUBIOUS.of(glanced), several, Glance.INVALID.of(glanced), far)
+    return _parsed(source, rows, partial(json_line, lines.sparkSession), options, doubts)
 
 
 def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
@@ -67,7 +81,8 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     sep, mark = options.get("sep", ","), options.get("quote", '"')
     suspects = rf"(^|{re.escape(sep)}|{re.escape(mark)})[\x00-\x20]*(T[0-9]|[0-9]{{1,2}}:)"
     value = F.col(VALUE)
-    doubts = Doubts(value.rlike(suspects), _broken_quotes(options), ~F.is_valid_utf8(value))
+    invalid = ~F.is_valid_utf8(value)
+    doubts = Doubts(value.rlike(suspects), _broken_quotes(options), invalid, lambda text: text.rlike(_FAR))
     return _parsed(source, lines, F.from_csv, options, doubts)
 
 
@@ -80,8 +95,9 @@ def _options(source: SourceSpec) -> dict[str, str]:
 
 def _parsed(source: SourceSpec, lines: DataFrame, parse: Parse, options: dict[str, str], doubts: Doubts) -> DataFrame:
     options = options | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": FLAG}
-    value = F.col(VALUE)
     types = {column.name: column.type for column in source.columns}
+    far = _far(parse, types, options, doubts)
+    value = F.col(VALUE) if far is None else F.when(~far, F.col(VALUE))
     rows = lines.withColumn(_EXACT, parse(value, _ddl(types), options))
     texts = F.when(
         doubts.dubious, parse(value, _ddl({name: _without_times(kind) for name, kind in types.items()}), options)
@@ -97,11 +113,11 @@ def _parsed(source: SourceSpec, lines: DataFrame, parse: Parse, options: dict[st
     exact = {name: F.col(_EXACT).getField(name) for name in types}
     bad = _not_values(rows, "timestampFormat" in options)
     payload, misfits = payload_of(exact, bad, times)
-    corrupt = unfit | misfits | doubts.flawed | doubts.invalid
+    corrupt = unfit | misfits | doubts.flawed | doubts.invalid | (F.lit(False) if far is None else far)
     return rows.select(
         *payload,
         F.coalesce(corrupt, F.lit(True)).alias(CORRUPT),
-        value.alias(TEXT),
+        F.col(VALUE).alias(TEXT),
         PATH,
         BLOCK,
         ROW,
@@ -127,6 +143,14 @@ def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:
         if there:
             found[field.name] = reduce(or_, there)
     return found
+
+
+def _far(parse: Parse, types: Mapping[str, str], options: dict[str, str], doubts: Doubts) -> Column | None:
+    """Whether a line has a number far from what it is to be, a DECIMAL; None: none is to be one."""
+    texts = {name: _DECIMALS.sub("STRING", kind) for name, kind in types.items()}
+    read = parse(F.col(VALUE), _ddl(texts), options)
+    found = any_leaf(StructType.fromDDL(_ddl(types)), read, {"decimal": doubts.far})
+    return None if found is None else F.when(F.col(VALUE).rlike(_FAR), found).otherwise(F.lit(False))
 
 
 def _infinite(number: Column) -> Column:

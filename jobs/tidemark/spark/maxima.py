@@ -19,11 +19,21 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 
-def reached(spark: SparkSession, chunk: Column, partition: Column, own: Column, seed: Column) -> Column:
-    """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and what the
-    group's seed said: whether there was one (`seeded`), its `watermark` and `high`."""
+def unseen(spark: SparkSession, watermark: int | None) -> JavaObject:
+    """Where groups without a seed start, microseconds: `set` on it tells jobs that begin later another time."""
+    jvm = spark.sparkContext._jvm
+    if jvm is None:
+        raise RuntimeError("no Spark session is open")
+    return jvm.tidemark.Unseen(watermark)
+
+
+def reached(
+    spark: SparkSession, chunk: Column, partition: Column, own: Column, seed: Column, start: JavaObject
+) -> Column:
+    """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and the `watermark`
+    and `high` of the group's seed; without one the watermark is that at `start`."""
     told = [seed[name] for name in ("rows", "watermark", "high")]
-    return call(spark, "Running", chunk, partition.cast("binary"), own, *told)
+    return call(spark, "Running", chunk, partition.cast("binary"), own, *told, settings=(start,))
 
 
 def greatest_before(spark: SparkSession, group: Column, part: Column, value: Column) -> Column:

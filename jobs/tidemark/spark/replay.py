@@ -78,7 +78,7 @@ class Recomputed:
         source, batch_id = self.part.source, self.part.batch_id
         opening = self.part.opening if self.from_landing else replace(self.part.opening, read_from=None)
         told = self.engine.count(source, self.counted, self.taken)
-        found = self.engine.report(source, self.rows, told, self.taken, opening, damage.Damage())
+        found = self.engine.report(source, lambda: self.rows, told, self.taken, opening, damage.Damage())
         digests = list(found.digests)
         if source.over and source.timestamp_by:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)

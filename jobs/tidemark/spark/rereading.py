@@ -9,11 +9,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
+from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.core.policy import Reason
 from tidemark.spark.engine import Engine
 from tidemark.spark.formats import row_text
 from tidemark.spark.names import BAD, OBJECT, RAW
+from tidemark.spark.prepared import Shape
 from tidemark.spark.sight import Sight
 from tidemark.spark.tables import quoted
 
@@ -23,6 +25,16 @@ class LandingEngine(Engine):
     """Judges objects of landing; rows of `excluded` ones (stored URIs, by source) are quarantined."""
 
     excluded: Mapping[str, Collection[str]] = field(kw_only=True)
+
+    def _shape(
+        self,
+        source: SourceSpec,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        damaged: Mapping[str, str],
+        sights: Mapping[str, Sight],
+    ) -> Shape | None:
+        return None if self.excluded.get(source.name) else super()._shape(source, objects, opening, damaged, sights)
 
     def _read(
         self,

@@ -20,6 +20,7 @@ RESULT_SETTINGS = {
     "spark.sql.orc.filterPushdown": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.json.enablePartialResults": "true",
+    "spark.sql.json.enableExactStringParsing": "false",
     "spark.sql.csv.parser.columnPruning.enabled": "false",
     "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +39,7 @@ def settled_objects(
 def skipped_rows(
     spark: SparkSession,
     source: SourceSpec,
-    kept: DataFrame | None,
+    kept: Callable[[], DataFrame] | None,
     objects: Sequence[LandedObject],
     opening: Opening,
 ) -> dict[str, Seen]:
@@ -48,7 +48,7 @@ def skipped_rows(
     if opening.read_from is None or not left:
         return {}
     if damage.gone(left):
-        return skipped_by_offsets(kept, opening)
+        return skipped_by_offsets(kept() if kept else None, opening)
     damaged = {item.uri: "" for item in left if item.state is ObjectState.QUARANTINED}
     rows = read_rows(spark, source, left, damaged)
     skipped = stage(rows, source, opening, Layout(1)).where(SKIPPED)

@@ -59,10 +59,10 @@ class SliceEngine(Engine):
             self.reached("events")
         if written.rows is None:
             return Outcome(objects=tuple(objects), skipped=self._left_out(source, batch_id, {}))
-        told = told or self.count(source, written.rows, taken)
+        told = told or self.count(source, written.rows(), taken)
         found = accounts.partitions_of(told, source.name)
         if source.punctuated is not None:
-            left = marks.marks_of(written.rows, source.punctuated, source.lifetimes, opening)
+            left = marks.marks_of(written.rows(), source.punctuated, source.lifetimes, opening)
             found = accounts.with_marks(found, left)
         rows = {name: report.seen.rows for name, report in found.items()}
         skipped = self._left_out(source, batch_id, rows)
@@ -83,7 +83,8 @@ class SliceEngine(Engine):
         with self._timed("judge"):
             judged = self.rejudge(source, batch_id, again, objects, opening, from_events=True)
             tally = Tally(self.spark, source, [item.uri for item in objects])
-            return events.write_events(judged, tally, source, self.place(f"events/{source.name}"), batch_id)
+            counted = tally.counted(judged)
+            return events.write_events(counted, tally, source, self.place(f"events/{source.name}"), batch_id)
 
     def recorded(self, source: SourceSpec, first: int, last: int) -> DataFrame | None:
         """The rows of the slice that batches have in the base, with the columns that the source declares."""

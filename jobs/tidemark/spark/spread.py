@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.core.advance import Opening
@@ -71,7 +71,7 @@ def spread(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) ->
         rows = chunked(rows, layout)
         chunk = F.coalesce(F.col(CHUNK), F.lit(_NOT_CHUNKED))
     narrow = rows.select(*kept, rest.alias(REST), chunk.alias(CHUNK))
-    seeds = _seeds(narrow, layout, opening, own_time)
+    seeds = _as_rows(known_before(rows.sparkSession, layout, opening, own_time), narrow)
     task = _task(layout).alias(TASK)
     none = F.lit(None).cast(seeds.schema[SEED].dataType)
     whole = narrow.select("*", task, none.alias(SEED)).unionByName(seeds.select("*", task))
@@ -118,14 +118,18 @@ def opened(opening: Opening, partition: str, own_time: bool) -> Reached:
     return Reached(state.next_offset, arrival, state.counted, state.period)
 
 
-def _seeds(narrow: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
-    """Rows that no object has: they come first, and are quarantined as far as judging can tell."""
+def known_before(spark: SparkSession, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
+    """What is known before a batch, a row for each chunk or partition."""
     columns: Columns = [
         (PARTITION, pa.string()),
         (CHUNK, pa.int32()),
         *[(name, pa.int64()) for name in (OWN, *_FIELDS)],
     ]
-    seeds = local_frame(narrow.sparkSession, list(_known(layout, opening, own_time)), columns)
+    return local_frame(spark, list(_known(layout, opening, own_time)), columns)
+
+
+def _as_rows(seeds: DataFrame, narrow: DataFrame) -> DataFrame:
+    """Rows that no object has: they come first, and are quarantined as far as judging can tell."""
     types = {field.name: field.dataType for field in narrow.schema}
     given = {
         PARTITION: F.col(PARTITION),

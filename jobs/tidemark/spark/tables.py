@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -21,10 +23,10 @@ _MATCHING = "matching_rows"
 
 
 class Written(NamedTuple):
-    """What a commit wrote, as the table's log has it: the rows, read from the files of this very commit (None: it has
-    none), and how many there are."""
+    """What a commit wrote, as the table's log has it: the rows, read from the files of this very commit once they are
+    asked for (None: it has none), and how many there are."""
 
-    rows: DataFrame | None
+    rows: Callable[[], DataFrame] | None
     number: int
 
 
@@ -111,11 +113,13 @@ def _written(rows: DataFrame, place: Place, version: int) -> Written:
     if not files:
         return Written(None, 0)
     added, count = [file["path"] for file in files], sum(json.loads(file["stats"])["numRecords"] for file in files)
-    reader = (
-        rows.sparkSession.read.schema(rows.schema).option("basePath", str(place)).option("__globPaths__", "false")
-    )
-    read = reader.parquet(*[str(place / unquote(path)) for path in added])
-    return Written(read.select(*map(quoted, rows.columns)), count)
+
+    def read() -> DataFrame:
+        reader = rows.sparkSession.read.schema(rows.schema).option("basePath", str(place))
+        found = reader.option("__globPaths__", "false").parquet(*[str(place / unquote(path)) for path in added])
+        return found.select(*map(quoted, rows.columns))
+
+    return Written(cache(read), count)
 
 
 def quoted(name: str) -> Column:

@@ -94,6 +94,11 @@ class Tally:
         self._uris = [stored_uri(uri) for uri in uris]
         self._tallied = jvm.tidemark.Tallied.registered(context.sc())
 
+    def begin(self, uris: Sequence[str]) -> None:
+        """Count the rows of another job from nothing; the one before must have ended."""
+        self._uris = [stored_uri(uri) for uri in uris]
+        self._tallied.reset()
+
     def counted(self, rows: DataFrame) -> DataFrame:
         """Event rows, which come with the number of their `OBJECT` and leave without it: counted as they pass."""
         hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT)))

@@ -18,20 +18,24 @@ public final class Running implements UDF6 {
     private static final long serialVersionUID = 1L;
 
     private static final String GIVES =
-        "group BIGINT, number BIGINT, arrival BIGINT, seeded BOOLEAN, watermark BIGINT, high BIGINT";
+        "group BIGINT, number BIGINT, arrival BIGINT, watermark BIGINT, high BIGINT";
 
+    private final Unseen unseen;
     private Object chunk;
     private Object partition;
     private long group;
     private long number;
     private Long arrival;
-    private Object seeded;
     private Object watermark;
     private Object high;
 
-    /** As a column function, which Spark must neither repeat nor move. */
-    public static UserDefinedFunction function() {
-        return functions.udf((UDF6) new Running(), DataType.fromDDL(GIVES)).asNondeterministic();
+    private Running(Unseen unseen) {
+        this.unseen = unseen;
+    }
+
+    /** As a column function, which Spark must neither repeat nor move; groups without a seed start as `unseen`. */
+    public static UserDefinedFunction function(Unseen unseen) {
+        return functions.udf((UDF6) new Running(unseen), DataType.fromDDL(GIVES)).asNondeterministic();
     }
 
     public Object call(Object chunk, Object partition, Object own, Object rows, Object watermark, Object high) {
@@ -42,13 +46,12 @@ public final class Running implements UDF6 {
             this.number++;
         } else {
             this.number += ((Long) rows).longValue();
-            this.seeded = Boolean.TRUE;
             this.watermark = watermark;
             this.high = high;
         }
         this.arrival = Before.latest(this.arrival, (Long) own);
         return RowFactory.create(new Object[] {
-            Long.valueOf(this.group), Long.valueOf(this.number), this.arrival, this.seeded, this.watermark, this.high
+            Long.valueOf(this.group), Long.valueOf(this.number), this.arrival, this.watermark, this.high
         });
     }
 
@@ -58,8 +61,7 @@ public final class Running implements UDF6 {
         this.group++;
         this.number = 0;
         this.arrival = null;
-        this.seeded = Boolean.FALSE;
-        this.watermark = null;
+        this.watermark = this.unseen.watermark();
         this.high = null;
     }
 }

@@ -1,0 +1,188 @@
+"""Builds the plans of a micro-batch's rows: how they are read, spread over tasks and judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.config.crowds import most_after
+from tidemark.core.advance import Opening
+from tidemark.core.batch import LandedObject
+from tidemark.core.progress import SINGLE
+from tidemark.places import Place
+from tidemark.spark import edges, events, substreams, tables
+from tidemark.spark.hot import cut_hot
+from tidemark.spark.importing import ranges_of
+from tidemark.spark.judge import judge, judge_punctuated, limited, stage
+from tidemark.spark.landing import read_rows, uris
+from tidemark.spark.layout import CELL_BITS, Layout, place, sampled_share
+from tidemark.spark.maxima import unseen
+from tidemark.spark.names import OFFSET, ROW
+from tidemark.spark.prepared import PARTITIONS, Prepared, Shape, shape_of
+from tidemark.spark.punctuation import stamped
+from tidemark.spark.sight import Sight
+from tidemark.spark.tally import Tally
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+_TASK_BYTES = 32 << 20
+"""Of objects, per task: rows that wait in memory while they are judged are several times as large."""
+_SMALL_BYTES = 16 << 20
+"""What one task judges alone; of text, which holds few rows for its size, as much as a task takes."""
+_COSTLY_TO_PARSE = ("json", "csv")
+"""Formats whose rows are worth keeping when they are read more than once."""
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds plans over the tables under `root`, the folder of one version. `tasks` and `cell_bits` change no
+    result."""
+
+    spark: SparkSession
+    root: Place
+    tasks: int | None = None
+    cell_bits: int = CELL_BITS
+
+    def place(self, table: str) -> str:
+        return str(self.root / table)
+
+    def rejudge(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        rows: DataFrame,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        from_events: bool = False,
+        sample: DataFrame | None = None,
+    ) -> DataFrame:
+        """Event rows of a batch with the numbers of their objects, computed again and written nowhere; keys'
+        watermarks come from the rows that set them. Rows `from_events` come in any order and stand at their offsets
+        already: others, which they followed, may be missing. A `sample` of the rows spares reading all of them to
+        find their layout."""
+        recorded = None
+        place = self.place(f"events/{source.name}")
+        if source.over and source.timestamp_by and tables.exists(place):
+            whole = self.spark.read.format("delta").load(place)
+            floors = {name: state.floor for name, state in opening.states.items()}
+            recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
+        size = sum(item.size for item in objects)
+        layout, staged = self._staged(source, rows, opening, size, sample, scattered=from_events)
+        staged = staged.withColumn(OFFSET, F.col(ROW)) if from_events else staged
+        named = uris(self.spark, objects, batch_id)
+        return events.event_rows(self._judged(source, batch_id, staged, recorded, opening, layout), source, named)
+
+    @contextmanager
+    def _planned(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        damaged: Mapping[str, str],
+        sights: Mapping[str, Sight],
+    ) -> Iterator[Prepared]:
+        """The plan of a micro-batch's event rows; it holds rows that are read more than once until it is done."""
+        recorded = None
+        if source.over and source.timestamp_by:
+            floors = {name: state.floor for name, state in opening.states.items()}
+            recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch_id, floors)
+        rows = self._read(source, objects, damaged, 1.0, sights)
+        size = sum(item.size for item in objects)
+        share = sampled_share(source, size, opening)
+        sample = None if share is None else self._read(source, objects, damaged, share, sights)
+        start = unseen(self.spark, opening.unseen.watermark)
+        try:
+            layout, staged = self._staged(source, rows, opening, size, sample, keep=True, start=start)
+            staged = limited(staged, most_after(), layout.tasks)
+            judged = self._judged(source, batch_id, staged, recorded, opening, layout)
+            tally = Tally(self.spark, source, [item.uri for item in objects])
+            found = events.event_rows(judged, source, uris(self.spark, objects, batch_id))
+            yield Prepared(tally.counted(found), tally, start)
+        finally:
+            rows.unpersist()
+
+    def _shape(
+        self,
+        source: SourceSpec,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        damaged: Mapping[str, str],
+        sights: Mapping[str, Sight],
+    ) -> Shape | None:
+        """Of a micro-batch whose plan serves others, too."""
+        alone = self._tasks(source, sum(item.size for item in objects)) == 1
+        return shape_of(source, objects, opening, damaged, sights, most_after()) if alone else None
+
+    def _read(
+        self,
+        source: SourceSpec,
+        objects: Sequence[LandedObject],
+        damaged: Mapping[str, str],
+        share: float,
+        sights: Mapping[str, Sight],
+    ) -> DataFrame:
+        return read_rows(self.spark, source, objects, damaged, share, sights)
+
+    def _staged(
+        self,
+        source: SourceSpec,
+        rows: DataFrame,
+        opening: Opening,
+        size: int,
+        sample: DataFrame | None = None,
+        keep: bool = False,
+        scattered: bool = False,
+        start: JavaObject | None = None,
+    ) -> tuple[Layout, DataFrame]:
+        """The layout, found from a `sample` of the rows if there is one, and the staged rows. `keep` rows that
+        are read more than once and cost much to parse; the caller lets go of them. `scattered` rows do not come in
+        their order."""
+        layout = Layout(self._tasks(source, size), self.cell_bits)
+        self.spark.conf.set(PARTITIONS, str(layout.tasks))
+        if layout.tasks > 1 and source.partition is not None:
+            cores = self.tasks or self.spark.sparkContext.defaultParallelism
+            layout = place(rows if sample is None else sample, layout, cores)
+        elif layout.tasks > 1:
+            layout = replace(layout, hot=(SINGLE,))
+        if layout.hot:
+            if keep and source.format in _COSTLY_TO_PARSE:
+                rows.persist()
+            layout = cut_hot(rows, source, opening, layout, scattered)
+        if opening.imported is not None:
+            looked, share = (rows, 1.0) if sample is None else (sample, sampled_share(source, size, opening) or 1.0)
+            found = ranges_of(looked, share, opening.imported, str(self.root), layout.tasks)
+            layout = replace(layout, ranges=found)
+        return layout, stage(rows, source, opening, layout, start)
+
+    def _judged(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        staged: DataFrame,
+        recorded: DataFrame | None,
+        opening: Opening,
+        layout: Layout,
+    ) -> DataFrame:
+        """Staged rows with what their fate follows from; `recorded` holds the watermarks of substreams."""
+        if source.punctuated is None:
+            return judge(staged, source, recorded, layout)
+        rows = stamped(judge_punctuated(staged, opening, str(self.root), layout), source.punctuated)
+        if not source.lifetimes.edges:
+            return rows
+        return edges.with_pairs(str(self.root), source, rows, batch_id, layout.tasks)
+
+    def _tasks(self, source: SourceSpec, size: int) -> int:
+        if self.tasks is not None:
+            return self.tasks
+        if size <= (_TASK_BYTES if source.format in _COSTLY_TO_PARSE else _SMALL_BYTES):
+            return 1
+        return max(self.spark.sparkContext.defaultParallelism, math.ceil(size / _TASK_BYTES))

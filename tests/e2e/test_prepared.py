@@ -1,0 +1,152 @@
+"""Plans that are built once and bound to later micro-batches of their shape."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import functions as F
+from samples import KEYED, PLAIN, at, contents, obj
+
+import oracle
+from oracle import SECOND, Obj, Row, Run
+from product import Product, expected, verdicts
+from tidemark.spark import building, prepared, tables
+from tidemark.spark.small import local_frame
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The batches whose plans were built, none being kept from before."""
+    batches: list[int] = []
+    whole = building.Builder._planned
+
+    def planned(self: building.Builder, source: Any, batch_id: int, *more: Any) -> Any:
+        batches.append(batch_id)
+        return whole(self, source, batch_id, *more)
+
+    monkeypatch.setattr(building.Builder, "_planned", planned)
+    prepared._PLANS.clear()
+    yield batches
+    prepared._PLANS.clear()
+
+
+def log(count: int) -> list[Run]:
+    return [Run(at(10 * number + 9), (obj(f"{number:02}", 10 * number + 5),)) for number in range(count)]
+
+
+def test_micro_batches_of_one_shape_have_one_plan_and_the_rows_of_the_oracle(tmp_path, built):
+    runs = log(4)
+    product = Product(tmp_path, {"s": PLAIN})
+    product.feed("s", runs)
+    assert built == [1]
+    assert verdicts(product.events("s")) == expected(oracle.judge(PLAIN, runs))
+
+
+def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch):
+    runs = log(4)
+    bound, fresh = Product(tmp_path / "bound", {"s": PLAIN}), Product(tmp_path / "fresh", {"s": PLAIN})
+    bound.feed("s", runs)
+    monkeypatch.setattr(prepared.Plans, "take", lambda *_: None)
+    fresh.feed("s", runs)
+    assert built == [1, 1, 2, 3, 4]
+    assert contents(bound) == contents(fresh)
+
+
+def test_a_partition_without_a_state_starts_where_the_run_before_ended(tmp_path, built):
+    source = replace(PLAIN, partitions=("p0",), landing_delay=0)
+    early = Row("p0", at(100), at(100)), Row("p0", at(101), at(101))
+    late = Row("new", at(90), at(109)), Row("p0", at(109), at(109))
+    runs = [
+        Run(at(105), (Obj("a", at(104), early),)),
+        Run(at(115), (Obj("b", at(110), late),)),
+        Run(at(125), (Obj("c", at(120), (Row("newer", at(95), at(119)),)),)),
+    ]
+    product = Product(tmp_path, {"s": source})
+    product.feed("s", runs)
+    found = {row["_partition"]: row["_watermark"] for row in product.events("s") if row["_partition"] != "p0"}
+    assert built == [1]
+    assert None not in found.values()
+    assert found["new"] < found["newer"]
+    assert verdicts(product.events("s"), "_watermark") == expected(oracle.judge(source, runs), "_watermark")
+
+
+def test_sources_and_rules_of_their_own_have_plans_of_their_own(tmp_path, built):
+    for number, source in enumerate((PLAIN, replace(PLAIN, late=(4 * SECOND, "adjust")))):
+        product = Product(tmp_path / str(number), {"s": source})
+        product.feed("s", log(2))
+        assert verdicts(product.events("s")) == expected(oracle.judge(source, log(2)))
+    assert built == [1, 1]
+
+
+def test_what_is_looked_up_in_tables_is_built_each_time(tmp_path, built):
+    product = Product(tmp_path, {"s": KEYED})
+    product.feed("s", log(2))
+    assert built == [1, 2]
+    assert verdicts(product.events("s")) == expected(oracle.judge(KEYED, log(2)))
+
+
+def test_the_plan_of_a_job_that_failed_is_not_kept(tmp_path, built, monkeypatch):
+    runs, whole = log(3), tables._appended
+    product = Product(tmp_path, {"s": PLAIN})
+    product.feed("s", runs[:1])
+
+    def failing(rows: Any, place: str, batch_id: int, *more: Any) -> Any:
+        if batch_id == 2 and place.endswith("events/s"):
+            raise OSError("the disk is gone")
+        return whole(rows, place, batch_id, *more)
+
+    monkeypatch.setattr(tables, "_appended", failing)
+    with pytest.raises(OSError, match="the disk is gone"):
+        product.feed("s", runs[1:2])
+    monkeypatch.setattr(tables, "_appended", whole)
+    product.feed("s", runs[2:])
+    assert built == [1, 2], "the repair builds its own, which the run after it takes"
+    assert verdicts(product.events("s")) == expected(oracle.judge(PLAIN, runs))
+
+
+def test_an_object_that_cannot_be_read_is_found_in_a_bound_plan_too(tmp_path, built):
+    product = Product(tmp_path, {"s": PLAIN})
+    product.feed("s", log(1))
+    product.land("s", [obj("01", 15)])
+    gone = product.folder / "landing" / "s" / "02.gz"
+    gone.write_bytes(b"\x1f\x8b no archive")
+    os.utime(gone, ns=(at(15) * 1000, at(15) * 1000))
+    product.run(at(19))
+    whole = [row for row in product.events("s") if row["_file"].endswith("02.gz")]
+    assert [row["_disposition"] for row in whole] == ["quarantined"]
+    assert built == [1, 2], "with what cannot be read it is another plan"
+
+
+def test_most_plans_are_let_go_of():
+    plans = prepared.Plans()
+    shapes = [prepared.Shape(None, None, number, 0) for number in range(prepared.MOST_KEPT + 2)]  # type: ignore[arg-type]
+    for number, shape in enumerate(shapes):
+        plans.put(shape, number)  # type: ignore[arg-type]
+    assert [plans.take(shape) for shape in shapes[:3]] == [None, None, 2]
+    assert plans.take(shapes[2]) is None, "it serves one job at a time"
+
+
+def test_leaves_that_a_plan_does_not_have_are_an_error(quick):
+    def small(name: str) -> Any:
+        return local_frame(quick, [(1,)], [(name, pa.int64())])
+
+    def bound(*leaves: Any) -> list[Any]:
+        jvm = quick.sparkContext._jvm
+        listed = jvm.java.util.ArrayList()
+        for leaf in leaves:
+            listed.add(leaf._jdf)
+        return jvm.tidemark.Prepared.bound(quick._jsparkSession, plan._jdf, listed).collectAsList()
+
+    plan = small("x").where(F.col("x") > 0).crossJoin(small("y"))
+    assert len(bound(small("x"), small("y"))) == 1
+    for wrong in (["x"], ["x", "z"], ["x", "y", "z"]):
+        with pytest.raises(Py4JJavaError, match=r"the leaf|the plan has"):
+            bound(*map(small, wrong))
