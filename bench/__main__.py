@@ -49,7 +49,7 @@ ROWS = {
     "judge": Row(judge.measure),
     "landing": Row(landing.measure, share=8),
     "history": Row(batch.measure),
-    "hot": Row(hot.measure, share=2),
+    "hot": Row(hot.measure),
     "substreams": Row(substreams.measure, share=4),
     "scale": Row(scale.measure, share=8),
     "backfill": Row(again.backfill, share=8),

@@ -19,21 +19,22 @@ MOST_SKEW = 2.0
 
 
 def measure(place: Place) -> Section:
-    """Two cases in turns; then one partition with given numbers of tasks."""
+    """Two cases in turns; then one partition, of a quarter of the rows, with given numbers of tasks."""
     one, many = (landed(place.spark, place.cache, place.rows, lanes) for lanes in (1, 16))
     folder = place.work / "hot"
     cases = {"1 partition": lambda: timed(folder, one), "16 partitions": lambda: timed(folder, many)}
     taken = alternate(cases, place.repeats, place.say)
     what = f"judge {place.rows:,} rows in 1 partition"
     figure = Figure.of(what, "tidemark, 16 partitions", taken["1 partition"], taken["16 partitions"], 1.2)
-    return Section("hot", "One hot partition", [figure], [_shared(place, one, tasks) for tasks in (2, 8, 32)])
+    part = landed(place.spark, place.cache, place.rows // 4, 1)
+    return Section("hot", "One hot partition", [figure], [_shared(place, part, tasks) for tasks in (2, 8, 32)])
 
 
 def _shared(place: Place, data: Landed, tasks: int) -> str:
     """One run with so many tasks, and how evenly its judging stages shared the rows."""
     folder = place.work / "hot"
     pipeline = fresh(folder, data)
-    _with_tasks(place, pipeline, tasks)
+    _with_tasks(place, pipeline, data.rows, tasks)
     before = last_stage(place.spark)
     pipeline.run(data.end)
     check(pipeline, data)
@@ -50,8 +51,8 @@ def _shared(place: Place, data: Landed, tasks: int) -> str:
     return note
 
 
-def _with_tasks(place: Place, pipeline: Pipeline, tasks: int) -> None:
+def _with_tasks(place: Place, pipeline: Pipeline, rows: int, tasks: int) -> None:
     """Give the pipeline an engine with so many tasks; with fewer rows than the full number, cells shrink alike."""
-    bits = CELL_BITS - max(0, round(math.log2(FULL_ROWS / place.rows)))
+    bits = CELL_BITS - max(0, round(math.log2(FULL_ROWS / rows)))
     engine = Engine(place.spark, pipeline.ledger.folder, tasks=tasks, cell_bits=max(bits, 4))
     pipeline.__dict__["engine"] = engine

@@ -156,9 +156,12 @@ class Audit:
         self._drawing = pool.submit(keep)
         pool.shutdown(wait=False)
 
+    def rest(self) -> None:
+        """The run has ended, well or not: threads take turns as seldom as before."""
+        sys.setswitchinterval(_SELDOM)
+
     def let_go(self) -> None:
         """Let go of what was made to be checked, once its page is drawn."""
-        sys.setswitchinterval(_SELDOM)
         if self._drawing is not None:
             self._drawing.result()
         for rows in self.made.values():

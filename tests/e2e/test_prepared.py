@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -94,7 +95,7 @@ def test_what_is_looked_up_in_tables_is_built_each_time(tmp_path, built):
 
 
 def test_the_plan_of_a_job_that_failed_is_not_kept(tmp_path, built, monkeypatch):
-    runs, whole = log(3), tables._appended
+    runs, whole, interval = log(3), tables._appended, sys.getswitchinterval()
     product = Product(tmp_path, {"s": PLAIN})
     product.feed("s", runs[:1])
 
@@ -106,6 +107,7 @@ def test_the_plan_of_a_job_that_failed_is_not_kept(tmp_path, built, monkeypatch)
     monkeypatch.setattr(tables, "_appended", failing)
     with pytest.raises(OSError, match="the disk is gone"):
         product.feed("s", runs[1:2])
+    assert sys.getswitchinterval() == interval, "threads of the process take turns as before"
     monkeypatch.setattr(tables, "_appended", whole)
     product.feed("s", runs[2:])
     assert built == [1, 2], "the repair builds its own, which the run after it takes"

@@ -67,11 +67,11 @@ class Shared(Product):
 @pytest.fixture
 def cut(monkeypatch) -> list[Layout]:
     """The layouts with hot partitions that are made in a test."""
-    from tidemark.spark import engine
+    from tidemark.spark import building
 
     made: list[Layout] = []
-    whole = engine.cut_hot
-    monkeypatch.setattr(engine, "cut_hot", lambda *given: made.append(whole(*given)) or made[-1])
+    whole = building.cut_hot
+    monkeypatch.setattr(building, "cut_hot", lambda *given: made.append(whole(*given)) or made[-1])
     return made
 
 
