@@ -204,6 +204,7 @@ class Pipeline(Answering, Versioned):
         given = now if asked is None else asked
         if given > now:
             raise UsageError(f"as_of {format_time(given)} is later than the clock, {format_time(now)}")
+        self.ledger.open()
         if not dry_run:
             versions.first(self.root, now)
         notes = versioning.differing(versioning.in_force(self.ledger), self.spec, self.ledger.version)

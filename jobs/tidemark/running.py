@@ -186,11 +186,14 @@ class Run:
         repairing: bool,
     ) -> BatchRecord:
         batch_id = record.batch_id
-        digests = [digest for outcome in outcomes.values() for digest in outcome.digests]
-        digests.append(self.ledger.record_states(batch_id, changed_states(states, result.states, batch_id)))
-        self.reached("watermarks")
         noticed = self.ledger.noticed(record)
-        digests.append(self.ledger.record_findings(batch_id, [*noticed.findings, *result.findings]))
+        findings = [*noticed.findings, *result.findings]
+        settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
+        final = [settled.get((item.source, item.uri), item) for item in objects] + list(noticed.reported)
+        changed = changed_states(states, result.states, batch_id)
+        recorded = self.ledger.record(batch_id, changed, findings, () if record.ends_run else final)
+        digests = [digest for outcome in outcomes.values() for digest in outcome.digests] + recorded
+        self.reached("watermarks")
         self.reached("diagnostics")
         self.audit.add(outcomes, states, result.states)
         judged = replace(record, accounts=accounts_of(outcomes), digests=tuple(digests))
@@ -199,9 +202,7 @@ class Run:
             ended = self._end(before.ending(judged, result), repairing)
             digests += ended.digests
             committed = replace(committed, digests=tuple(digests), combined=result.combined, streams=ended.ends)
-        settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
-        final = [settled.get((item.source, item.uri), item) for item in objects]
-        self.ledger.commit(committed, [*final, *noticed.reported])
+        self.ledger.commit(committed, final)
         self.reached("committed")
         return committed
 

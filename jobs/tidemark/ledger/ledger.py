@@ -10,6 +10,7 @@ Nothing here costs more because more lies behind: files are chosen by the statis
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,6 +54,9 @@ BLOCKED = "blocked"
 
 CHECKPOINT_EVERY = 1000
 """A batch whose id is a multiple of this records the state of all partitions, changed or not."""
+
+_OPENED_AT_ONCE = 4
+"""Tables: more would wait for cores, or for the connections of a store."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,11 @@ class Ledger:
         self.version = version or versions.live(root) or versions.FIRST
         self.folder = root / f"v{self.version}"
         self.stores = {name: Store(self.folder / name, schema) for name, schema in TABLES.items()}
+
+    def open(self) -> None:
+        """Open the tables that a run asks for, side by side. What is wrong with one is told when it is asked for."""
+        with ThreadPoolExecutor(_OPENED_AT_ONCE) as pool:
+            wait([pool.submit(store.open) for name, store in self.stores.items() if name != "advice"])
 
     def last(self) -> Tail:
         """Where the ledger ends, from the rows of its last run and of the batch before it."""
@@ -181,6 +190,22 @@ class Ledger:
         newest = {(row["source"], row["partition"]): row for row in rows}
         return {key: partition_state(row) for key, row in newest.items()}
 
+    def record(
+        self,
+        batch_id: int,
+        states: Mapping[tuple[str, str], PartitionState],
+        findings: Sequence[Finding],
+        objects: Sequence[LandedObject] = (),
+    ) -> list[TableDigest]:
+        """Record what has to stand before a batch is committed, each table beside the others: the states that it
+        changed, what it found and, where nothing can stop it any more, its objects as they were taken."""
+        with ThreadPoolExecutor(2) as beside:
+            stated = beside.submit(self.record_states, batch_id, states)
+            taken = beside.submit(self._record_objects, batch_id, objects)
+            found = self.record_findings(batch_id, findings)
+        taken.result()
+        return [stated.result(), found]
+
     def record_states(self, batch_id: int, states: Mapping[tuple[str, str], PartitionState]) -> TableDigest:
         """Record the states that a batch changed (of all partitions where `records_all`)."""
         return self._record("watermarks", batch_id, state_rows(batch_id, states))
@@ -232,11 +257,14 @@ class Ledger:
     def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:
         """Record the objects of a batch as they were taken (with those only reported), then turn its
         row from `planned` to `committed` in one commit. Repeated, it changes nothing."""
-        rows = [object_row(record.batch_id, item) for item in objects]
-        if rows:
-            self.stores["objects"].append(rows, "commit", record.batch_id)
+        self._record_objects(record.batch_id, objects)
         done = batch_row(replace(record, status=COMMITTED))
         self.stores["batches"].replace(f"batch_id = {record.batch_id}", [done], "commit", record.batch_id)
+
+    def _record_objects(self, batch_id: int, objects: Sequence[LandedObject]) -> None:
+        rows = [object_row(batch_id, item) for item in objects]
+        if rows:
+            self.stores["objects"].append(rows, "commit", batch_id)
 
     def batches(self, first: int, last: int) -> list[BatchRecord]:
         """The recorded batches first..last, in order; those that don't exist are left out."""
