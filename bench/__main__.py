@@ -52,7 +52,7 @@ ROWS = {
     "hot": Row(hot.measure),
     "substreams": Row(substreams.measure, share=4),
     "scale": Row(scale.measure, share=8),
-    "backfill": Row(again.backfill, share=8),
+    "backfill": Row(again.backfill, share=4),
     "replay": Row(again.replay, share=4),
     "advise": Row(advise.measure, share=8),
     "windows": Row(windows.measure, share=4),
