@@ -2,6 +2,8 @@
 
 The order of writes is what makes a crash harmless: planned -> events, state, diagnostics -> committed.
 Every step before the last can be repeated by a repair without effect, from the recorded plan alone.
+While one batch is recorded, which is the ledger's work, the next is judged, which is Spark's: so a crash may leave
+events of one batch behind the first that is not committed, which the repair finds as it finds those of that.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol
 
 from tidemark.advancing import Ending, Published, Streams, Writing, staged, take_on
 from tidemark.auditing import Audit, blocked, blocks
+from tidemark.behind import Behind
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.core.account import Account, BatchRecord, Outcome
 from tidemark.core.advance import (
@@ -32,7 +35,7 @@ from tidemark.core.batch import LandedObject
 from tidemark.core.importing import with_imported
 from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.streams import StreamEnd
-from tidemark.ledger.ledger import COMMITTED, Ledger, records_all
+from tidemark.ledger.ledger import COMMITTED, Ledger, Noticed, records_all
 
 
 class Judging(Protocol):
@@ -136,18 +139,20 @@ class Run:
         before = Before.run(self.ledger, first)
         states = before.states if records[0].batch_id == first else self.ledger.states(records[0].batch_id)
         brought = before.brought(states)
-        done = []
-        for record in records:
-            self.progress("judge", record.batch_id - first, count)
-            started = time.perf_counter()
-            objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
-            outcomes = self._judge(record, objects, states, before, repairing)
-            result = advance(self.rules, states, before.combined, outcomes, step_of(record, brought))
-            timed = replace(record, timings=self._timings(outcomes, started))
-            done.append(self._record(timed, objects, outcomes, before, states, result, repairing))
-            states, brought = result.states, result.brought
+        with Behind[BatchRecord]() as behind:
+            for record in records:
+                self.progress("judge", record.batch_id - first, count)
+                started = time.perf_counter()
+                objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
+                noticed = self.ledger.noticed(record)
+                outcomes = self._judge(record, objects, states, before, repairing)
+                result = advance(self.rules, states, before.combined, outcomes, step_of(record, brought))
+                timed = replace(record, timings=self._timings(outcomes, started))
+                given = timed, objects, noticed, outcomes, before, states, result, repairing
+                (behind.do if record.ends_run else behind.begin)(partial(self._record, *given))
+                states, brought = result.states, result.brought
         self.progress("judge", count, count)
-        return done
+        return behind.done
 
     def _judge(
         self,
@@ -179,6 +184,7 @@ class Run:
         self,
         record: BatchRecord,
         objects: Sequence[LandedObject],
+        noticed: Noticed,
         outcomes: Mapping[str, Outcome],
         before: Before,
         states: States,
@@ -186,7 +192,6 @@ class Run:
         repairing: bool,
     ) -> BatchRecord:
         batch_id = record.batch_id
-        noticed = self.ledger.noticed(record)
         findings = [*noticed.findings, *result.findings]
         settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
         final = [settled.get((item.source, item.uri), item) for item in objects] + list(noticed.reported)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
+from threading import Condition
 from typing import Any, TypeVar
 
 import pytest
@@ -143,15 +144,28 @@ class Crash(BaseException):
 
 @dataclass
 class CrashAt:
-    """Raises Crash when a run reaches its n-th step (never for 0), and keeps the names of the steps."""
+    """Raises Crash when a run reaches its n-th step (never for 0), and at all that other threads reach later; keeps
+    the names of the steps. With an `order` of them, a thread that is ahead of it waits for the others."""
 
     number: int = 0
     steps: list[str] = field(default_factory=list)
+    order: Sequence[str] = ()
+    _turn: Condition = field(default_factory=Condition, repr=False)
 
     def __call__(self, step: str) -> None:
-        self.steps.append(step)
-        if len(self.steps) == self.number:
-            raise Crash(step)
+        with self._turn:
+            assert self._turn.wait_for(lambda: self._crashed() or self._next(step), 60), (step, self.steps)
+            if not self._crashed():
+                self.steps.append(step)
+            self._turn.notify_all()
+            if self._crashed():
+                raise Crash(step)
+
+    def _crashed(self) -> bool:
+        return 0 < self.number <= len(self.steps)
+
+    def _next(self, step: str) -> bool:
+        return not self.order or self.order[len(self.steps)] == step
 
 
 class WhileClosing(CrashAt):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,11 @@ END = ["watermarks", "diagnostics", "committed"]
 LAST = ["watermarks", "diagnostics", "quality", "committed"]
 STEPS = ["planned", "events", "substreams", *END, "events", "substreams", "events", *LAST]
 """What the second run reaches: a batch of the keyed source, then one of both sources."""
+BESIDE = {
+    "before": ["planned", "events", "substreams", "events", "substreams", "events", *END, *LAST],
+    "amid": ["planned", "events", "substreams", *END[:1], "events", "substreams", *END[1:], "events", *LAST],
+}
+"""The same, when the second batch is judged before the first is recorded, or amid that."""
 FIRST_STEPS = ["planned", "events", "substreams", "events", *LAST]
 SECOND = at(30)
 FOLLOWED = ("again", "later")
@@ -84,9 +89,9 @@ def scene(tmp_path_factory) -> Scene:
     return Scene(base, folder, twins)
 
 
-def crash(product: Product, number: int, as_of: int = SECOND, **options: int) -> list[str]:
-    """Begin a run that ends at its `number`-th step; returns the steps."""
-    hook = CrashAt(number)
+def crash(product: Product, number: int, as_of: int = SECOND, order: Sequence[str] = (), **options: int) -> list[str]:
+    """Begin a run that ends at its `number`-th step; returns the steps, which come in this `order`."""
+    hook = CrashAt(number, order=order)
     product.hooks = {"reached": hook}
     with pytest.raises(Crash):
         product.run(as_of, **options)
@@ -101,7 +106,7 @@ def steps(names: list[str]) -> dict[str, Any]:
 @pytest.mark.parametrize("number", [pytest.param(n, id=f"{n} {STEPS[n - 1]}") for n in (2, 12)])
 def test_the_run_after_a_crash_at_a_step_of_each_kind_leaves_what_there_would_be_without_it(scene, number):
     product = fork(scene.base, scene.folder / f"at-{number}")
-    assert crash(product, number, max_files=2) == STEPS[:number]
+    assert crash(product, number, order=STEPS, max_files=2) == STEPS[:number]
     follow(product, "later")
     assert contents(product) == scene.undisturbed("later")
     hold_conservation(product)
@@ -112,9 +117,28 @@ def test_the_run_after_a_crash_at_a_step_of_each_kind_leaves_what_there_would_be
 def test_the_same_at_every_step_whatever_the_next_run_finds(scene, number):
     how = FOLLOWED[number % 2]
     product = fork(scene.base, scene.folder / f"at-{number}-{how}")
-    crash(product, number, max_files=2)
+    crash(product, number, order=STEPS, max_files=2)
     follow(product, how)
     assert contents(product) == scene.undisturbed(how)
+    hold_replay(product)
+
+
+AMONG = [(how, n) for how, order in BESIDE.items() for n in range(4, len(order) - len(LAST) + 1)]
+
+
+@pytest.mark.parametrize(
+    ("how", "number"),
+    [
+        pytest.param(how, n, id=f"{how}, {n} {BESIDE[how][n - 1]}", marks=() if (how, n) == ("before", 6) else LONG)
+        for how, n in AMONG
+    ],
+)
+def test_a_batch_that_was_judged_before_the_one_ahead_of_it_was_recorded_stands_behind_that(scene, how, number):
+    """Its events are found when the repair comes to it."""
+    product = fork(scene.base, scene.folder / f"beside-{how}-{number}")
+    assert crash(product, number, order=BESIDE[how], max_files=2) == BESIDE[how][:number]
+    follow(product, "again")
+    assert contents(product) == scene.undisturbed("again")
     hold_replay(product)
 
 
