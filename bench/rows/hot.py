@@ -19,14 +19,14 @@ MOST_SKEW = 2.0
 
 
 def measure(place: Place) -> Section:
-    """Two cases in turns; then one partition, of a quarter of the rows, with given numbers of tasks."""
+    """Two cases in turns; then one partition, of an eighth of the rows, with given numbers of tasks."""
     one, many = (landed(place.spark, place.cache, place.rows, lanes) for lanes in (1, 16))
     folder = place.work / "hot"
     cases = {"1 partition": lambda: timed(folder, one), "16 partitions": lambda: timed(folder, many)}
     taken = alternate(cases, place.repeats, place.say)
     what = f"judge {place.rows:,} rows in 1 partition"
     figure = Figure.of(what, "tidemark, 16 partitions", taken["1 partition"], taken["16 partitions"], 1.2)
-    part = landed(place.spark, place.cache, place.rows // 4, 1)
+    part = landed(place.spark, place.cache, place.rows // 8, 1)
     return Section("hot", "One hot partition", [figure], [_shared(place, part, tasks) for tasks in (2, 8, 32)])
 
 
