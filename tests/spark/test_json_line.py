@@ -7,9 +7,10 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidemark.spark.functions import json_line
+from tidemark.spark.functions import Glance, glance, json_line
 
 pytestmark = pytest.mark.spark
 SCHEMA = (
@@ -40,26 +41,44 @@ OPTIONS = [
     {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ssX", "allowSingleQuotes": "false"},
 ]
 
+FLAT = "p STRING, e TIMESTAMP, d DATE, n INT, k BIGINT, x DOUBLE, b BOOLEAN, s SMALLINT, plain BOOLEAN, flag STRING"
+PLAIN = [
+    '{"p":"a","e":"2024-01-01T00:00:00Z","d":"2024-01-01","n":1,"k":-12,"x":1.5,"b":true}',
+    '{"p": "ü€😀\x7f" , "e":"2024-02-29 23:59:59.123456","d":null,"zz":12.5,"k":123456789012345678, "x":-0.0}',
+    '{"x":0.1,"n":-2147483648,"e":"1969-12-31T23:59:59.9+05:30","b":false,"p":"","yy":"q","y":true,"w":null} ',
+    '{"k":0,"x":-0,"d":"0001-01-01","e":"9999-12-31T23:59:59-17:59","p":"x","p":"y","plain":true,"flag":"f"}',
+    '{"x":123456789012.345678,"n":1.0,"d":"1900-02-28"}',
+    '{"x":9007199254740993,"e":"0001-01-01T00:00:00.000001+17:00","k":999999999999999999}',
+    '{"x":9007199254740.993,"s":3,"k":9999999999999999999}',
+]
+ODD = [
+    b'"', b",", b"{", b"}", b"[", b"\\n", b"\xc3", b"\xed\xa0\x80", b"\x00", b"\x1f", b"\t", b" ", b"\r", b"null", b"true",
+    b"0", b"9", b"00", b".", b"e9", b"-", b"+", b":", b"T", b"Z", b"24", b"60", b"29", b"\xc3\xa9", b"'",
+]  # fmt: skip
 
-def lines(count: int) -> list[bytes]:
+
+def mutated(texts: list[str], cuts: list[bytes], count: int) -> list[bytes]:
     chance = Random(3)  # noqa: S311 - the same lines each time
-    found = [text.encode() for text in REAL]
+    found = [text.encode() for text in texts]
     while len(found) < count:
-        line = chance.choice(REAL).encode()
+        line = chance.choice(texts).encode()
         for _ in range(chance.randrange(4)):
             at = chance.randrange(len(line) + 1)
-            line = line[:at] + chance.choice([*CUTS, b""]) + line[at + chance.randrange(3) :]
+            line = line[:at] + chance.choice([*cuts, b""]) + line[at + chance.randrange(3) :]
         if not re.search(rb"[eE][+-]?[0-9]{4}", line):
             found.append(line)
     return found
 
 
+def lines(spark, texts: list[str], cuts: list[bytes]) -> DataFrame:
+    table = pa.table({"raw": pa.array(mutated(texts, cuts, 20_000), pa.binary())})
+    return spark.createDataFrame(table).select(F.expr("CAST(raw AS STRING)").alias("line"))
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=["plain", "lenient", "strict"])
 def test_a_line_is_parsed_as_spark_parses_it(spark, options):
     given = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "flag"} | options
-    table = pa.table({"raw": pa.array(lines(20_000), pa.binary())})
-    rows = spark.createDataFrame(table).select(F.expr("CAST(raw AS STRING)").alias("line"))
-    parsed = rows.select(
+    parsed = lines(spark, REAL, CUTS).select(
         "line",
         F.from_json("line", SCHEMA, given).alias("slow"),
         json_line(spark, F.col("line"), SCHEMA, given).alias("fast"),
@@ -71,6 +90,40 @@ def test_a_line_is_parsed_as_spark_parses_it(spark, options):
     assert 1_000 < sound < whole - 1_000
 
 
+def compared(spark, options: dict[str, str]) -> DataFrame:
+    """Lines with what both make of them, and whether one is told to be plain."""
+    given = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "flag"} | options
+    parsed = lines(spark, PLAIN, ODD).select(
+        "line",
+        F.from_json("line", FLAT, given).alias("slow"),
+        json_line(spark, F.col("line"), FLAT, given, "plain").alias("fast"),
+    )
+    names = [column.split()[0] for column in FLAT.split(", ") if not column.startswith("plain ")]
+    values = {side: F.struct(*[F.col(f"{side}.{name}") for name in names]) for side in ("slow", "fast")}
+    told = [F.when(F.col(side).isNotNull(), F.to_json(value)).alias(side) for side, value in values.items()]
+    return parsed.select("line", *told, F.col("fast.plain").alias("plain"))
+
+
+def test_a_plain_line_is_read_as_spark_reads_it_and_any_other_left_to_it(spark):
+    told = compared(spark, {})
+    differing = told.where(~F.col("slow").eqNullSafe(F.col("fast")))
+    plain, whole = told.agg(F.count_if("plain"), F.count("*")).collect()[0]
+    assert [row.asDict() for row in differing.limit(3).collect()] == []
+    assert 1_000 < plain < whole - 1_000
+
+
+def test_a_plain_line_is_filled_and_utf8(spark):
+    bits = glance(spark, F.col("line"))
+    found = compared(spark, {}).where(F.col("plain") & (~Glance.FILLED.of(bits) | Glance.INVALID.of(bits)))
+    assert [row.asDict() for row in found.limit(3).collect()] == []
+
+
+def test_no_line_is_plain_where_options_say_how_times_are_written(spark):
+    told = compared(spark, {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ssX"})
+    assert told.where("plain").count() == 0
+    assert told.where(~F.col("slow").eqNullSafe(F.col("fast"))).count() == 0
+
+
 def test_both_are_computed(spark):
     """Or a comparison of the two would say nothing."""
     given = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "flag"}
@@ -79,4 +132,4 @@ def test_both_are_computed(spark):
     plan = both._jdf.queryExecution().optimizedPlan()
     first, second = (plan.expressions().apply(index).children().head() for index in range(2))
     assert not first.semanticEquals(second)
-    assert second.getClass().getSimpleName() == "JsonLine"
+    assert second.getClass().getSimpleName() == "Invoke"

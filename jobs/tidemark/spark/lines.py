@@ -15,7 +15,7 @@ from functools import partial, reduce
 from operator import or_
 from typing import cast
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -43,8 +43,19 @@ _AS_DOUBLE = r"Infinity|^-?0\.0$"
 _DECIMALS = re.compile(r"\bDECIMAL\b(\([^()]*\))?(?=\s*(?:[,>]|$))")
 
 _GLANCED = "__tidemark_glanced"
+_PLAIN = "__tidemark_plain"
 
 Parse = Callable[[Column, str, dict[str, str]], Column]
+
+
+@dataclass(frozen=True)
+class Parser:
+    """How lines are parsed: each of them as its schema has it, and some once more in other types; and what is found
+    of lines that are parsed before anything is asked of them."""
+
+    exact: Parse
+    again: Parse
+    looked: Callable[[DataFrame], DataFrame]
 
 
 @dataclass(frozen=True)
@@ -61,18 +72,24 @@ class Doubts:
 
 def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
     """Rows of JSON lines: one object a line."""
-    options = _options(source)
-    looked = lines.withColumn(_GLANCED, glance(lines.sparkSession, F.col(VALUE)))
+    options, spark = _options(source), lines.sparkSession
     glanced = F.col(_GLANCED)
-    rows = looked.where(Glance.FILLED.of(glanced))
-    several = F.when(Glance.EARLY.of(glanced), _several_documents(options)).otherwise(F.lit(False))
+    several = F.when(Glance.EARLY.of(glanced), _several_documents(spark, options)).otherwise(F.lit(False))
     outside_of_text = F.regexp_replace(F.col(VALUE), F.lit(_TEXT), F.lit("")).rlike(_FAR)
 
     def far(text: Column) -> Column:
         return text.rlike(_FAR) | (text.rlike(_AS_DOUBLE) & outside_of_text)
 
+    def exact(value: Column, schema: str, options: dict[str, str]) -> Column:
+        return json_line(spark, value, f"{schema}, `{_PLAIN}` BOOLEAN", options, _PLAIN)
+
+    def looked(rows: DataFrame) -> DataFrame:
+        plain = F.col(_EXACT).getField(_PLAIN)
+        sound = F.when(plain, Glance.FILLED.value).otherwise(glance(spark, F.col(VALUE)))
+        return rows.withColumn(_GLANCED, sound).where(Glance.FILLED.of(glanced))
+
     doubts = Doubts(Glance.DUBIOUS.of(glanced), several, Glance.INVALID.of(glanced), far)
-    return _parsed(source, rows, partial(json_line, lines.sparkSession), options, doubts)
+    return _parsed(source, lines, Parser(exact, partial(json_line, spark), looked), options, doubts)
 
 
 def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
@@ -83,7 +100,7 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     value = F.col(VALUE)
     invalid = ~F.is_valid_utf8(value)
     doubts = Doubts(value.rlike(suspects), _broken_quotes(options), invalid, lambda text: text.rlike(_FAR))
-    return _parsed(source, lines, F.from_csv, options, doubts)
+    return _parsed(source, lines, Parser(F.from_csv, F.from_csv, lambda rows: rows), options, doubts)
 
 
 def _options(source: SourceSpec) -> dict[str, str]:
@@ -93,12 +110,15 @@ def _options(source: SourceSpec) -> dict[str, str]:
     return {key: value for key, value in given.items() if key.lower() not in ("header", "encoding")}
 
 
-def _parsed(source: SourceSpec, lines: DataFrame, parse: Parse, options: dict[str, str], doubts: Doubts) -> DataFrame:
+def _parsed(
+    source: SourceSpec, lines: DataFrame, parser: Parser, options: dict[str, str], doubts: Doubts
+) -> DataFrame:
     options = options | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": FLAG}
     types = {column.name: column.type for column in source.columns}
+    parse = parser.again
     far = _far(parse, types, options, doubts)
     value = F.col(VALUE) if far is None else F.when(~far, F.col(VALUE))
-    rows = lines.withColumn(_EXACT, parse(value, _ddl(types), options))
+    rows = parser.looked(lines.withColumn(_EXACT, parser.exact(value, _ddl(types), options)))
     texts = F.when(
         doubts.dubious, parse(value, _ddl({name: _without_times(kind) for name, kind in types.items()}), options)
     )
@@ -131,7 +151,7 @@ def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:
     found: dict[str, Column] = {}
     exact, loose = F.col(_EXACT), F.col(_LOOSE)
     for field in cast(StructType, rows.schema[_EXACT].dataType):
-        if field.name == FLAG:
+        if field.name in (FLAG, _PLAIN):
             continue
         checks = [
             beyond_years(field.dataType, exact.getField(field.name)),
@@ -192,14 +212,14 @@ def _as_text(kind: str, paths: list[list[str]]) -> str:
     return f"STRUCT<{', '.join(members)}>"
 
 
-def _several_documents(options: dict[str, str]) -> Column:
+def _several_documents(spark: SparkSession, options: dict[str, str]) -> Column:
     """More on the line than one document: the parser would silently take the first alone.
 
     The line is put in an array with a second element: only one whole document leaves an array of two.
     """
     value = F.col(VALUE)
     listed = F.concat(F.lit("["), value, F.lit("\n,{}]"))
-    size = F.size(F.from_json(listed, f"ARRAY<STRUCT<`{FLAG}`: STRING>>", options))
+    size = F.size(json_line(spark, listed, f"ARRAY<STRUCT<`{FLAG}`: STRING>>", options))
     return F.coalesce(size != 2, F.lit(True))
 
 

@@ -6,13 +6,10 @@ import java.nio.ByteBuffer;
 import java.util.Locale;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.JsonToStructs;
-import org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression;
+import org.apache.spark.sql.catalyst.expressions.json.JsonToStructsEvaluator;
 import org.apache.spark.sql.catalyst.json.JSONOptions;
 import org.apache.spark.sql.catalyst.json.JacksonParser;
 import org.apache.spark.sql.catalyst.util.FailureSafeParser;
-import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -26,64 +23,88 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Spark's from_json of one line, which gives a line's bytes to the parser where Spark makes a reader of characters for
- * each. Lines of which the two might think otherwise are left to Spark: those that are no UTF-8 or not plainly that
- * from their first bytes on, those so long that a name or number in them may be too long, and those that do not parse;
- * and all of them if options allow for more than JSON has.
+ * Spark's from_json of one line, in compiled code. Plain lines are read by `FlatJson`; of others a line's bytes are given
+ * to the parser where Spark makes a reader of characters for each. Lines of which the two might think otherwise are
+ * left to Spark: those that are no UTF-8 or not plainly that from their first bytes on, those so long that a name or
+ * number in them may be too long, and those that do not parse; and all of them if options allow for more than JSON has.
  */
-public final class JsonLine extends JsonToStructs {
+public final class JsonLine implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private static final int LONGEST = 1 << 14;
+    private static final String MODE = "mode";
+    private static final String CORRUPT = "columnnameofcorruptrecord";
 
+    private final DataType schema;
+    private final Map options;
+    private final String zone;
+    private final String plain;
+    private final JsonToStructsEvaluator spark;
+    private transient FlatJson flat;
     private transient FailureSafeParser ours;
     private transient int flag;
-    private transient boolean lenient;
+    private transient int told;
+    private transient boolean begun;
 
-    public JsonLine(DataType schema, Map options, Expression child, Option zone, boolean repeated) {
-        super(schema, options, child, zone, repeated);
+    private JsonLine(DataType schema, Map options, String zone, String plain) {
+        this.schema = schema;
+        this.options = options;
+        this.zone = zone;
+        this.plain = plain;
+        this.spark = new JsonToStructsEvaluator(options, schema, "", Option.apply(zone), false);
     }
 
-    /** The line as a struct of the schema, with the column of the options for what does not parse. */
-    public static Column function(Column line, String schema, Map options) {
-        Expression child = ExpressionUtils.expression(line);
-        return ExpressionUtils.column(
-            new JsonLine(StructType.fromDDL(schema), options, child, Option.empty(), false));
+    /**
+     * The line as a value of the schema, with the column of the options for what does not parse; times without a zone are
+     * in `zone`. The BOOLEAN column `plain` (null: there is none) is true if the line is plain, else null.
+     */
+    public static Column function(Seq line, String schema, Map options, String zone, String plain) {
+        DataType gives = DataType.fromDDL(schema).asNullable();
+        return Invoked.plain(new JsonLine(gives, options, zone, plain), "evaluate", gives, line);
     }
 
-    public TimeZoneAwareExpression withTimeZone(String zone) {
-        return new JsonLine(schema(), options(), child(), Option.apply(zone), variantAllowDuplicateKeys());
-    }
-
-    public JsonToStructs withNewChildInternal(Expression child) {
-        return new JsonLine(schema(), options(), child, timeZoneId(), variantAllowDuplicateKeys());
-    }
-
-    /** No other from_json, or Spark would compute one of the two alone. */
     public boolean equals(Object other) {
-        return other instanceof JsonLine && super.equals(other);
-    }
-
-    public boolean canEqual(Object other) {
-        return other instanceof JsonLine;
+        if (!(other instanceof JsonLine)) {
+            return false;
+        }
+        JsonLine it = (JsonLine) other;
+        boolean alike = this.plain == null ? it.plain == null : this.plain.equals(it.plain);
+        return alike && this.zone.equals(it.zone) && this.schema.equals(it.schema) && this.options.equals(it.options);
     }
 
     public int hashCode() {
-        return 31 * super.hashCode();
+        return 31 * this.schema.hashCode() + this.options.hashCode();
     }
 
-    public Object nullSafeEval(Object line) {
-        if (this.ours == null) {
+    public Object evaluate(UTF8String line) {
+        if (!this.begun) {
             begin();
+            this.begun = true;
         }
-        if (!this.lenient && isPlain((UTF8String) line)) {
+        ByteBuffer bytes = line.getByteBuffer();
+        int from = bytes.arrayOffset() + bytes.position();
+        InternalRow row = this.flat == null ? null : this.flat.read(bytes.array(), from, from + bytes.remaining());
+        return row == null ? read(line) : row;
+    }
+
+    private Object read(UTF8String line) {
+        if (this.ours != null && isPlain(line)) {
             Iterator rows = this.ours.parse(line);
             InternalRow row = rows.hasNext() ? (InternalRow) rows.next() : null;
             if (row != null && row.isNullAt(this.flag)) {
-                return row;
+                return untold(row);
             }
         }
-        return super.nullSafeEval(line);
+        Object found = this.spark.evaluate(line);
+        return found instanceof InternalRow ? untold((InternalRow) found) : found;
+    }
+
+    /** A member of this name says nothing. */
+    private InternalRow untold(InternalRow row) {
+        if (this.plain != null) {
+            row.setNullAt(this.told);
+        }
+        return row;
     }
 
     private static boolean isPlain(UTF8String line) {
@@ -99,23 +120,40 @@ public final class JsonLine extends JsonToStructs {
         return line.isFullAscii() || line.isValid();
     }
 
-    /** A parser as Spark makes its own, but for what it reads from. */
     private void begin() {
-        JSONOptions known = new JSONOptions(options(), (String) timeZoneId().get(), "");
+        if (!(this.schema instanceof StructType)) {
+            return;
+        }
+        StructType whole = (StructType) this.schema;
+        boolean usual = true;
+        boolean lenient = false;
+        Iterator given = this.options.keysIterator();
+        while (given.hasNext()) {
+            String name = given.next().toString().toLowerCase(Locale.ROOT);
+            usual &= name.equals(MODE) || name.equals(CORRUPT);
+            lenient |= name.startsWith("allow");
+        }
+        JSONOptions known = new JSONOptions(this.options, this.zone, "");
+        this.flag = whole.fieldIndex(known.columnNameOfCorruptRecord());
+        if (!lenient) {
+            this.ours = parser(whole, known);
+        }
+        if (this.plain != null) {
+            this.told = whole.fieldIndex(this.plain);
+            this.flat = usual && this.zone.equals("UTC") ? new FlatJson(whole, this.flag, this.told) : null;
+        }
+    }
+
+    /** A parser as Spark makes its own, but for what it reads from. */
+    private static FailureSafeParser parser(StructType whole, JSONOptions known) {
         String corrupt = known.columnNameOfCorruptRecord();
-        StructType whole = (StructType) dataType();
         StructType read = new StructType();
         StructField[] fields = whole.fields();
         for (int index = 0; index < fields.length; index++) {
             read = fields[index].name().equals(corrupt) ? read : read.add(fields[index]);
         }
-        Iterator given = options().keysIterator();
-        while (given.hasNext()) {
-            this.lenient |= given.next().toString().toLowerCase(Locale.ROOT).startsWith("allow");
-        }
         JacksonParser parser = new JacksonParser(read, known, false, (Seq) Seq$.MODULE$.empty());
-        this.flag = whole.fieldIndex(corrupt);
-        this.ours = new FailureSafeParser(new Parsing(parser), known.parseMode(), whole, corrupt);
+        return new FailureSafeParser(new Parsing(parser), known.parseMode(), whole, corrupt);
     }
 
     /** The rows of a line, of which there is one at most. */

@@ -1,0 +1,43 @@
+package tidemark;
+
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.ObjectType;
+import scala.collection.immutable.Seq;
+import scala.collection.immutable.Seq$;
+import scala.collection.mutable.Builder;
+
+/**
+ * Calls of an object's method as columns. Spark writes such a call into its compiled code, with values as they are,
+ * where a user-defined function has each of them boxed and converted, and what CodegenFallback has stays outside.
+ */
+final class Invoked {
+    private Invoked() {
+    }
+
+    /** `target.method(arguments)`, null where an argument is; Spark may repeat and move it. */
+    static Column plain(Object target, String method, DataType gives, Seq arguments) {
+        return column(target, method, gives, arguments, true, true);
+    }
+
+    /** `target.method(arguments)`, never null, of arguments that never are, which Spark must neither repeat nor move. */
+    static Column inTurn(Object target, String method, DataType gives, Seq arguments) {
+        return column(target, method, gives, arguments, false, false);
+    }
+
+    private static Column column(
+            Object target, String method, DataType gives, Seq arguments, boolean nulls, boolean anywhere) {
+        Builder children = Seq$.MODULE$.newBuilder();
+        for (int index = 0; index < arguments.length(); index++) {
+            children.addOne(ExpressionUtils.expression((Column) arguments.apply(index)));
+        }
+        Expression object = Literal$.MODULE$.fromObject(target, new ObjectType(target.getClass()));
+        Seq given = (Seq) children.result();
+        Seq types = (Seq) Seq$.MODULE$.empty();
+        return ExpressionUtils.column(new Invoke(object, method, gives, given, types, nulls, nulls, anywhere));
+    }
+}
