@@ -52,8 +52,8 @@ PLAIN = [
     '{"x":9007199254740.993,"s":3,"k":9999999999999999999}',
 ]
 ODD = [
-    b'"', b",", b"{", b"}", b"[", b"\\n", b"\xc3", b"\xed\xa0\x80", b"\x00", b"\x1f", b"\t", b" ", b"\r", b"null", b"true",
-    b"0", b"9", b"00", b".", b"e9", b"-", b"+", b":", b"T", b"Z", b"24", b"60", b"29", b"\xc3\xa9", b"'",
+    b'"', b",", b"{", b"}", b"[", b"\\n", b"\xc3", b"\xed\xa0\x80", b"\x00", b"\x1f", b"\t", b" ", b"\r", b"null",
+    b"true", b"0", b"9", b"00", b".", b"e9", b"-", b"+", b":", b"T", b"Z", b"24", b"60", b"29", b"\xc3\xa9", b"'",
 ]  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def test_a_line_is_parsed_as_spark_parses_it(spark, options):
     parsed = lines(spark, REAL, CUTS).select(
         "line",
         F.from_json("line", SCHEMA, given).alias("slow"),
-        json_line(spark, F.col("line"), SCHEMA, given).alias("fast"),
+        json_line(F.col("line"), SCHEMA, given).alias("fast"),
     )
     told = parsed.select("line", *[F.to_json(name).alias(name) for name in ("slow", "fast")], F.col("fast.flag"))
     differing = told.where(~F.col("slow").eqNullSafe(F.col("fast")))
@@ -96,7 +96,7 @@ def compared(spark, options: dict[str, str]) -> DataFrame:
     parsed = lines(spark, PLAIN, ODD).select(
         "line",
         F.from_json("line", FLAT, given).alias("slow"),
-        json_line(spark, F.col("line"), FLAT, given, "plain").alias("fast"),
+        json_line(F.col("line"), FLAT, given, "plain").alias("fast"),
     )
     names = [column.split()[0] for column in FLAT.split(", ") if not column.startswith("plain ")]
     values = {side: F.struct(*[F.col(f"{side}.{name}") for name in names]) for side in ("slow", "fast")}
@@ -128,7 +128,7 @@ def test_both_are_computed(spark):
     """Or a comparison of the two would say nothing."""
     given = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "flag"}
     row = spark.createDataFrame([("{}",)], "line STRING")
-    both = row.select(F.from_json("line", SCHEMA, given), json_line(spark, F.col("line"), SCHEMA, given))
+    both = row.select(F.from_json("line", SCHEMA, given), json_line(F.col("line"), SCHEMA, given))
     plan = both._jdf.queryExecution().optimizedPlan()
     first, second = (plan.expressions().apply(index).children().head() for index in range(2))
     assert not first.semanticEquals(second)

@@ -34,7 +34,7 @@ def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFr
     """Judged rows as rows of `events/<source>`, and the number of their object; skipped ones are in no table.
     `uris` names the objects."""
     rest = F.col(REST)
-    fates = verdict(source.policy) if source.punctuation is None else punctuated_verdict(judged)
+    fates = verdict() if source.punctuation is None else punctuated_verdict(judged)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
     days = F.expr(f"({ARRIVAL} - pmod({ARRIVAL}, {DAY})) div {DAY}")
     columns = {

@@ -11,6 +11,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from tidemark.spark.functions import is_utf8
+
 Leaf = Callable[[Column], Column]
 _FIRST, _LAST = "0001-01-01", "9999-12-31"
 _LAST_TIME = f"{_LAST} 23:59:59.999999"
@@ -42,7 +44,7 @@ def beyond_years(kind: DataType, value: Column) -> Column | None:
 
 def not_utf8(kind: DataType, value: Column) -> Column | None:
     """Whether a text anywhere in a value is no UTF-8; None if its type has no text."""
-    return any_leaf(kind, value, {"string": lambda text: ~F.is_valid_utf8(text)})
+    return any_leaf(kind, value, {"string": lambda text: ~is_utf8(text)})
 
 
 def any_leaf(kind: DataType, value: Column, leaves: Mapping[str, Leaf]) -> Column | None:

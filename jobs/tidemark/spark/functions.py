@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from enum import IntFlag
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
+
+_NONE = -(1 << 63)
 
 
 class Glance(IntFlag):
@@ -29,23 +32,43 @@ def glance(spark: SparkSession, line: Column) -> Column:
     return call(spark, "Glance", line.cast("binary"))
 
 
-def json_line(
-    spark: SparkSession, line: Column, schema: str, options: Mapping[str, str], plain: str | None = None
-) -> Column:
-    """Spark's `from_json` of one line, faster, times without a zone being UTC. The BOOLEAN column `plain` of the schema
-    becomes true for a line in which nothing is that a look at it could doubt, else null."""
-    jvm = spark.sparkContext._jvm
-    if jvm is None:
-        raise RuntimeError("no Spark session is open")
-    lines, given = jvm.PythonUtils.toSeq([line._jc]), jvm.PythonUtils.toScalaMap(dict(options))
-    return Column(jvm.tidemark.JsonLine.function(lines, schema, given, "UTC", plain))
+def json_line(line: Column, schema: str, options: Mapping[str, str], plain: str | None = None) -> Column:
+    """Spark's `from_json` of one line, faster, times without a zone being UTC. The BOOLEAN column `plain` of the
+    schema becomes true for a line in which nothing is that a look at it could doubt, else null."""
+    given = running().PythonUtils.toScalaMap(dict(options))
+    return invoked("JsonLine", line, settings=(schema, given, "UTC", plain))
 
 
 def call(spark: SparkSession, name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
-    """One of the functions, made with settings, as a column."""
-    context = spark.sparkContext
-    jvm = context._jvm
+    """One of the user-defined functions, made with settings, as a column."""
+    jvm = spark.sparkContext._jvm
     if jvm is None:
         raise RuntimeError("no Spark session is open")
     function = getattr(jvm.tidemark, name).function(*settings)
     return Column(function.apply(jvm.PythonUtils.toSeq([argument._jc for argument in arguments])))
+
+
+def invoked(name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
+    """One of the functions that compiled code calls with values as they are, made with settings, as a column; numbers
+    that may be null are given `or_none`."""
+    jvm = running()
+    given = jvm.PythonUtils.toSeq([argument._jc for argument in arguments])
+    return Column(getattr(jvm.tidemark, name).function(given, *settings))
+
+
+def running() -> Any:  # noqa: ANN401 # py4j has no types
+    """The JVM of the running session."""
+    context = SparkContext._active_spark_context
+    if context is None or context._jvm is None:
+        raise RuntimeError("no Spark session is open")
+    return context._jvm
+
+
+def or_none(number: Column) -> Column:
+    """A number, or what `invoked` functions take for none."""
+    return F.coalesce(number, F.lit(_NONE))
+
+
+def is_utf8(text: Column) -> Column:
+    """Spark's `is_valid_utf8`, faster."""
+    return invoked("Utf8", text)

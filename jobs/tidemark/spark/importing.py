@@ -75,7 +75,7 @@ def with_imported(rows: DataFrame, imported: Imported, root: str, layout: Layout
     whole = whole.coalesce(1) if ranges.tasks == 1 else whole.repartitionById(ranges.tasks, F.col(_RANGE))
     whole = whole.sortWithinPartitions(F.col(ARRIVAL).asc_nulls_last(), _IS_ROW)
     one = F.lit(0).cast("long"), F.lit(None).cast("binary")
-    known = greatest_before(spark, *one, F.col(_SET))
+    known = greatest_before(*one, F.col(_SET))
     return whole.withColumn(IMPORTED, known).where(F.col(_IS_ROW) == 1).drop(_SET, _IS_ROW, _RANGE)
 
 

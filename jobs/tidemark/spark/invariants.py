@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.policy import Action, Fate, Tolerance
+from tidemark.core.policy import Action, Tolerance
 from tidemark.spark.sql import value_of
 
 _UNLIMITED = 1 << 61
@@ -20,7 +20,7 @@ def rules_of(jvm: Any, source: SourceSpec) -> JavaObject:  # noqa: ANN401 # py4j
     """The rules that event rows of a source keep: numbered as `RowRule` is."""
     kept = source.policy.out_of_order.action is Action.KEEP
     early, late = _limit(source.policy.early), _limit(source.policy.late)
-    return jvm.tidemark.Rules(Fate.ADJUSTED.value, early, late, kept)
+    return jvm.tidemark.Rules(early, late, kept)
 
 
 def ends(source: SourceSpec) -> Column | None:

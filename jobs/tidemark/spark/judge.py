@@ -14,16 +14,16 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
-from tidemark.core.progress import MIN_TIME
 from tidemark.spark.importing import with_imported
 from tidemark.spark.layout import Layout
 from tidemark.spark.marks import seed_of, told_of
-from tidemark.spark.maxima import greatest_before, punctuated, reached, unseen
+from tidemark.spark.maxima import punctuated, reached, unseen
 from tidemark.spark.names import (
     ARRIVAL,
     BAD,
     CHUNK,
     EVENT,
+    FATE,
     IMPORTED,
     KEY,
     OFFSET,
@@ -38,7 +38,7 @@ from tidemark.spark.names import (
     SUBSTREAM,
     WATERMARK,
 )
-from tidemark.spark.policy import bounded
+from tidemark.spark.policy import bounded, fate
 from tidemark.spark.spread import spread
 from tidemark.spark.substreams import REACHED
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 _RUN = "__tidemark_run"
 _STARTED = "__tidemark_started"
-_HIGH = "__tidemark_high"
 _CROWDED = "tidemark: more partitions than a source may have"
 _UNEVEN = 25
 """Groups that a task may have beside its share: hot and large partitions are not spread by their names."""
@@ -66,7 +65,7 @@ def stage(
     group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
     placed = spread(rows, layout, opening, own_time).sortWithinPartitions(*group, *ORDER)
     start = start or unseen(rows.sparkSession, opening.unseen.watermark)
-    running = reached(rows.sparkSession, F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
+    running = reached(F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
     placed = placed.withColumn(_RUN, running)
     if source.punctuated is not None:
         told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT) if own_time else run["arrival"])
@@ -94,8 +93,8 @@ def told_crowded(error: Exception) -> bool:
 
 
 def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, layout: Layout) -> DataFrame:
-    """Rows with the watermark in force before them; `substreams` holds the watermark of each key that is
-    above its partition's floor, for sources with `over`."""
+    """Rows with their `FATE`; `substreams` holds the watermark of each key that is above its partition's floor, for
+    sources with `over`."""
     before, run = F.col(_STARTED), F.col(_RUN)
     keyed = bool(source.over) and source.timestamp_by is not None
     if keyed:
@@ -107,10 +106,8 @@ def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, l
         group, part = F.col(PARTITION).cast("binary"), F.col(KEY).cast("binary")
     else:
         group, part = run["group"], F.lit(None).cast("binary")
-    staged = staged.withColumn(_HIGH, greatest_before(staged.sparkSession, group, part, F.col(STAGED)))
-    high = F.greatest(_HIGH, run["high"]) if layout.cells and not keyed else F.col(_HIGH)
-    behind = F.greatest(high - source.policy.disorder, F.when(high.isNotNull(), F.lit(MIN_TIME)))
-    return staged.withColumn(WATERMARK, F.greatest(before, behind))
+    high = run["high"] if layout.cells and not keyed else F.lit(None).cast("long")
+    return staged.withColumn(FATE, fate(source.policy, group, part, before, high))
 
 
 def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Layout) -> DataFrame:

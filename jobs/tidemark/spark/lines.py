@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from operator import or_
 from typing import cast
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -23,7 +23,7 @@ from tidemark.config import SourceSpec
 from tidemark.config.ddl import parse_type, quoted
 from tidemark.config.expressions import plain_names
 from tidemark.spark.fitness import Leaf, any_leaf, beyond_years, column_of, payload_of
-from tidemark.spark.functions import Glance, glance, json_line
+from tidemark.spark.functions import Glance, glance, is_utf8, json_line
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.sql import TIME_OF_DAY
 
@@ -72,24 +72,23 @@ class Doubts:
 
 def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
     """Rows of JSON lines: one object a line."""
-    options, spark = _options(source), lines.sparkSession
-    glanced = F.col(_GLANCED)
-    several = F.when(Glance.EARLY.of(glanced), _several_documents(spark, options)).otherwise(F.lit(False))
+    options, glanced = _options(source), F.col(_GLANCED)
+    several = F.when(Glance.EARLY.of(glanced), _several_documents(options)).otherwise(F.lit(False))
     outside_of_text = F.regexp_replace(F.col(VALUE), F.lit(_TEXT), F.lit("")).rlike(_FAR)
 
     def far(text: Column) -> Column:
         return text.rlike(_FAR) | (text.rlike(_AS_DOUBLE) & outside_of_text)
 
     def exact(value: Column, schema: str, options: dict[str, str]) -> Column:
-        return json_line(spark, value, f"{schema}, `{_PLAIN}` BOOLEAN", options, _PLAIN)
+        return json_line(value, f"{schema}, `{_PLAIN}` BOOLEAN", options, _PLAIN)
 
     def looked(rows: DataFrame) -> DataFrame:
         plain = F.col(_EXACT).getField(_PLAIN)
-        sound = F.when(plain, Glance.FILLED.value).otherwise(glance(spark, F.col(VALUE)))
+        sound = F.when(plain, Glance.FILLED.value).otherwise(glance(lines.sparkSession, F.col(VALUE)))
         return rows.withColumn(_GLANCED, sound).where(Glance.FILLED.of(glanced))
 
     doubts = Doubts(Glance.DUBIOUS.of(glanced), several, Glance.INVALID.of(glanced), far)
-    return _parsed(source, lines, Parser(exact, partial(json_line, spark), looked), options, doubts)
+    return _parsed(source, lines, Parser(exact, json_line, looked), options, doubts)
 
 
 def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
@@ -98,7 +97,7 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     sep, mark = options.get("sep", ","), options.get("quote", '"')
     suspects = rf"(^|{re.escape(sep)}|{re.escape(mark)})[\x00-\x20]*(T[0-9]|[0-9]{{1,2}}:)"
     value = F.col(VALUE)
-    invalid = ~F.is_valid_utf8(value)
+    invalid = ~is_utf8(value)
     doubts = Doubts(value.rlike(suspects), _broken_quotes(options), invalid, lambda text: text.rlike(_FAR))
     return _parsed(source, lines, Parser(F.from_csv, F.from_csv, lambda rows: rows), options, doubts)
 
@@ -212,14 +211,14 @@ def _as_text(kind: str, paths: list[list[str]]) -> str:
     return f"STRUCT<{', '.join(members)}>"
 
 
-def _several_documents(spark: SparkSession, options: dict[str, str]) -> Column:
+def _several_documents(options: dict[str, str]) -> Column:
     """More on the line than one document: the parser would silently take the first alone.
 
     The line is put in an array with a second element: only one whole document leaves an array of two.
     """
     value = F.col(VALUE)
     listed = F.concat(F.lit("["), value, F.lit("\n,{}]"))
-    size = F.size(json_line(spark, listed, f"ARRAY<STRUCT<`{FLAG}`: STRING>>", options))
+    size = F.size(json_line(listed, f"ARRAY<STRUCT<`{FLAG}`: STRING>>", options))
     return F.coalesce(size != 2, F.lit(True))
 
 

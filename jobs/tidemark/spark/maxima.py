@@ -13,7 +13,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.core.measured import Session
-from tidemark.spark.functions import call
+from tidemark.spark.functions import call, invoked, or_none
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -27,19 +27,18 @@ def unseen(spark: SparkSession, watermark: int | None) -> JavaObject:
     return jvm.tidemark.Unseen(watermark)
 
 
-def reached(
-    spark: SparkSession, chunk: Column, partition: Column, own: Column, seed: Column, start: JavaObject
-) -> Column:
+def reached(chunk: Column, partition: Column, own: Column, seed: Column, start: JavaObject) -> Column:
     """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and the `watermark`
-    and `high` of the group's seed; without one the watermark is that at `start`."""
-    told = [seed[name] for name in ("rows", "watermark", "high")]
-    return call(spark, "Running", chunk, partition.cast("binary"), own, *told, settings=(start,))
+    and `high` of the group's seed; without one the watermark is that at `start`. `chunk` and `partition` are not
+    null."""
+    told = [or_none(seed[name]) for name in ("rows", "watermark", "high")]
+    return invoked("Running", chunk, partition, or_none(own), *told, settings=(start,))
 
 
-def greatest_before(spark: SparkSession, group: Column, part: Column, value: Column) -> Column:
-    """The greatest value of a group's rows before each row; null where there is none. `group` and `part`, numbers
-    or bytes, name a row's group together."""
-    return call(spark, "Before", group, part, value)
+def greatest_before(group: Column, part: Column, value: Column) -> Column:
+    """The greatest value of a group's rows before each row; null where there is none. `group`, a number that is never
+    null or bytes, and `part`, bytes or null, name a row's group together."""
+    return invoked("Before", group, part, or_none(value))
 
 
 def latest_in_cell(spark: SparkSession, partition: Column, cell: Column, own: Column) -> Column:

@@ -36,6 +36,7 @@ KEY = f"{_PREFIX}key"
 OFFSET = f"{_PREFIX}offset"
 ARRIVAL = f"{_PREFIX}arrival"
 STAGED = f"{_PREFIX}staged"
+FATE = f"{_PREFIX}fate"
 WATERMARK = f"{_PREFIX}watermark"
 SKIPPED = f"{_PREFIX}skipped"
 

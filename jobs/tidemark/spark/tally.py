@@ -23,6 +23,7 @@ from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import Broken, Offsets, RowRule
 from tidemark.spark.digest import row_hash, table_digest
 from tidemark.spark.formats import UNREADABLE
+from tidemark.spark.functions import invoked, or_none
 from tidemark.spark.invariants import ends, rules_of, tells
 from tidemark.spark.names import COUNTED, HASH, OBJECT
 
@@ -120,17 +121,16 @@ class Tally:
         quarantined = F.col("_disposition") == Fate.QUARANTINED.value
         arguments = [
             F.col(HASH),
-            F.col("_partition").cast("binary"),
-            F.col(OBJECT),
+            F.col("_partition"),
+            F.coalesce(OBJECT, F.raise_error(F.lit("a row of no object")).cast("int")),
             F.when(told, F.concat_ws(",", "_disposition", "_reasons")),
-            *[F.unix_micros(name) for name in ("_arrival_time", "_event_time", "_system_timestamp")],
-            F.col("_offset"),
-            F.unix_micros("_watermark"),
+            *[or_none(F.unix_micros(name)) for name in ("_arrival_time", "_event_time", "_system_timestamp")],
+            or_none(F.col("_offset")),
+            or_none(F.unix_micros("_watermark")),
             _bits(quarantined & F.col("_raw").startswith(UNREADABLE), ends(self._source), tells(rows, self._source)),
         ]
         rules = rules_of(self._jvm, self._source)
-        function = self._jvm.tidemark.Count.function(self._tallied, Fate.ADJUSTED.value, rules)
-        return Column(function.apply(self._jvm.PythonUtils.toSeq([argument._jc for argument in arguments])))
+        return invoked("Count", *arguments, settings=(self._tallied, Fate.ADJUSTED.value, rules))
 
     def _counted(
         self,

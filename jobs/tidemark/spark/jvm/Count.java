@@ -1,20 +1,20 @@
 package tidemark;
 
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.api.java.UDF10;
-import org.apache.spark.sql.expressions.UserDefinedFunction;
-import org.apache.spark.sql.functions;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.TaskCompletionListener;
+import scala.collection.immutable.Seq;
 
 /**
  * Counts the rows that pass, and is true of each. What a task has counted is told when it ends.
  *
- * Arguments: the row's hash, partition (bytes), object, kind (fate and reasons, null of a row on time), arrival, event
- * time, system timestamp, offset, watermark, and marks, one a bit: the row stands for a whole object that could not be
- * read, it ends a lifetime, it tells of progress alone.
+ * Arguments: the row's hash, partition, object, kind (fate and reasons, null of a row on time), arrival, event time,
+ * system timestamp, offset, watermark, and marks, one a bit: the row stands for a whole object that could not be read,
+ * it ends a lifetime, it tells of progress alone. Times are `Running.NONE` where they would be null.
  */
-public final class Count implements UDF10 {
+public final class Count implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private static final int WHOLE = 1;
@@ -32,42 +32,40 @@ public final class Count implements UDF10 {
         this.rules = rules;
     }
 
-    /** As a column function; kinds that begin with `moved` are of rows that were moved, and `rules` are those that
-     * each row keeps (null: none is looked at). */
-    public static UserDefinedFunction function(Tallied told, String moved, Rules rules) {
-        return functions.udf((UDF10) new Count(told, moved, rules), DataTypes.BooleanType).asNondeterministic();
+    /** As a column; kinds that begin with `moved` are of rows that were moved, and `rules` are those that each row
+     * keeps. */
+    public static Column function(Seq arguments, Tallied told, String moved, Rules rules) {
+        return Invoked.inTurn(new Count(told, moved, rules), "call", DataTypes.BooleanType, arguments);
     }
 
-    public Object call(
-            Object hash,
-            Object partition,
-            Object object,
-            Object kind,
-            Object arrival,
-            Object event,
-            Object stamp,
-            Object offset,
-            Object watermark,
-            Object marks) {
+    public boolean call(
+            long hash,
+            UTF8String partition,
+            int object,
+            UTF8String kind,
+            long arrival,
+            long event,
+            long stamp,
+            long offset,
+            long watermark,
+            int marks) {
         if (this.tally == null) {
             begin();
         }
-        this.tally.digest(((Long) hash).longValue());
-        int marked = ((Integer) marks).intValue();
-        this.tally.object((Integer) object, (marked & WHOLE) != 0);
-        this.tally.row(
-            (byte[]) partition, (String) kind, (Integer) object,
-            (Long) arrival, (Long) event, (Long) stamp, (Long) offset);
-        int broken = this.rules == null ? 0 : this.rules.broken(
-            (String) kind, (Long) arrival, (Long) event, (Long) stamp, (Long) watermark,
-            (marked & ENDS) != 0, (marked & TELLS) != 0);
+        String named = kind == null ? null : kind.toString();
+        this.tally.digest(hash);
+        this.tally.object(object, (marks & WHOLE) != 0);
+        this.tally.row(partition, named, object, arrival, event, stamp, offset);
+        boolean adjusted = named != null && named.startsWith(this.moved);
+        int broken = this.rules.broken(
+            named, adjusted, arrival, event, stamp, watermark, (marks & ENDS) != 0, (marks & TELLS) != 0);
         if (broken != 0) {
-            this.tally.broke(broken, ((Long) offset).longValue());
+            this.tally.broke(broken, offset);
         }
-        if (kind != null && stamp != null && event != null && ((String) kind).startsWith(this.moved)) {
-            this.tally.moved(Math.abs(((Long) stamp).longValue() - ((Long) event).longValue()));
+        if (adjusted && stamp != Running.NONE && event != Running.NONE) {
+            this.tally.moved(Math.abs(stamp - event));
         }
-        return Boolean.TRUE;
+        return true;
     }
 
     private void begin() {

@@ -21,16 +21,23 @@ final class Invoked {
 
     /** `target.method(arguments)`, null where an argument is; Spark may repeat and move it. */
     static Column plain(Object target, String method, DataType gives, Seq arguments) {
-        return column(target, method, gives, arguments, true, true);
+        return column(target, method, gives, arguments, true, true, true);
     }
 
-    /** `target.method(arguments)`, never null, of arguments that never are, which Spark must neither repeat nor move. */
+    /** `target.method(arguments)`, which is never null and which Spark must neither repeat nor move. Arguments that are
+     * numbers must never be null. */
     static Column inTurn(Object target, String method, DataType gives, Seq arguments) {
-        return column(target, method, gives, arguments, false, false);
+        return column(target, method, gives, arguments, false, false, false);
+    }
+
+    /** The same of a method that may give null. */
+    static Column inTurnOrNull(Object target, String method, DataType gives, Seq arguments) {
+        return column(target, method, gives, arguments, false, true, false);
     }
 
     private static Column column(
-            Object target, String method, DataType gives, Seq arguments, boolean nulls, boolean anywhere) {
+            Object target, String method, DataType gives, Seq arguments,
+            boolean nullOfNull, boolean nullable, boolean anywhere) {
         Builder children = Seq$.MODULE$.newBuilder();
         for (int index = 0; index < arguments.length(); index++) {
             children.addOne(ExpressionUtils.expression((Column) arguments.apply(index)));
@@ -38,6 +45,6 @@ final class Invoked {
         Expression object = Literal$.MODULE$.fromObject(target, new ObjectType(target.getClass()));
         Seq given = (Seq) children.result();
         Seq types = (Seq) Seq$.MODULE$.empty();
-        return ExpressionUtils.column(new Invoke(object, method, gives, given, types, nulls, nulls, anywhere));
+        return ExpressionUtils.column(new Invoke(object, method, gives, given, types, nullOfNull, nullable, anywhere));
     }
 }

@@ -13,15 +13,12 @@ public final class Rules implements java.io.Serializable {
     private static final int WITHIN = 1 << 3;
     private static final int NOT_BEHIND = 1 << 4;
 
-    private final String moved;
     private final long early;
     private final long late;
     private final boolean kept;
 
-    /** Kinds that begin with `moved` are of adjusted rows; tolerances are in microseconds, at most 2^61; `kept`: rows
-     * behind the watermark may stay there. */
-    public Rules(String moved, long early, long late, boolean kept) {
-        this.moved = moved;
+    /** Tolerances are in microseconds, at most 2^61; `kept`: rows behind the watermark may stay there. */
+    public Rules(long early, long late, boolean kept) {
         this.early = early;
         this.late = late;
         this.kept = kept;
@@ -29,36 +26,34 @@ public final class Rules implements java.io.Serializable {
 
     /**
      * The rules that a row breaks. `kind` is null of a row on time, else fate and reasons with commas between; times
-     * are null where unknown. One that `ends` a lifetime has the start of that for its system timestamp, and such a
-     * row, like one that `tells` of progress alone, may be behind.
+     * are `Running.NONE` where unknown. One that `ends` a lifetime has the start of that for its system timestamp, and
+     * such a row, like one that `tells` of progress alone, may be behind.
      */
-    int broken(String kind, Long arrival, Long event, Long stamp, Long watermark, boolean ends, boolean tells) {
-        boolean adjusted = kind != null && kind.startsWith(this.moved);
-        int found = (kind == null || adjusted) == (stamp == null) ? JUDGED : 0;
-        boolean same = stamp == null ? event == null : stamp.equals(event);
-        if (kind == null && !ends && !same) {
+    int broken(
+            String kind, boolean adjusted, long arrival, long event, long stamp, long watermark,
+            boolean ends, boolean tells) {
+        boolean stamped = stamp != Running.NONE;
+        int found = (kind == null || adjusted) == stamped ? 0 : JUDGED;
+        if (kind == null && !ends && stamp != event) {
             found |= EVENT_TIME;
         }
-        if (adjusted && same && kind.indexOf(',') == kind.lastIndexOf(',')) {
+        if (adjusted && stamp == event && kind.indexOf(',') == kind.lastIndexOf(',')) {
             found |= MOVED;
         }
-        if (stamp == null) {
+        if (!stamped) {
             return found;
         }
-        if (arrival != null && outside(stamp.longValue(), arrival.longValue(), watermark)) {
+        if (arrival != Running.NONE && outside(stamp, arrival, watermark)) {
             found |= WITHIN;
         }
-        if (!this.kept && !ends && !tells && watermark != null && stamp.longValue() < watermark.longValue()) {
+        if (!this.kept && !ends && !tells && stamp < watermark) {
             found |= NOT_BEHIND;
         }
         return found;
     }
 
     /** Outside the tolerances around arrival, and not at a watermark that is later than they reach. */
-    private boolean outside(long stamp, long arrival, Long watermark) {
-        if (stamp < arrival - this.late) {
-            return true;
-        }
-        return stamp > arrival + this.early && (watermark == null || watermark.longValue() != stamp);
+    private boolean outside(long stamp, long arrival, long watermark) {
+        return stamp < arrival - this.late || (stamp > arrival + this.early && watermark != stamp);
     }
 }

@@ -1,12 +1,12 @@
 package tidemark;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Counts of rows with their fates: per partition and kind of row, per object, and of all rows the two sums of
@@ -27,15 +27,19 @@ public final class Tally implements java.io.Serializable {
     private static final int FIELDS = 8;
     /** So many of the lowest offsets at which a rule is broken are kept, after how often it is. */
     private static final int EXAMPLES = 5;
-    private static final long NONE = Long.MIN_VALUE;
+    private static final long NONE = Running.NONE;
+    /** Sizes of moves are kept to three digits. */
+    private static final int DIGITS = 1000;
 
     private long rows;
     private long low;
     private long high;
     private final Map objects = new HashMap();
     private final Map partitions = new HashMap();
-    private transient byte[] lastName;
+    private transient UTF8String lastName;
     private transient Partition last;
+    private transient int lastObject;
+    private transient long[] lastCounts;
 
     /**
      * One partition: its kinds of row, how often a row was moved by how much, the rules that rows break, and of all
@@ -45,6 +49,7 @@ public final class Tally implements java.io.Serializable {
         private static final long serialVersionUID = 1L;
 
         private final Map kinds = new HashMap();
+        private transient long[] onTime;
         private final Map moves = new HashMap();
         private final Map broken = new HashMap();
         private long largest = NONE;
@@ -65,52 +70,75 @@ public final class Tally implements java.io.Serializable {
         this.high += hash >>> 32;
     }
 
-    void object(Integer object, boolean whole) {
-        long[] found = (long[]) this.objects.get(object);
-        if (found == null) {
-            found = new long[2];
-            this.objects.put(object, found);
+    void object(int object, boolean whole) {
+        if (this.lastCounts == null || object != this.lastObject) {
+            Integer number = Integer.valueOf(object);
+            this.lastCounts = (long[]) this.objects.get(number);
+            if (this.lastCounts == null) {
+                this.lastCounts = new long[2];
+                this.objects.put(number, this.lastCounts);
+            }
+            this.lastObject = object;
         }
-        found[0]++;
-        found[1] += whole ? 1 : 0;
+        this.lastCounts[0]++;
+        this.lastCounts[1] += whole ? 1 : 0;
     }
 
-    /** A row of a kind (what fate and reasons come to), with its object's number and its times, null where unknown. */
-    void row(byte[] name, String kind, Integer object, Long arrival, Long event, Long stamp, Long offset) {
+    /** A row of a kind (what fate and reasons come to, null of a row on time), with its object's number and its times,
+     * `NONE` where unknown. */
+    void row(UTF8String name, String kind, int object, long arrival, long event, long stamp, long offset) {
         Partition partition = named(name);
-        long[] found = (long[]) partition.kinds.get(kind);
+        boolean known = kind == null && partition.onTime != null;
+        long[] found = known ? partition.onTime : (long[]) partition.kinds.get(kind);
         if (found == null) {
             found = new long[FIELDS];
             Arrays.fill(found, NONE);
             found[ROWS] = 0;
             partition.kinds.put(kind, found);
         }
-        long arrived = value(arrival);
-        long own = offset.longValue();
-        partition.first = Math.min(partition.first, own);
-        partition.end = Math.max(partition.end, own);
-        partition.sum += own;
-        partition.squares += own * own;
+        partition.onTime = kind == null ? found : partition.onTime;
+        partition.first = Math.min(partition.first, offset);
+        partition.end = Math.max(partition.end, offset);
+        partition.sum += offset;
+        partition.squares += offset * offset;
         found[ROWS]++;
-        found[FIRST_ARRIVAL] = least(found[FIRST_ARRIVAL], arrived);
-        found[LAST_ARRIVAL] = Math.max(found[LAST_ARRIVAL], arrived);
-        found[HIGH] = Math.max(found[HIGH], value(stamp));
-        if (found[OFFSET] == NONE || own < found[OFFSET]) {
-            found[OFFSET] = own;
-            found[EVENT] = value(event);
-            found[ARRIVAL] = arrived;
-            found[OBJECT] = object.longValue();
+        found[FIRST_ARRIVAL] = least(found[FIRST_ARRIVAL], arrival);
+        found[LAST_ARRIVAL] = Math.max(found[LAST_ARRIVAL], arrival);
+        found[HIGH] = Math.max(found[HIGH], stamp);
+        if (found[OFFSET] == NONE || offset < found[OFFSET]) {
+            found[OFFSET] = offset;
+            found[EVENT] = event;
+            found[ARRIVAL] = arrival;
+            found[OBJECT] = object;
         }
     }
 
     /** The last row was moved by so much; kept to three significant digits, so that few sizes are held. */
     void moved(long size) {
-        long grain = 1;
-        while (size / grain >= 1000) {
-            grain *= 10;
+        long digits = size;
+        int zeros = 0;
+        while (digits >= DIGITS) {
+            digits /= 10;
+            zeros++;
         }
         this.last.largest = Math.max(this.last.largest, size);
-        add(this.last.moves, Long.valueOf(size / grain * grain), 1);
+        add(this.last.moves, Integer.valueOf(zeros * DIGITS + (int) digits), 1);
+    }
+
+    /** Sizes as they are, of keys that are small numbers: those of round numbers would share few slots of a map. */
+    private static Map sizes(Map moves) {
+        Map found = new HashMap();
+        Iterator entries = moves.entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            int key = ((Integer) entry.getKey()).intValue();
+            long size = key % DIGITS;
+            for (int zeros = key / DIGITS; zeros > 0; zeros--) {
+                size *= 10;
+            }
+            found.put(Long.valueOf(size), entry.getValue());
+        }
+        return found;
     }
 
     /** The last row, at this offset, breaks rules: one a bit. */
@@ -143,7 +171,7 @@ public final class Tally implements java.io.Serializable {
         entries = other.partitions.entrySet().iterator();
         while (entries.hasNext()) {
             Map.Entry entry = (Map.Entry) entries.next();
-            merge(named(((String) entry.getKey()).getBytes(StandardCharsets.UTF_8)), (Partition) entry.getValue());
+            merge(named(UTF8String.fromString((String) entry.getKey())), (Partition) entry.getValue());
         }
     }
 
@@ -203,7 +231,7 @@ public final class Tally implements java.io.Serializable {
             List one = new ArrayList();
             one.add(entry.getKey());
             one.addAll(list(new long[] {partition.largest}));
-            one.add(rowsOf(partition.moves));
+            one.add(rowsOf(sizes(partition.moves)));
             one.add(rowsOf(partition.kinds));
             one.add(list(new long[] {partition.first, partition.end, partition.sum, partition.squares}));
             one.add(rowsOf(partition.broken));
@@ -213,15 +241,15 @@ public final class Tally implements java.io.Serializable {
         return whole;
     }
 
-    private Partition named(byte[] name) {
-        if (this.last == null || !Arrays.equals(name, this.lastName)) {
-            String text = new String(name, StandardCharsets.UTF_8);
+    private Partition named(UTF8String name) {
+        if (this.last == null || !this.lastName.equals(name)) {
+            String text = name.toString();
             Partition found = (Partition) this.partitions.get(text);
             if (found == null) {
                 found = new Partition();
                 this.partitions.put(text, found);
             }
-            this.lastName = name;
+            this.lastName = name.copy();
             this.last = found;
         }
         return this.last;
@@ -288,9 +316,5 @@ public final class Tally implements java.io.Serializable {
 
     private static long least(long one, long other) {
         return one == NONE || (other != NONE && other < one) ? other : one;
-    }
-
-    private static long value(Long time) {
-        return time == null ? NONE : time.longValue();
     }
 }
