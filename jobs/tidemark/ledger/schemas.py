@@ -209,6 +209,9 @@ slower, and nothing is looked up by any other."""
 GROUP_ROWS = {"batches": 256}
 """Rows of a row group where they are wide: every row of `batches` carries its configuration."""
 
+ALL_DIFFERENT = {"objects": ("uri_key",)}
+"""Columns in which hardly a value is there twice: a dictionary of them would be larger, and slower to read."""
+
 _PROPERTIES = {
     "delta.checkpointInterval": "32",
     "delta.logRetentionDuration": "interval 1 hours",
