@@ -239,4 +239,9 @@ def _integer_times(kind: pa.DataType) -> pa.DataType:
 
 def properties(table: str) -> dict[str, str]:
     """The Delta properties that a small table is made with."""
-    return {**_PROPERTIES, "delta.dataSkippingStatsColumns": BOUNDED.get(table, "batch_id")}
+    return {**_PROPERTIES, "delta.dataSkippingStatsColumns": ",".join(bounded(table))}
+
+
+def bounded(table: str) -> list[str]:
+    """The columns of a table whose bounds are kept."""
+    return BOUNDED.get(table, "batch_id").split(",")

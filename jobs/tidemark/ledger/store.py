@@ -16,7 +16,7 @@ from tidemark.ledger.files import DataFile, live_files, read_all, read_hits
 from tidemark.ledger.log import Log
 from tidemark.ledger.parts import Parts
 from tidemark.ledger.rows import Row
-from tidemark.ledger.schemas import ALL_DIFFERENT, GROUP_ROWS, properties, with_integer_times
+from tidemark.ledger.schemas import ALL_DIFFERENT, GROUP_ROWS, bounded, properties, with_integer_times
 from tidemark.places import Place, make, reachable, storage_options
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 FULL_BYTES = 4 << 20
 """A file of this size is never written again, so that compaction costs the same whatever lies behind."""
 
-SMALL_BYTES = FULL_BYTES // 4
+MIDDLE_BYTES = FULL_BYTES // 4
+"""Small files are merged to files of this size, and these in their turn: few rows are written anew by each merge."""
 
 MOST_KEPT, MOST_ROWS_KEPT = 16, 4096
 """Answers that are kept for when they are asked for again, and the rows of one."""
@@ -174,16 +175,17 @@ class Store:
     def compact(self, more_than: int) -> bool:
         """Merge small files when more than so many have gathered; no data change. False: left alone.
 
-        Merged files grow to FULL_BYTES and then rest. Replaced files are removed a day later.
+        Merged files grow to MIDDLE_BYTES and wait for others; those of FULL_BYTES rest. Replaced files are removed a
+        day later.
         """
         table = self.open()
         if table is None:
             return False
-        small = [file for file in live_files(table, self.path) if file.size < SMALL_BYTES]
-        if len(small) <= more_than:
+        target = _merged_to([file.size for file in live_files(table, self.path)], more_than)
+        if target is None:
             return False
         try:
-            table.optimize.compact(target_size=FULL_BYTES, writer_properties=self._writer)
+            table.optimize.compact(target_size=target, writer_properties=self._writer)
             table.vacuum(dry_run=False, full=True)
         except CommitFailedError:
             self._opened = None
@@ -248,10 +250,25 @@ def _widened(part: pa.Table, kinds: pa.Schema) -> pa.Table:
     return part
 
 
+def _merged_to(sizes: Sequence[int], more_than: int) -> int | None:
+    """The size that files are merged to; None: not so many that are less than a quarter of one have gathered."""
+    if sum(size < MIDDLE_BYTES // 4 for size in sizes) > more_than:
+        return MIDDLE_BYTES
+    if sum(MIDDLE_BYTES // 4 <= size < MIDDLE_BYTES for size in sizes) > more_than:
+        return FULL_BYTES
+    return None
+
+
 def _writer(table: str) -> WriterProperties:
-    plain = {name: ColumnProperties(dictionary_enabled=False) for name in ALL_DIFFERENT.get(table, ())}
+    """Bounds of row groups are kept for the columns by which rows are looked up alone: they would be half of a file
+    of wide rows, read with it each time."""
+    kept = {name: ColumnProperties(statistics_enabled="CHUNK") for name in bounded(table)}
+    plain = ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
     return WriterProperties(
-        compression="ZSTD", max_row_group_size=GROUP_ROWS.get(table, 4096), column_properties=plain or None
+        compression="ZSTD",
+        max_row_group_size=GROUP_ROWS.get(table, 4096),
+        default_column_properties=ColumnProperties(statistics_enabled="NONE"),
+        column_properties=kept | dict.fromkeys(ALL_DIFFERENT.get(table, ()), plain),
     )
 
 
