@@ -525,6 +525,17 @@ def test_help_starts_in_a_moment_and_imports_nothing_heavy():
     )
 
 
+def test_a_command_starts_no_threads_of_numpy_unless_the_environment_asks_for_them():
+    name = "OPENBLAS_NUM_THREADS"
+    code = f"import os\nfrom tidemark.cli import main\ntry: main(['--version'])\nfinally: print(os.environ['{name}'])"
+    without = {key: value for key, value in os.environ.items() if key != name} | {"PYTHONPATH": str(JOBS)}
+    for given, told in (({}, "1"), ({name: "7"}, "7")):
+        done = subprocess.run(  # noqa: S603 - the tests' own interpreter
+            [sys.executable, "-c", code], env=without | given, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines()[-1] == told
+
+
 def test_the_module_and_the_applications_are_the_command():
     help_text = start("-m", "tidemark", "--help").communicate(timeout=30)[0]
     assert help_text.startswith("Usage: tidemark ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow.parquet as pq
 import pytest
 from ledger_samples import (
     FIRST_INSTANT,
@@ -314,3 +315,12 @@ class _Crash(Exception):
 
 def _crash(*_given):
     raise _Crash
+
+
+def test_files_have_bounds_of_the_columns_by_which_rows_are_looked_up_and_of_no_others(ledger):
+    record = plan_run(ledger, [[A]])[0]
+    ledger.commit(record, taken(ledger, record))
+    for name, bounded in {"batches": {"batch_id", "run_id"}, "objects": {"batch_id", "uri"}}.items():
+        group = pq.ParquetFile(ledger.stores[name].files()[0].path).metadata.row_group(0)
+        columns = [group.column(index) for index in range(group.num_columns)]
+        assert {column.path_in_schema for column in columns if column.is_stats_set} == bounded

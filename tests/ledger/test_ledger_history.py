@@ -6,7 +6,7 @@ import pytest
 from ledger_samples import fabricate, landed, plan_run, taken
 
 from tidemark.core.progress import PartitionState
-from tidemark.ledger import files, store
+from tidemark.ledger import files, parts, store
 from tidemark.ledger.ledger import Ledger, RunRange
 
 BATCHES = 100_000
@@ -33,8 +33,8 @@ def touched(monkeypatch):
 
         return counted
 
-    for name in ("read_batches", "read_hits", "read_all"):
-        monkeypatch.setattr(store, name, counting(getattr(files, name)))
+    for room, name in ((parts, "read_batches"), (store, "read_hits"), (store, "read_all")):
+        monkeypatch.setattr(room, name, counting(getattr(files, name)))
     return seen
 
 
@@ -77,7 +77,7 @@ def test_a_batch_on_top_of_100_000_replaces_no_old_file(old):
         assert len(now - behind[name]) <= 1
 
 
-def test_what_a_table_has_told_is_not_read_again_until_something_is_written(tmp_path, touched):
+def test_what_a_table_has_told_is_not_read_again_and_later_only_what_was_written_since(tmp_path, touched):
     ledger = Ledger(tmp_path)
     for batch_id in (1, 2):
         ledger.record_states(batch_id, {("readings", "0"): PartitionState(next_offset=batch_id)})
@@ -89,15 +89,35 @@ def test_what_a_table_has_told_is_not_read_again_until_something_is_written(tmp_
     assert (len(watermarks.read(1, 3, ["next_offset"])), touched["rows"]) == (2, 4)
     ledger.record_states(3, {("readings", "0"): PartitionState(next_offset=3)})
     assert [row["next_offset"] for row in watermarks.read(1, 3)] == [1, 2, 3]
-    for batch_id in range(100):
+    assert touched["rows"] == 5
+
+
+def test_of_what_was_told_longest_ago_nothing_is_kept(tmp_path, touched, monkeypatch):
+    monkeypatch.setattr(parts, "MOST_KEPT", 2)
+    ledger = Ledger(tmp_path)
+    for batch_id in (1, 2, 3):
+        ledger.record_states(batch_id, {("readings", "0"): PartitionState(next_offset=batch_id)})
+    watermarks = ledger.stores["watermarks"]
+    for batch_id in range(1, store.MOST_KEPT + 2):
         watermarks.read(batch_id, batch_id)
     assert len(watermarks._known.answers) == store.MOST_KEPT
     read = touched["rows"]
-    assert (len(watermarks.read(1, 3)), touched["rows"]) == (3, read + 3)
+    assert (len(watermarks.read(1, 1)), touched["rows"]) == (1, read + 1)
 
 
-def test_what_large_files_tell_is_not_kept(tmp_path, touched, monkeypatch):
-    monkeypatch.setattr(store, "MOST_BYTES_KEPT", 10)
+def test_states_that_were_told_before_a_run_are_not_read_again_after_it(old, touched):
+    ledger = Ledger(old)
+    next_batch = ledger.last().next_batch_id
+    ledger.states(next_batch)
+    read = touched["rows"]
+    ledger.record_states(next_batch, {("readings", "0"): PartitionState()})
+    assert ledger.states(next_batch + 1)
+    assert touched["rows"] == read + 1
+
+
+def test_what_is_large_is_not_kept(tmp_path, touched, monkeypatch):
+    monkeypatch.setattr(parts, "MOST_BYTES_KEPT", 10)
+    monkeypatch.setattr(store, "MOST_ROWS_KEPT", 0)
     ledger = Ledger(tmp_path)
     ledger.record_states(1, {("readings", "0"): PartitionState()})
     assert [len(ledger.stores["watermarks"].read(1, 1)) for _ in range(2)] == [1, 1]

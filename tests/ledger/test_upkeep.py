@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 from deltalake.table import TableOptimizer
 from ledger_samples import NOON, finding, landed, plan_run, taken
@@ -10,6 +12,7 @@ from tidemark.core.progress import PartitionState
 from tidemark.ledger import upkeep
 from tidemark.ledger.discover import known_objects
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.rows import object_row
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +102,7 @@ def test_a_file_that_was_written_anew_without_some_batches_is_read_batch_by_batc
 
 def test_a_full_file_is_not_written_again(ledger, monkeypatch):
     monkeypatch.setattr("tidemark.ledger.store.FULL_BYTES", 9000)
+    monkeypatch.setattr("tidemark.ledger.store.MIDDLE_BYTES", 9000)
     _run(ledger, upkeep.MANY_FILES + 2)
     upkeep.compact(ledger)
     full = {file.path for file in ledger.stores["batches"].files() if file.size >= 9000}
@@ -106,6 +110,30 @@ def test_a_full_file_is_not_written_again(ledger, monkeypatch):
     _run(ledger, upkeep.MANY_FILES + 2)
     upkeep.compact(ledger)
     assert full <= {file.path for file in ledger.stores["batches"].files()}
+
+
+def test_merged_files_wait_until_many_have_gathered_and_are_merged_once_more(ledger, monkeypatch):
+    monkeypatch.setattr("tidemark.ledger.store.MIDDLE_BYTES", 16_000)
+    monkeypatch.setattr("tidemark.ledger.store.FULL_BYTES", 64_000)
+    objects = ledger.stores["objects"]
+
+    def land(batch_id, number):
+        objects.append([object_row(batch_id, landed(hashlib.sha256(b"%d" % each).hexdigest())) for each in number])
+
+    for batch_id in range(upkeep.MANY_FILES):
+        land(batch_id, range(1000 * batch_id, 1000 * batch_id + 100))
+    middle = {file.path for file in objects.files()}
+    assert all(4_000 <= file.size < 16_000 for file in objects.files())
+    assert not objects.compact(upkeep.MANY_FILES)
+    land(50, range(50_000, 50_001))
+    assert not objects.compact(upkeep.MANY_FILES)
+    assert middle < {file.path for file in objects.files()}
+    land(51, range(51_000, 51_100))
+    before = sorted(map(repr, objects.all()))
+    assert objects.compact(upkeep.MANY_FILES)
+    assert len(objects.files()) <= 2
+    assert sorted(map(repr, objects.all())) == before
+    assert not objects.compact(upkeep.MANY_FILES)
 
 
 def test_a_merge_that_meets_another_writer_gives_way(ledger, monkeypatch):

@@ -7,6 +7,7 @@ Exit status: 0 done; 1 a check failed; 2 bad usage or configuration; 3 another r
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -22,15 +23,29 @@ from tidemark.cli.output import Output
 versioned.add()
 repaired.add()
 
+_SPARED = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""What numpy, which comes with pyarrow and is asked for no algebra, and pydantic would start with: threads, and a
+search of all installed packages."""
+_GARBAGE = 200_000
+"""Objects after which garbage is looked for: more than a command is made of, which stays."""
+
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The process of one command; by default its arguments are the process's."""
+    _start_lightly()
     ended: list[int] = []
     # Threads of native libraries can abort an interpreter that is being taken down, and their status would replace
     # the command's. Registered first, this runs after all other clean-up and leaves at once.
     atexit.register(lambda: os._exit(ended[0]) if ended else None)
     ended.append(invoke(sys.argv[1:] if arguments is None else arguments))
     sys.exit(ended[0])
+
+
+def _start_lightly() -> None:
+    """What would make a short command take noticeably longer is not begun, unless the environment asks for it."""
+    gc.set_threshold(_GARBAGE)
+    for name, value in _SPARED.items():
+        os.environ.setdefault(name, value)
 
 
 def invoke(arguments: Sequence[str]) -> int:

@@ -24,11 +24,12 @@ def expression_errors(streams: Streams) -> Iterator[Finding]:
 
 def expression_warnings(streams: Streams) -> Iterator[Finding]:
     """What costs more than it seems: aggregates that need their rows sorted."""
-    from tidemark.config.aggregates import order_sensitive
+    windowed = {name: stream for name, stream in streams.streams.items() if stream.spec.windowed}
+    if not windowed:
+        return
+    from tidemark.config.aggregates import order_sensitive  # slow to import
 
-    for name, stream in streams.streams.items():
-        if not stream.spec.windowed:
-            continue
+    for name, stream in windowed.items():
         columns = (*(streams.before(stream.spec) or ()), *ROW_COLUMNS)
         types = {column.name.lower(): column.type for column in columns}
         for column, text in stream.spec.select.items():

@@ -38,6 +38,10 @@ class DataFile:
         """Whether the file may have rows of batches first..last."""
         return (self.first is None or self.first <= last) and (self.last is None or self.last >= first)
 
+    def within(self, first: int, last: int) -> bool:
+        """Whether all rows of the file are of batches first..last."""
+        return self.first is not None and self.last is not None and first <= self.first and self.last <= last
+
     def overlaps(self, low: str, high: str) -> bool:
         """Whether the file may have URIs of low..high (by code points, as Delta's bounds are)."""
         return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
@@ -53,14 +57,16 @@ def live_files(table: DeltaTable, folder: Place) -> list[DataFile]:
     return sorted(files, key=lambda file: (file.first or 0, file.last or 0))
 
 
-def read_all(file: DataFile) -> pa.Table:
+def read_all(file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:
     """Every row of a file."""
     with _named(file):
-        return _plain(_parquet(file).read())
+        return _plain(_parquet(file).read(None if columns is None else list(columns)))
 
 
 def read_batches(file: DataFile, first: int, last: int, columns: Sequence[str]) -> pa.Table:
     """The rows of batches first..last in a file, from the row groups that have such rows."""
+    if file.within(first, last):
+        return read_all(file, columns)
     with _named(file):
         parquet = _parquet(file)
         groups = [group for group in range(parquet.num_row_groups) if _has_batches(parquet, group, first, last)]
@@ -74,7 +80,7 @@ def read_hits(file: DataFile, column: str, values: pa.Array[Any], columns: Seque
     """The rows whose `column` is one of `values`; None, and nothing else read, when there are none."""
     with _named(file):
         parquet = _parquet(file)
-        keys = _plain(parquet.read([column]))[column]
+        keys = _plain(parquet.read([column], use_threads=False))[column]
         hits = pc.indices_nonzero(pc.is_in(keys, value_set=values)).to_pylist()
         if not hits:
             return None

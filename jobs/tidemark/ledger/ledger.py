@@ -130,7 +130,7 @@ class Ledger:
         newest = self.stores["batches"].newest()
         if newest is None:
             return Tail()
-        first = self.stores["batches"].read(newest, newest, ["run_first"])[0]["run_first"]
+        first = self.batches(newest, newest)[0].run_first
         read = self.batches(first - 1, newest)
         before = read[:1] if read[0].batch_id < first else []
         run = read[len(before) :]

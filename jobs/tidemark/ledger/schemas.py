@@ -209,6 +209,9 @@ slower, and nothing is looked up by any other."""
 GROUP_ROWS = {"batches": 256}
 """Rows of a row group where they are wide: every row of `batches` carries its configuration."""
 
+ALL_DIFFERENT = {"objects": ("uri_key",)}
+"""Columns in which hardly a value is there twice: a dictionary of them would be larger, and slower to read."""
+
 _PROPERTIES = {
     "delta.checkpointInterval": "32",
     "delta.logRetentionDuration": "interval 1 hours",
@@ -236,4 +239,9 @@ def _integer_times(kind: pa.DataType) -> pa.DataType:
 
 def properties(table: str) -> dict[str, str]:
     """The Delta properties that a small table is made with."""
-    return {**_PROPERTIES, "delta.dataSkippingStatsColumns": BOUNDED.get(table, "batch_id")}
+    return {**_PROPERTIES, "delta.dataSkippingStatsColumns": ",".join(bounded(table))}
+
+
+def bounded(table: str) -> list[str]:
+    """The columns of a table whose bounds are kept."""
+    return BOUNDED.get(table, "batch_id").split(",")

@@ -8,14 +8,16 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from tidemark.errors import Held
-from tidemark.ledger.files import DataFile, live_files, read_all, read_batches, read_hits
+from tidemark.ledger.files import DataFile, live_files, read_all, read_hits
+from tidemark.ledger.log import Log
+from tidemark.ledger.parts import Parts
 from tidemark.ledger.rows import Row
-from tidemark.ledger.schemas import GROUP_ROWS, properties, with_integer_times
-from tidemark.places import Place, delta_table, make, reachable, storage_options
+from tidemark.ledger.schemas import ALL_DIFFERENT, GROUP_ROWS, bounded, properties, with_integer_times
+from tidemark.places import Place, make, reachable, storage_options
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
 FULL_BYTES = 4 << 20
 """A file of this size is never written again, so that compaction costs the same whatever lies behind."""
 
-SMALL_BYTES = FULL_BYTES // 4
+MIDDLE_BYTES = FULL_BYTES // 4
+"""Small files are merged to files of this size, and these in their turn: few rows are written anew by each merge."""
 
-MOST_KEPT, MOST_BYTES_KEPT = 16, 256 << 10
-"""Answers that are kept for when they are asked for again, and the bytes of the files that one is from."""
+MOST_KEPT, MOST_ROWS_KEPT = 16, 4096
+"""Answers that are kept for when they are asked for again, and the rows of one."""
 
 _EVERYTHING = "true"
 
@@ -46,7 +49,8 @@ class _Known:
         rows = read() if rows is None else rows
         with self.lock:
             self.answers.pop(asked, None)
-            self.answers[asked] = rows
+            if len(rows) <= MOST_ROWS_KEPT:
+                self.answers[asked] = rows
             if len(self.answers) > MOST_KEPT:
                 self.answers.pop(next(iter(self.answers)))
         return [dict(row) for row in rows]
@@ -63,19 +67,21 @@ class Store:
         self.path = path
         self.schema = schema
         self._integers = with_integer_times(schema)
-        self._writer = WriterProperties(compression="ZSTD", max_row_group_size=GROUP_ROWS.get(path.name, 4096))
+        self._writer = _writer(path.name)
         self._opened: DeltaTable | None = None
+        self._log = Log(path)
         self._known = _Known()
+        self._parts = Parts()
 
     def open(self) -> DeltaTable | None:
         """The newest state of the table; None when nothing was ever written."""
         if self._opened is not None:
-            self._opened.update_incremental()
+            self._log.refresh(self._opened)
             return self._opened
         if not reachable(self.path):
             return None
         try:
-            self._opened = delta_table(self.path)
+            self._opened = self._log.open()
         except TableNotFoundError:
             return None
         return self._opened
@@ -107,10 +113,9 @@ class Store:
         files = [file for file in known.files if file.meets(first, last)]
 
         def rows() -> list[Row]:
-            return self._rows(names, [read_batches(file, first, last, names) for file in files])
+            return self._rows(names, [self._parts.read(file, first, last, names) for file in files])
 
-        small = sum(file.size for file in files) <= MOST_BYTES_KEPT
-        return known.answer((first, last, *names), rows) if small else rows()
+        return known.answer((first, last, *names), rows)
 
     def lookup(
         self, column: str, values: pa.Array[Any], columns: Sequence[str], uris: tuple[str, str] | None = None
@@ -170,16 +175,17 @@ class Store:
     def compact(self, more_than: int) -> bool:
         """Merge small files when more than so many have gathered; no data change. False: left alone.
 
-        Merged files grow to FULL_BYTES and then rest. Replaced files are removed a day later.
+        Merged files grow to MIDDLE_BYTES and wait for others; those of FULL_BYTES rest. Replaced files are removed a
+        day later.
         """
         table = self.open()
         if table is None:
             return False
-        small = [file for file in live_files(table, self.path) if file.size < SMALL_BYTES]
-        if len(small) <= more_than:
+        target = _merged_to([file.size for file in live_files(table, self.path)], more_than)
+        if target is None:
             return False
         try:
-            table.optimize.compact(target_size=FULL_BYTES, writer_properties=self._writer)
+            table.optimize.compact(target_size=target, writer_properties=self._writer)
             table.vacuum(dry_run=False, full=True)
         except CommitFailedError:
             self._opened = None
@@ -209,7 +215,7 @@ class Store:
                 str(self.path), schema=self.schema, configuration=settings, storage_options=options
             )
         except DeltaError:
-            self._opened = delta_table(self.path)
+            self._opened = self._log.open()
         return self._opened
 
     def _write(
@@ -242,6 +248,28 @@ def _widened(part: pa.Table, kinds: pa.Schema) -> pa.Table:
         if known.name not in part.column_names:
             part = part.append_column(known, pa.nulls(part.num_rows, known.type))
     return part
+
+
+def _merged_to(sizes: Sequence[int], more_than: int) -> int | None:
+    """The size that files are merged to; None: not so many that are less than a quarter of one have gathered."""
+    if sum(size < MIDDLE_BYTES // 4 for size in sizes) > more_than:
+        return MIDDLE_BYTES
+    if sum(MIDDLE_BYTES // 4 <= size < MIDDLE_BYTES for size in sizes) > more_than:
+        return FULL_BYTES
+    return None
+
+
+def _writer(table: str) -> WriterProperties:
+    """Bounds of row groups are kept for the columns by which rows are looked up alone: they would be half of a file
+    of wide rows, read with it each time."""
+    kept = {name: ColumnProperties(statistics_enabled="CHUNK") for name in bounded(table)}
+    plain = ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
+    return WriterProperties(
+        compression="ZSTD",
+        max_row_group_size=GROUP_ROWS.get(table, 4096),
+        default_column_properties=ColumnProperties(statistics_enabled="NONE"),
+        column_properties=kept | dict.fromkeys(ALL_DIFFERENT.get(table, ()), plain),
+    )
 
 
 def _has(table: DeltaTable, writer: str | None, version: int) -> bool:
