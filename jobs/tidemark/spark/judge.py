@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _RUN = "__tidemark_run"
 _STARTED = "__tidemark_started"
+_GROUP = "__tidemark_group"
+"""Rows of a key are brought together by a hash of it: numbers sort faster than names, of which many begin alike."""
 _CROWDED = "tidemark: more partitions than a source may have"
 _UNEVEN = 25
 """Groups that a task may have beside its share: hot and large partitions are not spread by their names."""
@@ -102,7 +104,8 @@ def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, l
         if substreams is not None:
             staged = staged.join(substreams, [PARTITION, KEY], "left")
             before = F.greatest(before, F.col(REACHED))
-        staged = staged.sortWithinPartitions(PARTITION, KEY, OFFSET)
+        group = F.xxhash64(PARTITION, KEY)
+        staged = staged.withColumn(_GROUP, group).sortWithinPartitions(_GROUP, PARTITION, KEY, OFFSET).drop(_GROUP)
         group, part = F.col(PARTITION).cast("binary"), F.col(KEY).cast("binary")
     else:
         group, part = run["group"], F.lit(None).cast("binary")
