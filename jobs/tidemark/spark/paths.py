@@ -18,7 +18,7 @@ from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
 from tidemark.config.topology import columns_of
 from tidemark.core.times import TICK
-from tidemark.spark import lifetimes, tables
+from tidemark.spark import chosen, lifetimes, tables
 from tidemark.spark.fitness import fit
 from tidemark.spark.joins import Side, paired
 from tidemark.spark.names import CAME, JUDGED, RANK, SOURCE, TENTATIVE, WAS, ordinal
@@ -161,11 +161,14 @@ class Rows:
         place = f"{self.root}/events/{source.name}"
         if not tables.exists(place):
             return None
-        whole = self.spark.read.format("delta").load(place)
-        rows = lifetimes.of_stream(source, whole.where(start.isNotNull() & (F.col("_batch_id") <= self.last)))
         if source.longest is None and path.lasts is None:
-            return rows.where(needed(start, end, path.begin, 0, span))
-        return rows.where(needed(start, start, path.begin, path.lasts or 1, span))
+            whole, wanted = self.spark.read.format("delta").load(place), needed(start, end, path.begin, 0, span)
+        else:
+            length = path.lasts or 1
+            whole = chosen.rows_of(self.spark, place, "_system_timestamp", path.begin, length, span, self.last)
+            wanted = needed(start, start, path.begin, length, span)
+        told = whole.where(start.isNotNull() & (F.col("_batch_id") <= self.last))
+        return lifetimes.of_stream(source, told).where(wanted)
 
     def _windows(self, path: Path, rank: int, span: Span) -> DataFrame | None:
         name, step = path.origin, self.spec.streams[path.origin]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from tidemark.core.account import TableDigest
 from tidemark.places import Place, delta_table, is_table, place_of, read_bytes
@@ -114,12 +115,14 @@ def _written(rows: DataFrame, place: Place, version: int) -> Written:
         return Written(None, 0)
     added, count = [file["path"] for file in files], sum(json.loads(file["stats"])["numRecords"] for file in files)
 
-    def read() -> DataFrame:
-        reader = rows.sparkSession.read.schema(rows.schema).option("basePath", str(place))
-        found = reader.option("__globPaths__", "false").parquet(*[str(place / unquote(path)) for path in added])
-        return found.select(*map(quoted, rows.columns))
+    return Written(cache(lambda: files_as(rows.sparkSession, place, added, rows.schema)), count)
 
-    return Written(cache(read), count)
+
+def files_as(spark: SparkSession, place: Place, paths: Sequence[str], schema: StructType) -> DataFrame:
+    """The rows of some files of the table at `place`, whose `schema` is that of the table: `paths` are its log's."""
+    reader = spark.read.schema(schema).option("basePath", str(place)).option("__globPaths__", "false")
+    found = reader.parquet(*[str(place / unquote(path)) for path in paths])
+    return found.select(*map(quoted, schema.names))
 
 
 def quoted(name: str) -> Column:
