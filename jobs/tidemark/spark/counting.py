@@ -25,9 +25,10 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Counting:
-    """Rows that are counted as they pass: of a plan that one job at a time writes."""
+    """Rows that are counted as they pass, and their `columns`: of a plan that one job at a time writes."""
 
     rows: DataFrame
+    columns: tuple[str, ...]
     summed: JavaObject
 
     @classmethod
@@ -41,7 +42,8 @@ class Counting:
         told = [F.col(HASH), F.lit(False) if matching is None else matching]
         counts = Column(summed.function().apply(jvm.PythonUtils.toSeq([column._jc for column in told])))
         hashed = rows.withColumn(HASH, row_hash(rows))
-        return cls(hashed.withColumn(COUNTED, counts).where(COUNTED).drop(HASH, COUNTED), summed)
+        counted = hashed.withColumn(COUNTED, counts).where(COUNTED).drop(HASH, COUNTED)
+        return cls(counted, tuple(rows.columns), summed)
 
     @property
     def spark(self) -> SparkSession:

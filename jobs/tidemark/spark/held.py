@@ -19,7 +19,7 @@ class Known(Protocol):
     def __call__(self, name: str, number: int | None, beside: str) -> Column: ...
 
 
-def constant(_: str, number: int | None, __: str) -> Column:
+def constant(name: str, number: int | None, beside: str) -> Column:  # noqa: ARG001 # as others are `Known`
     """The number in a plan that serves one run."""
     return F.lit(number).cast("long")
 

@@ -116,14 +116,17 @@ def _written(rows: DataFrame, place: Place, version: int) -> Written:
         return Written(None, 0)
     added, count = [file["path"] for file in files], sum(json.loads(file["stats"])["numRecords"] for file in files)
 
-    return Written(cache(lambda: files_as(rows.sparkSession, place, added, rows.schema)), count)
+    def read() -> DataFrame:
+        return files_of(rows.sparkSession, place, added, rows.schema).select(*map(quoted, rows.columns))
+
+    return Written(cache(read), count)
 
 
-def files_as(spark: SparkSession, place: Place, paths: Sequence[str], schema: StructType) -> DataFrame:
-    """The rows of some files of the table at `place`, whose `schema` is that of the table: `paths` are its log's."""
+def files_of(spark: SparkSession, place: Place, paths: Sequence[str], schema: StructType) -> DataFrame:
+    """The rows of some files of the table at `place`, of which `paths` are its log's: columns that the table is kept
+    by are the last ones."""
     reader = spark.read.schema(schema).option("basePath", str(place)).option("__globPaths__", "false")
-    found = reader.parquet(*[str(place / unquote(path)) for path in paths])
-    return found.select(*map(quoted, schema.names))
+    return reader.parquet(*[str(place / unquote(path)) for path in paths])
 
 
 def quoted(name: str) -> Column:
