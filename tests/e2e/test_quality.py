@@ -224,7 +224,7 @@ def test_what_is_not_due_is_told_before_or_after_it_is_published(base, severity,
     product = fork(base, tmp_path / "p")
     (product.folder / "landing" / "s" / "b").unlink()
     product.land("s", objects("d", 30))
-    monkeypatch.setattr("tidemark.spark.outputs._passing", lambda rows, *_: rows)
+    monkeypatch.setattr("tidemark.spark.outputs.passing", lambda rows, *_: rows)
     monkeypatch.setattr("tidemark.spark.paths.Rows.along", everything(Rows.along))
     with pytest.raises(Blocked, match="published_in_time_order") if severity == "block" else nullcontext():
         product.run(at(51), quality=severity)

@@ -6,12 +6,11 @@ of the two halves, so that neither the order of rows nor how they are spread ove
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from tidemark.core.account import TableDigest
-from tidemark.spark.names import HASH
 
 ROWS, LOW, HIGH = "digest_rows", "digest_low", "digest_high"
 _HALF = 0xFFFFFFFF
@@ -41,13 +40,6 @@ def digest_columns(hashed: Column) -> list[Column]:
         F.coalesce(F.sum(hashed.bitwiseAND(_HALF)), F.lit(0)).alias(LOW),
         F.coalesce(F.sum(F.shiftrightunsigned(hashed, 32)), F.lit(0)).alias(HIGH),
     ]
-
-
-def observed(rows: DataFrame, seen: Observation, *more: Column) -> DataFrame:
-    """`rows` as they are, with count and digest observed while they pass, and `more` aggregates. The hash is a column
-    for a moment: so it is computed in compiled code with the row, and not in the observer."""
-    hashed = rows.withColumn(HASH, row_hash(rows)).observe(seen, *digest_columns(F.col(HASH)), *more)
-    return hashed.drop(HASH)
 
 
 def table_digest(table: str, rows: int, low: int, high: int) -> TableDigest:

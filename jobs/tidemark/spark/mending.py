@@ -64,7 +64,7 @@ class Mending(Outputs):
             try:
                 found = measured(table, rows)
                 if found == self.recorded[table]:
-                    ranges = statistics_of(rows)
+                    ranges = statistics_of(rows.columns)
                     put_back(self.spark, rows, f"{self.root}/{table}", due.last_batch, statistics=ranges)
                     self.mended[table] = found.rows
                 else:

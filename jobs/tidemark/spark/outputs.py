@@ -6,8 +6,10 @@ their times, so that a repair and a replay find the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,21 +18,22 @@ from tidemark.config import PipelineSpec
 from tidemark.config.topology import columns_of
 from tidemark.core.account import TableDigest
 from tidemark.core.due import Due
-from tidemark.core.progress import latest
 from tidemark.core.streams import Window
 from tidemark.spark import windows
+from tidemark.spark.closing import closing, files_for
+from tidemark.spark.counting import Counting
 from tidemark.spark.digest import measured, table_digest
+from tidemark.spark.held import Known, constant
 from tidemark.spark.measuring import Measuring
-from tidemark.spark.names import OPEN_UNTIL, SOURCE, WAS
+from tidemark.spark.names import SOURCE
 from tidemark.spark.parts import Parts
+from tidemark.spark.passing import cut_open, ends, not_due, passing, passing_span
 from tidemark.spark.paths import Rows, paths_into
 from tidemark.spark.sides import side_by_side
 from tidemark.spark.spans import Span
-from tidemark.spark.tables import append_measured, holds, quoted, slice_of
-from tidemark.spark.times import came, within_years
+from tidemark.spark.tables import append_counted, holds, quoted, slice_of
+from tidemark.spark.times import within_years
 
-_NEVER = (1 << 63) - 1
-"""The end of an open lifetime."""
 STATISTICS = "_system_timestamp,_end_time,_window_start,_window_end,_batch_id"
 
 
@@ -38,7 +41,8 @@ STATISTICS = "_system_timestamp,_end_time,_window_start,_window_end,_batch_id"
 class Outputs:
     """Reads and writes under `root`, the folder of one version. `recompute`: substreams' watermarks come from the
     rows that set them, for replays. `ahead` holds by table what was made to be checked before it is written, and
-    `not_due` how many of the rows written are not due."""
+    `not_due` how many of the rows written are not due. Of a plan that serves several runs the event rows are `given`,
+    in one task, and what differs from run to run is `known`."""
 
     spark: SparkSession
     root: str
@@ -47,6 +51,8 @@ class Outputs:
     ahead: Mapping[str, DataFrame] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
     not_due: dict[str, int] = field(default_factory=dict)
+    given: DataFrame | None = None
+    known: Known = constant
 
     def making(self, due: Due) -> dict[str, DataFrame]:
         """What the run has for a stream, table by table, kept until it is let go of and written nowhere."""
@@ -57,7 +63,7 @@ class Outputs:
         """Rows of what was made for a stream that are not due: they end before what the run before it had passed, or
         after what this one has."""
         rows = self.ahead.get(f"streams/{due.step.name}")
-        return 0 if rows is None else rows.where(_not_due(due)).count()
+        return 0 if rows is None else rows.where(not_due(due, self.known)).count()
 
     def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
         """Append what the run has for a stream, its tables side by side; what a crashed attempt appended stands."""
@@ -82,20 +88,35 @@ class Outputs:
     def _written(
         self, table: str, place: str, make: Callable[[], DataFrame | None], due: Due, repairing: bool
     ) -> TableDigest:
-        nothing, batch_id = table_digest(table, 0, 0, 0), due.last_batch
-        wrong = _not_due(due) if table == f"streams/{due.step.name}" else F.lit(False)
+        batch_id = due.last_batch
         self.written.add(table)
         if not (repairing and holds(place, batch_id)):
-            rows = self.ahead[table] if table in self.ahead else make()
-            if rows is None:
-                return nothing
-            written = append_measured(rows, place, batch_id, table, statistics=statistics_of(rows), matching=wrong)
+            with self._counting(table, make, due) as counting:
+                if counting is None:
+                    return table_digest(table, 0, 0, 0)
+                ranges = statistics_of(counting.columns)
+                written = append_counted(counting, place, batch_id, table, statistics=ranges)
             if written is not None:
                 self.not_due[table] = written.matching
                 return written.digest
         stands = slice_of(self.spark, place, batch_id)
-        self.not_due[table] = stands.where(wrong).count()
+        self.not_due[table] = stands.where(self._wrong(table, due)).count()
         return measured(table, stands)
+
+    def _counting(
+        self, table: str, make: Callable[[], DataFrame | None], due: Due
+    ) -> AbstractContextManager[Counting | None]:
+        """What is written to a table, counted as it passes; None: there is nothing."""
+        files = None
+        if table not in self.ahead and table == f"streams/{due.step.name}" and due.step.window is not None:
+            files = files_for(self.spec, self.root, due, self._closing_span(due))
+        if files is not None:
+            return closing(self.spark, self.spec, due, files, partial(self._closed_of, due))
+        rows = self.ahead[table] if table in self.ahead else make()
+        return nullcontext(None if rows is None else Counting.of(rows, self._wrong(table, due)))
+
+    def _wrong(self, table: str, due: Due) -> Column:
+        return not_due(due, self.known) if table == f"streams/{due.step.name}" else F.lit(False)
 
     def _tables(self, due: Due) -> dict[str, Callable[[], DataFrame | None]]:
         """What makes the rows of each table that the run may write to."""
@@ -119,14 +140,14 @@ class Outputs:
         bound = None if due.after.complete else due.after.watermark
         if bound is None and not due.after.complete:
             return None
-        rows = self._along(due, _passing_span(due, before, bound))
+        rows = self._along(due, passing_span(due, before, bound))
         if rows is None:
             return None
-        rows, end = _passing(rows, due, before, bound), _ends("_end_time")
+        rows, end = passing(rows, due, before, bound), ends("_end_time")
         started = F.lit(True) if due.starts is None else end > due.starts
         payload = [quoted(column.name) for column in columns_of(self.spec, due.step.name) or ()]
         times = [within_years(name) for name in ("_system_timestamp", "_end_time")]
-        return rows.where(started).select(*times, "_partition", "_offset", _batch(due), *payload)
+        return rows.where(started).select(*times, "_partition", "_offset", self._batch(due, "_offset"), *payload)
 
     # -- windows
 
@@ -140,11 +161,16 @@ class Outputs:
             end = F.unix_micros("_window_end" if window is None else windows.end_of(window))
             counted = counted.where(end <= due.starts if early else end > due.starts)
         types = {column.name.lower(): column.type for column in columns_of(self.spec, step.inputs[0]) or ()}
-        found = windows.aggregated(counted, step, window, types)
+        found = windows.aggregated(counted, step, window, types, alone=self.given is not None)
         own = ["_window_start", "_window_end", *step.parts]
         rest = [quoted(name) for name in found.columns if name not in own]
         bounds = [within_years(name) for name in own[:2]]
-        return found.select(*bounds, *own[2:], _batch(due), *rest)
+        return found.select(*bounds, *own[2:], self._batch(due, own[0]), *rest)
+
+    def _closed_of(self, due: Due, given: DataFrame, known: Known) -> tuple[DataFrame, Column] | None:
+        """The windows that the run closes, of given event rows, and which of them are not due."""
+        rows = replace(self, given=given, known=known)._closed(due, early=False)
+        return None if rows is None else (rows, not_due(due, known))
 
     def _counted(self, due: Due) -> DataFrame | None:
         """Rows in the windows that the run closes; where rows make these, with their bounds."""
@@ -154,7 +180,7 @@ class Outputs:
         if rows is None:
             return None
         points = all(path.points(self.spec) for path in paths_into(self.spec, self.spec.streams[due.step.name]))
-        rows = _cut_open(rows, due) if due.after.complete and due.step.endless else rows
+        rows = cut_open(rows, due) if due.after.complete and due.step.endless else rows
         known = self._parts().told(rows, due)
         return windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
 
@@ -171,7 +197,7 @@ class Outputs:
         times = ("_system_timestamp", "_watermark", "_window_start", "_window_end")
         source = F.col(SOURCE).alias("_source")
         own = ["_partition", "_offset", "_event_time"]
-        return found.select(source, *own, *map(within_years, times), _batch(due))
+        return found.select(source, *own, *map(within_years, times), self._batch(due, "_offset"))
 
     def earliest(self, due: Due) -> int | None:
         """The start of the earliest window that the run leaves open, where rows make the windows."""
@@ -191,7 +217,10 @@ class Outputs:
         return Measuring(self.spark, self.root, step, due, along, lambda rows: self._parts().told(rows, due))
 
     def _parts(self) -> Parts:
-        return Parts(self.spark, self.root, self.spec, self.recompute, lambda due: self._measuring(due).opened())
+        return Parts(self.spark, self.root, self.spec, self.recompute, self._opened, self.known)
+
+    def _opened(self, due: Due) -> DataFrame | None:
+        return self._measuring(due).opened()
 
     @staticmethod
     def _closing_span(due: Due) -> Span:
@@ -212,7 +241,10 @@ class Outputs:
 
     def _rows(self, due: Due) -> Rows:
         ahead = {table: rows for table, rows in self.ahead.items() if table not in self.written}
-        return Rows(self.spark, self.root, self.spec, due.last_batch, ahead)
+        return Rows(self.spark, self.root, self.spec, due.last_batch, ahead, self.given, self.known)
+
+    def _batch(self, due: Due, beside: str) -> Column:
+        return self.known("last", due.last_batch, beside).alias("_batch_id")
 
     def _passed_pairs(self, due: Due) -> DataFrame | None:
         """The pairs of joins that come to the step and whose end it has passed in this run."""
@@ -221,57 +253,13 @@ class Outputs:
             return None
         step = self.spec.streams[due.step.name]
         pairs = [path for path in paths_into(self.spec, step) if path.joined]
-        span = _passing_span(due, before, after)
+        span = passing_span(due, before, after)
         rows = self._rows(due).along(pairs, span)
-        return None if rows is None else _passing(rows, due, before, after)
+        return None if rows is None else passing(rows, due, before, after)
 
     def _new(self, due: Due) -> DataFrame | None:
         """The rows that the run brought to the step."""
         return self._along(due, Span(since=due.first_batch, only=True))
-
-
-def _not_due(due: Due) -> Column:
-    """Whether an output is not one that the run passed. Of parts, and of windows that rows make, nothing is told but
-    what the step has not passed yet."""
-    windows_, step = due.step.windows, due.step
-    if windows_ is None:
-        end, before, after = _ends("_end_time"), due.before.watermark, due.after.watermark
-    else:
-        end, before, after = _ends("_window_end") + windows_.lateness, due.before.reached, due.after.reached
-    idle = windows_ is not None and windows_.idle_timeout is not None
-    if step.partition_by is not None:
-        return F.lit(False)
-    early = F.lit(False) if due.after.complete or after is None or idle else end > after
-    if due.before.complete or before is None or due.behind or step.measured is not None:
-        return early
-    return early | (end <= before)
-
-
-def _passing_span(due: Due, before: int | None, after: int | None) -> Span:
-    """When rows are alive whose end is passed in a run that goes from a time to another; and those that it brought,
-    where they may lie behind."""
-    return Span(before, after, since=due.first_batch if due.behind else None, behind=due.straggling)
-
-
-def _passing(rows: DataFrame, due: Due, before: int | None, after: int | None) -> DataFrame:
-    """Of these, the rows whose end the run has passed: those that earlier runs had passed stand."""
-    done = rows if after is None else rows.where(_ends("_end_time") <= after)
-    if before is None:
-        return done
-    known = [name for name in (WAS, "_end_time") if name in rows.columns]
-    return done.where((_ends(*known) > before) | (came(rows.columns) >= due.first_batch))
-
-
-def _ends(*names: str) -> Column:
-    """The first of these times that there is, microseconds."""
-    return F.coalesce(*map(F.unix_micros, names), F.lit(_NEVER))
-
-
-def _cut_open(rows: DataFrame, due: Due) -> DataFrame:
-    """Rows of a complete stream: windows that begin after its last finite start, end or punctuation give no row."""
-    times = [F.max(F.unix_micros(name)) for name in ("_system_timestamp", "_end_time")]
-    bound = latest(due.after.reached, *rows.agg(*times).collect()[0])
-    return rows if bound is None else rows.withColumn(OPEN_UNTIL, F.lit(bound + 1))
 
 
 def _window(due: Due) -> Window:
@@ -280,10 +268,6 @@ def _window(due: Due) -> Window:
     return due.step.window
 
 
-def _batch(due: Due) -> Column:
-    return F.lit(due.last_batch).cast("long").alias("_batch_id")
-
-
-def statistics_of(rows: DataFrame) -> str:
+def statistics_of(columns: Sequence[str]) -> str:
     """Columns whose bounds each file records: those that readers prune by."""
-    return ",".join(name for name in STATISTICS.split(",") if name in rows.columns)
+    return ",".join(name for name in STATISTICS.split(",") if name in columns)

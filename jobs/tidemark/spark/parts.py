@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from tidemark.config import PipelineSpec
 from tidemark.core.due import Due
 from tidemark.spark import substreams, windows
+from tidemark.spark.held import Known, constant
 from tidemark.spark.names import KEY, PARTITION
 from tidemark.spark.small import small_frame
 from tidemark.spark.substreams import REACHED
@@ -24,20 +25,22 @@ _OWNER = "__tidemark_owner"
 @dataclass(frozen=True)
 class Parts:
     """Of the tables under `root`. `recompute`: substreams' watermarks come from the rows that set them. `opened`
-    gives, by part, the start `OPENED` of the earliest window that rows make and that a step leaves open."""
+    gives, by part, the start `OPENED` of the earliest window that rows make and that a step leaves open; `known` what
+    differs from run to run."""
 
     spark: SparkSession
     root: str
     spec: PipelineSpec
     recompute: bool
     opened: Callable[[Due], DataFrame | None]
+    known: Known = constant
 
     def told(self, rows: DataFrame, due: Due) -> DataFrame:
         """Rows with `BEFORE` and `AFTER` of their part, microseconds or null."""
         by = due.step.partition_by
         if by is None:
-            known = (due.before.reached, due.after.reached)
-            return rows.withColumns(dict(zip((BEFORE, AFTER), (F.lit(w).cast("long") for w in known), strict=True)))
+            passed = {BEFORE: ("before", due.before.reached), AFTER: ("after", due.after.reached)}
+            return rows.withColumns({name: self.known(*told, "_batch_id") for name, told in passed.items()})
         listed = small_frame(
             self.spark,
             [(part.partition, part.before, part.after) for part in (due.reached() if due.listed else due.parts)],

@@ -18,8 +18,9 @@ from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
 from tidemark.config.topology import columns_of
 from tidemark.core.times import TICK
-from tidemark.spark import lifetimes, tables
+from tidemark.spark import chosen, lifetimes, tables
 from tidemark.spark.fitness import fit
+from tidemark.spark.held import Known, constant
 from tidemark.spark.joins import Side, paired
 from tidemark.spark.names import CAME, JUDGED, RANK, SOURCE, TENTATIVE, WAS, ordinal
 from tidemark.spark.spans import Span, between_edges, ends_before, needed
@@ -109,13 +110,16 @@ def _length(spec: PipelineSpec, path: Path) -> int | None:
 @dataclass(frozen=True)
 class Rows:
     """Reads the rows of streams from the tables of one version, as they stood after batch `last`. `ahead` holds, by
-    table, what is about to be written to it, and is read as if it were."""
+    table, what is about to be written to it, and is read as if it were. `given` are rows of the only events table
+    that is read, all that are needed among them, and `known` gives what differs from run to run."""
 
     spark: SparkSession
     root: str
     spec: PipelineSpec
     last: int
     ahead: Mapping[str, DataFrame] = field(default_factory=dict)
+    given: DataFrame | None = None
+    known: Known = constant
 
     def along(self, paths: Sequence[Path], span: Span) -> DataFrame | None:
         """Rows with `SYSTEM` columns, what orders them, and their payload; None where no origin has a row yet."""
@@ -159,13 +163,18 @@ class Rows:
             rows = lifetimes.of_edges(self.spark, self.root, source, self.last)
             return None if rows is None else rows.where(between_edges(path.begin, path.lasts, span))
         place = f"{self.root}/events/{source.name}"
-        if not tables.exists(place):
+        if self.given is None and not tables.exists(place):
             return None
-        whole = self.spark.read.format("delta").load(place)
-        rows = lifetimes.of_stream(source, whole.where(start.isNotNull() & (F.col("_batch_id") <= self.last)))
-        if source.longest is None and path.lasts is None:
-            return rows.where(needed(start, end, path.begin, 0, span))
-        return rows.where(needed(start, start, path.begin, path.lasts or 1, span))
+        if self.given is not None:
+            whole, wanted = self.given, F.lit(True)
+        elif source.longest is None and path.lasts is None:
+            whole, wanted = self.spark.read.format("delta").load(place), needed(start, end, path.begin, 0, span)
+        else:
+            length = path.lasts or 1
+            whole = chosen.rows_of(self.spark, place, "_system_timestamp", path.begin, length, span, self.last)
+            wanted = needed(start, start, path.begin, length, span)
+        told = whole.where(start.isNotNull() & (F.col("_batch_id") <= self.known("last", self.last, "_batch_id")))
+        return lifetimes.of_stream(source, told).where(wanted)
 
     def _windows(self, path: Path, rank: int, span: Span) -> DataFrame | None:
         name, step = path.origin, self.spec.streams[path.origin]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from py4j.java_collections import ListConverter
@@ -32,6 +32,8 @@ from tidemark.spark.tally import Tally
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
+Kind = TypeVar("Kind")
+Plan = TypeVar("Plan")
 PARTITIONS = "spark.sql.shuffle.partitions"
 MOST_KEPT = 16
 """Plans of a session that are kept: sources that one process runs in turns."""
@@ -62,9 +64,6 @@ class Prepared:
     ) -> Prepared:
         """The same for another micro-batch of its shape."""
         spark = self.counted.sparkSession
-        jvm, gateway = spark.sparkContext._jvm, spark.sparkContext._gateway
-        if jvm is None or gateway is None:
-            raise RuntimeError("no Spark session is open")
         leaves = (
             scanned(spark, source, [spark_reads(item) for item in objects], sight),
             planned(spark, source, objects),
@@ -73,27 +72,35 @@ class Prepared:
         )
         self.start.set(opening.unseen.watermark)
         self.tally.begin([item.uri for item in objects])
-        listed = ListConverter().convert([leaf._jdf for leaf in leaves], gateway._gateway_client)
-        rows = jvm.tidemark.Prepared.bound(spark._jsparkSession, self.counted._jdf, listed)
-        return Prepared(DataFrame(rows, spark), self.tally, self.start)
+        return Prepared(bound(self.counted, leaves), self.tally, self.start)
 
 
-class Plans:
+def bound(plan: DataFrame, leaves: Sequence[DataFrame]) -> DataFrame:
+    """The rows of a plan over these leaves, of which it has each once, in the place of its own."""
+    spark = plan.sparkSession
+    jvm, gateway = spark.sparkContext._jvm, spark.sparkContext._gateway
+    if jvm is None or gateway is None:
+        raise RuntimeError("no Spark session is open")
+    listed = ListConverter().convert([leaf._jdf for leaf in leaves], gateway._gateway_client)
+    return DataFrame(jvm.tidemark.Prepared.bound(spark._jsparkSession, plan._jdf, listed), spark)
+
+
+class Plans(Generic[Kind, Plan]):
     """The plans that a session keeps. One is taken out while it serves, so that it serves one job at a time, and is
     not put back if that fails."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[Shape, Prepared]] = {}
+        self._kept: dict[int, tuple[Kind, Plan]] = {}
         self._number = 0
         self._lock = Lock()
 
-    def take(self, shape: Shape) -> Prepared | None:
+    def take(self, shape: Kind) -> Plan | None:
         """The plan kept for a shape, if there is one."""
         with self._lock:
             found = next((number for number, (kept, _) in self._kept.items() if kept == shape), None)
             return None if found is None else self._kept.pop(found)[1]
 
-    def put(self, shape: Shape, plan: Prepared) -> None:
+    def put(self, shape: Kind, plan: Plan) -> None:
         """Keep a plan whose job has succeeded; that which was not asked for the longest goes."""
         with self._lock:
             self._number += 1
@@ -102,7 +109,7 @@ class Plans:
                 del self._kept[min(self._kept)]
 
 
-_PLANS: WeakKeyDictionary[SparkContext, Plans] = WeakKeyDictionary()
+_PLANS: WeakKeyDictionary[SparkContext, Plans[Shape, Prepared]] = WeakKeyDictionary()
 
 
 @contextmanager

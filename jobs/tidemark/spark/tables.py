@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
-from tidemark.core.account import TableDigest
 from tidemark.places import Place, delta_table, is_table, place_of, read_bytes
-from tidemark.spark.digest import HIGH, LOW, ROWS, observed, table_digest
+from tidemark.spark.counting import Counting, Measured
 
 APPLICATION = "tidemark"
 """Name under which a micro-batch's id is recorded in a table's log, so that it is appended once."""
 CHECKPOINT_EVERY = 50
 """Commits between checkpoints of a table's log: each lists all live files, which grow with history."""
-_MATCHING = "matching_rows"
 
 
 class Written(NamedTuple):
@@ -28,13 +27,6 @@ class Written(NamedTuple):
 
     rows: Callable[[], DataFrame] | None
     number: int
-
-
-class Measured(NamedTuple):
-    """The digest of what a commit wrote, and of how many of its rows a condition was true."""
-
-    digest: TableDigest
-    matching: int
 
 
 def append(
@@ -87,13 +79,23 @@ def append_measured(
 ) -> Measured | None:
     """Append as `append`, and tell the digest of the rows and how many of them are `matching`, both taken inside the
     write; None: it was made before."""
-    seen = Observation(f"{table}-{batch_id}")
-    counted = F.count_if(F.lit(False) if matching is None else matching).alias(_MATCHING)
-    counting = observed(rows, seen, counted)
-    if _appended(counting, place, batch_id, partition_by, statistics, application) is None:
+    counting = Counting.of(rows, matching)
+    return append_counted(counting, place, batch_id, table, partition_by, statistics, application)
+
+
+def append_counted(
+    counting: Counting,
+    place: str,
+    batch_id: int,
+    table: str,
+    partition_by: str | None = None,
+    statistics: str | None = None,
+    application: str = APPLICATION,
+) -> Measured | None:
+    """The same of rows that are counted already."""
+    if _appended(counting.rows, place, batch_id, partition_by, statistics, application) is None:
         return None
-    found = seen.get
-    return Measured(table_digest(table, found[ROWS], found[LOW], found[HIGH]), found[_MATCHING])
+    return counting.told(table)
 
 
 def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:
@@ -115,11 +117,16 @@ def _written(rows: DataFrame, place: Place, version: int) -> Written:
     added, count = [file["path"] for file in files], sum(json.loads(file["stats"])["numRecords"] for file in files)
 
     def read() -> DataFrame:
-        reader = rows.sparkSession.read.schema(rows.schema).option("basePath", str(place))
-        found = reader.option("__globPaths__", "false").parquet(*[str(place / unquote(path)) for path in added])
-        return found.select(*map(quoted, rows.columns))
+        return files_of(rows.sparkSession, place, added, rows.schema).select(*map(quoted, rows.columns))
 
     return Written(cache(read), count)
+
+
+def files_of(spark: SparkSession, place: Place, paths: Sequence[str], schema: StructType) -> DataFrame:
+    """The rows of some files of the table at `place`, of which `paths` are its log's: columns that the table is kept
+    by are the last ones."""
+    reader = spark.read.schema(schema).option("basePath", str(place)).option("__globPaths__", "false")
+    return reader.parquet(*[str(place / unquote(path)) for path in paths])
 
 
 def quoted(name: str) -> Column:

@@ -75,19 +75,23 @@ def bounded(rows: DataFrame, window: Window) -> DataFrame:
     return rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
 
 
-def aggregated(rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None]) -> DataFrame:
+def aggregated(
+    rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None], *, alone: bool = False
+) -> DataFrame:
     """One row a window and group: its bounds, its part, what it is grouped by, what is selected. Without `window`
     rows have the bounds of theirs.
 
     Aggregates that depend on the order of rows see them in that of the sort key, each group in one task: so their
-    bits do not depend on how rows are spread. The others are computed where the rows are.
+    bits do not depend on how rows are spread. The others are computed where the rows are. `alone`: these are in one
+    task already.
     """
     keys = [WINDOW, *step.parts, *step.group_by]
     read = window is None or any(name in text.lower() for name in _BOUNDS for text in step.select.values())
     rows = bounded(rows, window) if window is not None and read else rows
     grouped = [quoted(name) for name in (*keys, *(_BOUNDS if read else ()))]
     if any(order_sensitive(text, types) for text in step.select.values()):
-        rows = rows.repartition(*map(quoted, keys)).sortWithinPartitions(*grouped, *order_of(rows))
+        rows = rows if alone else rows.repartition(*map(quoted, keys))
+        rows = rows.sortWithinPartitions(*grouped, *order_of(rows))
     told = [aggregate_of(rows, text, _key(step, name)).alias(name) for name, text in step.select.items()]
     groups = rows.groupBy(*grouped)
     try:

@@ -1,0 +1,117 @@
+"""Plans that close windows, built once and bound to later runs, as those of micro-batches are (`prepared`).
+
+What a run closes differs from the next in the files that are read, in what the step had passed before and after it,
+and in the number of its last batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+from pyspark import SparkContext
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from tidemark.config import PipelineSpec
+from tidemark.core.due import Due
+from tidemark.core.streams import StreamState
+from tidemark.spark import tables
+from tidemark.spark.chosen import Chosen, few_of
+from tidemark.spark.counting import Counting
+from tidemark.spark.held import Held
+from tidemark.spark.paths import paths_into
+from tidemark.spark.prepared import Plans, bound
+from tidemark.spark.spans import Span
+
+MOST_BYTES = 16 << 20
+"""Of events that one task reads for the windows of a run."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """All that a plan follows from besides its files and what is told of a run: `due` without that. `behind` is that
+    of the run, which follows from more."""
+
+    spec: PipelineSpec
+    due: Due
+    behind: bool
+    schema: str
+
+
+@dataclass(frozen=True)
+class Closing:
+    """A plan of the windows that a run closes, counted as they pass, and the numbers that are told to it."""
+
+    counting: Counting
+    held: Held
+
+    def bound(self, due: Due, files: Chosen) -> Closing:
+        """The same for another run of its shape."""
+        self.held.tell(numbers_of(due))
+        self.counting.begin()
+        rows = bound(self.counting.rows, [files.read(self.counting.spark)])
+        return replace(self, counting=replace(self.counting, rows=rows))
+
+
+Build = Callable[[DataFrame, Held], tuple[DataFrame, Column] | None]
+"""Of given event rows, the rows of closed windows and which of them are not due, with numbers that are held."""
+
+_PLANS: WeakKeyDictionary[SparkContext, Plans[Shape, Closing]] = WeakKeyDictionary()
+
+
+def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> Chosen | None:
+    """The files of the rows in windows that a run closes; None: its plan follows from more than a `Shape` (windows
+    of parts, or that rows make, or of several tables), or there is too much for one task."""
+    step = spec.streams[due.step.name]
+    if step.window is None or step.partition_by is not None or due.after.complete or due.after.reached is None:
+        return None
+    paths = paths_into(spec, step)
+    source = spec.sources.get(paths[0].origin)
+    if len(paths) > 1 or source is None or source.lifetimes.edges or (source.longest or paths[0].lasts) is None:
+        return None
+    place = f"{root}/events/{source.name}"
+    if not tables.exists(place):
+        return None
+    [path] = paths
+    files = few_of(place, "_system_timestamp", path.begin, path.lasts or 1, span, due.last_batch)
+    return files if files is not None and files.size <= MOST_BYTES else None
+
+
+@contextmanager
+def closing(
+    spark: SparkSession, spec: PipelineSpec, due: Due, files: Chosen, build: Build
+) -> Iterator[Counting | None]:
+    """The counted rows of windows that a run closes, for one job: of the plan that is kept for its shape, or else of
+    a new one, which is kept if the job succeeds. None: there are none."""
+    shape = Shape(spec, _without_times(due), due.behind, files.schema)
+    plans = _PLANS.setdefault(spark.sparkContext, Plans())
+    known = plans.take(shape)
+    plan = _built(spark, due, files, build) if known is None else known.bound(due, files)
+    yield None if plan is None else plan.counting
+    if plan is not None:
+        plans.put(shape, plan)
+
+
+def numbers_of(due: Due) -> dict[str, int | None]:
+    """What is told of a run."""
+    return {"before": due.before.reached, "after": due.after.reached, "last": due.last_batch}
+
+
+def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closing | None:
+    held = Held(spark)
+    made = build(files.read(spark).coalesce(1), held)
+    if made is None:
+        return None
+    held.tell(numbers_of(due))
+    return Closing(Counting.of(*made), held)
+
+
+def _without_times(due: Due) -> Due:
+    return replace(due, before=_bare(due.before), after=_bare(due.after), first_batch=0, last_batch=0)
+
+
+def _bare(state: StreamState) -> StreamState:
+    """Of a state, whether it has passed anything, and is complete."""
+    return StreamState(complete=state.complete, reached=None if state.reached is None else 0)

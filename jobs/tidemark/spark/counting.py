@@ -1,0 +1,59 @@
+"""Counts rows, and takes their digest, while they pass to where they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.core.account import TableDigest
+from tidemark.spark.digest import row_hash, table_digest
+from tidemark.spark.names import COUNTED, HASH
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+
+class Measured(NamedTuple):
+    """The digest of what a commit wrote, and of how many of its rows a condition was true."""
+
+    digest: TableDigest
+    matching: int
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Rows that are counted as they pass, and their `columns`: of a plan that one job at a time writes."""
+
+    rows: DataFrame
+    columns: tuple[str, ...]
+    summed: JavaObject
+
+    @classmethod
+    def of(cls, rows: DataFrame, matching: Column | None = None) -> Counting:
+        """Rows as they are, counted, and of how many `matching` is true."""
+        context = rows.sparkSession.sparkContext
+        jvm, scala = context._jvm, context._jsc
+        if jvm is None or scala is None:
+            raise RuntimeError("no Spark session is open")
+        summed = jvm.tidemark.Summed.registered(scala.sc())
+        told = [F.col(HASH), F.lit(False) if matching is None else matching]
+        counts = Column(summed.function().apply(jvm.PythonUtils.toSeq([column._jc for column in told])))
+        hashed = rows.withColumn(HASH, row_hash(rows))
+        counted = hashed.withColumn(COUNTED, counts).where(COUNTED).drop(HASH, COUNTED)
+        return cls(counted, tuple(rows.columns), summed)
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.rows.sparkSession
+
+    def begin(self) -> None:
+        """Count the rows of another job from nothing; the one before must have ended."""
+        self.summed.reset()
+
+    def told(self, table: str) -> Measured:
+        """What was counted, once the job has ended."""
+        rows, low, high, matching = map(int, self.summed.told().split())
+        return Measured(table_digest(table, rows, low, high), matching)
