@@ -21,10 +21,11 @@ from tidemark.spark import edges, events, substreams, tables
 from tidemark.spark.hot import cut_hot
 from tidemark.spark.importing import ranges_of
 from tidemark.spark.judge import judge, judge_punctuated, limited, stage
-from tidemark.spark.landing import read_rows, uris
+from tidemark.spark.landing import read_rows
 from tidemark.spark.layout import CELL_BITS, Layout, place, sampled_share
 from tidemark.spark.maxima import unseen
 from tidemark.spark.names import OFFSET, ROW
+from tidemark.spark.objects import Objects
 from tidemark.spark.prepared import PARTITIONS, Prepared, Shape, shape_of
 from tidemark.spark.punctuation import stamped
 from tidemark.spark.sight import Sight
@@ -77,8 +78,8 @@ class Builder:
         size = sum(item.size for item in objects)
         layout, staged = self._staged(source, rows, opening, size, sample, scattered=from_events)
         staged = staged.withColumn(OFFSET, F.col(ROW)) if from_events else staged
-        named = uris(self.spark, objects, batch_id)
-        return events.event_rows(self._judged(source, batch_id, staged, recorded, opening, layout), source, named)
+        judged = self._judged(source, batch_id, staged, recorded, opening, layout)
+        return events.event_rows(judged, source, Objects(source, objects, batch_id))
 
     @contextmanager
     def _planned(
@@ -95,7 +96,8 @@ class Builder:
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch_id, floors)
-        rows = self._read(source, objects, damaged, 1.0, sights)
+        told = Objects(source, objects, batch_id)
+        rows = self._read(source, objects, damaged, 1.0, sights, told)
         size = sum(item.size for item in objects)
         share = sampled_share(source, size, opening)
         sample = None if share is None else self._read(source, objects, damaged, share, sights)
@@ -105,8 +107,8 @@ class Builder:
             staged = limited(staged, most_after(), layout.tasks)
             judged = self._judged(source, batch_id, staged, recorded, opening, layout)
             tally = Tally(self.spark, source, [item.uri for item in objects])
-            found = events.event_rows(judged, source, uris(self.spark, objects, batch_id))
-            yield Prepared(tally.counted(found), tally, start)
+            found = events.event_rows(judged, source, told)
+            yield Prepared(tally.counted(found), tally, start, told)
         finally:
             rows.unpersist()
 
@@ -129,8 +131,9 @@ class Builder:
         damaged: Mapping[str, str],
         share: float,
         sights: Mapping[str, Sight],
+        told: Objects | None = None,
     ) -> DataFrame:
-        return read_rows(self.spark, source, objects, damaged, share, sights)
+        return read_rows(self.spark, source, objects, damaged, share, sights, told)
 
     def _staged(
         self,

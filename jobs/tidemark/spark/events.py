@@ -9,7 +9,6 @@ from tidemark.config import SourceSpec
 from tidemark.core.times import DAY
 from tidemark.spark.names import (
     ARRIVAL,
-    BATCH,
     EVENT,
     OBJECT,
     OFFSET,
@@ -18,22 +17,22 @@ from tidemark.spark.names import (
     REST,
     SKIPPED,
     SUBSTREAM,
-    URI,
 )
+from tidemark.spark.objects import Objects
 from tidemark.spark.policy import verdict
 from tidemark.spark.punctuation import verdict as punctuated_verdict
 from tidemark.spark.tables import Written, append, quoted, slice_of
 from tidemark.spark.tally import Tally, Told
 
 PARTITION_COLUMN = "_arrival_date"
+_NAMED = "__tidemark_named"
 STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
 """Columns whose range each file records: those that readers and closing windows prune by."""
 
 
-def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFrame:
-    """Judged rows as rows of `events/<source>`, and the number of their object; skipped ones are in no table.
-    `uris` names the objects."""
-    rest = F.col(REST)
+def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataFrame:
+    """Judged rows as rows of `events/<source>`, and the number of their object; skipped ones are in no table."""
+    rest, named = F.col(REST), F.col(_NAMED)
     fates = verdict() if source.punctuation is None else punctuated_verdict(judged)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
     days = F.expr(f"({ARRIVAL} - pmod({ARRIVAL}, {DAY})) div {DAY}")
@@ -46,8 +45,8 @@ def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFr
         "_end_time": F.lit(None).cast("timestamp"),
         **fates,
         "_substream": rest[SUBSTREAM],
-        "_batch_id": F.col(BATCH),
-        "_file": F.col(URI),
+        "_batch_id": named["batch"],
+        "_file": named["uri"],
         "_raw": rest[RAW],
     }
     order = [
@@ -61,8 +60,8 @@ def event_rows(judged: DataFrame, source: SourceSpec, uris: DataFrame) -> DataFr
     ]
     order += ["_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw"]
     payload = [rest[column.name].alias(column.name) for column in source.columns]
-    named = judged.where(~F.col(SKIPPED)).join(F.broadcast(uris), OBJECT, "left")
-    return named.select(*[columns[name].alias(name) for name in order], *payload, OBJECT)
+    rows = judged.where(~F.col(SKIPPED)).withColumn(_NAMED, objects.named(F.col(OBJECT)))
+    return rows.select(*[columns[name].alias(name) for name in order], *payload, OBJECT)
 
 
 def write_events(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -20,12 +17,10 @@ from tidemark.spark.layout import POSITION_BITS
 from tidemark.spark.marks import endless, mark_columns
 from tidemark.spark.names import (
     BAD,
-    BATCH,
     BLOCK,
     CORRUPT,
     END,
     EVENT,
-    HASH,
     MARK,
     MATCH,
     MODIFIED,
@@ -38,17 +33,16 @@ from tidemark.spark.names import (
     ROW,
     SUBSTREAM,
     TEXT,
-    URI,
 )
-from tidemark.spark.s3a import spark_reads
+from tidemark.spark.objects import Objects, place_of
 from tidemark.spark.sight import Sight, look_at
-from tidemark.spark.small import Columns, local_frame, small_frame
+from tidemark.spark.small import Columns, small_frame
 from tidemark.spark.sql import value_of
 from tidemark.spark.tables import quoted
 from tidemark.spark.times import micros_of
 
 _PATH_PARTITION = "__tidemark_path_partition"
-_PLANNED = "__tidemark_planned"
+_KNOWN = "__tidemark_known"
 
 
 def read_rows(
@@ -58,6 +52,7 @@ def read_rows(
     damaged: Mapping[str, str] | None = None,
     share: float = 1.0,
     sights: Mapping[str, Sight] | None = None,
+    told: Objects | None = None,
 ) -> DataFrame:
     """The rows of `objects`, which are in log order, with their payload columns and:
 
@@ -68,19 +63,19 @@ def read_rows(
     `damaged` maps a URI to why its object cannot be read: it becomes one quarantined row that says so. So
     does an object that shows at first sight that it does not hold what the schema says. A `share` below 1
     reads a sample, drawn before rows are parsed. `sights` is what a look at the objects has shown, if there
-    was one.
+    was one, and `told` tells tasks of the objects, if that is to be other objects later.
     """
     unread = [item for item in objects if item.uri not in (damaged or {})]
     sights = look_at(source, unread) if sights is None else sights
     refused = {uri: sight.refusal for uri, sight in sights.items() if sight.refusal is not None}
     damaged = {**refused, **(damaged or {})}
     sound = [item for item in objects if item.uri not in damaged]
-    notes = [(_place_of(item), damaged[item.uri]) for item in objects if item.uri in damaged]
+    notes = [(place_of(item), damaged[item.uri]) for item in objects if item.uri in damaged]
     frames = [formats.read(spark, source, sound, sights, share)] if sound else []
     if notes:
         frames.append(formats.unreadable(spark, source, notes))
     parsed = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-    return _placed(source, _with_object(spark, source, parsed, objects))
+    return _placed(source, _with_object(parsed, told or Objects(source, objects, 0)))
 
 
 def rows_of_events(
@@ -128,60 +123,11 @@ def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedO
     return events.join(small_frame(spark, known, columns), "_file")
 
 
-def uris(spark: SparkSession, objects: Sequence[LandedObject], batch_id: int) -> DataFrame:
-    """The URI of each object and its batch, by its rank: joined once rows are judged, so that they are not
-    shuffled, and as data, so that no batch is compiled anew."""
-    known = [(rank, stored_uri(item.uri), batch_id) for rank, item in enumerate(objects)]
-    return local_frame(spark, known, [(OBJECT, pa.int32()), (URI, pa.string()), (BATCH, pa.int64())])
-
-
-def spark_path(path: str) -> str:
-    """How Spark's `_metadata.file_path` names a file or object: a URI in which Java quotes ASCII characters
-    that a path cannot hold, controls and spaces, but no other character."""
-    return ("file://" if path.startswith("/") else "") + "".join(_quoted(char) for char in path)
-
-
-def _place_of(item: LandedObject) -> str:
-    return spark_path(spark_reads(item)) if item.refusal is None else f"refused:{stored_uri(item.uri)}"
-
-
-def _places_of(item: LandedObject) -> list[str]:
-    """Both forms in which Spark may name a local file: with and without an empty authority."""
-    place = _place_of(item)
-    return [place, place.replace("file:///", "file:/", 1)] if place.startswith("file:///") else [place]
-
-
-def _quoted(char: str) -> str:
-    if char < "\x80" or unicodedata.category(char) in {"Zs", "Zl", "Zp", "Cc"}:
-        return quote(char, safe="/;:@&=+$,-_.!~*'()")
-    return char
-
-
-def _with_object(
-    spark: SparkSession, source: SourceSpec, parsed: DataFrame, objects: Sequence[LandedObject]
-) -> DataFrame:
-    """Rows with what is known of their object, found by a hash of its path: comparing numbers costs less than
-    comparing paths. Should two paths share one, the job stops."""
-    known = F.broadcast(planned(spark, source, objects)).withColumn(HASH, F.xxhash64(_PLANNED))
-    found = parsed.withColumn(HASH, F.xxhash64(PATH)).join(known, HASH, "left")
-    strange = F.raise_error(F.concat(F.lit("a row of an object that was not planned: "), F.col(PATH)))
-    return found.withColumn(OBJECT, F.when(F.col(PATH) == F.col(_PLANNED), F.col(OBJECT)).otherwise(strange))
-
-
-def planned(spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject]) -> DataFrame:
-    """What is known of objects, by the paths that Spark may give them."""
-    known = [
-        (place, rank, item.modified, _partition_of_path(source, item.uri))
-        for rank, item in enumerate(objects)
-        for place in _places_of(item)
-    ]
-    columns: Columns = [
-        (_PLANNED, pa.string()),
-        (OBJECT, pa.int32()),
-        (MODIFIED, pa.int64()),
-        (_PATH_PARTITION, pa.string()),
-    ]
-    return local_frame(spark, known, columns)
+def _with_object(parsed: DataFrame, objects: Objects) -> DataFrame:
+    """Rows with what is known of their object."""
+    known = F.col(_KNOWN)
+    told = {OBJECT: known["object"], MODIFIED: known["modified"], _PATH_PARTITION: known["partition"]}
+    return parsed.withColumn(_KNOWN, objects.at(F.col(PATH))).withColumns(told)
 
 
 def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
@@ -235,14 +181,6 @@ def _partition(source: SourceSpec, parsed: DataFrame) -> Column:
     if source.partition.column is not None:
         return value_of(parsed, source.partition.column, "partition.column")[0].cast("string")
     return F.col(_PATH_PARTITION)
-
-
-def _partition_of_path(source: SourceSpec, uri: str) -> str | None:
-    """The partition that an object's name says; None where it says none."""
-    if source.partition is None or source.partition.path is None:
-        return None
-    found = re.search(source.partition.path, uri)
-    return found.group(1) or None if found else None
 
 
 def _own_arrival(source: SourceSpec, parsed: DataFrame) -> Column:

@@ -80,6 +80,7 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
         return text.rlike(_FAR) | (text.rlike(_AS_DOUBLE) & outside_of_text)
 
     def exact(value: Column, schema: str, options: dict[str, str]) -> Column:
+        lines.select(F.from_json(value, schema, options))  # says so where no JSON can be of the schema
         return json_line(value, f"{schema}, `{_PLAIN}` BOOLEAN", options, _PLAIN)
 
     def looked(rows: DataFrame) -> DataFrame:

@@ -1,8 +1,8 @@
 """Plans of micro-batches that are built once and then bound, as a database prepares statements.
 
 Building a plan takes some thousand calls of the JVM, which analyzes it at each step: longer than judging a few
-thousand rows takes. Micro-batches of one shape differ in their leaves alone: the files, and small frames of what is
-known of objects and partitions.
+thousand rows takes. Micro-batches of one shape differ in their leaves alone (the files and a small frame of what is
+known of partitions) and in what is told to tasks as a job begins.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject
 from tidemark.spark.formats import scanned
-from tidemark.spark.landing import planned, uris
 from tidemark.spark.layout import Layout
+from tidemark.spark.objects import Objects
 from tidemark.spark.s3a import spark_reads
 from tidemark.spark.sight import Sight
 from tidemark.spark.spread import known_before
@@ -58,6 +58,7 @@ class Prepared:
     counted: DataFrame
     tally: Tally
     start: JavaObject
+    objects: Objects
 
     def bound(
         self, sight: Sight, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
@@ -66,13 +67,12 @@ class Prepared:
         spark = self.counted.sparkSession
         leaves = (
             scanned(spark, source, [spark_reads(item) for item in objects], sight),
-            planned(spark, source, objects),
             known_before(spark, Layout(1), opening, source.timestamp_by is not None),
-            uris(spark, objects, batch_id),
         )
         self.start.set(opening.unseen.watermark)
+        self.objects.tell(source, objects, batch_id)
         self.tally.begin([item.uri for item in objects])
-        return Prepared(bound(self.counted, leaves), self.tally, self.start)
+        return Prepared(bound(self.counted, leaves), self.tally, self.start, self.objects)
 
 
 def bound(plan: DataFrame, leaves: Sequence[DataFrame]) -> DataFrame:

@@ -15,6 +15,7 @@ from tidemark.core.policy import Reason
 from tidemark.spark.engine import Engine
 from tidemark.spark.formats import row_text
 from tidemark.spark.names import BAD, OBJECT, RAW
+from tidemark.spark.objects import Objects
 from tidemark.spark.prepared import Shape
 from tidemark.spark.sight import Sight
 from tidemark.spark.tables import quoted
@@ -43,8 +44,9 @@ class LandingEngine(Engine):
         damaged: Mapping[str, str],
         share: float,
         sights: Mapping[str, Sight],
+        told: Objects | None = None,
     ) -> DataFrame:
-        rows = super()._read(source, objects, damaged, share, sights)
+        rows = super()._read(source, objects, damaged, share, sights, told)
         wrong = self.excluded.get(source.name, ())
         out = [rank for rank, item in enumerate(objects) if stored_uri(item.uri) in wrong]
         if not out:
