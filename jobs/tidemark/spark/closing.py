@@ -100,7 +100,7 @@ def numbers_of(due: Due) -> dict[str, int | None]:
 
 
 def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closing | None:
-    held = Held(spark)
+    held = Held()
     made = build(files.read(spark).coalesce(1), held)
     if made is None:
         return None

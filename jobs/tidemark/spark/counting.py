@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from tidemark.core.account import TableDigest
 from tidemark.spark.digest import row_hash, table_digest
+from tidemark.spark.functions import running
 from tidemark.spark.names import COUNTED, HASH
 
 if TYPE_CHECKING:
@@ -34,11 +35,8 @@ class Counting:
     @classmethod
     def of(cls, rows: DataFrame, matching: Column | None = None) -> Counting:
         """Rows as they are, counted, and of how many `matching` is true."""
-        context = rows.sparkSession.sparkContext
-        jvm, scala = context._jvm, context._jsc
-        if jvm is None or scala is None:
-            raise RuntimeError("no Spark session is open")
-        summed = jvm.tidemark.Summed.registered(scala.sc())
+        jvm = running()
+        summed = jvm.tidemark.Summed.registered(rows.sparkSession._jsparkSession.sparkContext())
         told = [F.col(HASH), F.lit(False) if matching is None else matching]
         counts = Column(summed.function().apply(jvm.PythonUtils.toSeq([column._jc for column in told])))
         hashed = rows.withColumn(HASH, row_hash(rows))

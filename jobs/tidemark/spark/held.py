@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column
 from pyspark.sql import functions as F
+
+from tidemark.spark.functions import running
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -29,13 +31,10 @@ class Held:
     """Numbers told to the tasks of a job as it begins: a plan that was built with them serves other jobs, which are
     told others."""
 
-    spark: SparkSession
     _held: dict[str, JavaObject] = field(default_factory=dict)
 
     def __call__(self, name: str, number: int | None, beside: str) -> Column:
-        jvm = self.spark.sparkContext._jvm
-        if jvm is None:
-            raise RuntimeError("no Spark session is open")
+        jvm = running()
         if name not in self._held:
             self._held[name] = jvm.tidemark.Held()
         held = self._held[name]
