@@ -78,6 +78,14 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch, chan
     assert told(bound) == told(fresh)
 
 
+def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch):
+    alone = feed(Product(tmp_path / "alone", {"s": SOURCE}, streams()), *range(5))
+    monkeypatch.setattr(closing, "_ALONE_BYTES", 0)
+    several = feed(Product(tmp_path / "several", {"s": SOURCE}, streams()), *range(5))
+    assert built == [1, 2, 1, 2], "its plans are others"
+    assert told(several) == told(alone)
+
+
 def test_rows_behind_their_watermark_are_in_no_window_that_had_closed(tmp_path, built, monkeypatch):
     source = replace(SOURCE, late=None, out_of_order=(SECOND, "keep"))
 

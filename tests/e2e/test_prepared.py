@@ -61,6 +61,40 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch):
     assert contents(bound) == contents(fresh)
 
 
+def several_tasks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Three tasks judge each micro-batch. Returns the number of cores: for one no partition is hot, for many all."""
+    cores = [1]
+    monkeypatch.setattr(building.Builder, "_tasks", lambda *_: 3)
+    monkeypatch.setattr(building.Builder, "_cores", lambda _: cores[0])
+    return cores
+
+
+def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, monkeypatch):
+    runs = [
+        Run(at(10 * number + 9), (obj(f"{number:02}", 10 * number + 5, 40, mix),))
+        for number, mix in enumerate((("p0", "p1"), ("p1", "p2"), ("p2", "p0", "p0"), ("p0", "p1", "p2")))
+    ]
+    several_tasks(monkeypatch)
+    bound, fresh = Product(tmp_path / "bound", {"s": PLAIN}), Product(tmp_path / "fresh", {"s": PLAIN})
+    bound.feed("s", runs)
+    assert built == [1]
+    assert verdicts(bound.events("s")) == expected(oracle.judge(PLAIN, runs))
+    monkeypatch.setattr(prepared.Plans, "take", lambda *_: None)
+    fresh.feed("s", runs)
+    assert built == [1, 1, 2, 3, 4]
+    assert contents(bound) == contents(fresh)
+
+
+def test_a_micro_batch_with_a_hot_partition_has_a_plan_of_its_own(tmp_path, built, monkeypatch):
+    runs = log(5)
+    cores = several_tasks(monkeypatch)
+    product = Product(tmp_path, {"s": PLAIN})
+    for run, cores[0] in zip(runs, (1, 1, 100, 1, 1), strict=True):
+        product.feed("s", [run])
+    assert built == [1, 3, 4], "the third, for which there was a plan, and the fourth, for which there was none"
+    assert verdicts(product.events("s")) == expected(oracle.judge(PLAIN, runs))
+
+
 def test_a_partition_without_a_state_starts_where_the_run_before_ended(tmp_path, built):
     source = replace(PLAIN, partitions=("p0",), landing_delay=0)
     early = Row("p0", at(100), at(100)), Row("p0", at(101), at(101))

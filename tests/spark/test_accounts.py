@@ -67,6 +67,30 @@ def tallied(events, tasks):
     return tally.told()
 
 
+@pytest.mark.parametrize("partitions", [8, 800])
+def test_an_answer_of_many_parts_or_of_a_long_one_is_whole(spark, partitions):
+    columns = {
+        "_partition": f"concat('p', id % {partitions})",
+        "_offset": "id",
+        "_arrival_time": "timestamp_micros(id)",
+        "_event_time": "timestamp_micros(id)",
+        "_system_timestamp": "timestamp_micros(id + 501 + xxhash64(id) % 500)",
+        "_disposition": "'adjusted'",
+        "_reasons": "array('late')",
+        "_file": "'a'",
+        "_raw": "CAST(null AS STRING)",
+        OBJECT: "0",
+        "_watermark": "timestamp_micros(id)",
+    }
+    made = spark.range(500 * partitions).selectExpr(*[f"{text} AS {name}" for name, text in columns.items()])
+    told = tallied(made, 2)
+    size = (F.unix_micros("_system_timestamp") - F.unix_micros("_event_time")).alias("size")
+    found = made.groupBy("_partition", size).count().where("size < 1000").collect()
+    assert len(told.partitions) == partitions
+    for row in found:
+        assert told.partitions[row["_partition"]].moves.sizes[row["size"]] == row["count"]
+
+
 @pytest.fixture(scope="module", params=[1, 4])
 def told(events, request):
     return tallied(events, request.param)

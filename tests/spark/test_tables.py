@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import pyarrow.parquet as pq
 from delta.exceptions import ConcurrentTransactionException
 from deltalake import DeltaTable
 
@@ -30,6 +31,23 @@ def test_an_append_is_made_once(spark, tmp_path):
     assert append(batch(spark, 1), place, 1, application="another") is not None
     assert rows_in(place) == 30
     assert DeltaTable(place).transaction_version("tidemark") == 2
+
+
+def test_numbers_in_order_are_kept_as_differences(spark, tmp_path):
+    place = str(tmp_path / "t")
+    rows = spark.range(100_000).selectExpr(
+        "id AS _offset", "timestamp_micros(id * 1000) AS _arrival_time", "'landing/a' AS _file", "1L AS _batch_id"
+    )
+    append(rows.coalesce(1), place, 1)
+    [path] = DeltaTable(place).file_uris()
+    kept = pq.ParquetFile(path).metadata.row_group(0)
+    columns = {kept.column(index).path_in_schema: kept.column(index) for index in range(kept.num_columns)}
+    for name in ("_offset", "_arrival_time", "_batch_id"):
+        assert columns[name].encodings == ("DELTA_BINARY_PACKED",)
+        assert columns[name].statistics.has_min_max
+        assert columns[name].total_compressed_size < 20_000, "eight bytes a row would be 800,000"
+    assert "RLE_DICTIONARY" in columns["_file"].encodings
+    assert columns["_file"].statistics is None or not columns["_file"].statistics.has_min_max
 
 
 def test_an_append_does_not_list_the_live_files(spark, tmp_path):

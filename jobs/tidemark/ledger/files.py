@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from deltalake import DeltaTable
 
 from tidemark.places import Place, open_file
 from tidemark.places.damage import UNREADABLE, damaged
+
+_FOOTERS_KEPT = 64
 
 
 @dataclass(frozen=True)
@@ -131,4 +134,11 @@ def _named(file: DataFile) -> Iterator[None]:
 
 
 def _parquet(file: DataFile) -> pq.ParquetFile:
-    return pq.ParquetFile(file.path if isinstance(file.path, Path) else open_file(str(file.path)))
+    opened = file.path if isinstance(file.path, Path) else open_file(str(file.path))
+    return pq.ParquetFile(opened, metadata=_footer(file.path))
+
+
+@lru_cache(_FOOTERS_KEPT)
+def _footer(path: Place) -> pq.FileMetaData:
+    """What a file says of itself, read once: it never changes, and one run opens it several times."""
+    return pq.read_metadata(path if isinstance(path, Path) else open_file(str(path)))

@@ -206,8 +206,9 @@ BOUNDED = {"batches": "batch_id,run_id", "objects": "batch_id,uri", "versions": 
 """Columns whose bounds the log keeps for every file; elsewhere `batch_id`. Each bound makes every commit
 slower, and nothing is looked up by any other."""
 
-GROUP_ROWS = {"batches": 256}
-"""Rows of a row group where they are wide: every row of `batches` carries its configuration."""
+GROUP_ROWS = {"batches": 256, "objects": 16_384}
+"""Rows of a row group: few where they are wide (every row of `batches` carries its configuration), many where a
+column of all of them is looked through, since opening a group costs more than reading its numbers."""
 
 ALL_DIFFERENT = {"objects": ("uri_key",)}
 """Columns in which hardly a value is there twice: a dictionary of them would be larger, and slower to read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ from tidemark.places import Place, make, reachable, storage_options
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
+_AT_ONCE = 4
+"""Files that are looked through side by side: most of that is waiting, or done by Arrow, not by Python."""
 FULL_BYTES = 4 << 20
 """A file of this size is never written again, so that compaction costs the same whatever lies behind."""
 
@@ -123,7 +126,8 @@ class Store:
         """The rows whose `column` is one of `values`. Of each file that column alone is read, and more
         only where it has one. Files with no URI of the given range (first, last) are not opened."""
         files = [file for file in self.files() if uris is None or file.overlaps(*uris)]
-        found = [read_hits(file, column, values, columns) for file in files]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            found = list(pool.map(lambda file: read_hits(file, column, values, columns), files))
         return self._rows(columns, [table for table in found if table is not None])
 
     def append(self, rows: Sequence[Row], writer: str | None = None, version: int = 0) -> None:

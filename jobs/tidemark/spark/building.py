@@ -22,13 +22,14 @@ from tidemark.spark.hot import cut_hot
 from tidemark.spark.importing import ranges_of
 from tidemark.spark.judge import judge, judge_punctuated, limited, stage
 from tidemark.spark.landing import read_rows
-from tidemark.spark.layout import CELL_BITS, Layout, place, sampled_share
+from tidemark.spark.layout import CELL_BITS, Layout, place, sampled_share, sizes_of
 from tidemark.spark.maxima import unseen
 from tidemark.spark.names import OFFSET, ROW
 from tidemark.spark.objects import Objects
 from tidemark.spark.prepared import PARTITIONS, Prepared, Shape, shape_of
 from tidemark.spark.punctuation import stamped
 from tidemark.spark.sight import Sight
+from tidemark.spark.spread import Placed
 from tidemark.spark.tally import Tally
 
 if TYPE_CHECKING:
@@ -101,16 +102,18 @@ class Builder:
         size = sum(item.size for item in objects)
         share = sampled_share(source, size, opening)
         sample = None if share is None else self._read(source, objects, damaged, share, sights)
-        start = unseen(self.spark, opening.unseen.watermark)
+        start, placed = unseen(self.spark, opening.unseen.watermark), Placed({})
         try:
-            layout, staged = self._staged(source, rows, opening, size, sample, keep=True, start=start)
+            layout, staged = self._staged(source, rows, opening, size, sample, keep=True, start=start, placed=placed)
             staged = limited(staged, most_after(), layout.tasks)
             judged = self._judged(source, batch_id, staged, recorded, opening, layout)
             tally = Tally(self.spark, source, [item.uri for item in objects])
             found = events.event_rows(judged, source, told)
-            yield Prepared(tally.counted(found), tally, start, told)
+            sizes = sizes_of(rows) if layout.tasks > 1 else None
+            yield Prepared(tally.counted(found), tally, start, told, layout, placed, sizes)
         finally:
-            rows.unpersist()
+            if rows.is_cached:
+                rows.unpersist()
 
     def _shape(
         self,
@@ -120,9 +123,11 @@ class Builder:
         damaged: Mapping[str, str],
         sights: Mapping[str, Sight],
     ) -> Shape | None:
-        """Of a micro-batch whose plan serves others, too."""
-        alone = self._tasks(source, sum(item.size for item in objects)) == 1
-        return shape_of(source, objects, opening, damaged, sights, most_after()) if alone else None
+        """Of a micro-batch whose plan serves others, too: of those that tell their layout without a sample."""
+        size = sum(item.size for item in objects)
+        tasks = self._tasks(source, size)
+        told = tasks == 1 or (source.partition is not None and sampled_share(source, size, opening) is None)
+        return shape_of(source, objects, opening, damaged, sights, (tasks, most_after())) if told else None
 
     def _read(
         self,
@@ -145,6 +150,7 @@ class Builder:
         keep: bool = False,
         scattered: bool = False,
         start: JavaObject | None = None,
+        placed: Placed | None = None,
     ) -> tuple[Layout, DataFrame]:
         """The layout, found from a `sample` of the rows if there is one, and the staged rows. `keep` rows that
         are read more than once and cost much to parse; the caller lets go of them. `scattered` rows do not come in
@@ -152,8 +158,9 @@ class Builder:
         layout = Layout(self._tasks(source, size), self.cell_bits)
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
-            cores = self.tasks or self.spark.sparkContext.defaultParallelism
-            layout = place(rows if sample is None else sample, layout, cores)
+            layout = place(sizes_of(rows if sample is None else sample), layout, self._cores())
+            if placed is not None:
+                placed.tell(layout.placed)
         elif layout.tasks > 1:
             layout = replace(layout, hot=(SINGLE,))
         if layout.hot:
@@ -164,7 +171,7 @@ class Builder:
             looked, share = (rows, 1.0) if sample is None else (sample, sampled_share(source, size, opening) or 1.0)
             found = ranges_of(looked, share, opening.imported, str(self.root), layout.tasks)
             layout = replace(layout, ranges=found)
-        return layout, stage(rows, source, opening, layout, start)
+        return layout, stage(rows, source, opening, layout, start, placed)
 
     def _judged(
         self,
@@ -182,6 +189,9 @@ class Builder:
         if not source.lifetimes.edges:
             return rows
         return edges.with_pairs(str(self.root), source, rows, batch_id, layout.tasks)
+
+    def _cores(self) -> int:
+        return self.tasks or self.spark.sparkContext.defaultParallelism
 
     def _tasks(self, source: SourceSpec, size: int) -> int:
         if self.tasks is not None:

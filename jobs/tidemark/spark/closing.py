@@ -25,7 +25,7 @@ from tidemark.spark.paths import paths_into
 from tidemark.spark.prepared import Plans, bound
 from tidemark.spark.spans import Span
 
-MOST_BYTES = 16 << 20
+_ALONE_BYTES = 16 << 20
 """Of events that one task reads for the windows of a run."""
 
 
@@ -37,6 +37,7 @@ class Shape:
     spec: PipelineSpec
     due: Due
     behind: bool
+    alone: bool
     schema: str
 
 
@@ -55,15 +56,16 @@ class Closing:
         return replace(self, counting=replace(self.counting, rows=rows))
 
 
-Build = Callable[[DataFrame, Held], tuple[DataFrame, Column] | None]
-"""Of given event rows, the rows of closed windows and which of them are not due, with numbers that are held."""
+Build = Callable[[DataFrame, bool, Held], tuple[DataFrame, Column] | None]
+"""Of given event rows, which may be in one task alone, the rows of closed windows and which of them are not due, with
+numbers that are held."""
 
 _PLANS: WeakKeyDictionary[SparkContext, Plans[Shape, Closing]] = WeakKeyDictionary()
 
 
 def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> Chosen | None:
     """The files of the rows in windows that a run closes; None: its plan follows from more than a `Shape` (windows
-    of parts, or that rows make, or of several tables), or there is too much for one task."""
+    of parts, or that rows make, or of several tables), or files are not to be named one by one."""
     step = spec.streams[due.step.name]
     if step.window is None or step.partition_by is not None or due.after.complete or due.after.reached is None:
         return None
@@ -75,8 +77,7 @@ def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> Chosen | N
     if not tables.exists(place):
         return None
     [path] = paths
-    files = few_of(place, "_system_timestamp", path.begin, path.lasts or 1, span, due.last_batch)
-    return files if files is not None and files.size <= MOST_BYTES else None
+    return few_of(place, "_system_timestamp", path.begin, path.lasts or 1, span, due.last_batch)
 
 
 @contextmanager
@@ -85,7 +86,7 @@ def closing(
 ) -> Iterator[Counting | None]:
     """The counted rows of windows that a run closes, for one job: of the plan that is kept for its shape, or else of
     a new one, which is kept if the job succeeds. None: there are none."""
-    shape = Shape(spec, _without_times(due), due.behind, files.schema)
+    shape = Shape(spec, _without_times(due), due.behind, _alone(files), files.schema)
     plans = _PLANS.setdefault(spark.sparkContext, Plans())
     known = plans.take(shape)
     plan = _built(spark, due, files, build) if known is None else known.bound(due, files)
@@ -101,11 +102,17 @@ def numbers_of(due: Due) -> dict[str, int | None]:
 
 def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closing | None:
     held = Held()
-    made = build(files.read(spark).coalesce(1), held)
+    rows, alone = files.read(spark), _alone(files)
+    made = build(rows.coalesce(1) if alone else rows, alone, held)
     if made is None:
         return None
     held.tell(numbers_of(due))
     return Closing(Counting.of(*made), held)
+
+
+def _alone(files: Chosen) -> bool:
+    """Whether one task reads them: that spares a shuffle."""
+    return files.size <= _ALONE_BYTES
 
 
 def _without_times(due: Due) -> Due:

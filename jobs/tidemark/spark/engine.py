@@ -159,7 +159,9 @@ class Engine(Builder):
         shape = self._shape(source, left, opening, found.unreadable, sights)
         with (
             self._timed("judge"),
-            prepared(self.spark, shape, *given, lambda: self._planned(*given, found.unreadable, sights)) as plan,
+            prepared(
+                self.spark, shape, self._cores(), *given, lambda: self._planned(*given, found.unreadable, sights)
+            ) as plan,
         ):
             place = self.place(f"events/{source.name}")
             return events.write_events(plan.counted, plan.tally, source, place, batch_id)

@@ -39,7 +39,7 @@ from tidemark.spark.names import (
     WATERMARK,
 )
 from tidemark.spark.policy import bounded, fate
-from tidemark.spark.spread import spread
+from tidemark.spark.spread import Placed, spread
 from tidemark.spark.substreams import REACHED
 
 if TYPE_CHECKING:
@@ -55,17 +55,22 @@ _UNEVEN = 25
 
 
 def stage(
-    rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, start: JavaObject | None = None
+    rows: DataFrame,
+    source: SourceSpec,
+    opening: Opening,
+    layout: Layout,
+    start: JavaObject | None = None,
+    tasks: Placed | None = None,
 ) -> DataFrame:
     """Rows in their tasks with offset, arrival, and the time that the early and late steps leave them.
 
     `STAGED` is null for rows that are quarantined, skipped or dropped by those steps. What judging does not
-    look at is packed in `REST`. `start` tells the watermark of `opening.unseen`.
+    look at is packed in `REST`. `start` tells the watermark of `opening.unseen`, `tasks` those of partitions.
     """
     seed, run = F.col(SEED), F.col(_RUN)
     own_time = source.timestamp_by is not None
     group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
-    placed = spread(rows, layout, opening, own_time).sortWithinPartitions(*group, *ORDER)
+    placed = spread(rows, layout, opening, own_time, tasks).sortWithinPartitions(*group, *ORDER)
     start = start or unseen(rows.sparkSession, opening.unseen.watermark)
     running = reached(F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
     placed = placed.withColumn(_RUN, running)

@@ -133,12 +133,17 @@ def cell_of_row(bits: int) -> Column:
     return F.shiftright(F.col(ROW).bitwiseAND((1 << POSITION_BITS) - 1), bits).cast("int")
 
 
-def place(sample: DataFrame, layout: Layout, cores: int) -> Layout:
-    """Count the rows of partitions, of all or of a sample, and decide where they go and which are hot: those
-    with more rows than one of `cores` has to judge."""
+def sizes_of(rows: DataFrame) -> DataFrame:
+    """How many `rows` each partition has."""
+    return rows.groupBy(PARTITION).agg(F.count("*").alias("rows"))
+
+
+def place(sizes: DataFrame, layout: Layout, cores: int) -> Layout:
+    """From the sizes of partitions, of all rows or of a sample, decide where they go and which are hot: those with
+    more rows than one of `cores` has to judge."""
     whole = Observation()
-    sizes = sample.groupBy(PARTITION).agg(F.count("*").alias("rows")).observe(whole, F.sum("rows").alias("all"))
-    largest = sizes.orderBy(F.desc("rows"), PARTITION).limit(_WORTH_PLACING * layout.tasks).collect()
+    observed = sizes.observe(whole, F.sum("rows").alias("all"))
+    largest = observed.orderBy(F.desc("rows"), PARTITION).limit(_WORTH_PLACING * layout.tasks).collect()
     rows = whole.get["all"] or 0
     worth = {row[0]: row[1] for row in largest if row[1] > rows / layout.tasks / _WORTH_PLACING}
     hot = tuple(name for name, size in worth.items() if size > rows / cores)

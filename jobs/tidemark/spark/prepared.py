@@ -2,14 +2,15 @@
 
 Building a plan takes some thousand calls of the JVM, which analyzes it at each step: longer than judging a few
 thousand rows takes. Micro-batches of one shape differ in their leaves alone (the files and a small frame of what is
-known of partitions) and in what is told to tasks as a job begins.
+known of partitions) and in what is told to tasks as a job begins. Those of several tasks are told, too, which
+partitions are judged by which; one with a hot partition has a plan of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -22,11 +23,11 @@ from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject
 from tidemark.spark.formats import scanned
-from tidemark.spark.layout import Layout
+from tidemark.spark.layout import Layout, place
 from tidemark.spark.objects import Objects
 from tidemark.spark.s3a import spark_reads
 from tidemark.spark.sight import Sight
-from tidemark.spark.spread import known_before
+from tidemark.spark.spread import Placed, known_before
 from tidemark.spark.tally import Tally
 
 if TYPE_CHECKING:
@@ -43,36 +44,56 @@ MOST_OBJECTS = 1_000
 
 @dataclass(frozen=True)
 class Shape:
-    """All that the plan of a micro-batch follows from, besides its leaves and where unseen partitions start."""
+    """All that the plan of a micro-batch follows from, besides its leaves and what is told. `limits` are how many
+    tasks it has, and how many partitions its source may have."""
 
     source: SourceSpec
     sight: Sight
     read_from: int | None
-    most: int
+    limits: tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan of event rows that are counted as they pass, and what is told to it as a job begins."""
+    """A plan of event rows that are counted as they pass, and what is told to it as a job begins. Of several tasks it
+    knows the `sizes` of partitions that its layout follows from."""
 
     counted: DataFrame
     tally: Tally
     start: JavaObject
     objects: Objects
+    layout: Layout
+    placed: Placed
+    sizes: DataFrame | None
+
+    @property
+    def serves(self) -> bool:
+        """Whether it serves other micro-batches of its shape."""
+        return not self.layout.hot
 
     def bound(
-        self, sight: Sight, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
-    ) -> Prepared:
-        """The same for another micro-batch of its shape."""
+        self,
+        sight: Sight,
+        cores: int,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+    ) -> Prepared | None:
+        """The same for another micro-batch of its shape, unless that has a hot partition."""
         spark = self.counted.sparkSession
-        leaves = (
-            scanned(spark, source, [spark_reads(item) for item in objects], sight),
-            known_before(spark, Layout(1), opening, source.timestamp_by is not None),
-        )
-        self.start.set(opening.unseen.watermark)
+        files = scanned(spark, source, [spark_reads(item) for item in objects], sight)
         self.objects.tell(source, objects, batch_id)
+        layout = Layout(self.layout.tasks, self.layout.bits)
+        if self.sizes is not None:
+            layout = place(bound(self.sizes, (files,)), layout, cores)
+        if layout.hot:
+            return None
+        before = known_before(spark, layout, opening, source.timestamp_by is not None)
+        self.start.set(opening.unseen.watermark)
+        self.placed.tell(layout.placed)
         self.tally.begin([item.uri for item in objects])
-        return Prepared(bound(self.counted, leaves), self.tally, self.start, self.objects)
+        return replace(self, counted=bound(self.counted, (files, before)), layout=layout)
 
 
 def bound(plan: DataFrame, leaves: Sequence[DataFrame]) -> DataFrame:
@@ -116,28 +137,29 @@ _PLANS: WeakKeyDictionary[SparkContext, Plans[Shape, Prepared]] = WeakKeyDiction
 def prepared(
     spark: SparkSession,
     shape: Shape | None,
+    cores: int,
     source: SourceSpec,
     batch_id: int,
     objects: Sequence[LandedObject],
     opening: Opening,
     build: Callable[[], AbstractContextManager[Prepared]],
 ) -> Iterator[Prepared]:
-    """The plan of a micro-batch for one job: one that is kept for its shape, or else a new one, which is kept if the
-    job succeeds."""
+    """The plan of a micro-batch for one job on so many cores: one that is kept for its shape, or else a new one,
+    which is kept if it serves others and the job succeeds."""
     if shape is None:
         with build() as plan:
             yield plan
         return
     plans = _PLANS.setdefault(spark.sparkContext, Plans())
     known = plans.take(shape)
-    if known is None:
-        with build() as plan:
-            yield plan
-    else:
-        spark.conf.set(PARTITIONS, "1")
-        plan = known.bound(shape.sight, source, batch_id, objects, opening)
+    again = None
+    if known is not None:
+        spark.conf.set(PARTITIONS, str(known.layout.tasks))
+        again = known.bound(shape.sight, cores, source, batch_id, objects, opening)
+    with build() if again is None else nullcontext(again) as plan:
         yield plan
-    plans.put(shape, plan)
+    if plan.serves:
+        plans.put(shape, plan)
 
 
 def shape_of(
@@ -146,13 +168,13 @@ def shape_of(
     opening: Opening,
     damaged: Mapping[str, str],
     sights: Mapping[str, Sight],
-    most: int,
+    limits: tuple[int, int],
 ) -> Shape | None:
-    """The shape of a micro-batch that one task judges; None: its plan follows from more than that (objects of several
-    kinds or that cannot be read, tables that substreams, edges and what is imported are looked up in)."""
+    """The shape of a micro-batch; None: its plan follows from more than that (objects of several kinds or that cannot
+    be read, tables that substreams, edges and what is imported are looked up in)."""
     kinds = set(sights.values())
     looked_up = source.over or source.lifetimes.edges or opening.imported is not None
     if looked_up or damaged or len(kinds) != 1 or len(objects) > MOST_OBJECTS:
         return None
     sight = kinds.pop()
-    return Shape(source, sight, opening.read_from, most) if sight.refusal is None else None
+    return Shape(source, sight, opening.read_from, limits) if sight.refusal is None else None

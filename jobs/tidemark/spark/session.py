@@ -24,13 +24,18 @@ from tidemark.spark.jars import jars_folder, require_java, require_s3, s3_jars
 from tidemark.spark.remembered import remember
 from tidemark.spark.settings import RESULT_SETTINGS
 
+_TIMES = ("_offset", "_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark", "_batch_id")
+_TEXTS = ("_file", "_raw", "_disposition", "_reasons.list.element")
 _COST_SETTINGS = {
+    **{f"parquet.enable.dictionary#{name}": "false" for name in _TIMES},  # hardly two are equal, or all are
+    **{f"parquet.column.statistics.enabled#{name}": "false" for name in _TEXTS},  # nobody looks for them by bounds
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.optimize.minFileSize": str(64 << 20),
     "spark.databricks.delta.optimize.maxFileSize": str(256 << 20),
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
     "spark.sql.maxConcurrentOutputFileWriters": "16",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
     "spark.sql.ui.explainMode": "simple",  # each query and each of its stages is described at length otherwise
     "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot never compiles larger methods, which many columns make
 }

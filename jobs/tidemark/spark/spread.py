@@ -7,8 +7,9 @@ rows begin with it. As data, and not as literals, it has no batch compiled anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,6 +17,7 @@ from pyspark.sql import functions as F
 
 from tidemark.core.advance import Opening
 from tidemark.core.progress import PartitionState, latest
+from tidemark.spark.functions import running
 from tidemark.spark.layout import Chunk, Layout, Reached, cell_of_row
 from tidemark.spark.names import (
     ARRIVED_BEFORE,
@@ -40,6 +42,9 @@ from tidemark.spark.names import (
 from tidemark.spark.small import Columns, local_frame, small_frame
 from tidemark.spark.tables import quoted
 
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
 _NARROW = (*ORDER, PARTITION, OWN, EVENT, BAD)
 _MARKS = (MARK, END, MATCH)
 """What judging looks at besides, in rows of punctuated sources."""
@@ -61,9 +66,28 @@ class _Seed(NamedTuple):
     period: int | None
 
 
-def spread(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
+class Placed:
+    """The tasks of partitions that are not spread by their names, told to tasks as a job begins, so that a batch with
+    others needs no other plan."""
+
+    def __init__(self, placed: Mapping[str, int]) -> None:
+        self._told: JavaObject = running().tidemark.Placed()
+        self.tell(placed)
+
+    def tell(self, placed: Mapping[str, int]) -> None:
+        """Tell jobs that begin later of others."""
+        self._told.tell(json.dumps(dict(placed)))
+
+    def at(self, partition: Column, by_name: Column) -> Column:
+        """The task of a partition, which has one by its name."""
+        return Column(self._told.at(running().PythonUtils.toSeq([partition._jc, by_name._jc])))
+
+
+def spread(
+    rows: DataFrame, layout: Layout, opening: Opening, own_time: bool, placed: Placed | None = None
+) -> DataFrame:
     """Each row in its task, with its chunk, seeds before them; what is not needed to judge a row is packed in
-    `REST`. `SEED` is null but for seeds."""
+    `REST`. `SEED` is null but for seeds. `placed` is told of other partitions later."""
     kept = [*_NARROW, *[name for name in _MARKS if name in rows.columns]]
     rest = F.struct(*[quoted(name) for name in rows.columns if name not in kept])
     chunk = F.lit(_WHOLE)
@@ -72,19 +96,16 @@ def spread(rows: DataFrame, layout: Layout, opening: Opening, own_time: bool) ->
         chunk = F.coalesce(F.col(CHUNK), F.lit(_NOT_CHUNKED))
     narrow = rows.select(*kept, rest.alias(REST), chunk.alias(CHUNK))
     seeds = _as_rows(known_before(rows.sparkSession, layout, opening, own_time), narrow)
-    task = _task(layout).alias(TASK)
+    task = _task(layout, placed or Placed(layout.placed)).alias(TASK)
     none = F.lit(None).cast(seeds.schema[SEED].dataType)
     whole = narrow.select("*", task, none.alias(SEED)).unionByName(seeds.select("*", task))
     return whole.coalesce(1) if layout.tasks == 1 else whole.repartitionById(layout.tasks, F.col(TASK))
 
 
-def _task(layout: Layout) -> Column:
+def _task(layout: Layout, placed: Placed) -> Column:
     if layout.tasks == 1:
         return F.lit(0)
-    task = F.pmod(F.hash(PARTITION), F.lit(layout.tasks))
-    if layout.placed:
-        places = F.create_map(*[F.lit(part) for item in layout.placed.items() for part in item])
-        task = F.coalesce(F.element_at(places, F.col(PARTITION)), task)
+    task = placed.at(F.col(PARTITION), F.pmod(F.hash(PARTITION), F.lit(layout.tasks)))
     if layout.cells:
         task = F.when(F.col(CHUNK) >= 0, F.pmod(F.col(CHUNK), F.lit(layout.tasks))).otherwise(task)
     return task

@@ -20,6 +20,13 @@ APPLICATION = "tidemark"
 CHECKPOINT_EVERY = 50
 """Commits between checkpoints of a table's log: each lists all live files, which grow with history."""
 
+_SETTINGS = {
+    "delta.logRetentionDuration": "interval 7 days",
+    "delta.checkpointInterval": str(CHECKPOINT_EVERY),
+    "delta.parquet.format.version": "2.12.0",
+}
+"""Of a table when it is made (docs/decisions/parquet-pages.md)."""
+
 
 class Written(NamedTuple):
     """What a commit wrote, as the table's log has it: the rows, read from the files of this very commit once they are
@@ -53,7 +60,7 @@ def _appended(
     """Append; returns the version of the table that this made, None if it had been made before."""
     spark = rows.sparkSession
     options = {"mergeSchema": "true", "txnAppId": application, "txnVersion": str(batch_id)}
-    table = {"delta.logRetentionDuration": "interval 7 days", "delta.checkpointInterval": str(CHECKPOINT_EVERY)}
+    table = dict(_SETTINGS)
     if statistics:
         table["delta.dataSkippingStatsColumns"] = statistics
     jvm = spark.sparkContext._jvm

@@ -7,6 +7,7 @@ per partition, kind of row and object comes to the driver.
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ class Tally:
 
     def told(self) -> Told:
         """What was counted so far: all, once the job has ended."""
-        rows, low, high, objects, partitions = json.loads(self._tallied.told())
+        rows, low, high, objects, partitions = json.loads(gzip.decompress(b"".join(self._tallied.told())))
         return Told(
             rows,
             low,
