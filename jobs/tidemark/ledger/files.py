@@ -9,9 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,10 +17,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from tidemark.places import Place, open_file
+from tidemark.ledger.kept import Kept
+from tidemark.places import Place, seen
 from tidemark.places.damage import UNREADABLE, damaged
 
-_FOOTERS_KEPT = 64
+_FOOTERS: Kept[str, pq.FileMetaData] = Kept(64)
+"""What files say of themselves: they never change, and one run opens some of them several times."""
 
 
 @dataclass(frozen=True)
@@ -134,11 +134,7 @@ def _named(file: DataFile) -> Iterator[None]:
 
 
 def _parquet(file: DataFile) -> pq.ParquetFile:
-    opened = file.path if isinstance(file.path, Path) else open_file(str(file.path))
-    return pq.ParquetFile(opened, metadata=_footer(file.path))
-
-
-@lru_cache(_FOOTERS_KEPT)
-def _footer(path: Place) -> pq.FileMetaData:
-    """What a file says of itself, read once: it never changes, and one run opens it several times."""
-    return pq.read_metadata(path if isinstance(path, Path) else open_file(str(path)))
+    path = str(file.path)
+    opened = pq.ParquetFile(seen(path), metadata=_FOOTERS.get(path))
+    _FOOTERS.put(path, opened.metadata)
+    return opened

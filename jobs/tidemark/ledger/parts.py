@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from tidemark.ledger.files import DataFile, read_batches
+from tidemark.ledger.kept import Kept
 
 MOST_KEPT, MOST_BYTES_KEPT = 64, 256 << 10
 """Parts that are kept, and the bytes of one."""
@@ -20,8 +20,7 @@ class Parts:
     """What files have of ranges of batches; the parts that were asked for longest ago are forgotten."""
 
     def __init__(self) -> None:
-        self._kept: dict[_Part, pa.Table] = {}
-        self._lock = Lock()
+        self._kept: Kept[_Part, pa.Table] = Kept(MOST_KEPT)
 
     def read(self, file: DataFile, first: int, last: int, columns: Sequence[str]) -> pa.Table:
         """The rows of batches first..last in a file. Of a range, what lies beyond the file's bounds is no matter."""
@@ -31,12 +30,5 @@ class Parts:
         found = self._kept.get(part)
         found = read_batches(file, low, high, columns) if found is None else found
         if found.nbytes <= MOST_BYTES_KEPT:
-            self._keep(part, found)
+            self._kept.put(part, found)
         return found
-
-    def _keep(self, part: _Part, found: pa.Table) -> None:
-        with self._lock:
-            self._kept.pop(part, None)
-            self._kept[part] = found
-            if len(self._kept) > MOST_KEPT:
-                self._kept.pop(next(iter(self._kept)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from tidemark.errors import Held
 from tidemark.ledger.files import DataFile, live_files, read_all, read_hits
+from tidemark.ledger.kept import Kept
 from tidemark.ledger.log import Log
 from tidemark.ledger.parts import Parts
 from tidemark.ledger.rows import Row
@@ -43,19 +43,14 @@ class _Known:
 
     version: int | None = None
     files: list[DataFile] = field(default_factory=list)
-    answers: dict[tuple[int | str, ...], list[Row]] = field(default_factory=dict)
-    lock: Lock = field(default_factory=Lock)
+    answers: Kept[tuple[int | str, ...], list[Row]] = field(default_factory=lambda: Kept(MOST_KEPT))
 
     def answer(self, asked: tuple[int | str, ...], read: Callable[[], list[Row]]) -> list[Row]:
         """What was answered before, or what is read now; the oldest answers are forgotten."""
         rows = self.answers.get(asked)
         rows = read() if rows is None else rows
-        with self.lock:
-            self.answers.pop(asked, None)
-            if len(rows) <= MOST_ROWS_KEPT:
-                self.answers[asked] = rows
-            if len(self.answers) > MOST_KEPT:
-                self.answers.pop(next(iter(self.answers)))
+        if len(rows) <= MOST_ROWS_KEPT:
+            self.answers.put(asked, rows)
         return [dict(row) for row in rows]
 
 

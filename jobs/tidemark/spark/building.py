@@ -102,7 +102,7 @@ class Builder:
         size = sum(item.size for item in objects)
         share = sampled_share(source, size, opening)
         sample = None if share is None else self._read(source, objects, damaged, share, sights)
-        start, placed = unseen(self.spark, opening.unseen.watermark), Placed({})
+        start, placed = unseen(self.spark, opening.unseen.watermark), Placed()
         try:
             layout, staged = self._staged(source, rows, opening, size, sample, keep=True, start=start, placed=placed)
             staged = limited(staged, most_after(), layout.tasks)
@@ -159,8 +159,6 @@ class Builder:
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
             layout = place(sizes_of(rows if sample is None else sample), layout, self._cores())
-            if placed is not None:
-                placed.tell(layout.placed)
         elif layout.tasks > 1:
             layout = replace(layout, hot=(SINGLE,))
         if layout.hot:

@@ -87,11 +87,11 @@ class Prepared:
         layout = Layout(self.layout.tasks, self.layout.bits)
         if self.sizes is not None:
             layout = place(bound(self.sizes, (files,)), layout, cores)
-        if layout.hot:
-            return None
+            if layout.hot:
+                return None
+            self.placed.tell(layout.placed)
         before = known_before(spark, layout, opening, source.timestamp_by is not None)
         self.start.set(opening.unseen.watermark)
-        self.placed.tell(layout.placed)
         self.tally.begin([item.uri for item in objects])
         return replace(self, counted=bound(self.counted, (files, before)), layout=layout)
 

@@ -70,9 +70,8 @@ class Placed:
     """The tasks of partitions that are not spread by their names, told to tasks as a job begins, so that a batch with
     others needs no other plan."""
 
-    def __init__(self, placed: Mapping[str, int]) -> None:
+    def __init__(self) -> None:
         self._told: JavaObject = running().tidemark.Placed()
-        self.tell(placed)
 
     def tell(self, placed: Mapping[str, int]) -> None:
         """Tell jobs that begin later of others."""
@@ -87,7 +86,7 @@ def spread(
     rows: DataFrame, layout: Layout, opening: Opening, own_time: bool, placed: Placed | None = None
 ) -> DataFrame:
     """Each row in its task, with its chunk, seeds before them; what is not needed to judge a row is packed in
-    `REST`. `SEED` is null but for seeds. `placed` is told of other partitions later."""
+    `REST`. `SEED` is null but for seeds. `placed` is told where partitions go, and of others later."""
     kept = [*_NARROW, *[name for name in _MARKS if name in rows.columns]]
     rest = F.struct(*[quoted(name) for name in rows.columns if name not in kept])
     chunk = F.lit(_WHOLE)
@@ -96,15 +95,14 @@ def spread(
         chunk = F.coalesce(F.col(CHUNK), F.lit(_NOT_CHUNKED))
     narrow = rows.select(*kept, rest.alias(REST), chunk.alias(CHUNK))
     seeds = _as_rows(known_before(rows.sparkSession, layout, opening, own_time), narrow)
-    task = _task(layout, placed or Placed(layout.placed)).alias(TASK)
+    task = (F.lit(0) if layout.tasks == 1 else _task(layout, placed or Placed())).alias(TASK)
     none = F.lit(None).cast(seeds.schema[SEED].dataType)
     whole = narrow.select("*", task, none.alias(SEED)).unionByName(seeds.select("*", task))
     return whole.coalesce(1) if layout.tasks == 1 else whole.repartitionById(layout.tasks, F.col(TASK))
 
 
 def _task(layout: Layout, placed: Placed) -> Column:
-    if layout.tasks == 1:
-        return F.lit(0)
+    placed.tell(layout.placed)
     task = placed.at(F.col(PARTITION), F.pmod(F.hash(PARTITION), F.lit(layout.tasks)))
     if layout.cells:
         task = F.when(F.col(CHUNK) >= 0, F.pmod(F.col(CHUNK), F.lit(layout.tasks))).otherwise(task)
