@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture.providers import Constants, HypothesisProvider
 
 from tidemark.errors import TidemarkError
 from tidemark.spark.jars import require_java
@@ -25,7 +26,9 @@ INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.facto
 os.environ.setdefault("TIDEMARK_MASTER", MASTER)
 settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
-"""The same examples each time, so that a change alone makes a test fail; others with `--hypothesis-seed=N`."""
+HypothesisProvider._local_constants = Constants()
+"""The same examples each time, so that a change alone makes a test fail; others with `--hypothesis-seed=N`. Without the
+constants that Hypothesis finds in modules: examples would follow from which were loaded by the tests before."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

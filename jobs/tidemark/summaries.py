@@ -12,15 +12,16 @@ from tidemark.core.batch import LandedObject
 from tidemark.core.progress import UNKNOWN, Combined
 from tidemark.core.quality import Check
 from tidemark.core.streams import StreamEnd
-from tidemark.core.times import format_time
+from tidemark.core.times import format_time, within_years
 
 LONGEST_LIST = 1000
 Record = dict[str, Any]
 
 
 def time_text(time: int | None) -> str | None:
-    """A time for people and programs; None where nothing is known."""
-    return None if time is None else format_time(time)
+    """A time for people and programs, at its bound where a shift leads beyond the years 1 to 9999; None where nothing
+    is known."""
+    return None if time is None else format_time(within_years(time))
 
 
 def batch_summary(record: BatchRecord) -> Record:

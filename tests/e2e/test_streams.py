@@ -15,7 +15,7 @@ from samples import WhileClosing, drawn, feed
 
 from oracle import SECOND, Run, Source
 from oracle_streams import COMPLETE, Item, Step, StepRun, Window, flow, held
-from product import Product, iso, micros
+from product import Product, micros
 from strategies import BASE, logs, sources
 
 Logs = dict[str, tuple[Source, tuple[Run, ...]]]
@@ -216,7 +216,7 @@ def hold_told(told_: dict[str, Any], run: StepRun, where: str) -> None:
     if run.watermark is None or run.watermark != COMPLETE:
         text = told_["watermark"]
         found = None if text is None else micros(datetime.fromisoformat(text))
-        assert found == run.watermark, (where, text, run.watermark and iso(int(run.watermark)))
+        assert found == (None if run.watermark is None else held(int(run.watermark))), (where, text, run.watermark)
 
 
 KEPT = Source(early=None, late=None, out_of_order=(2 * SECOND, "keep"), partitions=("0", "1"))

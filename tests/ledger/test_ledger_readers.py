@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from ledger_samples import FIRST_INSTANT, LAST_INSTANT, NOON, finding, full, landed, plan_run
 
 from tidemark.core.account import Sample
+from tidemark.core.measured import Passed
 from tidemark.core.progress import Combined, PartitionState
+from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.schemas import BATCHES
 
 EXTREMES = (FIRST_INSTANT, LAST_INSTANT)
 TIMES = {
@@ -79,6 +85,34 @@ def test_duckdb_reads_nested_columns(root):
         samples = connection.sql("SELECT epoch_us(sample.arrival_time) FROM diagnostics").fetchall()
         combined = connection.sql("SELECT epoch_us(combined[1].watermark) FROM batches").fetchall()
     assert {time for (time,) in samples} == {time for (time,) in combined} == {*EXTREMES, NOON + 1}
+
+
+def test_progress_of_streams_beyond_the_years_is_shown_at_their_bound_and_comes_back_as_it_was(tmp_path):
+    ledger = Ledger(tmp_path)
+    early = StreamState(FIRST_INSTANT - 4, reached=FIRST_INSTANT - 2, bounds=(Passed(1, FIRST_INSTANT - 3),))
+    late = StreamState(LAST_INSTANT + 7, complete=True)
+    known = {"early": early, "late": late, "within": StreamState(NOON), "nothing": StreamState()}
+    record = plan_run(ledger, [[]])[0]
+    done = replace(full(record), streams={name: StreamEnd(state, 1, 2, 3) for name, state in known.items()})
+    ledger.commit(done, [])
+    [batch] = DeltaTable(str(_folder(tmp_path, "batches"))).to_pyarrow_table().to_pylist()
+    shown = {stream["stream"]: stream["watermark"] for stream in batch["streams"]}
+    least, most = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    assert shown["early"] == batch["streams"][0]["bounds"][0]["time"] == least
+    assert shown["late"] == most
+    assert json.loads(batch["beyond"]).keys() == {"early", "late"}
+    assert ledger.batches(1, 1) == [done]
+
+
+def test_batches_recorded_before_a_column_was_are_read_and_gain_it(tmp_path):
+    made_before = pa.schema([field for field in BATCHES if field.name != "beyond"])
+    DeltaTable.create(str(_folder(tmp_path, "batches")), schema=made_before)
+    ledger = Ledger(tmp_path)
+    record = plan_run(ledger, [[]])[0]
+    assert ledger.batches(1, 1) == [record]
+    done = replace(full(record), streams={"early": StreamEnd(StreamState(FIRST_INSTANT - 4))})
+    ledger.commit(done, [])
+    assert Ledger(tmp_path).batches(1, 1) == [done]
 
 
 def test_the_ledger_reads_them_too(root):

@@ -84,6 +84,12 @@ def parse_time(text: str) -> int:
     return _in_range(micros - _offset(offset, text), text)
 
 
+def within_years(micros: int) -> int:
+    """The time as tables and texts show it: one beyond the years 1 to 9999, which few readers can hold, stands at
+    their bound."""
+    return min(max(micros, MIN_TIME), MAX_TIME)
+
+
 def format_time(micros: int) -> str:
     """ISO 8601 in UTC with `Z`; six digits of a second only where it has a fraction.
 

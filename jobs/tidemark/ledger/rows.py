@@ -24,8 +24,10 @@ from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.quality import Check, Severity
 from tidemark.core.streams import StreamEnd, StreamState
+from tidemark.core.times import within_years
 
 Row = dict[str, Any]
+_STREAM_TIMES = ("watermark", "reached", "idle_bound", "begins", "idle_until", "open_since")
 
 
 def uri_key(source: str, stored: str) -> int:
@@ -151,13 +153,36 @@ _PLAIN = (
 
 def _stream(name: str, end: StreamEnd) -> Row:
     counts = {"rows": end.rows, "outside": end.outside, "dead_letters": end.dead_letters}
-    return {"stream": name, **asdict(end.state), **counts}
+    return {"stream": name, **_shown(end.state), **counts}
 
 
-def _stream_end(row: Row) -> StreamEnd:
-    values = {name: row[name] for name in StreamState.__dataclass_fields__}
-    state = StreamState(**{**values, "bounds": tuple(Passed(**each) for each in row["bounds"] or ())})
+def _stream_end(row: Row, beyond: Mapping[str, Row]) -> StreamEnd:
+    known = beyond.get(row["stream"], row)
+    values = {name: known[name] for name in StreamState.__dataclass_fields__}
+    state = StreamState(**{**values, "bounds": tuple(Passed(**each) for each in known["bounds"] or ())})
     return StreamEnd(state, row["rows"], row["outside"], row["dead_letters"])
+
+
+def _shown(state: StreamState) -> Row:
+    """The state with times that every reader can hold."""
+    bounds = [{"batch_id": each.batch_id, "time": within_years(each.time)} for each in state.bounds]
+    return asdict(state) | {"bounds": bounds} | {name: within_years(time) for name, time in _times(state)}
+
+
+def _times(state: StreamState) -> list[tuple[str, int]]:
+    """The known times of a state, by name."""
+    known = ((name, getattr(state, name)) for name in _STREAM_TIMES)
+    return [(name, time) for name, time in known if time is not None]
+
+
+def _beyond(streams: Mapping[str, StreamEnd]) -> str | None:
+    """The states that have times beyond the years 1 to 9999, with these, as JSON; None: there are none."""
+    found = {}
+    for name, end in streams.items():
+        times = [time for _, time in _times(end.state)] + [each.time for each in end.state.bounds]
+        if any(time != within_years(time) for time in times):
+            found[name] = asdict(end.state)
+    return json.dumps(found, sort_keys=True) if found else None
 
 
 def _combined(row: Row) -> Combined:
@@ -176,19 +201,21 @@ def batch_row(record: BatchRecord) -> Row:
         "digests": [asdict(digest) for digest in record.digests],
         "combined": [{"source": name, **asdict(value)} for name, value in record.combined.items()],
         "streams": [_stream(name, end) for name, end in record.streams.items()],
+        "beyond": _beyond(record.streams),
         "timings": [{"phase": phase, "seconds": seconds} for phase, seconds in record.timings.items()],
     }
 
 
 def batch_record(row: Row) -> BatchRecord:
     """The inverse of `batch_row`; reasons that never acted are left out."""
+    beyond = json.loads(row["beyond"] or "{}")
     return BatchRecord(
         **{name: row[name] for name in _PLAIN},
         closing=tuple(row["closing"] or ()),
         accounts=accounts_of(row),
         digests=tuple(TableDigest(**digest) for digest in row["digests"] or ()),
         combined={each["source"]: _combined(each) for each in row["combined"] or ()},
-        streams={each["stream"]: _stream_end(each) for each in row["streams"] or ()},
+        streams={each["stream"]: _stream_end(each, beyond) for each in row["streams"] or ()},
         timings={each["phase"]: each["seconds"] for each in row["timings"] or ()},
     )
 

@@ -222,11 +222,11 @@ class Store:
     ) -> None:
         data = pa.Table.from_pylist(list(rows), schema=self._integers).cast(self.schema).combine_chunks()
         options: dict[str, Any] = {"writer_properties": self._writer, "commit_properties": commit}
+        if len(table.schema().fields) < len(self.schema):
+            options["schema_mode"] = "merge"  # made before these columns were
         if instead_of is None:
             self._guarded(lambda: write_deltalake(table, data, mode="append", **options))
         else:
-            if len(table.schema().fields) < len(self.schema):
-                options["schema_mode"] = "merge"  # made before these columns were
             self._guarded(lambda: write_deltalake(table, data, mode="overwrite", predicate=instead_of, **options))
 
     def _guarded(self, commit: Callable[[], object]) -> None:

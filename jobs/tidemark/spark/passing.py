@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from tidemark.core.due import Due
 from tidemark.core.progress import latest
+from tidemark.core.times import MAX_TIME, MIN_TIME
 from tidemark.spark.held import Known
 from tidemark.spark.names import OPEN_UNTIL, WAS
 from tidemark.spark.spans import Span
@@ -18,19 +19,23 @@ _NEVER = (1 << 63) - 1
 
 def not_due(due: Due, known: Known) -> Column:
     """Whether an output is not one that the run passed. Of parts, and of windows that rows make, nothing is told but
-    what the step has not passed yet."""
+    what the step has not passed yet. A time at the bound of the years may stand for one beyond them, of which nothing
+    is told."""
     windows_, step, name = due.step.windows, due.step, "_end_time"
     before, after = due.before.watermark, due.after.watermark
     if windows_ is not None:
         before, after, name = due.before.reached, due.after.reached, "_window_end"
-    end = ends(name) + (0 if windows_ is None else windows_.lateness)
+    time = ends(name)
+    end = time + (0 if windows_ is None else windows_.lateness)
     idle = windows_ is not None and windows_.idle_timeout is not None
     if step.partition_by is not None:
         return F.lit(False)
-    early = F.lit(False) if due.after.complete or after is None or idle else end > known("after", after, name)
+    early = F.lit(False)
+    if not (due.after.complete or after is None or idle):
+        early = (end > known("after", after, name)) & (time > MIN_TIME)
     if due.before.complete or before is None or due.behind or step.measured is not None:
         return early
-    return early | (end <= known("before", before, name))
+    return early | ((end <= known("before", before, name)) & (time < MAX_TIME))
 
 
 def passing_span(due: Due, before: int | None, after: int | None) -> Span:
