@@ -27,8 +27,8 @@ os.environ.setdefault("TIDEMARK_MASTER", MASTER)
 settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
 HypothesisProvider._local_constants = Constants()
-"""The same examples each time, so that a change alone makes a test fail; others with `--hypothesis-seed=N`. Without the
-constants that Hypothesis finds in modules: examples would follow from which were loaded by the tests before."""
+"""The same examples each time, so that a change alone makes a test fail; others with `--hypothesis-seed=N`. Without
+the constants that Hypothesis finds in modules: examples would follow from which were loaded by the tests before."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
