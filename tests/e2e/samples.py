@@ -123,12 +123,13 @@ def touch(path: Path, micros: int) -> None:
 
 
 def drawn(strategy: SearchStrategy[T], count: int) -> list[T]:
-    """So many random values, the same each time; without the first that Hypothesis makes, the simplest of all."""
+    """So many random values, the same each time, others with SEED=N in the environment; without the first that
+    Hypothesis makes, the simplest of all."""
     found: list[T] = []
 
     plain = settings(deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 
-    @seed(7)
+    @seed(int(os.environ.get("SEED", "7")))
     @settings(plain, max_examples=count + 1)
     @given(strategy)
     def collect(value: T) -> None:

@@ -13,6 +13,23 @@ def test_parts_of_the_heap_hold_sparks_buffers(spark):
     assert [word for word in asked if word.startswith("-XX:G1HeapRegionSize=")], asked
 
 
+def test_what_is_read_and_written_at_once_keeps_no_memory_outside_the_heap(spark, tmp_path):
+    jvm, whole = spark.sparkContext._jvm, 48 << 20
+    pools = list(jvm.java.lang.management.ManagementFactory.getPlatformMXBeans(_class(jvm, "BufferPoolMXBean")))
+    [direct] = [pool for pool in pools if pool.getName() == "direct"]
+    before = direct.getMemoryUsed()
+    file = jvm.java.io.RandomAccessFile(str(tmp_path / "file"), "rw")
+    try:
+        assert file.getChannel().write(jvm.java.nio.ByteBuffer.allocate(whole)) == whole
+    finally:
+        file.close()
+    assert direct.getMemoryUsed() - before < whole // 2
+
+
+def _class(jvm, name):
+    return jvm.java.lang.Class.forName(f"java.lang.management.{name}")
+
+
 def test_sparks_own_page_is_shown_to_nobody(spark):
     assert spark.sparkContext.uiWebUrl is None
 

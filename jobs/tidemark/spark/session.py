@@ -56,6 +56,9 @@ COMPILING = (
 )
 """Four times what Java would wait for before it compiles a method with all its might: most of planning a query runs
 too seldom to be worth that, and of a command's first minutes the compiler took two fifths."""
+BUFFERS = f"-Djdk.nio.maxCachedBufferSize={1 << 20}"
+"""Outside the heap, bytes that a thread keeps at most of what it has read or written at once. Java would keep as much
+as the largest piece ever took: 100 MiB more where rows are sorted on disk."""
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
@@ -99,14 +102,14 @@ def _start(master: str | None) -> SparkSession:
     for key, value in _STATIC_SETTINGS.items():
         conf.set(key, value)
     conf.setIfMissing("spark.hadoop.fs.permissions.umask-mode", _umask())
-    conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC".strip())
+    conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC {BUFFERS}".strip())
     if "PYSPARK_GATEWAY_PORT" not in os.environ and SparkContext._gateway is None:
         require_java()
         for key, value in _LOCAL_SETTINGS.items():
             conf.set(key, value)
         memory = _memory()
         conf.set("spark.driver.memory", f"{memory >> 20}m")
-        conf.set("spark.driver.defaultJavaOptions", f"-XX:G1HeapRegionSize={_region(memory)}m {COMPILING}")
+        conf.set("spark.driver.defaultJavaOptions", f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING}")
         conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, [*installed_jars(), *s3_jars()])))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
