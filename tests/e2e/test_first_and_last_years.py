@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from samples import at, feed
-from test_streams import hold_equal, hold_replayed, hold_told, payload
+from test_streams import declared, hold_equal, hold_replayed, hold_told, payload
 
 from oracle import MAX_TIME, MIN_TIME, SECOND, Obj, Row, Run, Source
 from oracle_streams import Step, Window, flow
@@ -48,7 +48,6 @@ def test_every_kind_of_stream_is_the_oracles_and_its_progress_can_be_read(tmp_pa
 
 def test_progress_beyond_the_years_is_kept_to_the_microsecond_and_shown_at_their_bound(tmp_path):
     window = Window(4 * SECOND, 2 * SECOND)
-    shape = {"size": "4s", "hop": "2s"}
     steps = {
         "before": Step(("a",), shift=-SHIFT, publish=True),
         "after": Step(("a",), shift=SHIFT, publish=True),
@@ -57,7 +56,7 @@ def test_progress_beyond_the_years_is_kept_to_the_microsecond_and_shown_at_their
     configured = {
         "before": {"from": "a", "shift": "-11s", "publish": True},
         "after": {"from": "a", "shift": "11s", "publish": True},
-        "windows": {"from": "before", "hopping": shape, "select": {"n": "count(*)"}},
+        "windows": declared(window, "before", {"n": "count(*)"}),
     }
     product = Product(tmp_path, {"a": SOURCE}, {"streams": configured})
     said = feed(product, {"a": (SOURCE, runs())})

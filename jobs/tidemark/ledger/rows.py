@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from tidemark.core.account import (
@@ -25,9 +25,9 @@ from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.quality import Check, Severity
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import within_years
+from tidemark.ledger.schemas import STREAM_TIMES
 
 Row = dict[str, Any]
-_STREAM_TIMES = ("watermark", "reached", "idle_bound", "begins", "idle_until", "open_since")
 
 
 def uri_key(source: str, stored: str) -> int:
@@ -153,7 +153,7 @@ _PLAIN = (
 
 def _stream(name: str, end: StreamEnd) -> Row:
     counts = {"rows": end.rows, "outside": end.outside, "dead_letters": end.dead_letters}
-    return {"stream": name, **_shown(end.state), **counts}
+    return {"stream": name, **asdict(_within_years(end.state)), **counts}
 
 
 def _stream_end(row: Row, beyond: Mapping[str, Row]) -> StreamEnd:
@@ -163,25 +163,16 @@ def _stream_end(row: Row, beyond: Mapping[str, Row]) -> StreamEnd:
     return StreamEnd(state, row["rows"], row["outside"], row["dead_letters"])
 
 
-def _shown(state: StreamState) -> Row:
+def _within_years(state: StreamState) -> StreamState:
     """The state with times that every reader can hold."""
-    bounds = [{"batch_id": each.batch_id, "time": within_years(each.time)} for each in state.bounds]
-    return asdict(state) | {"bounds": bounds} | {name: within_years(time) for name, time in _times(state)}
-
-
-def _times(state: StreamState) -> list[tuple[str, int]]:
-    """The known times of a state, by name."""
-    known = ((name, getattr(state, name)) for name in _STREAM_TIMES)
-    return [(name, time) for name, time in known if time is not None]
+    known = {name: getattr(state, name) for name in STREAM_TIMES}
+    times: Row = {name: within_years(time) for name, time in known.items() if time is not None}
+    return replace(state, **times, bounds=tuple(replace(each, time=within_years(each.time)) for each in state.bounds))
 
 
 def _beyond(streams: Mapping[str, StreamEnd]) -> str | None:
     """The states that have times beyond the years 1 to 9999, with these, as JSON; None: there are none."""
-    found = {}
-    for name, end in streams.items():
-        times = [time for _, time in _times(end.state)] + [each.time for each in end.state.bounds]
-        if any(time != within_years(time) for time in times):
-            found[name] = asdict(end.state)
+    found = {name: asdict(end.state) for name, end in streams.items() if end.state != _within_years(end.state)}
     return json.dumps(found, sort_keys=True) if found else None
 
 

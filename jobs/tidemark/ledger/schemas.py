@@ -50,6 +50,7 @@ _STREAM: Kinds = {
     "outside": _LONG,
     "dead_letters": _LONG,
 }
+STREAM_TIMES = tuple(name for name, kind in _STREAM.items() if kind == TIME)
 _TIMING: Kinds = {"phase": _TEXT, "seconds": pa.float64()}
 _SAMPLE: Kinds = {"offset": _LONG, "event_time": TIME, "arrival_time": TIME, "file": _TEXT}
 _OBJECT: Kinds = {

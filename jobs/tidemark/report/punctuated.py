@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.punctuation import Mark, Punctuation
-from tidemark.core.times import MAX_TIME, MIN_TIME
+from tidemark.core.times import MAX_TIME, within_years
 from tidemark.report.events import EventRow, instant, read_row
 from tidemark.report.origin import Kind, Origin, Past
 from tidemark.report.scan import first_offset
@@ -76,8 +76,7 @@ def _sets(row: EventRow, punctuation: Punctuation, mark: int, past: Past) -> boo
         return False
     if mark_of(row, past) is Mark.PUNCTUATION:
         return row.event_time == mark
-    issued = min(max(row.event_time - punctuation.delay, MIN_TIME), MAX_TIME)
-    return punctuation.every is not None and issued == mark
+    return punctuation.every is not None and within_years(row.event_time - punctuation.delay) == mark
 
 
 def steps_of_punctuated(past: Past, day: str | None) -> list[Step]:

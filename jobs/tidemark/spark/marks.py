@@ -15,13 +15,12 @@ from tidemark.core.advance import Opening
 from tidemark.core.policy import Fate
 from tidemark.core.progress import PartitionState, latest
 from tidemark.core.punctuation import Every, Mark, Marks, Punctuation, Shape
-from tidemark.core.times import MAX_TIME, MIN_TIME
 from tidemark.spark.layout import Layout, balanced
 from tidemark.spark.maxima import punctuated
 from tidemark.spark.names import ARRIVAL, CELL, END, EVENT, MARK, MATCH, OFFSET, PARTITION, PUNCTUATED, SEED, TASK
 from tidemark.spark.small import Columns, small_frame
 from tidemark.spark.sql import value_of
-from tidemark.spark.times import divided, micros_of
+from tidemark.spark.times import at_bounds, divided, micros_of
 
 COUNTED = tuple(mark.value for mark in (Mark.POINT, Mark.INTERVAL, Mark.START))
 """Rows that count for `every`."""
@@ -71,7 +70,7 @@ def told_of(punctuation: Punctuation, sound: Column, event: Column) -> Told:
         sound & F.coalesce(F.col(MARK).isin(*COUNTED), F.lit(False)),
         none if every is None or every.count is None else F.lit(every.count).cast("long"),
         none if every is None or every.period is None else divided(event, every.period),
-        F.least(F.greatest(event - punctuation.delay, F.lit(MIN_TIME)), F.lit(MAX_TIME)),
+        at_bounds(event - punctuation.delay),
         F.when(sound & (F.col(MARK) == Mark.PUNCTUATION.value), event),
     )
 

@@ -35,8 +35,12 @@ def within_years(name: str) -> Column:
     """A time of a row or window as a table has it: what lies beyond the years 1 to 9999, which not every reader can
     hold, stands at their bound. Null stays null."""
     micros = F.unix_micros(name)
-    within = F.least(F.greatest(micros, F.lit(MIN_TIME)), F.lit(MAX_TIME))
-    return F.when(micros.isNotNull(), F.timestamp_micros(within)).alias(name)
+    return F.when(micros.isNotNull(), F.timestamp_micros(at_bounds(micros))).alias(name)
+
+
+def at_bounds(micros: Column) -> Column:
+    """A number of microseconds, of which one beyond the years 1 to 9999 stands at their bound; null at the first."""
+    return F.least(F.greatest(micros, F.lit(MIN_TIME)), F.lit(MAX_TIME))
 
 
 def came(names: Collection[str], of: Callable[[str], Column] = F.col) -> Column:
