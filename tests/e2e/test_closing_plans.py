@@ -86,6 +86,27 @@ def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch):
     assert told(several) == told(alone)
 
 
+def test_many_rows_are_shared_out_by_how_much_comes_through(tmp_path, spark, built, monkeypatch):
+    once = feed(Product(tmp_path / "once", {"s": SOURCE}, streams()), *range(4))
+    monkeypatch.setattr(closing, "_ALONE_BYTES", 0)
+    monkeypatch.setattr(closing, "_ONCE_BYTES", 0)
+    whole, told_of = closing.unadapted, []
+
+    def unadapted(rows: Any, tasks: int) -> Any:
+        told_of.append(tasks)
+        return whole(rows, tasks)
+
+    monkeypatch.setattr(closing, "unadapted", unadapted)
+    many = feed(Product(tmp_path / "many", {"s": SOURCE}, streams()), *range(4))
+    assert built == [1, 2, 1, 2]
+    assert not told_of
+    assert told(many) == told(once)
+    monkeypatch.setattr(closing, "_ONCE_BYTES", 1 << 30)
+    monkeypatch.setattr(closing, "_TASK_BYTES", 1)
+    feed(many, 4)
+    assert told_of == [spark.sparkContext.defaultParallelism]
+
+
 def test_rows_behind_their_watermark_are_in_no_window_that_had_closed(tmp_path, built, monkeypatch):
     source = replace(SOURCE, late=None, out_of_order=(SECOND, "keep"))
 

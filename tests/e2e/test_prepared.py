@@ -85,6 +85,24 @@ def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, mo
     assert contents(bound) == contents(fresh)
 
 
+def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built, monkeypatch):
+    whole, adapted = tables._appended, []
+
+    def appended(rows: Any, place: str, *more: Any) -> Any:
+        if "events/" in place:
+            adapted.append("AdaptiveSparkPlan" in rows._jdf.queryExecution().executedPlan().toString())
+        return whole(rows, place, *more)
+
+    monkeypatch.setattr(tables, "_appended", appended)
+    cores = several_tasks(monkeypatch)
+    product = Product(tmp_path, {"s": PLAIN, "k": KEYED})
+    for run, cores[0] in zip(log(3), (1, 1, 100), strict=True):
+        product.feed("s", [run])
+    product.feed("k", log(4)[3:])
+    assert built == [1, 3, 4]
+    assert adapted == [False, False, True, True], "the third has a hot partition, the fourth substreams"
+
+
 def test_a_micro_batch_with_a_hot_partition_has_a_plan_of_its_own(tmp_path, built, monkeypatch):
     runs = log(5)
     cores = several_tasks(monkeypatch)

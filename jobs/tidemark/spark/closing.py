@@ -6,6 +6,7 @@ and in the number of its last batch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,9 +25,14 @@ from tidemark.spark.held import Held
 from tidemark.spark.paths import paths_into
 from tidemark.spark.prepared import Plans, bound
 from tidemark.spark.spans import Span
+from tidemark.spark.unadapted import unadapted
 
 _ALONE_BYTES = 16 << 20
 """Of events that one task reads for the windows of a run."""
+_ONCE_BYTES = 128 << 20
+"""Of events whose windows are planned once; more of them are shared out by how much comes through."""
+_TASK_BYTES = 8 << 20
+"""Of these, per task."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ def closing(
     plans = _PLANS.setdefault(spark.sparkContext, Plans())
     known = plans.take(shape)
     plan = _built(spark, due, files, build) if known is None else known.bound(due, files)
-    yield None if plan is None else plan.counting
+    yield None if plan is None else _planned(plan.counting, files)
     if plan is not None:
         plans.put(shape, plan)
 
@@ -108,6 +114,14 @@ def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closin
         return None
     held.tell(numbers_of(due))
     return Closing(Counting.of(*made), held)
+
+
+def _planned(counting: Counting, files: Chosen) -> Counting:
+    """The counted rows, planned once unless there are many."""
+    if files.size > _ONCE_BYTES:
+        return counting
+    tasks = min(counting.spark.sparkContext.defaultParallelism, math.ceil(files.size / _TASK_BYTES))
+    return replace(counting, rows=unadapted(counting.rows, tasks))
 
 
 def _alone(files: Chosen) -> bool:

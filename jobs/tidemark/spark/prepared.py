@@ -29,6 +29,7 @@ from tidemark.spark.s3a import spark_reads
 from tidemark.spark.sight import Sight
 from tidemark.spark.spread import Placed, known_before
 from tidemark.spark.tally import Tally
+from tidemark.spark.unadapted import unadapted
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -71,6 +72,11 @@ class Prepared:
         """Whether it serves other micro-batches of its shape."""
         return not self.layout.hot
 
+    @property
+    def planned(self) -> DataFrame:
+        """Its rows, planned once if it has no hot partition, whose cells are joined to them."""
+        return unadapted(self.counted, self.layout.tasks) if self.serves else self.counted
+
     def bound(
         self,
         sight: Sight,
@@ -86,7 +92,7 @@ class Prepared:
         self.objects.tell(source, objects, batch_id)
         layout = Layout(self.layout.tasks, self.layout.bits)
         if self.sizes is not None:
-            layout = place(bound(self.sizes, (files,)), layout, cores)
+            layout = place(unadapted(bound(self.sizes, (files,)), 1), layout, cores)
             if layout.hot:
                 return None
             self.placed.tell(layout.placed)

@@ -1,16 +1,15 @@
 package tidemark;
 
-import org.apache.spark.sql.api.java.UDF1;
-import org.apache.spark.sql.expressions.UserDefinedFunction;
-import org.apache.spark.sql.functions;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.types.DataTypes;
+import scala.collection.immutable.Seq;
 
 /**
  * A number that is told to the tasks of a job as it begins, and so is no constant in Spark's code, which would be
- * compiled anew for each. As a column function it is the same of any column, and is given one, lest Spark take it for
- * a constant itself.
+ * compiled anew for each. As a column it is the same of any row, and is given something of it, lest Spark take it for a
+ * constant itself.
  */
-public final class Held implements UDF1 {
+public final class Held implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private Long number;
@@ -20,11 +19,12 @@ public final class Held implements UDF1 {
         this.number = number == null ? null : Long.valueOf(((Number) number).longValue());
     }
 
-    public UserDefinedFunction function() {
-        return functions.udf((UDF1) this, DataTypes.LongType);
+    /** As a column beside one that is true or false. */
+    public Column beside(Seq any) {
+        return Invoked.plain(this, "number", DataTypes.LongType, any);
     }
 
-    public Object call(Object any) {
+    public Long number(boolean any) {
         return this.number;
     }
 }

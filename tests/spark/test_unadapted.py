@@ -1,0 +1,58 @@
+"""Plans that are made once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from tidemark.spark.unadapted import unadapted
+
+
+def grouped(spark: Any) -> Any:
+    return spark.range(100).groupBy((F.col("id") % 7).alias("k")).agg(F.count("*").alias("n"))
+
+
+def plan(rows: Any) -> str:
+    return str(rows._jdf.queryExecution().executedPlan().toString())
+
+
+def setting(rows: Any, key: str) -> str:
+    return str(rows._jdf.sparkSession().conf().get(key))
+
+
+def test_rows_are_the_same_and_planned_once_for_as_many_tasks(spark):
+    rows = grouped(spark)
+    once = unadapted(rows, 3)
+    assert sorted(once.collect()) == sorted(rows.collect())
+    assert "AdaptiveSparkPlan" in plan(rows)
+    assert "AdaptiveSparkPlan" not in plan(once)
+    assert once.rdd.getNumPartitions() == 3
+    assert unadapted(rows, 5).rdd.getNumPartitions() == 5
+
+
+def test_the_rows_own_session_stays_as_it_is(spark):
+    known = {key: spark.conf.get(key) for key in ("spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions")}
+    rows = grouped(spark)
+    unadapted(rows, 3).collect()
+    assert {key: spark.conf.get(key) for key in known} == known
+    assert "AdaptiveSparkPlan" in plan(grouped(spark))
+
+
+def test_other_settings_are_those_of_the_rows_session_as_they_are_now(spark):
+    key = "spark.sql.files.maxPartitionBytes"
+    usual = setting(unadapted(spark.range(1), 1), key)
+    spark.conf.set(key, "300b")
+    try:
+        assert setting(unadapted(spark.range(1), 1), key) == "300b"
+    finally:
+        spark.conf.unset(key)
+    assert setting(unadapted(spark.range(1), 1), key) == usual != "300b"
+    assert setting(unadapted(spark.range(1), 1), "spark.sql.ansi.enabled") == "false"
+
+
+def test_settings_of_results_hold_and_the_session_is_made_once(spark):
+    text = unadapted(spark.sql("SELECT 'x' / 2 AS n, timestamp_micros(0) AS t"), 1)
+    assert text.selectExpr("n", "string(t)").collect() == [(None, "1970-01-01 00:00:00")]
+    sessions = {unadapted(spark.range(1), tasks)._jdf.sparkSession().hashCode() for tasks in (1, 2, 1)}
+    assert len(sessions) == 1
