@@ -21,7 +21,7 @@ from tidemark.pipeline import Pipeline
 CUTS = (1, 16, 100)
 """Micro-batches."""
 MOST = {1: 1.0, 16: 0.8, 100: 0.8}
-WARM_UPS = {1: 3, 16: 1}
+WARM_UPS = {1: 6, 16: 1}
 """Rounds that do not count: after the first, Java still compiles much of what short rounds run again. A hundred
 micro-batches are run by what sixteen have warmed up."""
 

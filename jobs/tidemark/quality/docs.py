@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from great_expectations.core import ExpectationSuiteValidationResult, ExpectationValidationResult
+    from great_expectations.render.view.view import DefaultJinjaPageView
 
 
 def page(results: Sequence[ExpectationSuiteValidationResult], title: str) -> str:
     """The page of all results of a run."""
     from great_expectations.core import ExpectationSuiteValidationResult
     from great_expectations.render.renderer.page_renderer import ValidationResultsPageRenderer
-    from great_expectations.render.view.view import DefaultJinjaPageView
 
     found = [_escaped(each) for result in results for each in result.results]
     held = sum(bool(each.success) for each in found)
@@ -32,7 +33,15 @@ def page(results: Sequence[ExpectationSuiteValidationResult], title: str) -> str
         meta=results[0].meta,
     )
     drawn = ValidationResultsPageRenderer().render(whole)
-    return str(DefaultJinjaPageView().render(drawn))  # type: ignore[no-untyped-call] # it has no types
+    return str(_view().render(drawn))  # type: ignore[no-untyped-call] # it has no types
+
+
+@cache
+def _view() -> DefaultJinjaPageView:
+    """What makes a page of what was drawn; it compiles its templates once."""
+    from great_expectations.render.view.view import DefaultJinjaPageView
+
+    return DefaultJinjaPageView()
 
 
 def _escaped(result: ExpectationValidationResult) -> ExpectationValidationResult:
