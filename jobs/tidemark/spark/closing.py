@@ -117,8 +117,8 @@ def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closin
 
 
 def _planned(counting: Counting, files: Chosen) -> Counting:
-    """The counted rows, planned once unless there are many."""
-    if files.size > _ONCE_BYTES:
+    """The counted rows, planned once where they have a shuffle, unless there are many."""
+    if _alone(files) or files.size > _ONCE_BYTES:
         return counting
     tasks = min(counting.spark.sparkContext.defaultParallelism, math.ceil(files.size / _TASK_BYTES))
     return replace(counting, rows=unadapted(counting.rows, tasks))

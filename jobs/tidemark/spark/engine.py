@@ -164,8 +164,7 @@ class Engine(Builder):
             ) as plan,
         ):
             place = self.place(f"events/{source.name}")
-            rows = plan.counted if shape is None else plan.planned
-            return events.write_events(rows, plan.tally, source, place, batch_id)
+            return events.write_events(plan.counted, plan.tally, source, place, batch_id)
 
     def _write_substreams(
         self, source: SourceSpec, batch_id: int, slice_: Callable[[], DataFrame], repairing: bool

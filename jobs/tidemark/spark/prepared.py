@@ -72,10 +72,11 @@ class Prepared:
         """Whether it serves other micro-batches of its shape."""
         return not self.layout.hot
 
-    @property
-    def planned(self) -> DataFrame:
-        """Its rows, planned once if it has no hot partition, whose cells are joined to them."""
-        return unadapted(self.counted, self.layout.tasks) if self.serves else self.counted
+    def planned(self) -> Prepared:
+        """The same, planned once where it has a shuffle, unless cells of a hot partition are joined to its rows."""
+        if self.layout.tasks == 1 or not self.serves:
+            return self
+        return replace(self, counted=unadapted(self.counted, self.layout.tasks))
 
     def bound(
         self,
@@ -163,7 +164,7 @@ def prepared(
         spark.conf.set(PARTITIONS, str(known.layout.tasks))
         again = known.bound(shape.sight, cores, source, batch_id, objects, opening)
     with build() if again is None else nullcontext(again) as plan:
-        yield plan
+        yield plan.planned()
     if plan.serves:
         plans.put(shape, plan)
 
