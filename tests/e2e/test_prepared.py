@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from samples import KEYED, PLAIN, at, contents, obj
 import oracle
 from oracle import SECOND, Obj, Row, Run
 from product import Product, expected, verdicts
-from tidemark.spark import building, prepared, tables
+from tidemark.spark import building, damage, layout, prepared, spread, tables
 from tidemark.spark.small import local_frame
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -61,20 +62,25 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch):
     assert contents(bound) == contents(fresh)
 
 
-def several_tasks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Three tasks judge each micro-batch. Returns the number of cores: for one no partition is hot, for many all."""
-    cores = [1]
+EVEN, LONE = ("p0", "p1", "p2"), ("p0",)
+
+
+def several_tasks(monkeypatch: pytest.MonkeyPatch, cores: int = 2) -> None:
+    """Three tasks judge each micro-batch; hot is a partition that has more rows than one of `cores` has to judge."""
     monkeypatch.setattr(building.Builder, "_tasks", lambda *_: 3)
-    monkeypatch.setattr(building.Builder, "_cores", lambda _: cores[0])
-    return cores
+    monkeypatch.setattr(building.Builder, "_cores", lambda _: cores)
+
+
+def mixed(*mixes: tuple[str, ...]) -> list[Run]:
+    """Runs with as many rows, of other partitions."""
+    return [
+        Run(at(10 * number + 9), (obj(f"{number:02}", 10 * number + 5, 40, mix),)) for number, mix in enumerate(mixes)
+    ]
 
 
 def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, monkeypatch):
-    runs = [
-        Run(at(10 * number + 9), (obj(f"{number:02}", 10 * number + 5, 40, mix),))
-        for number, mix in enumerate((("p0", "p1"), ("p1", "p2"), ("p2", "p0", "p0"), ("p0", "p1", "p2")))
-    ]
-    several_tasks(monkeypatch)
+    runs = mixed(("p0", "p1"), ("p1", "p2"), ("p2", "p0", "p0"), ("p0", "p1", "p2"))
+    several_tasks(monkeypatch, 1)
     bound, fresh = Product(tmp_path / "bound", {"s": PLAIN}), Product(tmp_path / "fresh", {"s": PLAIN})
     bound.feed("s", runs)
     assert built == [1]
@@ -94,23 +100,34 @@ def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built,
         return whole(rows, place, *more)
 
     monkeypatch.setattr(tables, "_appended", appended)
-    cores = several_tasks(monkeypatch)
+    several_tasks(monkeypatch)
     product = Product(tmp_path, {"s": PLAIN, "k": KEYED})
-    for run, cores[0] in zip(log(3), (1, 1, 100), strict=True):
-        product.feed("s", [run])
-    product.feed("k", log(4)[3:])
-    assert built == [1, 3, 4]
-    assert adapted == [False, False, True, True], "the third has a hot partition, the fourth substreams"
+    product.feed("s", mixed(EVEN, EVEN, LONE, LONE))
+    product.feed("k", log(5)[4:])
+    assert built == [1, 4, 5]
+    assert adapted == [False, False, False, True, True], "the fourth has a hot partition, the fifth substreams"
 
 
-def test_a_micro_batch_with_a_hot_partition_has_a_plan_of_its_own(tmp_path, built, monkeypatch):
-    runs = log(5)
-    cores = several_tasks(monkeypatch)
+def test_a_hot_partition_is_cut_from_the_micro_batch_after_on(tmp_path, built, monkeypatch):
+    runs = mixed(EVEN, EVEN, LONE, LONE, LONE, EVEN, EVEN)
+    several_tasks(monkeypatch)
     product = Product(tmp_path, {"s": PLAIN})
-    for run, cores[0] in zip(runs, (1, 1, 100, 1, 1), strict=True):
-        product.feed("s", [run])
-    assert built == [1, 3, 4], "the third, for which there was a plan, and the fourth, for which there was none"
+    product.feed("s", runs)
+    assert built == [1, 4, 5, 6], "those before which a partition was hot, which one without a plan kept looks for"
     assert verdicts(product.events("s")) == expected(oracle.judge(PLAIN, runs))
+
+
+def test_partitions_go_where_those_of_the_micro_batch_before_would_have_gone_best(tmp_path, built, monkeypatch):
+    told, tell = [], spread.Placed.tell
+    monkeypatch.setattr(spread.Placed, "tell", lambda self, tasks: (told.append(dict(tasks)), tell(self, tasks)))
+    several_tasks(monkeypatch, 1)
+    product = Product(tmp_path, {"s": PLAIN})
+    product.feed("s", mixed(("p0", "p0", "p1", "p1", "p2"), ("p2", "p2", "p1", "p1", "p0"), ("p0", "p1", "p2")))
+    sizes = [Counter(r["_partition"] for r in product.events("s") if r["_batch_id"] == batch) for batch in (1, 2)]
+    first, second = (layout.balanced(each, 3) for each in sizes)
+    assert first != second
+    assert told == [first, first, second], "the first looks how large they are"
+    assert built == [1]
 
 
 def test_a_partition_without_a_state_starts_where_the_run_before_ended(tmp_path, built):
@@ -179,6 +196,28 @@ def test_an_object_that_cannot_be_read_is_found_in_a_bound_plan_too(tmp_path, bu
     assert built == [1, 2], "with what cannot be read it is another plan"
 
 
+def test_an_object_that_goes_before_a_bound_plan_reads_it_is_missed(tmp_path, built, monkeypatch):
+    product, gone = Product(tmp_path, {"s": PLAIN}), damage.gone
+    product.feed("s", log(1))
+    product.land("s", [obj("01", 15), obj("02", 15)])
+    lost = [product.folder / "landing" / "s" / "02"]
+
+    def going(objects: Any) -> Any:
+        found = gone(objects)
+        if lost:
+            lost.pop().unlink()
+        return found
+
+    monkeypatch.setattr(damage, "gone", going)
+    told = product.run(at(19))
+    assert (built, lost) == ([1, 2], [])
+    assert told["batches"][0]["rows"] == 12
+    assert {row["uri"]: row["state"] for row in product.table("objects") if row["batch_id"] == 2} == {
+        "01": "read",
+        "02": "vanished",
+    }
+
+
 def test_most_plans_are_let_go_of():
     plans = prepared.Plans()
     shapes = [prepared.Shape(None, None, number, 0) for number in range(prepared.MOST_KEPT + 2)]  # type: ignore[arg-type]
@@ -188,19 +227,20 @@ def test_most_plans_are_let_go_of():
     assert plans.take(shapes[2]) is None, "it serves one job at a time"
 
 
-def test_leaves_that_a_plan_does_not_have_are_an_error(quick):
+def test_leaves_that_a_plan_does_not_have_are_an_error(quick, tmp_path):
     def small(name: str) -> Any:
         return local_frame(quick, [(1,)], [(name, pa.int64())])
 
-    def bound(*leaves: Any) -> list[Any]:
-        jvm = quick.sparkContext._jvm
-        listed = jvm.java.util.ArrayList()
-        for leaf in leaves:
-            listed.add(leaf._jdf)
-        return jvm.tidemark.Prepared.bound(quick._jsparkSession, plan._jdf, listed).collectAsList()
-
-    plan = small("x").where(F.col("x") > 0).crossJoin(small("y"))
-    assert len(bound(small("x"), small("y"))) == 1
-    for wrong in (["x"], ["x", "z"], ["x", "y", "z"]):
+    one, other = tmp_path / "one", tmp_path / "other file"
+    one.write_text("1\n")
+    other.write_text("2\n3\n")
+    plan = quick.read.text(str(one)).where(F.col("value") > "0").crossJoin(small("y"))
+    bound = prepared.bound(plan, [str(one), str(other)], [small("y")])
+    assert sorted(row[0] for row in bound.collect()) == ["1", "2", "3"]
+    for wrong in ([], ["z"], ["y", "z"]):
         with pytest.raises(Py4JJavaError, match=r"the leaf|the plan has"):
-            bound(*map(small, wrong))
+            prepared.bound(plan, [str(one)], [small(name) for name in wrong])
+    with pytest.raises(Py4JJavaError, match="the plan has"):
+        prepared.bound(small("y"), [str(one)], [small("y")])
+    with pytest.raises(Py4JJavaError, match="there are only"):
+        prepared.bound(plan, [str(one), str(tmp_path / "none")], [small("y")])

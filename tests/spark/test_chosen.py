@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from delta import tables as deltas
 from deltalake import DeltaTable
@@ -9,6 +11,7 @@ from pyspark.sql import functions as F
 
 from tidemark.spark import chosen
 from tidemark.spark.chosen import rows_of
+from tidemark.spark.prepared import bound
 from tidemark.spark.spans import Span, needed
 from tidemark.spark.tables import append
 
@@ -83,6 +86,19 @@ def test_a_table_whose_files_are_not_read_as_they_are_is_read_by_delta(spark, tm
     deltas.DeltaTable.forPath(spark, place).delete("id = 1")
     rows = rows_of(spark, place, START, 0, 1, Span(), 2)
     assert [row["id"] for row in rows.collect()] == [2]
+
+
+def test_a_plan_of_chosen_files_serves_those_of_a_table_elsewhere(spark, place, tmp_path):
+    """As that of the live version does after another one is promoted."""
+    known = chosen.few_of(place, START, 0, 1, Span(), 4)
+    other = str(tmp_path / "elsewhere")
+    shutil.copytree(place, other)
+    found = chosen.few_of(other, START, 0, 1, Span(since=3, only=True), 4)
+    rows = bound(known.read(spark), found.whole, base=found.base)
+    shutil.rmtree(place)
+    assert rows.columns == [START, "_batch_id", "day"]
+    assert sorted(rows.collect(), key=str) == sorted(found.read(spark).collect(), key=str)
+    assert {row["_batch_id"] for row in rows.collect()} == {3, 4}
 
 
 def test_few_files_are_read_without_asking_spark_for_them(spark, place):

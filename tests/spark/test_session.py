@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemark.spark.session import _region
+from tidemark.spark.session import _region, alone
 
 
 def test_parts_of_the_heap_hold_sparks_buffers(spark):
@@ -32,6 +32,21 @@ def _class(jvm, name):
 
 def test_sparks_own_page_is_shown_to_nobody(spark):
     assert spark.sparkContext.uiWebUrl is None
+
+
+def test_only_where_one_process_does_all_does_spark_leave_out_to_prove_a_stage_that_it_computes_again(spark):
+    name = "spark.sql.shuffle.orderIndependentChecksum.enabled"
+    assert alone("local[*]")[name] == alone("local")[name] == "false"
+    assert alone("spark://host:7077") == alone("yarn") == alone("local-cluster[2,1,1024]") == {}
+    assert spark.conf.get(name) == "false"
+    [shuffle] = _shuffles(spark.range(9).repartition(3)._jdf.queryExecution().sparkPlan())
+    assert len(shuffle.shuffleDependency().rowBasedChecksums()) == 0
+
+
+def _shuffles(plan):
+    own = [plan] if plan.nodeName() == "Exchange" else []
+    children = plan.children()
+    return own + [found for index in range(children.size()) for found in _shuffles(children.apply(index))]
 
 
 @pytest.mark.parametrize(("memory", "wanted"), [(1 << 30, 4), (3 << 30, 12), (8 << 30, 16), (16 << 30, 16)])

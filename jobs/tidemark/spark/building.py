@@ -109,8 +109,7 @@ class Builder:
             judged = self._judged(source, batch_id, staged, recorded, opening, layout)
             tally = Tally(self.spark, source, [item.uri for item in objects])
             found = events.event_rows(judged, source, told)
-            sizes = sizes_of(rows) if layout.tasks > 1 else None
-            yield Prepared(tally.counted(found), tally, start, told, layout, placed, sizes)
+            yield Prepared(tally.counted(found), tally, start, told, layout, placed)
         finally:
             if rows.is_cached:
                 rows.unpersist()

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from tidemark.places import delta_table, place_of
 from tidemark.spark.spans import Span
-from tidemark.spark.tables import files_of
+from tidemark.spark.tables import files_of, whole
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -40,6 +40,16 @@ class Chosen:
     paths: tuple[str, ...]
     size: int
     schema: str
+
+    @property
+    def base(self) -> str:
+        """The folder of the table, as Spark takes it."""
+        return str(place_of(self.place))
+
+    @property
+    def whole(self) -> list[str]:
+        """The paths that Spark reads."""
+        return whole(place_of(self.place), self.paths)
 
     def read(self, spark: SparkSession) -> DataFrame:
         """Their rows, as Spark reads files: columns that the table is kept by are the last ones."""

@@ -58,7 +58,7 @@ class Closing:
         """The same for another run of its shape."""
         self.held.tell(numbers_of(due))
         self.counting.begin()
-        rows = bound(self.counting.rows, [files.read(self.counting.spark)])
+        rows = bound(self.counting.rows, files.whole, base=files.base)
         return replace(self, counting=replace(self.counting, rows=rows))
 
 

@@ -144,8 +144,12 @@ def place(sizes: DataFrame, layout: Layout, cores: int) -> Layout:
     whole = Observation()
     observed = sizes.observe(whole, F.sum("rows").alias("all"))
     largest = observed.orderBy(F.desc("rows"), PARTITION).limit(_WORTH_PLACING * layout.tasks).collect()
-    rows = whole.get["all"] or 0
-    worth = {row[0]: row[1] for row in largest if row[1] > rows / layout.tasks / _WORTH_PLACING}
+    return placed_by({row[0]: row[1] for row in largest}, whole.get["all"] or 0, layout, cores)
+
+
+def placed_by(largest: Mapping[str, int], rows: int, layout: Layout, cores: int) -> Layout:
+    """The same from the sizes of the largest partitions, and how many rows all of them have."""
+    worth = {name: size for name, size in largest.items() if size > rows / layout.tasks / _WORTH_PLACING}
     hot = tuple(name for name, size in worth.items() if size > rows / cores)
     return replace(layout, hot=hot, placed=balanced({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
 

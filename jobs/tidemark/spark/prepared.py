@@ -3,12 +3,12 @@
 Building a plan takes some thousand calls of the JVM, which analyzes it at each step: longer than judging a few
 thousand rows takes. Micro-batches of one shape differ in their leaves alone (the files and a small frame of what is
 known of partitions) and in what is told to tasks as a job begins. Those of several tasks are told, too, which
-partitions are judged by which; one with a hot partition has a plan of its own.
+partitions are judged by which, as suits the rows of the one before; after one with a hot partition it is built anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -22,8 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject
-from tidemark.spark.formats import scanned
-from tidemark.spark.layout import Layout, place
+from tidemark.spark.layout import Layout, placed_by
 from tidemark.spark.objects import Objects
 from tidemark.spark.s3a import spark_reads
 from tidemark.spark.sight import Sight
@@ -56,8 +55,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan of event rows that are counted as they pass, and what is told to it as a job begins. Of several tasks it
-    knows the `sizes` of partitions that its layout follows from."""
+    """A plan of event rows that are counted as they pass, and what is told to it as a job begins."""
 
     counted: DataFrame
     tally: Tally
@@ -65,52 +63,52 @@ class Prepared:
     objects: Objects
     layout: Layout
     placed: Placed
-    sizes: DataFrame | None
 
-    @property
-    def serves(self) -> bool:
-        """Whether it serves other micro-batches of its shape."""
-        return not self.layout.hot
+    def after(self, cores: int) -> Prepared | None:
+        """The same for later micro-batches of its shape, once its job has ended: their partitions are taken to be as
+        large as those that it counted. None: one of these is hot, so the next looks how large they are."""
+        if self.layout.hot or self.layout.tasks == 1:
+            return None if self.layout.hot else self
+        counted = self.tally.last
+        layout = placed_by(counted.sizes, counted.rows, Layout(self.layout.tasks, self.layout.bits), cores)
+        return None if layout.hot else replace(self, layout=layout)
 
     def planned(self) -> Prepared:
         """The same, planned once where it has a shuffle, unless cells of a hot partition are joined to its rows."""
-        if self.layout.tasks == 1 or not self.serves:
+        if self.layout.tasks == 1 or self.layout.hot:
             return self
         return replace(self, counted=unadapted(self.counted, self.layout.tasks))
 
     def bound(
         self,
-        sight: Sight,
-        cores: int,
         source: SourceSpec,
         batch_id: int,
         objects: Sequence[LandedObject],
         opening: Opening,
-    ) -> Prepared | None:
-        """The same for another micro-batch of its shape, unless that has a hot partition."""
+    ) -> Prepared:
+        """The same for another micro-batch of its shape."""
         spark = self.counted.sparkSession
-        files = scanned(spark, source, [spark_reads(item) for item in objects], sight)
         self.objects.tell(source, objects, batch_id)
-        layout = Layout(self.layout.tasks, self.layout.bits)
-        if self.sizes is not None:
-            layout = place(unadapted(bound(self.sizes, (files,)), 1), layout, cores)
-            if layout.hot:
-                return None
-            self.placed.tell(layout.placed)
-        before = known_before(spark, layout, opening, source.timestamp_by is not None)
+        if self.layout.tasks > 1:
+            self.placed.tell(self.layout.placed)
+        before = known_before(spark, self.layout, opening, source.timestamp_by is not None)
         self.start.set(opening.unseen.watermark)
         self.tally.begin([item.uri for item in objects])
-        return replace(self, counted=bound(self.counted, (files, before)), layout=layout)
+        return replace(self, counted=bound(self.counted, map(spark_reads, objects), (before,)))
 
 
-def bound(plan: DataFrame, leaves: Sequence[DataFrame]) -> DataFrame:
-    """The rows of a plan over these leaves, of which it has each once, in the place of its own."""
+def bound(
+    plan: DataFrame, paths: Iterable[str], leaves: Sequence[DataFrame] = (), *, base: str | None = None
+) -> DataFrame:
+    """The rows of a plan over these files and leaves, of which it has each once, in the place of its own. Files are
+    read as those that it had; those of a table lie under its folder, `base`."""
     spark = plan.sparkSession
     jvm, gateway = spark.sparkContext._jvm, spark.sparkContext._gateway
     if jvm is None or gateway is None:
         raise RuntimeError("no Spark session is open")
-    listed = ListConverter().convert([leaf._jdf for leaf in leaves], gateway._gateway_client)
-    return DataFrame(jvm.tidemark.Prepared.bound(spark._jsparkSession, plan._jdf, listed), spark)
+    told = [list(paths), [leaf._jdf for leaf in leaves]]
+    listed = [ListConverter().convert(each, gateway._gateway_client) for each in told]
+    return DataFrame(jvm.tidemark.Prepared.bound(spark._jsparkSession, plan._jdf, base, *listed), spark)
 
 
 class Plans(Generic[Kind, Plan]):
@@ -151,22 +149,21 @@ def prepared(
     opening: Opening,
     build: Callable[[], AbstractContextManager[Prepared]],
 ) -> Iterator[Prepared]:
-    """The plan of a micro-batch for one job on so many cores: one that is kept for its shape, or else a new one,
-    which is kept if it serves others and the job succeeds."""
+    """The plan of a micro-batch for one job on so many cores: one that is kept for its shape, or else a new one.
+    It is kept for later ones if the job succeeds."""
     if shape is None:
         with build() as plan:
             yield plan
         return
     plans = _PLANS.setdefault(spark.sparkContext, Plans())
     known = plans.take(shape)
-    again = None
     if known is not None:
         spark.conf.set(PARTITIONS, str(known.layout.tasks))
-        again = known.bound(shape.sight, cores, source, batch_id, objects, opening)
-    with build() if again is None else nullcontext(again) as plan:
+        known = known.bound(source, batch_id, objects, opening)
+    with build() if known is None else nullcontext(known) as plan:
         yield plan.planned()
-    if plan.serves:
-        plans.put(shape, plan)
+    if (later := plan.after(cores)) is not None:
+        plans.put(shape, later)
 
 
 def shape_of(

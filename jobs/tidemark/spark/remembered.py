@@ -6,9 +6,20 @@ which took a fifth of what the driver's thread does in small runs.
 
 from __future__ import annotations
 
-from py4j.java_gateway import JavaClass, JVMView
+from py4j.java_gateway import JavaClass, JavaPackage, JVMView
 
 _NAMES = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
+
+
+class _Ours(JavaPackage):  # type: ignore[misc] # py4j has no types
+    """Our own classes, each looked up once."""
+
+    def __getattr__(self, name: str) -> object:
+        found = super().__getattr__(name)
+        if isinstance(found, JavaClass):
+            found = _Known(found._fqn, found._gateway_client)
+            setattr(self, name, found)
+        return found
 
 
 class _Known(JavaClass):  # type: ignore[misc] # py4j has no types
@@ -26,3 +37,4 @@ def remember(jvm: JVMView) -> None:
         found = getattr(jvm, name)
         if not isinstance(found, _Known):
             setattr(jvm, name, _Known(found._fqn, found._gateway_client))
+    jvm.tidemark = _Ours("tidemark", jvm._gateway_client, jvm._id)

@@ -66,6 +66,9 @@ _LOCAL_SETTINGS = {
     "spark.hadoop.fs.file.impl": "tidemark.LocalFiles",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "tidemark.LocalLogFiles",
 }
+_CHECKSUMS = [
+    f"spark.sql.shuffle.orderIndependentChecksum.{name}" for name in ("enabled", "enableFullRetryOnMismatch")
+]
 
 
 def installed_jars() -> list[Path]:
@@ -110,12 +113,22 @@ def _start(master: str | None) -> SparkSession:
         memory = _memory()
         conf.set("spark.driver.memory", f"{memory >> 20}m")
         conf.set("spark.driver.defaultJavaOptions", f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING}")
-        conf.setMaster(master or os.environ.get("TIDEMARK_MASTER", "local[*]"))
+        where = master or os.environ.get("TIDEMARK_MASTER", "local[*]")
+        conf.setMaster(where)
+        for key, value in alone(where).items():
+            conf.set(key, value)
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, [*installed_jars(), *s3_jars()])))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     remember(session.sparkContext._jvm)
     return session
+
+
+def alone(master: str) -> dict[str, str]:
+    """Settings where one process does all: what a stage left is not lost there, so that none is computed again, and
+    Spark need not prove that it comes to the same."""
+    here = master == "local" or master.startswith("local[")
+    return dict.fromkeys(_CHECKSUMS, "false") if here else {}
 
 
 def _umask() -> str:

@@ -133,7 +133,12 @@ def files_of(spark: SparkSession, place: Place, paths: Sequence[str], schema: St
     """The rows of some files of the table at `place`, of which `paths` are its log's: columns that the table is kept
     by are the last ones."""
     reader = spark.read.schema(schema).option("basePath", str(place)).option("__globPaths__", "false")
-    return reader.parquet(*[str(place / unquote(path)) for path in paths])
+    return reader.parquet(*whole(place, paths))
+
+
+def whole(place: Place, paths: Sequence[str]) -> list[str]:
+    """The paths of files of the table at `place`, as Spark takes them, from those of its log."""
+    return [str(place / unquote(path)) for path in paths]
 
 
 def quoted(name: str) -> Column:

@@ -75,6 +75,11 @@ class Told:
     files: Mapping[str, tuple[int, int]]
     partitions: Mapping[str, Counted]
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many rows each partition has."""
+        return {name: sum(kind.rows for kind in counted.kinds) for name, counted in self.partitions.items()}
+
     def digest(self, table: str) -> TableDigest:
         """The digest of all rows counted."""
         return table_digest(table, self.rows, self.low, self.high)
@@ -94,11 +99,14 @@ class Tally:
         self._jvm = jvm
         self._source = source
         self._uris = [stored_uri(uri) for uri in uris]
+        self.last = NOTHING
+        """What was told last."""
         self._tallied = jvm.tidemark.Tallied.registered(context.sc())
 
     def begin(self, uris: Sequence[str]) -> None:
         """Count the rows of another job from nothing; the one before must have ended."""
         self._uris = [stored_uri(uri) for uri in uris]
+        self.last = NOTHING
         self._tallied.reset()
 
     def counted(self, rows: DataFrame) -> DataFrame:
@@ -109,13 +117,9 @@ class Tally:
     def told(self) -> Told:
         """What was counted so far: all, once the job has ended."""
         rows, low, high, objects, partitions = json.loads(gzip.decompress(b"".join(self._tallied.told())))
-        return Told(
-            rows,
-            low,
-            high,
-            {self._uris[number]: (count, whole) for number, count, whole in objects},
-            {name: self._counted(*counts) for name, *counts in partitions},
-        )
+        files = {self._uris[number]: (count, whole) for number, count, whole in objects}
+        self.last = Told(rows, low, high, files, {name: self._counted(*counts) for name, *counts in partitions})
+        return self.last
 
     def _counts(self, rows: DataFrame) -> Column:
         told = F.col("_disposition") != Fate.ON_TIME.value
