@@ -27,7 +27,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * Files are named: how they are read the plan knows, and asking Spark's reader again takes longer than listing them.
  */
 public final class Prepared {
-    private static final String FILES = "";
+    private static final String FILES = "files";
     private static final String PATH = "path";
     private static final String BASE = "basePath";
 
@@ -54,7 +54,7 @@ public final class Prepared {
         Prepared binding = new Prepared(spark, base, paths, leaves);
         LogicalPlan plan = binding.bound(analyzed(prepared));
         if (binding.used.size() != leaves.size() + 1) {
-            throw new IllegalStateException("of files and " + binding.given.keySet() + ", the plan has " + binding.used);
+            throw new IllegalStateException("of " + FILES + " and " + binding.given.keySet() + ", the plan has " + binding.used);
         }
         return org.apache.spark.sql.classic.Dataset.ofRows((org.apache.spark.sql.classic.SparkSession) spark, plan);
     }
@@ -72,19 +72,20 @@ public final class Prepared {
     }
 
     private LogicalPlan leaf(LogicalPlan old) throws IOException {
+        if (old instanceof LogicalRelation) {
+            LogicalRelation files = (LogicalRelation) old;
+            this.used.add(FILES);
+            return files.copy(
+                listed((HadoopFsRelation) files.relation()), files.output(), files.catalogTable(), files.isStreaming(),
+                files.stream());
+        }
         String name = nameOf(old);
-        LogicalPlan found = (LogicalPlan) this.given.get(name);
-        if (found == null && name != FILES) {
+        LocalRelation found = (LocalRelation) this.given.get(name);
+        if (found == null) {
             throw new IllegalStateException("nothing is given for the leaf " + old);
         }
         this.used.add(name);
-        if (found != null) {
-            return ((LocalRelation) old).copy(((LocalRelation) old).output(), ((LocalRelation) found).data(), false, Option.empty());
-        }
-        LogicalRelation files = (LogicalRelation) old;
-        return files.copy(
-            listed((HadoopFsRelation) files.relation()), files.output(), files.catalogTable(), files.isStreaming(),
-            files.stream());
+        return ((LocalRelation) old).copy(((LocalRelation) old).output(), found.data(), false, Option.empty());
     }
 
     /** Files as those of another relation are read; as Spark's reader does, it is an error if one is not there. */
@@ -114,11 +115,8 @@ public final class Prepared {
         return ((org.apache.spark.sql.classic.Dataset) rows).queryExecution().analyzed();
     }
 
-    /** The names and types of a local frame's columns; files are nameless. */
+    /** The names and types of a local frame's columns. */
     private static String nameOf(LogicalPlan leaf) {
-        if (leaf instanceof LogicalRelation) {
-            return FILES;
-        }
         StringBuilder name = new StringBuilder();
         Iterator columns = leaf.output().iterator();
         while (columns.hasNext()) {
