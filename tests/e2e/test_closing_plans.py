@@ -13,7 +13,7 @@ from test_closing_windows import SOURCE, STREAMS, minute
 
 from oracle import SECOND, Obj, Row
 from product import Product, declared
-from tidemark.spark import closing, outputs, tables
+from tidemark.spark import closing, outputs, tables, unshuffled
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -78,12 +78,27 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch, chan
     assert told(bound) == told(fresh)
 
 
-def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch):
-    alone = feed(Product(tmp_path / "alone", {"s": SOURCE}, streams()), *range(5))
+@pytest.mark.parametrize("most", [0, 2], ids=["shuffled", "read by each task"])
+@pytest.mark.parametrize("changed", [{}, SHAPES["in any order"]], ids=["in order", "in any order"])
+def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch, most, changed):
+    alone = feed(Product(tmp_path / "alone", {"s": SOURCE}, streams(**changed)), *range(5))
+    whole, plans = tables._appended, []
+
+    def appended(rows: Any, place: str, *more: Any) -> Any:
+        plan = rows._jdf.queryExecution().executedPlan()
+        if place.endswith("streams/minutes"):
+            plans.append(("Exchange" in plan.toString(), plan.execute().getNumPartitions()))
+        return whole(rows, place, *more)
+
     monkeypatch.setattr(closing, "_ALONE_BYTES", 0)
-    several = feed(Product(tmp_path / "several", {"s": SOURCE}, streams()), *range(5))
+    monkeypatch.setattr(closing, "_TASK_BYTES", 1)
+    monkeypatch.setattr(unshuffled, "MOST", most)
+    monkeypatch.setattr(tables, "_appended", appended)
+    several = feed(Product(tmp_path / "several", {"s": SOURCE}, streams(**changed)), *range(5))
     assert built == [1, 2, 1, 2], "its plans are others"
     assert told(several) == told(alone)
+    shuffled = most == 0 or changed == SHAPES["in any order"]
+    assert plans[1:] == [(shuffled, 2)] * 4
 
 
 def test_many_rows_are_shared_out_by_how_much_comes_through(tmp_path, spark, built, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from samples import KEYED, PLAIN, at, contents, obj
 import oracle
 from oracle import SECOND, Obj, Row, Run
 from product import Product, expected, verdicts
-from tidemark.spark import building, damage, layout, prepared, spread, tables
+from tidemark.spark import building, damage, layout, prepared, spread, tables, unshuffled
 from tidemark.spark.small import local_frame
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -65,10 +65,18 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch):
 EVEN, LONE = ("p0", "p1", "p2"), ("p0",)
 
 
-def several_tasks(monkeypatch: pytest.MonkeyPatch, cores: int = 2) -> None:
-    """Three tasks judge each micro-batch; hot is a partition that has more rows than one of `cores` has to judge."""
-    monkeypatch.setattr(building.Builder, "_tasks", lambda *_: 3)
-    monkeypatch.setattr(building.Builder, "_cores", lambda _: cores)
+@pytest.fixture(params=["shuffled", "read by each task"])
+def several_tasks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Callable[[int], None]:
+    """Three tasks judge each micro-batch; hot is a partition that has more rows than one of so many cores has to
+    judge."""
+
+    def set_up(cores: int) -> None:
+        monkeypatch.setattr(building.Builder, "_tasks", lambda *_: 3)
+        monkeypatch.setattr(building.Builder, "_cores", lambda _: cores)
+        monkeypatch.setattr(building, "_COSTLY_TO_PARSE", ())
+        monkeypatch.setattr(unshuffled, "MOST", 3 if request.param == "read by each task" else 0)
+
+    return set_up
 
 
 def mixed(*mixes: tuple[str, ...]) -> list[Run]:
@@ -78,9 +86,9 @@ def mixed(*mixes: tuple[str, ...]) -> list[Run]:
     ]
 
 
-def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, monkeypatch):
+def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, several_tasks, monkeypatch):
     runs = mixed(("p0", "p1"), ("p1", "p2"), ("p2", "p0", "p0"), ("p0", "p1", "p2"))
-    several_tasks(monkeypatch, 1)
+    several_tasks(1)
     bound, fresh = Product(tmp_path / "bound", {"s": PLAIN}), Product(tmp_path / "fresh", {"s": PLAIN})
     bound.feed("s", runs)
     assert built == [1]
@@ -91,7 +99,7 @@ def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, mo
     assert contents(bound) == contents(fresh)
 
 
-def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built, monkeypatch):
+def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built, several_tasks, monkeypatch):
     whole, adapted = tables._appended, []
 
     def appended(rows: Any, place: str, *more: Any) -> Any:
@@ -100,7 +108,7 @@ def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built,
         return whole(rows, place, *more)
 
     monkeypatch.setattr(tables, "_appended", appended)
-    several_tasks(monkeypatch)
+    several_tasks(2)
     product = Product(tmp_path, {"s": PLAIN, "k": KEYED})
     product.feed("s", mixed(EVEN, EVEN, LONE, LONE))
     product.feed("k", log(5)[4:])
@@ -108,19 +116,36 @@ def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built,
     assert adapted == [False, False, False, True, True], "the fourth has a hot partition, the fifth substreams"
 
 
-def test_a_hot_partition_is_cut_from_the_micro_batch_after_on(tmp_path, built, monkeypatch):
+def test_rows_at_hand_are_judged_by_several_tasks_without_a_shuffle(tmp_path, several_tasks, monkeypatch, request):
+    whole, plans = tables._appended, []
+
+    def appended(rows: Any, place: str, *more: Any) -> Any:
+        plan = rows._jdf.queryExecution().executedPlan()
+        if "events/" in place:
+            plans.append(("Exchange" in plan.toString(), plan.execute().getNumPartitions()))
+        return whole(rows, place, *more)
+
+    monkeypatch.setattr(tables, "_appended", appended)
+    several_tasks(2)
+    Product(tmp_path, {"s": PLAIN}).feed("s", mixed(EVEN, EVEN))
+    assert plans == [("shuffled" in request.node.name, 3)] * 2
+
+
+def test_a_hot_partition_is_cut_from_the_micro_batch_after_on(tmp_path, built, several_tasks):
     runs = mixed(EVEN, EVEN, LONE, LONE, LONE, EVEN, EVEN)
-    several_tasks(monkeypatch)
+    several_tasks(2)
     product = Product(tmp_path, {"s": PLAIN})
     product.feed("s", runs)
     assert built == [1, 4, 5, 6], "those before which a partition was hot, which one without a plan kept looks for"
     assert verdicts(product.events("s")) == expected(oracle.judge(PLAIN, runs))
 
 
-def test_partitions_go_where_those_of_the_micro_batch_before_would_have_gone_best(tmp_path, built, monkeypatch):
+def test_partitions_go_where_those_of_the_micro_batch_before_would_have_gone_best(
+    tmp_path, built, several_tasks, monkeypatch
+):
     told, tell = [], spread.Placed.tell
     monkeypatch.setattr(spread.Placed, "tell", lambda self, tasks: (told.append(dict(tasks)), tell(self, tasks)))
-    several_tasks(monkeypatch, 1)
+    several_tasks(1)
     product = Product(tmp_path, {"s": PLAIN})
     product.feed("s", mixed(("p0", "p0", "p1", "p1", "p2"), ("p2", "p2", "p1", "p1", "p0"), ("p0", "p1", "p2")))
     sizes = [Counter(r["_partition"] for r in product.events("s") if r["_batch_id"] == batch) for batch in (1, 2)]

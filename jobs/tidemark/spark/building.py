@@ -31,6 +31,7 @@ from tidemark.spark.punctuation import stamped
 from tidemark.spark.sight import Sight
 from tidemark.spark.spread import Placed
 from tidemark.spark.tally import Tally
+from tidemark.spark.unshuffled import at_hand
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -104,7 +105,9 @@ class Builder:
         sample = None if share is None else self._read(source, objects, damaged, share, sights)
         start, placed = unseen(self.spark, opening.unseen.watermark), Placed()
         try:
-            layout, staged = self._staged(source, rows, opening, size, sample, keep=True, start=start, placed=placed)
+            layout, staged = self._staged(
+                source, rows, opening, size, sample, landed=True, start=start, placed=placed
+            )
             staged = limited(staged, most_after(), layout.tasks)
             judged = self._judged(source, batch_id, staged, recorded, opening, layout)
             tally = Tally(self.spark, source, [item.uri for item in objects])
@@ -146,22 +149,24 @@ class Builder:
         opening: Opening,
         size: int,
         sample: DataFrame | None = None,
-        keep: bool = False,
+        landed: bool = False,
         scattered: bool = False,
         start: JavaObject | None = None,
         placed: Placed | None = None,
     ) -> tuple[Layout, DataFrame]:
-        """The layout, found from a `sample` of the rows if there is one, and the staged rows. `keep` rows that
-        are read more than once and cost much to parse; the caller lets go of them. `scattered` rows do not come in
-        their order."""
-        layout = Layout(self._tasks(source, size), self.cell_bits)
+        """The layout, found from a `sample` of the rows if there is one, and the staged rows. `landed` rows are read
+        from landing: where they are read more than once and cost much to parse, they are kept, and the caller lets
+        go of them. `scattered` rows do not come in their order."""
+        tasks, cheap = self._tasks(source, size), source.format not in _COSTLY_TO_PARSE
+        apart = landed and cheap and at_hand(source.landing, tasks)
+        layout = Layout(tasks, self.cell_bits, apart=apart)
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
             layout = place(sizes_of(rows if sample is None else sample), layout, self._cores())
         elif layout.tasks > 1:
             layout = replace(layout, hot=(SINGLE,))
         if layout.hot:
-            if keep and source.format in _COSTLY_TO_PARSE:
+            if landed and not cheap:
                 rows.persist()
             layout = cut_hot(rows, source, opening, layout, scattered)
         if opening.imported is not None:

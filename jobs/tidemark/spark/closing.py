@@ -26,6 +26,7 @@ from tidemark.spark.paths import paths_into
 from tidemark.spark.prepared import Plans, bound
 from tidemark.spark.spans import Span
 from tidemark.spark.unadapted import unadapted
+from tidemark.spark.unshuffled import at_hand
 
 _ALONE_BYTES = 16 << 20
 """Of events that one task reads for the windows of a run."""
@@ -38,12 +39,12 @@ _TASK_BYTES = 8 << 20
 @dataclass(frozen=True)
 class Shape:
     """All that a plan follows from besides its files and what is told of a run: `due` without that. `behind` is that
-    of the run, which follows from more."""
+    of the run, which follows from more, and `tasks` those that read all of the files, if they are few."""
 
     spec: PipelineSpec
     due: Due
     behind: bool
-    alone: bool
+    tasks: int | None
     schema: str
 
 
@@ -62,9 +63,9 @@ class Closing:
         return replace(self, counting=replace(self.counting, rows=rows))
 
 
-Build = Callable[[DataFrame, bool, Held], tuple[DataFrame, Column] | None]
-"""Of given event rows, which may be in one task alone, the rows of closed windows and which of them are not due, with
-numbers that are held."""
+Build = Callable[[DataFrame, int | None, Held], tuple[DataFrame, Column] | None]
+"""Of given event rows, which may be few enough for one task or several that read all of them, the rows of closed
+windows and which of them are not due, with numbers that are held."""
 
 _PLANS: WeakKeyDictionary[SparkContext, Plans[Shape, Closing]] = WeakKeyDictionary()
 
@@ -92,7 +93,7 @@ def closing(
 ) -> Iterator[Counting | None]:
     """The counted rows of windows that a run closes, for one job: of the plan that is kept for its shape, or else of
     a new one, which is kept if the job succeeds. None: there are none."""
-    shape = Shape(spec, _without_times(due), due.behind, _alone(files), files.schema)
+    shape = Shape(spec, _without_times(due), due.behind, _reading(spark, files), files.schema)
     plans = _PLANS.setdefault(spark.sparkContext, Plans())
     known = plans.take(shape)
     plan = _built(spark, due, files, build) if known is None else known.bound(due, files)
@@ -108,8 +109,8 @@ def numbers_of(due: Due) -> dict[str, int | None]:
 
 def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closing | None:
     held = Held()
-    rows, alone = files.read(spark), _alone(files)
-    made = build(rows.coalesce(1) if alone else rows, alone, held)
+    rows, tasks = files.read(spark), _reading(spark, files)
+    made = build(rows.coalesce(1) if tasks == 1 else rows, tasks, held)
     if made is None:
         return None
     held.tell(numbers_of(due))
@@ -118,15 +119,23 @@ def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closin
 
 def _planned(counting: Counting, files: Chosen) -> Counting:
     """The counted rows, planned once where they have a shuffle, unless there are many."""
-    if _alone(files) or files.size > _ONCE_BYTES:
+    if files.size <= _ALONE_BYTES or files.size > _ONCE_BYTES:
         return counting
-    tasks = min(counting.spark.sparkContext.defaultParallelism, math.ceil(files.size / _TASK_BYTES))
-    return replace(counting, rows=unadapted(counting.rows, tasks))
+    return replace(counting, rows=unadapted(counting.rows, _tasks(counting.spark, files)))
 
 
-def _alone(files: Chosen) -> bool:
-    """Whether one task reads them: that spares a shuffle."""
-    return files.size <= _ALONE_BYTES
+def _tasks(spark: SparkSession, files: Chosen) -> int:
+    """How many the windows are computed by."""
+    if files.size <= _ALONE_BYTES:
+        return 1
+    return min(spark.sparkContext.defaultParallelism, math.ceil(files.size / _TASK_BYTES))
+
+
+def _reading(spark: SparkSession, files: Chosen) -> int | None:
+    """How many tasks read all of the files: that spares a shuffle. None: each reads some of them."""
+    tasks = _tasks(spark, files)
+    few = tasks == 1 or (files.size <= _ONCE_BYTES and at_hand(files.place, tasks))
+    return tasks if few else None
 
 
 def _without_times(due: Due) -> Due:

@@ -244,11 +244,12 @@ class Rows:
 
 
 def names_of_order(rows: DataFrame) -> list[str]:
-    """The columns of the sort key, total within a stream: start, place, then what tells rows of one origin apart."""
+    """The columns of the sort key, total within a stream: start, place, then what tells rows of one origin apart
+    (their offsets, where all come from sources)."""
     own = sorted(name for name in rows.columns if name.startswith(ordinal()))
     ends = [name for name in own if name.endswith("_end")]
     values = [name for name in own if not name.endswith("_end")]
-    return ["_system_timestamp", RANK, *ends, "_partition", "_offset", "_substream", *values]
+    return ["_system_timestamp", RANK, *ends, "_partition", "_offset", *(["_substream"] if own else ()), *values]
 
 
 def order_of(rows: DataFrame) -> list[Column]:

@@ -70,7 +70,7 @@ class Prepared:
         if self.layout.hot or self.layout.tasks == 1:
             return None if self.layout.hot else self
         counted = self.tally.last
-        layout = placed_by(counted.sizes, counted.rows, Layout(self.layout.tasks, self.layout.bits), cores)
+        layout = placed_by(counted.sizes, counted.rows, self.layout, cores)
         return None if layout.hot else replace(self, layout=layout)
 
     def planned(self) -> Prepared:
@@ -100,8 +100,8 @@ class Prepared:
 def bound(
     plan: DataFrame, paths: Iterable[str], leaves: Sequence[DataFrame] = (), *, base: str | None = None
 ) -> DataFrame:
-    """The rows of a plan over these files and leaves, of which it has each once, in the place of its own. Files are
-    read as those that it had; those of a table lie under its folder, `base`."""
+    """The rows of a plan over these files and leaves, all of which it has, in the place of its own. Files are read as
+    those that it had; those of a table lie under its folder, `base`."""
     spark = plan.sparkSession
     jvm, gateway = spark.sparkContext._jvm, spark.sparkContext._gateway
     if jvm is None or gateway is None:

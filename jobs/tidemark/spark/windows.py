@@ -20,6 +20,7 @@ from tidemark.spark.paths import order_of
 from tidemark.spark.sql import aggregate_of
 from tidemark.spark.tables import quoted
 from tidemark.spark.times import divided
+from tidemark.spark.unshuffled import shares, united
 
 _FIRST, _LAST = f"{WINDOW}_first", f"{WINDOW}_last"
 _BOUNDS = ("_window_start", "_window_end")
@@ -32,13 +33,14 @@ def closing(rows: DataFrame, window: Window, complete: bool, *, kept: bool = Tru
     (`complete`: of all that were open). `kept`: a row may lie behind its own watermark; it is left out of windows
     that this had passed before. `points`: all rows are; of windows that do not overlap one is in one at most."""
     rows = rows if complete else rows.where(F.col(AFTER).isNotNull())
-    open_ = _first_open(window, F.greatest(F.col(BEFORE), _own()) if kept else F.col(BEFORE))
-    bound = F.lit(None).cast("long") if complete else _first_open(window, F.col(AFTER))
+    passed = F.greatest(F.col(BEFORE), _own()) if kept else F.col(BEFORE)
     if points and window.hop >= window.size:
-        number = F.col(WINDOW)
-        lone = _lone(rows, window)
-        return lone.where((open_.isNull() | (number >= open_)) & (bound.isNull() | (number < bound)))
-    return _in_windows(_numbered(rows, window), F.greatest(_FIRST, open_), F.least(_LAST, bound - 1))
+        closes = F.col(WINDOW) * window.hop + (window.offset + window.size + window.lateness)
+        open_ = _lone(rows, window).where(passed.isNull() | (closes > passed))
+        return open_ if complete else open_.where(closes <= F.col(AFTER))
+    bound = F.lit(None).cast("long") if complete else _first_open(window, F.col(AFTER))
+    first, last = F.greatest(_FIRST, _first_open(window, passed)), F.least(_LAST, bound - 1)
+    return _in_windows(_numbered(rows, window), first, last)
 
 
 def late(rows: DataFrame, window: Window) -> DataFrame:
@@ -76,32 +78,45 @@ def bounded(rows: DataFrame, window: Window) -> DataFrame:
 
 
 def aggregated(
-    rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None], *, alone: bool = False
+    rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None], tasks: int | None = None
 ) -> DataFrame:
     """One row a window and group: its bounds, its part, what it is grouped by, what is selected. Without `window`
     rows have the bounds of theirs.
 
     Aggregates that depend on the order of rows see them in that of the sort key, each group in one task: so their
-    bits do not depend on how rows are spread. The others are computed where the rows are. `alone`: these are in one
-    task already.
+    bits do not depend on how rows are spread. The others are computed where the rows are. `tasks`: of few rows, which
+    are in one task already or had better be read by each of several.
     """
     keys = [WINDOW, *step.parts, *step.group_by]
     read = window is None or any(name in text.lower() for name in _BOUNDS for text in step.select.values())
     rows = bounded(rows, window) if window is not None and read else rows
     grouped = [quoted(name) for name in (*keys, *(_BOUNDS if read else ()))]
+    spread = [rows]
     if any(order_sensitive(text, types) for text in step.select.values()):
-        rows = rows if alone else rows.repartition(*map(quoted, keys))
-        rows = rows.sortWithinPartitions(*grouped, *order_of(rows))
-    told = [aggregate_of(rows, text, _key(step, name)).alias(name) for name, text in step.select.items()]
-    groups = rows.groupBy(*grouped)
-    try:
-        found = groups.agg(*told) if told else groups.agg(F.lit(0).alias(_FIRST))
-    except AnalysisException as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError([Problem("", _key(step, "").rstrip("."), f"cannot be resolved: {reason}")]) from error
+        spread = [each.sortWithinPartitions(*grouped, *order_of(rows)) for each in _by_group(rows, keys, tasks)]
+    found = united(_groups(each, step, grouped) for each in spread)
     selected = [fit(found.schema[name].dataType, quoted(name)).alias(name) for name in step.select]
     found = found if window is None else bounded(found, window)
     return found.select(*_BOUNDS, *step.parts, *map(quoted, step.group_by), *selected)
+
+
+def _by_group(rows: DataFrame, keys: list[str], tasks: int | None) -> list[DataFrame]:
+    """All rows of a group in one task of one of these."""
+    named = list(map(quoted, keys))
+    if tasks is None:
+        return [rows.repartition(*named)]
+    return [rows] if tasks == 1 else shares(rows, F.pmod(F.hash(*named), F.lit(tasks)), tasks)
+
+
+def _groups(rows: DataFrame, step: StreamSpec, grouped: list[Column]) -> DataFrame:
+    """What is selected of each group; ConfigError where Spark does not understand it."""
+    told = [aggregate_of(rows, text, _key(step, name)).alias(name) for name, text in step.select.items()]
+    groups = rows.groupBy(*grouped)
+    try:
+        return groups.agg(*told) if told else groups.agg(F.lit(0).alias(_FIRST))
+    except AnalysisException as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError([Problem("", _key(step, "").rstrip("."), f"cannot be resolved: {reason}")]) from error
 
 
 def _key(step: StreamSpec, name: str) -> str:

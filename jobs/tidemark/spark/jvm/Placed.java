@@ -28,7 +28,7 @@ public final class Placed implements java.io.Serializable {
 
     /** As a column of a partition and the task that it has by its name, neither of them null: the task that it has. */
     public Column at(Seq partitionAndTask) {
-        return Invoked.inTurn(this, "task", DataTypes.IntegerType, partitionAndTask);
+        return Invoked.plain(this, "task", DataTypes.IntegerType, partitionAndTask);
     }
 
     public int task(UTF8String partition, int byName) {

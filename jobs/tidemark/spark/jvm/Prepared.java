@@ -4,8 +4,10 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
@@ -35,7 +37,8 @@ public final class Prepared {
     private final String base;
     private final List paths;
     private final Map given = new HashMap();
-    private final List used = new ArrayList();
+    private final Set used = new HashSet();
+    private HadoopFsRelation files;
 
     private Prepared(SparkSession spark, String base, List paths, List leaves) {
         this.spark = spark;
@@ -47,8 +50,8 @@ public final class Prepared {
         }
     }
 
-    /** The rows of the plan over the files of these paths and these leaves, of which it has each once; any other is no
-     * leaf of such a plan. `base` is the folder of a table whose files these are, or null. */
+    /** The rows of the plan over the files of these paths and these leaves, all of which it has; any other is no leaf of
+     * such a plan, and files that it has more than once are the same each time. `base` is the folder of a table whose files these are, or null. */
     public static Dataset bound(SparkSession spark, Dataset prepared, String base, List paths, List leaves)
             throws IOException {
         Prepared binding = new Prepared(spark, base, paths, leaves);
@@ -73,11 +76,13 @@ public final class Prepared {
 
     private LogicalPlan leaf(LogicalPlan old) throws IOException {
         if (old instanceof LogicalRelation) {
-            LogicalRelation files = (LogicalRelation) old;
+            LogicalRelation read = (LogicalRelation) old;
             this.used.add(FILES);
-            return files.copy(
-                listed((HadoopFsRelation) files.relation()), files.output(), files.catalogTable(), files.isStreaming(),
-                files.stream());
+            if (this.files == null) {
+                this.files = listed((HadoopFsRelation) read.relation());
+            }
+            return read.copy(
+                this.files, read.output(), read.catalogTable(), read.isStreaming(), read.stream());
         }
         String name = nameOf(old);
         LocalRelation found = (LocalRelation) this.given.get(name);
