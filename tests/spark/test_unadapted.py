@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+import pytest
 from pyspark.sql import functions as F
 
-from tidemark.spark.unadapted import unadapted
+from tidemark.spark.held import Held
+from tidemark.spark.prepared import bound
+from tidemark.spark.small import local_frame
+from tidemark.spark.unadapted import simplified, unadapted
 
 
 def grouped(spark: Any) -> Any:
@@ -56,3 +61,26 @@ def test_settings_of_results_hold_and_the_session_is_made_once(spark):
     assert text.selectExpr("n", "string(t)").collect() == [(None, "1970-01-01 00:00:00")]
     sessions = {unadapted(spark.range(1), tasks)._jdf.sparkSession().hashCode() for tasks in (1, 2, 1)}
     assert len(sessions) == 1
+
+
+@pytest.mark.parametrize("first", [[], [(1,), (5,)]], ids=["nothing", "rows"])
+def test_a_simplified_plan_takes_other_leaves_whatever_its_own_held(spark, tmp_path, first):
+    def leaf(rows: list[tuple[int]]) -> Any:
+        return local_frame(spark, rows, [("n", pa.int64())])
+
+    path = tmp_path / "lines"
+    path.write_text("7\n")
+    lines = spark.read.text(str(path)).select(F.col("value").cast("long").alias("n"))
+    rows = leaf(first).where(F.col("n") > 1).select((F.col("n") + 1).alias("n")).unionByName(lines)
+    whole = simplified(rows)
+    assert sorted(whole.collect()) == sorted(rows.collect())
+    assert [row.n for row in bound(whole, [str(path)], [leaf([(0,), (3,)])]).collect()] == [4, 7]
+
+
+def test_a_number_that_is_told_stays_open_in_a_simplified_plan(spark):
+    held = Held()
+    rows = spark.range(4)
+    whole = simplified(rows.where(F.col("id").isNotNull()).where(F.col("id") >= held("least", 1, "id")))
+    for least in (3, 2):
+        held.tell({"least": least})
+        assert sorted(row.id for row in unadapted(whole, 1).collect()) == list(range(least, 4))

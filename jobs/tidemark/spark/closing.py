@@ -25,7 +25,7 @@ from tidemark.spark.held import Held
 from tidemark.spark.paths import paths_into
 from tidemark.spark.prepared import Plans, bound
 from tidemark.spark.spans import Span
-from tidemark.spark.unadapted import unadapted
+from tidemark.spark.unadapted import simplified, unadapted
 from tidemark.spark.unshuffled import at_hand
 
 _ALONE_BYTES = 16 << 20
@@ -114,7 +114,8 @@ def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closin
     if made is None:
         return None
     held.tell(numbers_of(due))
-    return Closing(Counting.of(*made), held)
+    counting = Counting.of(*made)
+    return Closing(replace(counting, rows=simplified(counting.rows)), held)
 
 
 def _planned(counting: Counting, files: Chosen) -> Counting:

@@ -39,7 +39,7 @@ class Held:
             self._held[name] = jvm.tidemark.Held()
         held = self._held[name]
         held.set(number)
-        return Column(held.beside(jvm.PythonUtils.toSeq([F.isnull(beside)._jc])))
+        return Column(held.beside(jvm.PythonUtils.toSeq([F.hash(beside)._jc])))
 
     def tell(self, numbers: Mapping[str, int | None]) -> None:
         """Tell jobs that begin later the numbers, of which every one that is asked for must be among them."""

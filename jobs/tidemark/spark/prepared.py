@@ -28,7 +28,7 @@ from tidemark.spark.s3a import spark_reads
 from tidemark.spark.sight import Sight
 from tidemark.spark.spread import Placed, known_before
 from tidemark.spark.tally import Tally
-from tidemark.spark.unadapted import unadapted
+from tidemark.spark.unadapted import simplified, unadapted
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -72,6 +72,10 @@ class Prepared:
         counted = self.tally.last
         layout = placed_by(counted.sizes, counted.rows, self.layout, cores)
         return None if layout.hot else replace(self, layout=layout)
+
+    def simplified(self) -> Prepared:
+        """The same, simplified once for all micro-batches of its shape, unless it is of this one alone."""
+        return self if self.layout.hot else replace(self, counted=simplified(self.counted))
 
     def planned(self) -> Prepared:
         """The same, planned once where it has a shuffle, unless cells of a hot partition are joined to its rows."""
@@ -160,7 +164,8 @@ def prepared(
     if known is not None:
         spark.conf.set(PARTITIONS, str(known.layout.tasks))
         known = known.bound(source, batch_id, objects, opening)
-    with build() if known is None else nullcontext(known) as plan:
+    with build() if known is None else nullcontext(known) as made:
+        plan = made.simplified() if known is None else made
         yield plan.planned()
     if (later := plan.after(cores)) is not None:
         plans.put(shape, later)

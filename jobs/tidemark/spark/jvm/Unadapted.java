@@ -4,20 +4,25 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 import scala.Tuple2;
 import scala.collection.Iterator;
 
 /**
- * Rows whose plan is made once, before it runs, and not anew after each of its shuffles: in a session beside their own,
- * which has its settings but for that.
+ * Rows whose plan is made once, before it runs, and not anew after each of its shuffles; and those whose plan is
+ * simplified once, before other leaves are bound to it: in sessions beside their own, which have its settings but for that.
  */
 public final class Unadapted {
     private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
     private static final String PARTITIONS = "spark.sql.shuffle.partitions";
+    private static final String LEFT_OUT = "spark.sql.optimizer.excludedRules";
+    private static final String RULES = "org.apache.spark.sql.catalyst.optimizer.";
+    private static final String OF_LEAVES = RULES + "ConvertToLocalRelation," + RULES + "PropagateEmptyRelation";
 
-    private static final Map BESIDE = new WeakHashMap();
+    private static final Map ONCE = new WeakHashMap();
+    private static final Map SIMPLIFYING = new WeakHashMap();
 
     private Unadapted() {
     }
@@ -25,19 +30,33 @@ public final class Unadapted {
     /** The same rows; shuffles that do not say into how many partitions have as many as are given. */
     public static Dataset of(Dataset rows, int partitions) {
         org.apache.spark.sql.classic.Dataset known = (org.apache.spark.sql.classic.Dataset) rows;
-        SparkSession session = beside(known.sparkSession(), partitions);
+        Map other = new HashMap();
+        other.put(ADAPTIVE, "false");
+        other.put(PARTITIONS, Integer.toString(partitions));
+        SparkSession session = beside(known.sparkSession(), other, ONCE);
         return org.apache.spark.sql.classic.Dataset.ofRows(session, known.queryExecution().analyzed());
     }
 
-    private static synchronized SparkSession beside(SparkSession own, int partitions) {
-        SparkSession beside = (SparkSession) BESIDE.get(own);
+    /** The same rows, of a plan that has been simplified whatever its leaves hold: they stay leaves. */
+    public static Dataset simplified(Dataset rows) {
+        org.apache.spark.sql.classic.Dataset known = (org.apache.spark.sql.classic.Dataset) rows;
+        SparkSession own = known.sparkSession();
+        Map other = new HashMap();
+        other.put(LEFT_OUT, OF_LEAVES);
+        SparkSession session = beside(own, other, SIMPLIFYING);
+        LogicalPlan plan = org.apache.spark.sql.classic.Dataset.ofRows(session, known.queryExecution().analyzed())
+            .queryExecution().optimizedPlan();
+        return org.apache.spark.sql.classic.Dataset.ofRows(own, plan);
+    }
+
+    private static synchronized SparkSession beside(SparkSession own, Map other, Map kept) {
+        SparkSession beside = (SparkSession) kept.get(own);
         if (beside == null) {
             beside = own.cloneSession();
-            BESIDE.put(own, beside);
+            kept.put(own, beside);
         }
         Map told = settings(own);
-        told.put(ADAPTIVE, "false");
-        told.put(PARTITIONS, Integer.toString(partitions));
+        told.putAll(other);
         SQLConf conf = beside.sessionState().conf();
         for (Object old : settings(beside).keySet()) {
             if (!told.containsKey(old)) {
