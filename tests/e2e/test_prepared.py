@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -65,18 +65,14 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch):
 EVEN, LONE = ("p0", "p1", "p2"), ("p0",)
 
 
-@pytest.fixture(params=["shuffled", "read by each task"])
-def several_tasks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Callable[[int], None]:
-    """Three tasks judge each micro-batch; hot is a partition that has more rows than one of so many cores has to
-    judge."""
-
-    def set_up(cores: int) -> None:
-        monkeypatch.setattr(building.Builder, "_tasks", lambda *_: 3)
-        monkeypatch.setattr(building.Builder, "_cores", lambda _: cores)
+def several_tasks(monkeypatch: pytest.MonkeyPatch, cores: int = 2, apart: bool = False) -> None:
+    """Three tasks judge each micro-batch, each of which reads all rows where they are `apart`; hot is a partition
+    that has more rows than one of `cores` has to judge."""
+    monkeypatch.setattr(building.Builder, "_tasks", lambda *_: 3)
+    monkeypatch.setattr(building.Builder, "_cores", lambda _: cores)
+    if apart:
         monkeypatch.setattr(building, "_COSTLY_TO_PARSE", ())
-        monkeypatch.setattr(unshuffled, "MOST", 3 if request.param == "read by each task" else 0)
-
-    return set_up
+        monkeypatch.setattr(unshuffled, "MOST", 3)
 
 
 def mixed(*mixes: tuple[str, ...]) -> list[Run]:
@@ -86,9 +82,10 @@ def mixed(*mixes: tuple[str, ...]) -> list[Run]:
     ]
 
 
-def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, several_tasks, monkeypatch):
+@pytest.mark.parametrize("apart", [False, True], ids=["shuffled", "read by each task"])
+def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, monkeypatch, apart):
     runs = mixed(("p0", "p1"), ("p1", "p2"), ("p2", "p0", "p0"), ("p0", "p1", "p2"))
-    several_tasks(1)
+    several_tasks(monkeypatch, 1, apart)
     bound, fresh = Product(tmp_path / "bound", {"s": PLAIN}), Product(tmp_path / "fresh", {"s": PLAIN})
     bound.feed("s", runs)
     assert built == [1]
@@ -99,7 +96,7 @@ def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, se
     assert contents(bound) == contents(fresh)
 
 
-def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built, several_tasks, monkeypatch):
+def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built, monkeypatch):
     whole, adapted = tables._appended, []
 
     def appended(rows: Any, place: str, *more: Any) -> Any:
@@ -108,7 +105,7 @@ def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built,
         return whole(rows, place, *more)
 
     monkeypatch.setattr(tables, "_appended", appended)
-    several_tasks(2)
+    several_tasks(monkeypatch)
     product = Product(tmp_path, {"s": PLAIN, "k": KEYED})
     product.feed("s", mixed(EVEN, EVEN, LONE, LONE))
     product.feed("k", log(5)[4:])
@@ -116,7 +113,7 @@ def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built,
     assert adapted == [False, False, False, True, True], "the fourth has a hot partition, the fifth substreams"
 
 
-def test_rows_at_hand_are_judged_by_several_tasks_without_a_shuffle(tmp_path, several_tasks, monkeypatch, request):
+def test_rows_at_hand_are_judged_by_several_tasks_without_a_shuffle(tmp_path, monkeypatch):
     whole, plans = tables._appended, []
 
     def appended(rows: Any, place: str, *more: Any) -> Any:
@@ -126,26 +123,27 @@ def test_rows_at_hand_are_judged_by_several_tasks_without_a_shuffle(tmp_path, se
         return whole(rows, place, *more)
 
     monkeypatch.setattr(tables, "_appended", appended)
-    several_tasks(2)
-    Product(tmp_path, {"s": PLAIN}).feed("s", mixed(EVEN, EVEN))
-    assert plans == [("shuffled" in request.node.name, 3)] * 2
+    several_tasks(monkeypatch)
+    Product(tmp_path / "shuffled", {"s": PLAIN}).feed("s", mixed(EVEN))
+    several_tasks(monkeypatch, apart=True)
+    prepared._PLANS.clear()
+    Product(tmp_path / "apart", {"s": PLAIN}).feed("s", mixed(EVEN, EVEN))
+    assert plans == [(True, 3), (False, 3), (False, 3)]
 
 
-def test_a_hot_partition_is_cut_from_the_micro_batch_after_on(tmp_path, built, several_tasks):
+def test_a_hot_partition_is_cut_from_the_micro_batch_after_on(tmp_path, built, monkeypatch):
     runs = mixed(EVEN, EVEN, LONE, LONE, LONE, EVEN, EVEN)
-    several_tasks(2)
+    several_tasks(monkeypatch, apart=True)
     product = Product(tmp_path, {"s": PLAIN})
     product.feed("s", runs)
     assert built == [1, 4, 5, 6], "those before which a partition was hot, which one without a plan kept looks for"
     assert verdicts(product.events("s")) == expected(oracle.judge(PLAIN, runs))
 
 
-def test_partitions_go_where_those_of_the_micro_batch_before_would_have_gone_best(
-    tmp_path, built, several_tasks, monkeypatch
-):
+def test_partitions_go_where_those_of_the_micro_batch_before_would_have_gone_best(tmp_path, built, monkeypatch):
     told, tell = [], spread.Placed.tell
     monkeypatch.setattr(spread.Placed, "tell", lambda self, tasks: (told.append(dict(tasks)), tell(self, tasks)))
-    several_tasks(1)
+    several_tasks(monkeypatch, 1)
     product = Product(tmp_path, {"s": PLAIN})
     product.feed("s", mixed(("p0", "p0", "p1", "p1", "p2"), ("p2", "p2", "p1", "p1", "p0"), ("p0", "p1", "p2")))
     sizes = [Counter(r["_partition"] for r in product.events("s") if r["_batch_id"] == batch) for batch in (1, 2)]
