@@ -67,7 +67,13 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("changed", SHAPES.values(), ids=SHAPES)
+_LONG = ("closing later", "closing by time alone", "in any order")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [pytest.param(SHAPES[name], marks=[pytest.mark.long] * (name in _LONG), id=name) for name in SHAPES],
+)
 def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch, changed):
     bound = feed(Product(tmp_path / "bound", {"s": SOURCE}, streams(**changed)), *range(5))
     assert built == [1, 2], "the first run had passed nothing before it"
