@@ -12,6 +12,8 @@ from bench import guard
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 FONT = "system-ui, sans-serif"
 INK, FAINT, OURS, LIMIT = "#1f2933", "#cbd2d9", "#2563a8", "#b4531a"
+LEAST = 0.01
+"""Ratios that are less, or nothing, stand here: the axis is logarithmic."""
 _GROWTH = "growth"
 _LONGEST = 90
 
@@ -28,9 +30,9 @@ def ratios() -> dict[str, Any]:
     values = [
         {
             "what": _short(figure.what),
-            "ratio": figure.ratio.median,
-            "low": figure.ratio.low,
-            "high": figure.ratio.high,
+            "ratio": max(figure.ratio.median, LEAST),
+            "low": max(figure.ratio.low, LEAST),
+            "high": max(figure.ratio.high, LEAST),
             "reach": figure.reach,
         }
         for row in guard.stored()

@@ -57,6 +57,16 @@ def test_pictures_are_drawn_of_what_is_kept(tmp_path):
     assert "rows" in (tmp_path / "performance-growth.svg").read_text()
 
 
+def test_a_ratio_of_nothing_stands_at_the_edge_of_the_picture():
+    """As a backfill that took no longer than its fixed cost; a logarithmic axis would have no place for any other."""
+    guard.store([Section("row", "Title", [replace(BEFORE, ratio=Spread(0.04, -0.02, 0.09)), BEFORE])])
+    picture = pictures.ratios()
+    first, second = picture["data"]["values"]
+    assert (first["low"], second["low"]) == (pictures.LEAST, 0.95)
+    least, most = picture["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert 0 < least < pictures.LEAST < 1.2 < most
+
+
 def test_a_block_of_the_page_is_replaced_and_nothing_else(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- bench: row -->\nold\n<!-- end of row -->\nafter\n")
