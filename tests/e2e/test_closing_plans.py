@@ -14,6 +14,7 @@ from test_closing_windows import SOURCE, STREAMS, minute
 from oracle import SECOND, Obj, Row
 from product import Product, declared
 from tidemark.spark import closing, outputs, tables, unshuffled
+from tidemark.spark.chosen import Chosen
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -107,6 +108,14 @@ def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch, chan
     assert built == [1, 2, 1, 2], "its plans are others"
     assert told(several) == told(alone)
     assert plans[1:] == [(shuffled, 2)] * 3
+
+
+def test_one_task_reads_all_of_no_more_than_it_may_have_alone(spark, tmp_path, monkeypatch):
+    """Where there is one core, too: what is larger is sorted piece by piece."""
+    monkeypatch.setattr(closing, "_tasks", lambda *_: 1)
+    files = Chosen(str(tmp_path), (), closing._ALONE_BYTES, "")
+    assert closing._reading(spark, files) == 1
+    assert closing._reading(spark, replace(files, size=files.size + 1)) is None
 
 
 def test_many_rows_are_shared_out_by_how_much_comes_through(tmp_path, spark, built, monkeypatch):

@@ -96,7 +96,7 @@ def closing(
     shape = Shape(spec, _without_times(due), due.behind, _reading(spark, files), files.schema)
     plans = _PLANS.setdefault(spark.sparkContext, Plans())
     known = plans.take(shape)
-    plan = _built(spark, due, files, build) if known is None else known.bound(due, files)
+    plan = _built(spark, due, files, shape.tasks, build) if known is None else known.bound(due, files)
     yield None if plan is None else _planned(plan.counting, files)
     if plan is not None:
         plans.put(shape, plan)
@@ -107,9 +107,8 @@ def numbers_of(due: Due) -> dict[str, int | None]:
     return {"before": due.before.reached, "after": due.after.reached, "last": due.last_batch}
 
 
-def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closing | None:
-    held = Held()
-    rows, tasks = files.read(spark), _reading(spark, files)
+def _built(spark: SparkSession, due: Due, files: Chosen, tasks: int | None, build: Build) -> Closing | None:
+    held, rows = Held(), files.read(spark)
     made = build(rows.coalesce(1) if tasks == 1 else rows, tasks, held)
     if made is None:
         return None
@@ -120,22 +119,25 @@ def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closin
 
 def _planned(counting: Counting, files: Chosen) -> Counting:
     """The counted rows, planned once where they have a shuffle, unless there are many."""
-    if files.size <= _ALONE_BYTES or files.size > _ONCE_BYTES:
+    if _alone(files) or files.size > _ONCE_BYTES:
         return counting
     return replace(counting, rows=unadapted(counting.rows, _tasks(counting.spark, files)))
 
 
+def _alone(files: Chosen) -> bool:
+    """Whether one task reads them: that spares a shuffle."""
+    return files.size <= _ALONE_BYTES
+
+
 def _tasks(spark: SparkSession, files: Chosen) -> int:
-    """How many the windows are computed by."""
-    if files.size <= _ALONE_BYTES:
-        return 1
+    """How many tasks the windows of larger files are computed by."""
     return min(spark.sparkContext.defaultParallelism, math.ceil(files.size / _TASK_BYTES))
 
 
 def _reading(spark: SparkSession, files: Chosen) -> int | None:
     """How many tasks read all of the files: that spares a shuffle. None: each reads some of them."""
-    tasks = _tasks(spark, files)
-    few = tasks == 1 or (files.size <= _ONCE_BYTES and at_hand(files.place, tasks))
+    tasks = 1 if _alone(files) else _tasks(spark, files)
+    few = _alone(files) or (files.size <= _ONCE_BYTES and at_hand(files.place, tasks))
     return tasks if few else None
 
 
