@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from samples import drawn
+from samples import KEYED, at, drawn, obj
 
 import oracle
 from product import Product, expected, micros, verdicts
 from strategies import every_policy, wide_logs, wide_names
+from tidemark.spark import judge
 
 PARTITIONS = 20
 POLICIES = every_policy(partitions=wide_names(2), landing_delay=2_000_000, clock_skew=1_000_000)
@@ -26,6 +29,8 @@ def hold_equal(folder: Path, source: oracle.Source, runs: tuple[oracle.Run, ...]
     more = ("_watermark", "_substream")
     assert verdicts(product.events("s"), *more) == expected(outcome, *more)
     hold_states(product, outcome)
+    if source.over:
+        hold_substreams(product, outcome)
 
 
 def hold_states(product: Product, outcome: oracle.Outcome) -> None:
@@ -37,6 +42,23 @@ def hold_states(product: Product, outcome: oracle.Outcome) -> None:
         found = {name: states[partition][name] for name in names}
         times = {key: micros(value) if hasattr(value, "year") else value for key, value in found.items()}
         assert times == {name: getattr(state, name) for name in names}, partition
+
+
+def hold_substreams(product: Product, outcome: oracle.Outcome) -> None:
+    """A run records each substream whose watermark it raised, with that and the highest time."""
+    judged: dict[tuple, list[oracle.Verdict]] = {}
+    for verdict in outcome.verdicts:
+        if verdict.disposition != "quarantined":
+            judged.setdefault((verdict.run, verdict.partition, verdict.substream), []).append(verdict)
+    raised: Counter = Counter()
+    for (_, *key), verdicts_ in judged.items():
+        before, after = verdicts_[0].watermark, verdicts_[-1].watermark_after
+        if after is not None and (before is None or after > before):
+            times = [v.system_timestamp for v in verdicts_ if v.system_timestamp is not None]
+            raised[*key, after, max(times)] += 1
+    found = product.table("substreams") if raised else []
+    names = ("partition", "substream", "watermark", "high")
+    assert Counter(tuple(micros(row[n]) if n in names[2:] else row[n] for n in names) for row in found) == raised
 
 
 @pytest.mark.usefixtures("spark")
@@ -52,3 +74,18 @@ def test_rows_and_states_equal_the_oracle(tmp_path, source):
 def test_rows_and_states_equal_the_oracle_for_every_other_combination_of_policies(tmp_path, source):
     (log,) = drawn(wide_logs(source=source, partitions=PARTITIONS), 1)
     hold_equal(tmp_path, log.source, log.runs)
+
+
+@pytest.mark.usefixtures("spark")
+def test_keys_whose_hashes_begin_alike_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(judge, "_OFFSET_BITS", 62)
+    runs = tuple(oracle.Run(at(10 * n + 1), (obj(f"{n}", 10 * n, 60),)) for n in (1, 2))
+    hold_equal(tmp_path, replace(KEYED, landing_delay=10_000_000), runs)
+
+
+@pytest.mark.usefixtures("spark")
+def test_offsets_that_have_no_room_beside_a_hash_order_rows_themselves(tmp_path, monkeypatch):
+    runs = tuple(oracle.Run(at(10 * n + 1), (obj(f"{n}", 10 * n, 60),)) for n in (1, 2))
+    most = max(Counter(row.partition for row in runs[0].objects[0].rows).values())
+    monkeypatch.setattr(judge, "_OFFSET_BITS", most.bit_length())
+    hold_equal(tmp_path, replace(KEYED, landing_delay=10_000_000), runs)

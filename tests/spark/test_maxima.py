@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from tidemark.spark.maxima import greatest_before, reached, unseen
+from tidemark.spark.maxima import greatest_before, greatest_before_in_runs, reached, unseen
 
 
 @pytest.fixture
@@ -55,3 +55,21 @@ def test_they_equal_window_functions(spark, rows, tasks):
     assert told.where("NOT before <=> also").isEmpty()
     assert sorted(map(repr, found.collect())) == sorted(map(repr, expected.collect()))
     assert found.count() == 604
+
+
+@pytest.mark.parametrize("runs", [1, 3, 50])
+def test_groups_that_come_mixed_in_runs_are_told_apart(spark, runs):
+    rows = spark.range(0, 500, 1, 1).select(
+        "id",
+        F.concat(F.lit("p"), (F.xxhash64("id") % 2).cast("string")).alias("one"),
+        F.concat(F.lit("k"), F.abs(F.xxhash64("id", F.lit(1)) % 20).cast("string")).alias("other"),
+        F.when(F.col("id") % 7 > 0, F.xxhash64("id", F.lit(2)) % 100).alias("value"),
+    )
+    run = F.pmod(F.xxhash64("one", "other"), F.lit(runs))
+    placed = rows.withColumn("run", run).sortWithinPartitions("run", "id")
+    named = (F.col("run"), F.col("one"), F.col("other"))
+    found = placed.withColumn("before", greatest_before_in_runs(*named, F.col("value"))).select("id", "before")
+    earlier = Window.partitionBy("one", "other").orderBy("id").rowsBetween(Window.unboundedPreceding, -1)
+    expected = rows.select("id", F.max("value").over(earlier).alias("before"))
+    assert sorted(found.collect()) == sorted(expected.collect())
+    assert found.where("before IS NOT NULL").count() > 400

@@ -186,7 +186,7 @@ class Builder:
     ) -> DataFrame:
         """Staged rows with what their fate follows from; `recorded` holds the watermarks of substreams."""
         if source.punctuated is None:
-            return judge(staged, source, recorded, layout)
+            return judge(staged, source, recorded, layout, opening)
         rows = stamped(judge_punctuated(staged, opening, str(self.root), layout), source.punctuated)
         if not source.lifetimes.edges:
             return rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
@@ -47,8 +47,9 @@ if TYPE_CHECKING:
 
 _RUN = "__tidemark_run"
 _STARTED = "__tidemark_started"
-_GROUP = "__tidemark_group"
-"""Rows of a key are brought together by a hash of it: numbers sort faster than names, of which many begin alike."""
+_PLACE = "__tidemark_place"
+_OFFSET_BITS = 40
+"""Of the one number by which rows of keys are sorted: the rest is of their key's hash. One number sorts fastest."""
 _CROWDED = "tidemark: more partitions than a source may have"
 _UNEVEN = 25
 """Groups that a task may have beside its share: hot and large partitions are not spread by their names."""
@@ -99,7 +100,9 @@ def told_crowded(error: Exception) -> bool:
     return _CROWDED in str(error)
 
 
-def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, layout: Layout) -> DataFrame:
+def judge(
+    staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, layout: Layout, opening: Opening
+) -> DataFrame:
     """Rows with their `FATE`; `substreams` holds the watermark of each key that is above its partition's floor, for
     sources with `over`."""
     before, run = F.col(_STARTED), F.col(_RUN)
@@ -109,13 +112,12 @@ def judge(staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, l
         if substreams is not None:
             staged = staged.join(substreams, [PARTITION, KEY], "left")
             before = F.greatest(before, F.col(REACHED))
-        group = F.xxhash64(PARTITION, KEY)
-        staged = staged.withColumn(_GROUP, group).sortWithinPartitions(_GROUP, PARTITION, KEY, OFFSET).drop(_GROUP)
-        group, part = F.col(PARTITION).cast("binary"), F.col(KEY).cast("binary")
+        staged = _together(staged, opening)
+        group = [_run_of(F.col(_PLACE)), F.col(PARTITION), F.col(KEY)]
     else:
-        group, part = run["group"], F.lit(None).cast("binary")
+        group = [run["group"], F.lit(None).cast("binary")]
     high = run["high"] if layout.cells and not keyed else F.lit(None).cast("long")
-    return staged.withColumn(FATE, fate(source.policy, group, part, before, high))
+    return staged.withColumn(FATE, fate(source.policy, group, before, high)).drop(_PLACE)
 
 
 def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Layout) -> DataFrame:
@@ -131,6 +133,19 @@ def _by_key(staged: DataFrame, layout: Layout) -> DataFrame:
     """Rows with their substream's key, all of one key in one task."""
     keyed = staged.withColumn(KEY, F.coalesce(F.concat(F.lit("="), F.col(REST)[SUBSTREAM]), F.lit("")))
     return keyed.repartition(layout.tasks, PARTITION, KEY) if layout.tasks > 1 else keyed
+
+
+def _together(keyed: DataFrame, opening: Opening) -> DataFrame:
+    """Rows of keys in runs, each in the order of its offsets: keys whose hash begins alike share one. `_PLACE` has
+    these bits and the offset, for which there is room unless a partition has had very many rows."""
+    run, seen = _run_of(F.xxhash64(PARTITION, KEY)), [state.next_offset for state in opening.states.values()]
+    if max(seen, default=0) < 1 << (_OFFSET_BITS - 1):
+        return keyed.withColumn(_PLACE, run.bitwiseOR(F.col(OFFSET))).sortWithinPartitions(_PLACE)
+    return keyed.withColumn(_PLACE, run).sortWithinPartitions(_PLACE, OFFSET)
+
+
+def _run_of(place: Column) -> Column:
+    return place.bitwiseAND(-1 << _OFFSET_BITS)
 
 
 def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> DataFrame:

@@ -41,6 +41,12 @@ def greatest_before(group: Column, part: Column, value: Column) -> Column:
     return invoked("Before", group, part, or_none(value))
 
 
+def greatest_before_in_runs(run: Column, one: Column, other: Column, value: Column) -> Column:
+    """The same of groups whose rows come in their order, but mixed with those of others that have the same `run`, a
+    number; `one` and `other`, texts that are not null, name a row's group."""
+    return invoked("Before", run, one, other, or_none(value))
+
+
 def latest_in_cell(spark: SparkSession, partition: Column, cell: Column, own: Column) -> Column:
     """The latest arrival of a partition's rows in their cell by each row, as rows come from their files."""
     return call(spark, "Latest", partition.cast("binary"), cell, own)

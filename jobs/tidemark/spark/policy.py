@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column
@@ -21,13 +22,13 @@ def bounded(policy: Policy) -> Column:
     return invoked("Policy", F.col(ARRIVAL), F.col(EVENT), settings=(_in_java(policy),))
 
 
-def fate(policy: Policy, group: Column, part: Column, before: Column, high: Column) -> Column:
-    """What becomes of staged rows of sorted groups, which `group` and `part` name as `greatest_before` has it: their
-    `stamp`, `fate`, `reasons` and `watermark`. `before` is the watermark known before a group's rows, and `high` the
-    greatest time of rows before them."""
+def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column) -> Column:
+    """What becomes of staged rows of groups in order: their `stamp`, `fate`, `reasons` and `watermark`. `group` names
+    a row's as `greatest_before` has it, in two parts, or as `greatest_before_in_runs` has it, in three. `before` is
+    the watermark known before a group's rows, and `high` the greatest time of rows before them."""
     times = [or_none(F.col(name)) for name in (ARRIVAL, EVENT, STAGED)]
     settings = (_in_java(policy), policy.disorder, MIN_TIME)
-    return invoked("Judged", group, part, F.col(BAD), *times, or_none(before), or_none(high), settings=settings)
+    return invoked("Judged", *group, F.col(BAD), *times, or_none(before), or_none(high), settings=settings)
 
 
 def verdict() -> dict[str, Column]:

@@ -12,7 +12,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.core.account import TableDigest
-from tidemark.core.policy import Fate
 from tidemark.core.progress import MIN_TIME
 from tidemark.spark.digest import measured
 from tidemark.spark.names import KEY, PARTITION
@@ -26,18 +25,14 @@ def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFr
 
     A key that stays at its partition's floor is not recorded: forgetting it changes no result.
     """
-    first = (F.col("_disposition") != Fate.QUARANTINED.value) & F.col("_watermark").isNull()
-    found = events.groupBy("_partition", "_substream").agg(
-        F.max(F.unix_micros("_system_timestamp")).alias("high"),
-        F.when(F.count_if(first) == 0, F.min(F.unix_micros("_watermark"))).alias("before"),
-    )
-    reached = F.greatest(F.col("high") - trail, F.lit(MIN_TIME))
-    raised = found.where(F.col("high").isNotNull()).where(F.col("before").isNull() | (reached > F.col("before")))
-    return raised.select(
+    high, before = F.unix_micros("_system_timestamp"), F.unix_micros("_watermark")
+    raised = events.where(before.isNull() | (_reached(high, trail) > before)).where(high.isNotNull())
+    found = raised.groupBy("_partition", "_substream").agg(F.max(high).alias("high"))
+    return found.select(
         F.lit(source).alias("source"),
         F.col("_partition").alias("partition"),
         F.col("_substream").alias("substream"),
-        F.timestamp_micros(reached).alias("watermark"),
+        F.timestamp_micros(_reached(F.col("high"), trail)).alias("watermark"),
         F.timestamp_micros("high").alias("high"),
         F.lit(batch_id).cast("long").alias("batch_id"),
     )
@@ -64,7 +59,7 @@ def recomputed(events: DataFrame, before: int, trail: int, floors: Mapping[str, 
     """
     rows = _above(events, before, trail, floors)
     rows = rows.withColumnsRenamed({"_partition": "partition", "_substream": "substream"})
-    return _keyed(rows, F.greatest(F.unix_micros("_system_timestamp") - trail, F.lit(MIN_TIME)))
+    return _keyed(rows, _reached(F.unix_micros("_system_timestamp"), trail))
 
 
 def left(events: DataFrame, source: str, before: int, trail: int, floors: Mapping[str, int | None]) -> DataFrame:
@@ -72,15 +67,19 @@ def left(events: DataFrame, source: str, before: int, trail: int, floors: Mappin
     rows = _above(events, before, trail, floors)
     high = F.max(F.unix_micros("_system_timestamp"))
     found = rows.groupBy("_partition", "_substream").agg(high.alias("high"), F.max("_batch_id").alias("batch_id"))
-    reached = F.greatest(F.col("high") - trail, F.lit(MIN_TIME))
     return found.select(
         F.lit(source).alias("source"),
         F.col("_partition").alias("partition"),
         F.col("_substream").alias("substream"),
-        F.timestamp_micros(reached).alias("watermark"),
+        F.timestamp_micros(_reached(F.col("high"), trail)).alias("watermark"),
         F.timestamp_micros("high").alias("high"),
         F.col("batch_id").cast("long").alias("batch_id"),
     )
+
+
+def _reached(high: Column, trail: int) -> Column:
+    """The watermark that a highest time leaves, microseconds."""
+    return F.greatest(high - trail, F.lit(MIN_TIME))
 
 
 def _above(events: DataFrame, before: int, trail: int, floors: Mapping[str, int | None]) -> DataFrame:

@@ -1,13 +1,20 @@
 package tidemark;
 
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.immutable.Seq;
 
 /**
  * The greatest value of a group's rows before each row; null where there is none. Arguments: what names the
  * group, in two parts (a number or bytes; bytes or null), and the value, `Running.NONE` where it would be null.
+ *
+ * Groups may also come mixed, within runs of rows: then there are three parts, the number of the run and two texts.
+ * What is known of a run's groups is held until it ends.
  */
 public final class Before implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
@@ -17,6 +24,8 @@ public final class Before implements java.io.Serializable {
     private byte[] part;
     private boolean begun;
     private Long greatest;
+    private transient List name;
+    private transient Map others;
 
     /** As a column. */
     public static Column function(Seq arguments) {
@@ -33,6 +42,27 @@ public final class Before implements java.io.Serializable {
         boolean same = this.begun && Arrays.equals(group, this.group) && Arrays.equals(part, this.part);
         this.group = group;
         return before(same, part, value);
+    }
+
+    public Long call(long run, UTF8String one, UTF8String other, long value) {
+        boolean begins = !this.begun || run != this.number;
+        if (begins || !other.equals(this.name.get(1)) || !one.equals(this.name.get(0))) {
+            List name = Arrays.asList(new UTF8String[] {one.copy(), other.copy()});
+            this.greatest = begins ? null : known(name);
+            this.others = begins ? null : this.others;
+            this.name = name;
+        }
+        this.number = run;
+        return before(true, null, value);
+    }
+
+    /** What is known of another group of this run; what is known of the one before is held. */
+    private Long known(List name) {
+        if (this.others == null) {
+            this.others = new HashMap();
+        }
+        this.others.put(this.name, this.greatest);
+        return (Long) this.others.get(name);
     }
 
     private Long before(boolean same, byte[] part, long value) {

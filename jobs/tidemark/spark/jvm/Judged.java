@@ -13,7 +13,7 @@ import scala.collection.immutable.Seq;
  * What becomes of each row of sorted groups: its system timestamp, fate, reasons and the watermark before it. That is
  * the later of what is known before the group's rows and of what their greatest time so far leaves.
  *
- * Arguments: what names the group, in two parts as `Before` has it; why the row is quarantined or null; its arrival,
+ * Arguments: what names the group, in two or three parts as `Before` has it; why the row is quarantined or null; its arrival,
  * event time, and the time that the early and late steps leave it; the watermark known before the group and the
  * greatest time of rows before it. Times are `Running.NONE` where they would be null.
  */
@@ -57,9 +57,9 @@ public final class Judged implements java.io.Serializable {
     }
 
     public InternalRow call(
-            byte[] group, byte[] part, UTF8String bad,
+            long run, UTF8String one, UTF8String other, UTF8String bad,
             long arrival, long event, long staged, long before, long high) {
-        return told(this.highs.call(group, part, staged), bad, arrival, event, staged, before, high);
+        return told(this.highs.call(run, one, other, staged), bad, arrival, event, staged, before, high);
     }
 
     private InternalRow told(
