@@ -50,7 +50,7 @@ ROWS = {
     "landing": Row(landing.measure, share=8),
     "history": Row(batch.measure),
     "hot": Row(hot.measure),
-    "substreams": Row(substreams.measure, share=4),
+    "substreams": Row(substreams.measure),
     "scale": Row(scale.measure, share=8),
     "backfill": Row(again.backfill, share=4),
     "replay": Row(again.replay, share=8),

@@ -25,13 +25,13 @@ WARM_UPS = 12
 
 def measure(place: Place) -> Section:
     """Each kind by itself: its three sizes in turns."""
-    part = place.rows // 4
+    part, keys = place.rows // 4, _sizes(place.scaled(10**6, 1000))
     figures: list[Figure] = []
     exponents: list[str] = []
     for kind, sizes in (
         ("rows", {size: _judging(place, size) for size in _sizes(place.rows)}),
         ("partitions", {size: _judging(place, part, lanes=size) for size in _sizes(2048)}),
-        ("substreams", {size: _judging(place, part, devices=size) for size in _sizes(place.scaled(10**6, 1000))}),
+        ("substreams", {size: _judging(place, part, devices=size // LANES) for size in keys}),
         ("files, each a micro-batch", {size: _judging(place, part, files=size) for size in _sizes(64)}),
         ("windows per row", {size: _judging(place, part, overlap=size) for size in _sizes(64)}),
         ("batches behind a micro-batch", {size: _behind(place, size) for size in _sizes(place.scaled(10**5, 100))}),
@@ -72,8 +72,8 @@ def _judging(
     files: int | None = None,
     overlap: int = 0,
 ) -> Callable[[], float]:
-    """A run over so many rows. Each of `devices` is a substream, each of `files` a micro-batch; each row is in
-    `overlap` windows."""
+    """A run over so many rows. Each of `devices` is a substream of each partition, each of `files` a micro-batch;
+    each row is in `overlap` windows."""
     shape = Shape(files=files or Shape.files, devices=devices or Shape.devices)
     keys: dict[str, Any] = {} if devices is None else {"source": {"over": "device"}}
     if overlap:

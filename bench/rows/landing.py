@@ -21,7 +21,8 @@ from tidemark.pipeline import Pipeline
 CUTS = (1, 16, 100)
 """Micro-batches."""
 MOST = {1: 1.0, 16: 0.8, 100: 0.8}
-"""Held in one run against rows with as many columns, and otherwise against the payload alone, which takes less."""
+PAYLOAD, COLUMNS = "the payload alone", "the columns of an events table"
+"""What rows of the peers have."""
 WARM_UPS = {1: 6, 16: 1}
 """Rounds that do not count: after the first, Java still compiles much of what short rounds run again. A hundred
 micro-batches are run by what sixteen have warmed up."""
@@ -46,22 +47,27 @@ def measure(place: Place) -> Section:
 def _figures(place: Place, cuts: int) -> list[Figure]:
     rows = place.rows if cuts == 1 or place.full else place.rows // 2
     data = landed(place.spark, place.cache, rows, LANES, Shape(files=FILES if cuts == 1 else cuts))
-    cases = {
-        "tidemark": _ours(place, data, cuts),
-        "streaming, payload": _theirs(place, data, cuts, wide=False),
-    }
-    if cuts == 1 or place.full:
-        cases["streaming, columns of events"] = _theirs(place, data, cuts, wide=True)
+    peers = _peers(place, cuts)
+    cases = {"tidemark": _ours(place, data, cuts)}
+    cases |= {f"streaming, {kept}": _theirs(place, data, cuts, wide=kept == COLUMNS) for kept in peers}
     warm_ups = WARM_UPS.get(cuts, 0)
     taken = alternate(cases, place.repeats, lambda text: place.say(f"cut in {cuts}: {text}"), warm_ups)
+    ours, *theirs = taken.values()
     how = "one run" if cuts == 1 else f"{cuts} micro-batches"
     what = f"landing to 1-minute windows, {rows:,} rows, {how}"
-    peer = f"Structured Streaming, {cuts} trigger{'s' * (cuts > 1)}, both its queries"
-    ours, narrow, *wide = taken.values()
-    lone = Figure.of(what, f"{peer}; rows with the payload alone", ours, narrow, None if cuts == 1 else MOST[cuts])
-    same = f"{peer}; rows with the columns of an events table"
-    found = [Figure.of(what, same, ours, each, MOST[cuts] if cuts == 1 else None) for each in wide]
-    return [*found, lone] if cuts == 1 else [lone, *found]
+    against = f"Structured Streaming, {cuts} trigger{'s' * (cuts > 1)}, both its queries"
+    return [
+        Figure.of(what, f"{against}; rows with {kept}", ours, each, reach)
+        for kept, each, reach in zip(peers, theirs, (MOST[cuts], None), strict=False)
+    ]
+
+
+def _peers(place: Place, cuts: int) -> tuple[str, ...]:
+    """What rows of the peers have; what is held first. That is as many columns in one run, and otherwise the payload
+    alone, which takes less."""
+    if cuts == 1:
+        return COLUMNS, PAYLOAD
+    return (PAYLOAD, COLUMNS) if place.full else (PAYLOAD,)
 
 
 def _ours(place: Place, data: Landed, cuts: int) -> Callable[[], float]:

@@ -1,4 +1,4 @@
-"""Row `substreams`: the same rows with a watermark for each of a million devices, against sixteen devices."""
+"""Row `substreams`: the same rows with a million watermarks, one for each device of a partition, against sixteen."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ FEW, MANY = 16, 1_000_000
 
 
 def measure(place: Place) -> Section:
-    """Both in turns, each to a fresh warehouse."""
+    """All in turns, each to a fresh warehouse; in full also of so many that a substream has hardly two rows."""
     many = place.scaled(MANY, 1000)
-    taken = alternate(
-        {f"{devices:,} substreams": _case(place, devices) for devices in (FEW, many)}, place.repeats, place.say
-    )
-    few, much = taken.values()
-    what = f"judge {place.rows:,} rows of {many:,} substreams"
-    return Section("substreams", "Substreams", [Figure.of(what, f"tidemark, {FEW} substreams", much, few, 1.5)])
+    sizes = [FEW, many, *([LANES * many] if place.full else [])]
+    cases = {f"{keys:,} substreams": _case(place, keys // LANES) for keys in sizes}
+    few, *more = alternate(cases, place.repeats, place.say).values()
+    what, against = f"judge {place.rows:,} rows of", f"tidemark, {FEW} substreams"
+    figures = [
+        Figure.of(f"{what} {keys:,} substreams", against, took, few, reach)
+        for keys, took, reach in zip(sizes[1:], more, (1.5, None), strict=False)
+    ]
+    return Section("substreams", "Substreams", figures)
 
 
 def _case(place: Place, devices: int) -> Callable[[], float]:
