@@ -20,6 +20,7 @@ from hypothesis.strategies import SearchStrategy
 from oracle import SECOND, Obj, Row, Source
 from product import Product
 from strategies import BASE
+from tidemark.spark import tables
 
 T = TypeVar("T")
 PARTITIONS = ("p0", "p1", "p2")
@@ -115,6 +116,24 @@ def findings(product: Product, batch_id: int | None = None) -> Counter[tuple[str
         if batch_id in (None, row["batch_id"]):
             found[row["partition"], row["type"]] += row["count"]
     return found
+
+
+def plans_of(monkeypatch: pytest.MonkeyPatch, table: str, look: Callable[[Any], T]) -> list[T]:
+    """What `look` finds in the plan of each append to a table from now on, in Java, as appends come."""
+    whole, found = tables._appended, []
+
+    def appended(rows_: Any, place: str, *more: Any) -> Any:
+        if place.endswith(table):
+            found.append(look(rows_._jdf.queryExecution().executedPlan()))
+        return whole(rows_, place, *more)
+
+    monkeypatch.setattr(tables, "_appended", appended)
+    return found
+
+
+def shuffled_into(plan: Any) -> tuple[bool, int]:
+    """Whether a plan shuffles, and into how many tasks it writes."""
+    return "Exchange" in plan.toString(), plan.execute().getNumPartitions()
 
 
 def touch(path: Path, micros: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from samples import at, contents, lines
+from samples import at, contents, lines, plans_of, shuffled_into
 from test_closing_windows import SOURCE, STREAMS, minute
 
 from oracle import SECOND, Obj, Row
@@ -92,18 +92,10 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch, chan
 )
 def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch, changed, most, shuffled):
     alone = feed(Product(tmp_path / "alone", {"s": SOURCE}, streams(**changed)), *range(4))
-    whole, plans = tables._appended, []
-
-    def appended(rows: Any, place: str, *more: Any) -> Any:
-        plan = rows._jdf.queryExecution().executedPlan()
-        if place.endswith("streams/minutes"):
-            plans.append(("Exchange" in plan.toString(), plan.execute().getNumPartitions()))
-        return whole(rows, place, *more)
-
+    plans = plans_of(monkeypatch, "streams/minutes", shuffled_into)
     monkeypatch.setattr(closing, "_ALONE_BYTES", 0)
     monkeypatch.setattr(closing, "_TASK_BYTES", 1)
     monkeypatch.setattr(unshuffled, "MOST", most)
-    monkeypatch.setattr(tables, "_appended", appended)
     several = feed(Product(tmp_path / "several", {"s": SOURCE}, streams(**changed)), *range(4))
     assert built == [1, 2, 1, 2], "its plans are others"
     assert told(several) == told(alone)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F
-from samples import KEYED, PLAIN, at, contents, obj
+from samples import KEYED, PLAIN, at, contents, obj, plans_of, shuffled_into
 
 import oracle
 from oracle import SECOND, Obj, Row, Run
@@ -97,32 +97,17 @@ def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, mo
 
 
 def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built, monkeypatch):
-    whole, adapted = tables._appended, []
-
-    def appended(rows: Any, place: str, *more: Any) -> Any:
-        if "events/" in place:
-            adapted.append("AdaptiveSparkPlan" in rows._jdf.queryExecution().executedPlan().toString())
-        return whole(rows, place, *more)
-
-    monkeypatch.setattr(tables, "_appended", appended)
+    adapted = [plans_of(monkeypatch, f"events/{name}", lambda plan: "Adaptive" in plan.toString()) for name in "sk"]
     several_tasks(monkeypatch)
     product = Product(tmp_path, {"s": PLAIN, "k": KEYED})
     product.feed("s", mixed(EVEN, EVEN, LONE, LONE))
     product.feed("k", log(5)[4:])
     assert built == [1, 4, 5]
-    assert adapted == [False, False, False, True, True], "the fourth has a hot partition, the fifth substreams"
+    assert adapted == [[False, False, False, True], [True]], "the fourth has a hot partition, the fifth substreams"
 
 
 def test_rows_at_hand_are_judged_by_several_tasks_without_a_shuffle(tmp_path, monkeypatch):
-    whole, plans = tables._appended, []
-
-    def appended(rows: Any, place: str, *more: Any) -> Any:
-        plan = rows._jdf.queryExecution().executedPlan()
-        if "events/" in place:
-            plans.append(("Exchange" in plan.toString(), plan.execute().getNumPartitions()))
-        return whole(rows, place, *more)
-
-    monkeypatch.setattr(tables, "_appended", appended)
+    plans = plans_of(monkeypatch, "events/s", shuffled_into)
     several_tasks(monkeypatch)
     Product(tmp_path / "shuffled", {"s": PLAIN}).feed("s", mixed(EVEN))
     several_tasks(monkeypatch, apart=True)
