@@ -97,7 +97,10 @@ def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, mo
 
 
 def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built, monkeypatch):
-    adapted = [plans_of(monkeypatch, f"events/{name}", lambda plan: "Adaptive" in plan.toString()) for name in "sk"]
+    def is_adapted(plan: Any) -> bool:
+        return "AdaptiveSparkPlan" in plan.toString()
+
+    adapted = [plans_of(monkeypatch, f"events/{name}", is_adapted) for name in "sk"]
     several_tasks(monkeypatch)
     product = Product(tmp_path, {"s": PLAIN, "k": KEYED})
     product.feed("s", mixed(EVEN, EVEN, LONE, LONE))

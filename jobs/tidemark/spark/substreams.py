@@ -28,14 +28,7 @@ def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFr
     high, before = F.unix_micros("_system_timestamp"), F.unix_micros("_watermark")
     raised = events.where(before.isNull() | (_reached(high, trail) > before)).where(high.isNotNull())
     found = raised.groupBy("_partition", "_substream").agg(F.max(high).alias("high"))
-    return found.select(
-        F.lit(source).alias("source"),
-        F.col("_partition").alias("partition"),
-        F.col("_substream").alias("substream"),
-        F.timestamp_micros(_reached(F.col("high"), trail)).alias("watermark"),
-        F.timestamp_micros("high").alias("high"),
-        F.lit(batch_id).cast("long").alias("batch_id"),
-    )
+    return _rows(found, source, F.lit(batch_id), trail)
 
 
 def recorded(
@@ -67,13 +60,18 @@ def left(events: DataFrame, source: str, before: int, trail: int, floors: Mappin
     rows = _above(events, before, trail, floors)
     high = F.max(F.unix_micros("_system_timestamp"))
     found = rows.groupBy("_partition", "_substream").agg(high.alias("high"), F.max("_batch_id").alias("batch_id"))
+    return _rows(found, source, F.col("batch_id"), trail)
+
+
+def _rows(found: DataFrame, source: str, batch_id: Column, trail: int) -> DataFrame:
+    """Rows of the table, from the highest time found of each substream."""
     return found.select(
         F.lit(source).alias("source"),
         F.col("_partition").alias("partition"),
         F.col("_substream").alias("substream"),
         F.timestamp_micros(_reached(F.col("high"), trail)).alias("watermark"),
         F.timestamp_micros("high").alias("high"),
-        F.col("batch_id").cast("long").alias("batch_id"),
+        batch_id.cast("long").alias("batch_id"),
     )
 
 
