@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -113,6 +114,38 @@ def test_the_dockerfile_copies_what_is_there():
     assert all((ROOT / name).exists() for name in copied)
 
 
-def dockerfile(instruction: str) -> list[str]:
+def test_the_image_can_be_built_from_what_was_copied_before_each_step(tmp_path):
+    """Replays the Dockerfile's steps in their order. Where `make install` runs, the files that its targets need and
+    the build of the package are tried; downloads are left out."""
+    image, tried = tmp_path / "image", 0
+    for step in dockerfile("COPY", "RUN"):
+        match step.split():
+            case ["COPY", _, *names, target]:
+                for name in names:
+                    copy(ROOT / name, image / target / ("" if (ROOT / name).is_file() else "."))
+            case ["RUN", "make", *targets]:
+                ran("make", "--dry-run", *targets, cwd=image)
+                build = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+                ran(*build, "--target", str(tmp_path / "installed"), "--editable", ".", cwd=image)
+                tried += 1
+    assert tried == 1
+    assert list((tmp_path / "installed").glob("tidemark-*.dist-info"))
+
+
+def copy(source: Path, target: Path) -> None:
+    """A file into a folder, or what is in a folder, as COPY does it; without what .dockerignore leaves out."""
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+def ran(*command: str, cwd: Path) -> None:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)  # noqa: S603 - of the image
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def dockerfile(*instructions: str) -> list[str]:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
-    return [line for line in lines if line.startswith(instruction + " ")]
+    return [line for line in lines if line.startswith(tuple(f"{each} " for each in instructions))]

@@ -9,7 +9,8 @@ from pathlib import Path
 from tidemark.config.address import is_s3, normal
 from tidemark.config.values import shown
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|([A-Za-z][A-Za-z0-9+.-]+):/")
+"""How an address begins: `hdfs://host/in`, and with one slash `dbfs:/in` or `file:/in`."""
 _BRACES = re.compile(r"\{[^}]*\}?|\}")
 PLACEHOLDERS = ("{yyyy}", "{MM}", "{dd}", "{HH}")
 _LONGEST_NAME, _LONGEST_PATH = 255, 3_072
@@ -26,6 +27,7 @@ def folder(text: str, base: Path) -> str:
     if _SCHEME.match(text) or not text.strip() or "\0" in text:
         raise ValueError(
             f"{shown(text)} is not a folder: write a path, absolute or relative to this file, or s3://bucket/prefix"
+            f"{_mounted(text)}"
         )
     try:
         path = os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 # links stay as they are
@@ -40,6 +42,17 @@ def folder(text: str, base: Path) -> str:
             f" the whole path {_LONGEST_PATH:,}"
         )
     return path
+
+
+def _mounted(text: str) -> str:
+    """Advice for an address whose files are mounted as folders."""
+    match text.lower().partition(":")[0]:
+        case "dbfs":
+            return f"; Databricks mounts these files at /dbfs/{text[5:].lstrip('/')}"
+        case "file":
+            return f"; this one is /{text[5:].lstrip('/')}"
+        case _:
+            return ""
 
 
 def landing_folder(text: str, base: Path) -> str:
