@@ -18,6 +18,7 @@ from tidemark.errors import UsageError
 from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
 from tidemark.running import Before, changed_states, rules_of, step_of
+from tidemark.spark.settings import reading_of
 from tidemark.summaries import Record
 
 if TYPE_CHECKING:
@@ -146,7 +147,9 @@ class Replay:
         return digests
 
     def _then(self, record: BatchRecord) -> PipelineSpec:
-        return located(from_resolved(json.loads(record.configuration)), self.spec)
+        then = located(from_resolved(json.loads(record.configuration)), self.spec)
+        rules = reading_of(record.engine)
+        return then.model_copy(update={"sources": {name: each.read_as(rules) for name, each in then.sources.items()}})
 
 
 def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> Record:

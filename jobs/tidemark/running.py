@@ -36,6 +36,7 @@ from tidemark.core.importing import with_imported
 from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.streams import StreamEnd
 from tidemark.ledger.ledger import COMMITTED, Ledger, Noticed, records_all
+from tidemark.spark.settings import reading_of
 
 
 class Judging(Protocol):
@@ -164,7 +165,8 @@ class Run:
     ) -> dict[str, Outcome]:
         outcomes = {}
         for name in (rules.name for rules in in_import_order(self.rules)):
-            mine, source = [item for item in objects if item.source == name], self.spec.sources[name]
+            mine = [item for item in objects if item.source == name]
+            source = self.spec.sources[name].read_as(reading_of(record.engine))
             if mine:
                 opening = open_source(self.rules[name], states, before.combined, self.streams.read_from)
                 run = before.states, before.combined, (record.run_first, record.batch_id)
@@ -192,7 +194,8 @@ class Run:
         repairing: bool,
     ) -> BatchRecord:
         batch_id = record.batch_id
-        findings = [*noticed.findings, *result.findings]
+        silent = [finding for outcome in outcomes.values() for finding in outcome.silent]
+        findings = [*noticed.findings, *silent, *result.findings]
         settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
         final = [settled.get((item.source, item.uri), item) for item in objects] + list(noticed.reported)
         changed = changed_states(states, result.states, batch_id)

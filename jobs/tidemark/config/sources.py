@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, field_validator, model_validator
 
 from tidemark.config.fields import (
     Columns,
@@ -28,6 +28,9 @@ from tidemark.core.times import DAY, MINUTE, SECOND, format_duration
 
 MAX_LATE = 21 * DAY - SECOND
 SINGLE_PARTITION = "0"
+READING = 2
+"""The rules by which objects are read: 1 took values and members that were lost or changed, and objects that ended
+early, for what was left of them; 2 quarantines them. Recorded with each batch: a replay reads as the run did."""
 
 
 class PartitionSpec(Settings):
@@ -159,6 +162,7 @@ class SourceSpec(Settings):
         None, description="What says how far the source has come, instead of tolerances"
     )
     quality: QualitySpec | None = Field(None, description="As the pipeline's, for this source alone")
+    _reading: int = PrivateAttr(READING)
 
     @model_validator(mode="before")
     @classmethod
@@ -166,6 +170,17 @@ class SourceSpec(Settings):
         if isinstance(values, dict) and values.get("partition") is None and not values.get("partitions"):
             return {**values, "partitions": [SINGLE_PARTITION]}
         return values
+
+    @property
+    def exact(self) -> bool:
+        """Whether what does not survive being read is quarantined; batches of before are read as they were."""
+        return self._reading > 1
+
+    def read_as(self, reading: int) -> SourceSpec:
+        """The same source, to be read by the rules of that number."""
+        source = self.model_copy()
+        source._reading = reading
+        return source
 
     @property
     def policy(self) -> Policy:

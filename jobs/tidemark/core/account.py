@@ -30,12 +30,17 @@ class Diagnostic(StrEnum):
     LANDED_AFTER_CLOSE = "LandedAfterClose"
     OBJECT_CHANGED = "ObjectChanged"
     EDGE_LEFT_OPEN = "EdgeLeftOpen"
+    NO_ROWS = "ObjectWithoutRows"
 
 
-LISTED = frozenset(
-    {Diagnostic.LISTED_LATE, Diagnostic.TOO_OLD, Diagnostic.LANDED_AFTER_CLOSE, Diagnostic.OBJECT_CHANGED}
-)
-"""Findings about objects: facts of a listing, which no replay can compute again."""
+LISTED = frozenset({
+    Diagnostic.LISTED_LATE,
+    Diagnostic.TOO_OLD,
+    Diagnostic.LANDED_AFTER_CLOSE,
+    Diagnostic.OBJECT_CHANGED,
+    Diagnostic.NO_ROWS,
+})  # fmt: skip
+"""Findings about objects: facts of a listing or of content, which no replay can compute again."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,8 @@ class TableDigest:
 class Outcome:
     """What judging one source's part of a micro-batch came to. `skipped` holds, by partition, the rows
     before the pipeline's `start`; `landed_too_late` those whose arrival an estimate had passed; `left_open`
-    dropped end edges whose lifetime stays open; `recorded` how many rows the table's log says were written."""
+    dropped end edges whose lifetime stays open; `recorded` how many rows the table's log says were written;
+    `silent` tells of objects without rows."""
 
     digests: tuple[TableDigest, ...] = ()
     partitions: Mapping[str, PartitionReport] = field(default_factory=dict)
@@ -144,6 +150,7 @@ class Outcome:
     landed_too_late: Mapping[str, Occurrence] = field(default_factory=dict)
     left_open: Mapping[str, Occurrence] = field(default_factory=dict)
     recorded: int | None = None
+    silent: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)

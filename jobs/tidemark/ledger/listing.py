@@ -1,7 +1,8 @@
 """What lies in a landing folder, or place on S3: every object with its landing time, without opening any.
 
-Hidden and `_`-prefixed names (files and folders) are no objects, nor is what a link reaches outside of
-the landing folder. `{yyyy}`, `{MM}`, `{dd}` and `{HH}` stand for the digits of a date (UTC).
+Hidden and `_`-prefixed names (files and folders) are no objects, nor are files that Hadoop is still copying
+(`._COPYING_`), which Spark does not read either, nor is what a link reaches outside of the landing folder. `{yyyy}`,
+`{MM}`, `{dd}` and `{HH}` stand for the digits of a date (UTC).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import NamedTuple, Protocol
 
 from tidemark.config.address import is_s3
 from tidemark.errors import TidemarkError
-from tidemark.ledger.listing_s3 import objects_below, unreadable
+from tidemark.ledger.listing_s3 import COPYING, is_hidden, objects_below, unreadable
 
 _PLACEHOLDER = re.compile(r"\{(?:yyyy|MM|dd|HH)\}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -143,14 +144,14 @@ def _walk(place: LandingPlace, prefix: str, inside: Path) -> Iterator[tuple[str,
     while waiting:
         folder = waiting.pop()
         for entry in _entries(place.path(folder)):
-            if entry.name.startswith((".", "_")):
+            if is_hidden(entry.name):
                 continue
             if entry.is_symlink() and not _leads_inside(Path(entry.path), inside):
                 continue
             uri = folder + entry.name
             if entry.is_dir():
                 waiting.append(uri + "/")
-            elif (stat := _file(entry)) is not None:
+            elif not entry.name.endswith(COPYING) and (stat := _file(entry)) is not None:
                 yield uri, stat
 
 

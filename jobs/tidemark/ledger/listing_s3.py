@@ -1,8 +1,8 @@
 """What lies in a landing place on S3: every object with its landing time, without opening any.
 
-As in a folder, hidden and `_`-prefixed names are no objects, nor are keys that end in `/`, which stand for empty
-folders. Objects come page by page, and of dated prefixes only those that may hold young enough objects are asked
-for. Nothing is skipped by name: what sorts before taken objects is found too.
+As in a folder, hidden and `_`-prefixed names and those of copies under way are no objects, nor are keys that end in
+`/`, which stand for empty folders. Objects come page by page, and of dated prefixes only those that may hold young
+enough objects are asked for. Nothing else is skipped by name: what sorts before taken objects is found too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from tidemark.places.s3 import Found
 
 HOUR = "{HH}"
 DAY = "{dd}"
+COPYING = "._COPYING_"
+"""How the name of a file ends that Hadoop is still copying: it gets its own name when it is whole."""
 
 
 def objects_below(
@@ -34,8 +36,13 @@ def objects_below(
             folder = dated.match(uri)
             if folder is None or (folders is not None and folder[0] not in folders):
                 continue
-            if not _is_hidden(uri[folder.end() :]):
+            if _is_object(uri[folder.end() :]):
                 yield uri, found
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder of this name is none of landing's."""
+    return name.startswith((".", "_"))
 
 
 def unreadable(uri: str) -> str | None:
@@ -56,5 +63,5 @@ def _depth(levels: Sequence[str]) -> int:
     return days + 1 if days < hours else len(levels)
 
 
-def _is_hidden(rest: str) -> bool:
-    return not rest or rest.endswith("/") or any(part.startswith((".", "_")) for part in rest.split("/"))
+def _is_object(rest: str) -> bool:
+    return bool(rest) and not rest.endswith(("/", COPYING)) and not any(map(is_hidden, rest.split("/")))

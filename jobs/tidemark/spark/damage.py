@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +17,8 @@ from pyspark.sql import SparkSession
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject
 from tidemark.errors import TidemarkError
-from tidemark.places import open_file, seen, tag_of, tags_of
-from tidemark.spark import formats
+from tidemark.places import seen, tag_of, tags_of
+from tidemark.spark import codecs, formats
 from tidemark.spark.filetypes import differences, types_of
 from tidemark.spark.sight import Sight, look_at
 
@@ -38,11 +36,12 @@ _PLAIN_WORDS = {
     r"not a Parquet file|length is too low": "it is no Parquet file, or is cut off",
     r"Malformed ORC file|InvalidProtocolBuffer": "it is no ORC file, or is cut off",
     r"^(NullPointer|ArrayIndex|IndexOutOf|NegativeArray|BufferUnderflow)": "it is damaged inside",
+    r"^ZstdIOException: Truncated": "it is cut off",
+    r"^ZstdIOException": "its compression is damaged",
     r"^ClassNotFound.*Codec": "its compression cannot be read here",
     r"^IllegalArgument.*nanos": "it has times before 1970 with fractions of a second, which Java cannot read",
 }
 _LONGEST_NOTE = 500
-_PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -120,11 +119,10 @@ def _doubtful(source: SourceSpec, item: LandedObject) -> bool:
             parquet.read_metadata(seen(item.path))
         elif source.format == "orc":
             orc.ORCFile(seen(item.path))
-        elif item.path.endswith(".gz"):
-            with open_file(item.path) as raw, gzip.open(raw) as file:
-                while file.read(_PIECE):
-                    pass
-    except (OSError, EOFError, zlib.error, pa.ArrowException):
+        elif codecs.codec_of(item.path) is not None:
+            for _ in codecs.pieces(item):
+                pass
+    except codecs.DAMAGED:
         return True
     return False
 

@@ -22,6 +22,7 @@ from tidemark.spark.landing import with_object, with_own_arrival
 from tidemark.spark.names import OBJECT, OWN
 from tidemark.spark.prepared import prepared
 from tidemark.spark.repair import found_then
+from tidemark.spark.rowless import without_rows
 from tidemark.spark.settled import settled_objects, skipped_rows
 from tidemark.spark.sight import look_at
 from tidemark.spark.tables import Written
@@ -64,14 +65,15 @@ class Engine(Builder):
         if rows is None:
             settled = settled_objects(objects, {}, found)
             skipped = skipped_rows(self.spark, source, rows, settled, opening)
-            return Outcome((), objects=settled, skipped=skipped)
+            return _heard(source, Outcome((), objects=settled, skipped=skipped))
         with self._timed("accounts"):
             told = told or self.count(source, rows(), objects)
             outcome = self.report(source, rows, told, objects, opening, found)
         kept = self._write_substreams(source, batch_id, rows, repairing)
         left, lived = self._write_lifetimes(source, batch_id, rows, objects, repairing)
         digests = (*outcome.digests, *kept, *lived)
-        return replace(outcome, digests=digests, left_open=left, recorded=written.number)
+        whole = replace(outcome, digests=digests, left_open=left, recorded=written.number)
+        return _heard(source, whole)
 
     def judged(self, table: str, first: int, last: int) -> DataFrame | None:
         """The rows of an events table that batches first..last brought and that streams may take."""
@@ -194,3 +196,8 @@ class Engine(Builder):
 
     def _timed(self, phase: str) -> Timer:
         return Timer(self.timings, phase)
+
+
+def _heard(source: SourceSpec, outcome: Outcome) -> Outcome:
+    """An outcome with what is to be said of objects without rows; nothing where `start` may have skipped them."""
+    return outcome if outcome.skipped else replace(outcome, silent=without_rows(source, outcome.objects))

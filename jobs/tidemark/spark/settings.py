@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 
+from tidemark.config.sources import READING
+
 RESULT_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
@@ -35,12 +37,20 @@ _PACKAGES = ("tidemark", "pyspark", "delta-spark", "deltalake")
 
 def engine() -> str:
     """The versions and settings in force, as JSON."""
-    return json.dumps({"versions": {name: version(name) for name in _PACKAGES}, "settings": RESULT_SETTINGS})
+    versions = {name: version(name) for name in _PACKAGES}
+    return json.dumps({"versions": versions, "settings": RESULT_SETTINGS, "reading": READING})
+
+
+def reading_of(recorded: str) -> int:
+    """The rules of reading that a recorded engine had; the first ones were not recorded."""
+    return int(json.loads(recorded).get("reading", 1))
 
 
 def changed(recorded: str) -> list[str]:
-    """Sentences on what differs between a recorded engine and this one."""
+    """Sentences on what differs between a recorded engine and this one, but for rules of reading: a replay has those
+    that were recorded."""
     now, then = json.loads(engine()), json.loads(recorded)
+    del now["reading"]
     return [
         f"{name} was {then.get(part, {}).get(name)}, is {value}"
         for part, values in now.items()

@@ -7,9 +7,8 @@ not read although it can be read.
 from __future__ import annotations
 
 import csv
-import gzip
-import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -18,10 +17,10 @@ from pyarrow import orc, parquet
 from tidemark.config import SourceSpec
 from tidemark.config.address import is_s3
 from tidemark.core.batch import LandedObject
-from tidemark.places import at_once, open_file, seen
+from tidemark.places import at_once, seen
+from tidemark.spark import codecs
 from tidemark.spark.filetypes import differences, types_of
 
-_MOST = 1 << 20
 _SHOWN = 300
 _COLUMNAR = ("parquet", "orc")
 
@@ -44,16 +43,22 @@ def look_at(source: SourceSpec, objects: Iterable[LandedObject]) -> dict[str, Si
 
 
 def _look(source: SourceSpec, item: LandedObject) -> Sight:
-    if item.size == 0 and (source.format in _COLUMNAR or item.path.endswith(".gz")):
-        return Sight("it is empty: not even a header was written")
+    columnar = source.format in _COLUMNAR
+    refused = _empty(item) if columnar else codecs.refusal(item, exact=source.exact)
+    if refused is not None:
+        return Sight(refused)
     if source.format == "csv" and source.options.get("header", "").lower() == "true":
         return Sight(_header_finding(source, item))
-    if source.format not in _COLUMNAR:
+    if not columnar:
         return Sight()
     try:
         return _parquet_sight(source, item) if source.format == "parquet" else _orc_sight(source, item)
     except (OSError, pa.ArrowException):
         return Sight()
+
+
+def _empty(item: LandedObject) -> str | None:
+    return codecs.EMPTY if item.size == 0 else None
 
 
 def _orc_sight(source: SourceSpec, item: LandedObject) -> Sight:
@@ -84,7 +89,7 @@ def _header_finding(source: SourceSpec, item: LandedObject) -> str | None:
     options = {key.lower(): value for key, value in source.options.items()}
     try:
         line = _first_line(item, options.get("comment", ""))
-    except (OSError, EOFError, zlib.error):
+    except codecs.DAMAGED:
         return None
     if line is None:
         return None
@@ -96,9 +101,8 @@ def _header_finding(source: SourceSpec, item: LandedObject) -> str | None:
 
 
 def _first_line(item: LandedObject, comment: str) -> str | None:
-    raw = open_file(item.path, (item.size, item.tag))
-    with raw, gzip.open(raw) if item.path.endswith(".gz") else raw as file:
-        start = file.read(_MOST)
+    with closing(codecs.pieces(item)) as pieces:
+        start = next(pieces, b"")
     for line in start.decode("utf-8-sig", "replace").replace("\r", "\n").split("\n"):
         if line.strip() and not (comment and line.startswith(comment)):
             return line

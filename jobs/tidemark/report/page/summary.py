@@ -19,6 +19,7 @@ _LOOKED = {
     "ObjectTooOld": "objects were older than max_object_age and were left",
     "ObjectChanged": "objects changed after they were taken, and were not read again",
     "LandedAfterClose": "objects landed after their source was closed, and were left",
+    "ObjectWithoutRows": "objects gave no rows, although something is in them",
     "EdgeLeftOpen": "lifetimes stay open, since their end edge was dropped",
     "InputPartitionNotProgressing": "times a partition was idle for longer than its late tolerance",
 }
