@@ -207,7 +207,9 @@ def tracked() -> list[Path]:
         top = Path(folder) == ROOT
         folders[:] = [name for name in folders if name not in skipped or (name == "demo" and not top)]
         found += [
-            Path(folder) / name for name in files if not name.endswith((".pyc", ".parquet", ".gz", ".orc", ".png"))
+            Path(folder) / name
+            for name in files
+            if name not in skipped and not name.endswith((".pyc", ".parquet", ".gz", ".orc", ".png"))
         ]
     return found
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from tidemark.places.faults import explained
 from tidemark.reading import Filters, Reader, instant
 from tidemark.summaries import Record
+from tidemark.verbs import explained
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -30,9 +29,6 @@ HISTORY = 100
 """Batches before a run that it is compared with."""
 _KEYS = ("_window_start", "_window_end", "_partition", "_offset")
 """Columns that name a row to people, those of windows first."""
-_OFTEN, _SELDOM = 0.0001, sys.getswitchinterval()
-"""Seconds after which a thread lets others go on: while much is imported and checked beside what waits for Spark (a
-thousand times a batch), and otherwise."""
 
 
 class Checked(Protocol):
@@ -68,7 +64,6 @@ class Audit:
     def begin(self) -> None:
         """Import what judges, while Spark works."""
         if self._importing is None:
-            sys.setswitchinterval(_OFTEN)
             self._importing = threading.Thread(target=_import, daemon=True)
             self._importing.start()
 
@@ -155,10 +150,6 @@ class Audit:
         pool = ThreadPoolExecutor(1)
         self._drawing = pool.submit(keep)
         pool.shutdown(wait=False)
-
-    def rest(self) -> None:
-        """The run has ended, well or not: threads take turns as seldom as before."""
-        sys.setswitchinterval(_SELDOM)
 
     def let_go(self) -> None:
         """Let go of what was made to be checked, once its page is drawn."""

@@ -8,9 +8,9 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.pipeline import Pipeline
 from tidemark.places import Place, delta_table, is_table
-from tidemark.places.faults import explained
 from tidemark.places.trees import remove_tree
 from tidemark.summaries import Record
+from tidemark.verbs import explained
 
 UNNEEDED_HOURS = 168
 """A week: longer than any reader holds on to a snapshot of a table; Delta asks for no less."""

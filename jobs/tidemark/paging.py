@@ -20,7 +20,6 @@ from tidemark.core.progress import Combined
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger, Tail
 from tidemark.places import delta_table, is_table, place_of
-from tidemark.places.faults import explained
 from tidemark.reading import Reader
 from tidemark.report.page.delays import Delay, Idle, delays_of, ends_of, idle_of
 from tidemark.report.page.fates import Fates, step_of
@@ -28,6 +27,7 @@ from tidemark.report.page.tables import Row, Scope, Tables, ask
 from tidemark.report.scan import both
 from tidemark.report.values import plain
 from tidemark.summaries import Record
+from tidemark.verbs import explained
 
 T_co = TypeVar("T_co", covariant=True)
 

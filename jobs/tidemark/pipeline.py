@@ -25,7 +25,6 @@ from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.places import Place, place_of
-from tidemark.places.faults import explained
 from tidemark.planning import Planning
 from tidemark.quality.suites import of_users
 from tidemark.reading import Reader, instant
@@ -34,6 +33,7 @@ from tidemark.running import Run
 from tidemark.spark import settings
 from tidemark.spark.jars import require_s3
 from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
+from tidemark.verbs import explained
 from tidemark.versioned import Versioned
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from tidemark.config.paths import landing_folder, overlap
 from tidemark.core.times import MAX_TIME
 from tidemark.errors import ConfigError, UsageError
 from tidemark.ledger.listing import LandingPlace, list_objects
-from tidemark.places.faults import explained
 from tidemark.proposal.document import document
 from tidemark.proposal.grouping import Grouped, Kind, grouped
 from tidemark.proposal.looks import look
@@ -24,6 +23,7 @@ from tidemark.proposal.names import identifier
 from tidemark.proposal.objects import Landed, in_log_order
 from tidemark.proposal.record import Record, source_record
 from tidemark.proposal.source import Source, propose_source
+from tidemark.verbs import explained
 
 MOST_LISTED = 200_000
 _APART = "a source takes a whole folder: give each kind a folder of its own"

@@ -130,12 +130,6 @@ class Run:
 
     def execute(self, records: Sequence[BatchRecord], repairing: bool) -> list[BatchRecord]:
         """Execute the planned batches of one run in order; returns them as committed."""
-        try:
-            return self._execute(records, repairing)
-        finally:
-            self.audit.rest()
-
-    def _execute(self, records: Sequence[BatchRecord], repairing: bool) -> list[BatchRecord]:
         first, count = records[0].run_first, records[0].run_last - records[0].run_first + 1
         before = Before.run(self.ledger, first)
         states = before.states if records[0].batch_id == first else self.ledger.states(records[0].batch_id)

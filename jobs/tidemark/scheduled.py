@@ -25,10 +25,10 @@ from tidemark.core.batch import RunPlan
 from tidemark.errors import CheckFailed
 from tidemark.ledger.ledger import Ledger
 from tidemark.pipeline import Pipeline
-from tidemark.places.faults import explained
 from tidemark.reading import instant
 from tidemark.running import Before, rules_of, step_of
 from tidemark.summaries import Record
+from tidemark.verbs import explained
 
 
 class Need(StrEnum):

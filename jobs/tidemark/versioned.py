@@ -14,9 +14,9 @@ from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.places import Place
-from tidemark.places.faults import explained
 from tidemark.reading import instant
 from tidemark.summaries import Record
+from tidemark.verbs import explained
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine

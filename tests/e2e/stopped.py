@@ -84,7 +84,7 @@ def command(step: int, line: list[str], port: int, secret: str, environ: Mapping
 
     def open_session(*_: Any, **__: Any) -> SparkSession:
         if not shared:
-            shared.append(share(port, secret))
+            shared.append(session.with_settings(share(port, secret)))
         return shared[0]
 
     session.open_session = open_session

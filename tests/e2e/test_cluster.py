@@ -131,6 +131,22 @@ def digests(product: Product) -> list[dict[str, str]]:
     return [{each.table: each.digest for each in record.digests} for record in records]
 
 
+def test_a_cluster_named_by_a_variable_gets_the_jars_from_the_driver(tmp_path, cluster):
+    """The command line alone: neither jars nor an address of the driver are given."""
+    product = fed(tmp_path)
+    ran = subprocess.run(  # noqa: S603 - the product itself
+        [BIN / "tidemark", "run", str(product.config), "--as-of", "2026-01-01T00:01:00Z", "--json"],
+        env=os.environ | {"TIDEMARK_MASTER": cluster.url, "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr[-3000:]
+    assert [batch["rows"] for batch in json.loads(ran.stdout)["batches"]] == [60 * OBJECTS]
+    assert product.pipeline().replay(all_batches=True)["identical"]
+
+
 @pytest.mark.usefixtures("spark")
 def test_a_cluster_that_loses_a_worker_on_the_way_comes_to_the_same_digests(tmp_path, cluster):
     local, spread = fed(tmp_path / "local"), fed(tmp_path / "spread")

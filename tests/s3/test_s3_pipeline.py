@@ -95,9 +95,8 @@ def test_an_object_that_changes_while_it_is_read_stops_the_reader(service, bucke
 
     spark, client = open_session(on_s3=True), service.client()
     client.put_object(Bucket=bucket, Key="big", Body=b"x" * 3_000_000)
-    jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
-    path = jvm.org.apache.hadoop.fs.Path(f"s3://{bucket}/big")
-    stream = path.getFileSystem(context.hadoopConfiguration()).open(path)
+    path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(f"s3://{bucket}/big")
+    stream = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).open(path)
     assert stream.read() == ord("x")
     client.put_object(Bucket=bucket, Key="big", Body=b"y" * 3_000_000)
     stream.seek(2_900_000)
@@ -110,7 +109,7 @@ def test_of_two_commits_of_one_version_one_fails(service, bucket):
     from tidemark.spark.session import open_session
 
     spark = open_session(on_s3=True)
-    jvm, settings = spark.sparkContext._jvm, spark.sparkContext._jsc.hadoopConfiguration()
+    jvm, settings = spark.sparkContext._jvm, spark._jsparkSession.sessionState().newHadoopConf()
     commit = jvm.org.apache.hadoop.fs.Path(f"s3://{bucket}/table/_delta_log/00000000000000000001.json")
     log = jvm.tidemark.ObjectLog(settings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemark.spark.session import _region, alone
+from tidemark.spark.session import _region, alone, spread
 
 
 def test_parts_of_the_heap_hold_sparks_buffers(spark):
@@ -47,6 +47,14 @@ def _shuffles(plan):
     own = [plan] if plan.nodeName() == "Exchange" else []
     children = plan.children()
     return own + [found for index in range(children.size()) for found in _shuffles(children.apply(index))]
+
+
+def test_a_cluster_fetches_our_jars_and_finds_the_driver(tmp_path):
+    jars = [tmp_path / "a.jar", tmp_path / "b.jar"]
+    listed = {"spark.jars": f"{jars[0]},{jars[1]}"}
+    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    assert spread("spark://host:7077", jars) == spread("yarn", jars) == listed
+    assert spread("spark://127.0.0.1:7077", jars) == spread("local-cluster[2,1,1024]", jars) == listed | here
 
 
 @pytest.mark.parametrize(("memory", "wanted"), [(1 << 30, 4), (3 << 30, 12), (8 << 30, 16), (16 << 30, 16)])

@@ -19,6 +19,7 @@ from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.s3a import spark_reads
 from tidemark.spark.sight import Sight
 from tidemark.spark.small import small_frame
+from tidemark.spark.surroundings import use_utc
 from tidemark.spark.times import divided
 
 UNREADABLE = "object cannot be read: "
@@ -123,7 +124,7 @@ def _prepare(spark: SparkSession) -> None:
     jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
     if jvm is None or context is None:
         raise RuntimeError("no Spark session is open")
-    jvm.java.util.TimeZone.setDefault(jvm.java.util.TimeZone.getTimeZone("UTC"))
+    use_utc(jvm)
     jvm.org.apache.hadoop.fs.FileSystem.getLocal(context.hadoopConfiguration()).setVerifyChecksum(False)
 
 

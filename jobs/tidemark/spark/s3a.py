@@ -38,7 +38,7 @@ def spark_reads(item: LandedObject) -> str:
 
 
 def configure(spark: SparkSession) -> None:
-    """Make s3:// a file system of the session. What its user has set stands. TidemarkError without hadoop-aws."""
+    """Make s3:// a file system of this session alone; settings of its user win. TidemarkError without hadoop-aws."""
     jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
     if jvm is None or context is None:
         raise RuntimeError("no Spark session is open")
@@ -49,7 +49,7 @@ def configure(spark: SparkSession) -> None:
     known: Any = context.hadoopConfiguration()
     for key, value in (_SETTINGS | _of_the_environment()).items():
         if not _is_given(known, key):
-            known.set(key, value)
+            spark.conf.set(key, value)
 
 
 def _of_the_environment() -> dict[str, str]:

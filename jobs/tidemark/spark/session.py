@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import locale
 import os
+import re
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tidemark.spark.compiled import JAR, is_current
 from tidemark.spark.jars import jars_folder, require_java, require_s3, s3_jars
 from tidemark.spark.remembered import remember
 from tidemark.spark.settings import RESULT_SETTINGS
+from tidemark.spark.surroundings import own_session, refuse_connect, running, session_of_caller
 
 _TIMES = ("_offset", "_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark", "_batch_id")
 _TEXTS = ("_file", "_raw", "_disposition", "_reasons.list.element")
@@ -61,9 +63,10 @@ BUFFERS = f"-Djdk.nio.maxCachedBufferSize={1 << 20}"
 """Outside the heap, bytes that a thread keeps at most of what it has read or written at once. Java would keep as much
 as the largest piece ever took: 100 MiB more where rows are sorted on disk."""
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
+_LOOPBACK = re.compile(r"^local-cluster\[|://(127\.|localhost)")
+_LOOPBACK_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _LOCAL_SETTINGS = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
+    **_LOOPBACK_SETTINGS,
     "spark.hadoop.fs.file.impl": "tidemark.LocalFiles",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "tidemark.LocalLogFiles",
 }
@@ -86,14 +89,21 @@ def installed_jars() -> list[Path]:
 
 
 def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSession:
-    """The running session, or a new one with Delta and the settings above; `on_s3` with s3:// places.
+    """Open tidemark's own session, with Delta and the settings above; `on_s3` with s3:// places. Where the process
+    has a session already, it is one beside that, which stays as it is.
 
-    Under spark-submit the application's own master and memory stand; results do not depend on them.
+    Under spark-submit the application's own master and memory hold; results do not depend on them.
     `master` defaults to $TIDEMARK_MASTER, else all local cores.
     """
     if on_s3:
         require_s3()
-    session = SparkSession.getActiveSession() or _start(master)
+    refuse_connect()
+    return with_settings(session_of_caller() or _start(master), on_s3=on_s3)
+
+
+def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
+    """tidemark's own session beside another one, with the settings that results and readers rely on."""
+    session = own_session(beside)
     if on_s3:
         s3a.configure(session)
     for key, value in {**RESULT_SETTINGS, **_COST_SETTINGS}.items():
@@ -107,29 +117,40 @@ def _start(master: str | None) -> SparkSession:
         conf.set(key, value)
     conf.setIfMissing("spark.hadoop.fs.permissions.umask-mode", _umask())
     conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC {BUFFERS}".strip())
-    if "PYSPARK_GATEWAY_PORT" not in os.environ and SparkContext._gateway is None:
+    ours = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not ours and SparkContext._gateway is None:
         require_java()
-        for key, value in _LOCAL_SETTINGS.items():
-            conf.set(key, value)
         memory = _memory()
         conf.set("spark.driver.memory", f"{memory >> 20}m")
         conf.set("spark.driver.defaultJavaOptions", f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING}")
         where = master or os.environ.get("TIDEMARK_MASTER", "local[*]")
         conf.setMaster(where)
-        for key, value in alone(where).items():
-            conf.set(key, value)
-        conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, [*installed_jars(), *s3_jars()])))
+        jars = [*installed_jars(), *s3_jars()]
+        for key, value in (alone(where) or spread(where, jars)).items():
+            conf.setIfMissing(key, value)
+        conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
+        ours = True
     session = SparkSession.builder.config(conf=conf).getOrCreate()
-    remember(session.sparkContext._jvm)
+    if ours:
+        remember(running(session))
     return session
 
 
 def alone(master: str) -> dict[str, str]:
-    """Settings where one process does all: what a stage left is not lost there, so that none is computed again, and
-    Spark need not prove that it comes to the same."""
+    """Settings where one process does all; none for a cluster. What a stage left is not lost there, so that none is
+    computed again, and Spark need not prove that the result is equal."""
     here = master == "local" or master.startswith("local[")
-    return dict.fromkeys(_CHECKSUMS, "false") if here else {}
+    return dict.fromkeys(_CHECKSUMS, "false") | _LOCAL_SETTINGS if here else {}
+
+
+def spread(master: str, jars: Sequence[Path]) -> dict[str, str]:
+    """Settings for a cluster: jars that executors fetch from the driver, and, where the master is reached by
+    loopback, the driver's address there. SPARK_LOCAL_IP and SPARK_LOCAL_HOSTNAME name another one."""
+    settings = {"spark.jars": ",".join(map(str, jars))}
+    if _LOOPBACK.search(master):
+        settings |= _LOOPBACK_SETTINGS
+    return settings
 
 
 def _umask() -> str:

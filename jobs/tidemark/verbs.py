@@ -1,0 +1,44 @@
+"""What every verb of a pipeline has around it: failures in words for people, and a caller's Spark left as it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from tidemark.places import faults
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def explained(verb: Callable[P, T]) -> Callable[P, T]:
+    """Wrap a verb: its failures are errors for people, and the process's Spark is left as it was before the call."""
+    inner = faults.explained(verb)
+
+    @wraps(verb)
+    def wrapped(*args: P.args, **options: P.kwargs) -> T:
+        with _spark_kept():
+            return inner(*args, **options)
+
+    return wrapped
+
+
+@contextmanager
+def _spark_kept() -> Iterator[None]:
+    """Restore what a verb changes of Spark in this process. Nothing is imported where Spark is not."""
+    if "pyspark" in sys.modules:
+        from tidemark.spark.surroundings import kept
+
+        with kept():
+            yield
+        return
+    try:
+        yield
+    finally:
+        if "tidemark.spark.surroundings" in sys.modules:
+            from tidemark.spark.surroundings import put_back
+
+            put_back(None)

@@ -1,0 +1,130 @@
+"""A caller's own Spark session answers after each verb as it did before, and the process is as it was."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tidemark.errors import TidemarkError
+from tidemark.spark.session import installed_jars, open_session
+
+CONFIG = """
+pipeline: beside
+warehouse: ./warehouse
+sources:
+  s:
+    landing: ./landing
+    format: json
+    schema: "k STRING, v DOUBLE, t TIMESTAMP"
+    timestamp_by: t
+    late_arrival: {tolerance: 20d, action: adjust}
+  o:
+    landing: ./orc
+    format: orc
+    schema: "t TIMESTAMP"
+    timestamp_by: t
+    late_arrival: {tolerance: 20d, action: adjust}
+streams:
+  minutes: {from: s, tumbling: 1m, select: {n: count(*), total: sum(v)}}
+"""
+VERBS = (
+    "run()",
+    "replay(all_batches=True)",
+    "advise()",
+    "status()",
+    "rows()",
+    "explain('s', '0', 0)",
+    "backfill('2026-01-01T00:00:00Z')",
+    "promote(2)",
+    "report(out='report.html')",
+    "repair()",
+    "close()",
+)
+CALLER = """
+import json, sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+
+caller = (SparkSession.builder.master("local[2]").config("spark.jars", sys.argv[1])
+    .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+    .config("spark.driver.extraJavaOptions", "-Duser.timezone=America/New_York").config("spark.ui.enabled", "false")
+    .getOrCreate())
+caller.conf.set("spark.sql.shuffle.partitions", "7")
+caller.range(3).createOrReplaceTempView("mine")
+caller.range(1).selectExpr("timestamp '2026-01-01 00:00:00Z' as t").write.orc("orc")
+jvm = caller.sparkContext._jvm
+
+def state():
+    try:
+        ansi = caller.sql("select cast('x' as int)").collect()
+    except Exception as error:
+        ansi = type(error).__name__
+    hadoop = caller.sparkContext._jsc.hadoopConfiguration()
+    return dict(settings=caller.conf.getAll, ansi=ansi, zone=jvm.java.util.TimeZone.getDefault().getID(),
+        noon=str(caller.sql("select cast('2026-01-01 12:00:00Z' as timestamp) as t").toPandas()["t"][0]),
+        active=SparkSession.getActiveSession() is caller, built=SparkSession.builder.getOrCreate() is caller,
+        jactive=caller._jsparkSession.equals(jvm.org.apache.spark.sql.classic.SparkSession.getActiveSession().get()),
+        tables=[each.name for each in caller.catalog.listTables()], view=sorted(vars(jvm)),
+        switch=sys.getswitchinterval(), hadoop=sorted(each.getKey() for each in hadoop.iterator()),
+        properties=str(caller.sparkContext._jsc.sc().getLocalProperties()))
+
+from tidemark import Pipeline
+before, found = state(), {}
+for verb in sys.argv[2:]:
+    pipeline = Pipeline.load("p.yml")
+    eval("pipeline." + verb)
+    after = state()
+    found[verb] = {key: [before[key], after[key]] for key in before if before[key] != after[key]}
+print(json.dumps(found))
+"""
+
+
+def test_a_callers_settings_and_answers_are_the_same_before_and_after_every_verb(tmp_path):
+    (tmp_path / "landing").mkdir()
+    rows = [{"k": "a", "v": 1.5, "t": f"2026-01-01T00:0{minute}:00Z"} for minute in range(3)]
+    (tmp_path / "landing" / "a.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "p.yml").write_text(CONFIG)
+    ran = subprocess.run(  # noqa: S603 - the tests' own interpreter
+        [sys.executable, "-c", CALLER, ",".join(map(str, installed_jars())), *VERBS],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    found = json.loads(ran.stdout.splitlines()[-1])
+    assert found == {verb: {} for verb in VERBS}
+
+
+def test_a_session_of_our_own_is_not_the_one_that_others_get(spark):
+    assert open_session() is spark
+    beside = spark.newSession()
+    beside.conf.set("spark.sql.ansi.enabled", "true")
+    assert spark.conf.get("spark.sql.ansi.enabled") == "false"
+
+
+def test_spark_connect_is_refused_with_what_to_do(monkeypatch):
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host:15002")
+    with pytest.raises(TidemarkError, match="can't run through Spark Connect") as caught:
+        open_session()
+    assert "TIDEMARK_MASTER" in caught.value.hint
+
+
+def test_a_session_without_delta_is_refused_with_what_it_lacks(tmp_path: Path):
+    code = (
+        "from pyspark.sql import SparkSession\n"
+        "SparkSession.builder.master('local[1]').config('spark.ui.enabled', 'false').getOrCreate()\n"
+        "from tidemark.spark.session import open_session\n"
+        "open_session()\n"
+    )
+    ran = subprocess.run(  # noqa: S603 - the tests' own interpreter
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert "it lacks spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension" in ran.stderr
+    assert "the class tidemark.Tally" in ran.stderr
