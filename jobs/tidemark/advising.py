@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 from tidemark.advised import Advice, NoAdvice, advice_summary, kept_rows
+from tidemark.arguments import known_names
 from tidemark.config import PipelineSpec, SourceSpec, from_resolved
 from tidemark.config.sources import MAX_LATE
 from tidemark.config.values import fraction
@@ -196,6 +197,7 @@ def _grid(trial: Trial, policy: Policy, asked: Asked) -> Grid:
 
 def asked_for(wanted: Wanted) -> Asked:
     """What is wanted, read; UsageError for what cannot be."""
+    known_names("advise", wanted, ["source", *Wanted.__annotations__])
     lates, disorders = wanted.get("late"), wanted.get("out_of_order")
     return Asked(
         Targets(

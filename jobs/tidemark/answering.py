@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from tidemark.arguments import file_path, known_names, number, number_or_none
+from tidemark.arguments import partition as name_of_partition
 from tidemark.reading import Filters, Reader, instant
-from tidemark.summaries import Record
+from tidemark.summaries import LONGEST_LIST, Record
 from tidemark.verbs import explained
 
 if TYPE_CHECKING:
@@ -22,19 +24,24 @@ class Answering:
         raise NotImplementedError
 
     @explained
-    def rows(self, limit: int = 100, **filters: Unpack[Filters]) -> Record:
-        """Which rows, why, and by how much they were moved, newest first."""
-        return self.reader.rows(limit, **filters)
+    def rows(self, limit: int | None = 100, **filters: Unpack[Filters]) -> Record:
+        """Which rows, why, and by how much they were moved, newest first; of at most `limit` (None: the longest list
+        there is) the record has each."""
+        most = LONGEST_LIST if limit is None else number("limit", limit, 0)
+        return self.reader.rows(most, **_checked("rows", filters))
 
     @explained
-    def export_rows(self, target: Path, kind: str, limit: int | None = None, **filters: Unpack[Filters]) -> Record:
+    def export_rows(
+        self, target: Path | str, kind: str, limit: int | None = None, **filters: Unpack[Filters]
+    ) -> Record:
         """The same rows, all of them unless limited, as a CSV or Parquet file."""
-        return self.reader.export(target, kind, limit, **filters)
+        place, most = file_path("target", target), number_or_none("limit", limit, 0)
+        return self.reader.export(place, kind, most, **_checked("export_rows", filters))
 
     @explained
-    def explain(self, source: str, partition: str, offset: int) -> Record:
+    def explain(self, source: str, partition: str | int, offset: int) -> Record:
         """One row's story."""
-        return self.reader.explain(source, partition, offset)
+        return self.reader.explain(source, name_of_partition(partition), number("offset", offset, 0))
 
     @explained
     def status(self) -> Record:
@@ -43,12 +50,13 @@ class Answering:
 
     @explained
     def report(
-        self, out: Path | None = None, since: str | int | None = None, until: str | int | None = None
+        self, out: Path | str | None = None, since: str | int | None = None, until: str | int | None = None
     ) -> Record:
         """Write one HTML page with pictures of what runs did, of those with an as_of in [since, until) if given."""
         from tidemark.reporting import write_report  # what draws is loaded for a report alone
 
-        return write_report(self.reader, out, instant(since), instant(until))
+        target = None if out is None else file_path("out", out)
+        return write_report(self.reader, target, instant(since), instant(until))
 
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
@@ -58,3 +66,14 @@ class Answering:
     def table(self, name: str) -> Dataset:
         """A table cut at the last committed batch, as a pyarrow dataset."""
         return self.reader.table(name)
+
+
+def _checked(verb: str, filters: Filters) -> Filters:
+    """Filters with the partition as text. UsageError: one that is not known, or a value that can't be."""
+    known_names(verb, filters, ["limit", *Filters.__annotations__])
+    found = Filters(**filters)
+    if filters.get("partition") is not None:
+        found["partition"] = name_of_partition(filters["partition"])
+    if filters.get("batch") is not None:
+        found["batch"] = number("batch", filters["batch"], 1)
+    return found

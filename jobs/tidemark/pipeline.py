@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from tidemark import versioning
 from tidemark.answering import Answering
+from tidemark.arguments import alias, file_path
 from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
 from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline, with_on_failure
 from tidemark.config.address import is_s3
@@ -64,12 +65,18 @@ class Pipeline(Answering, Versioned):
     environ: Mapping[str, str] | None = field(default=None, repr=False)
     _still_held: Callable[[], None] | None = field(default=None, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.spec, PipelineSpec):
+            raise UsageError(
+                f"a pipeline is not made from {self.spec!r}", hint="use Pipeline.load('toll.yml') for a file"
+            )
+
     @classmethod
     def load(
         cls, path: Path | str, environ: Mapping[str, str] | None = None, **hooks: Callable[..., Any]
     ) -> Pipeline:
         """The pipeline of a configuration file; raises ConfigError with everything that is wrong in it."""
-        loaded: Loaded = load_pipeline(path, environ)
+        loaded: Loaded = load_pipeline(file_path("path", path), environ)
         return cls(loaded.spec, loaded.warnings, environ=environ, **hooks)
 
     @property
@@ -157,9 +164,12 @@ class Pipeline(Answering, Versioned):
         to_batch: int | None = None,
         all_batches: bool = False,
         input: str | None = None,  # noqa: A002 # the option's name
+        **named: bool,
     ) -> Record:
-        """Compute recorded batches again (default: of the last run) and compare; writes nothing."""
-        records = chosen(self.ledger, run, from_batch, to_batch, all_batches)
+        """Compute recorded batches again (default: of the last run) and compare; writes nothing. `all` is
+        `all_batches`."""
+        every = alias(named, verb="replay", instead_of={"all": "all_batches"}).get("all_batches", all_batches)
+        records = chosen(self.ledger, run, from_batch, to_batch, bool(every))
         made, proof = versioning.rebuilt(self.ledger, str(self.spec.path))
         return replayed(self._replay(made).verdicts(records, input, self.progress), proof)
 

@@ -39,7 +39,7 @@ class Filters(TypedDict, total=False):
     source: str | None
     fate: str | None
     reason: str | None
-    partition: str | None
+    partition: str | int | None
     since: str | int | None
     until: str | int | None
     batch: int | None
@@ -213,7 +213,7 @@ class Reader:
             filters.get("source"),
             filters.get("fate"),
             filters.get("reason"),
-            filters.get("partition"),
+            None if filters.get("partition") is None else str(filters["partition"]),
             instant(filters.get("since")),
             instant(filters.get("until")),
             filters.get("batch"),
@@ -221,7 +221,9 @@ class Reader:
 
 
 def instant(value: str | int | None) -> int | None:
-    """A given time as microseconds; UsageError for text that is none."""
+    """A given time as microseconds; UsageError for what is none."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
+        raise UsageError(f"{value!r} is not a time", hint="give ISO 8601 text, or microseconds UTC as a whole number")
     try:
         return parse_time(value) if isinstance(value, str) else value
     except ValueError as error:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tidemark import excluding, versioning
+from tidemark.arguments import alias, number, texts
 from tidemark.auditing import ensure_not_blocked
 from tidemark.config import PipelineSpec, load_pipeline
 from tidemark.core.slices import Range
@@ -51,12 +52,16 @@ class Versioned:
         settings_: Sequence[str] = (),
         from_landing: bool = False,
         wait: bool = False,
+        **named: Sequence[str],
     ) -> Record:
-        """Build a version beside the live one, whose outputs in [from_, to) are made anew; `settings_` (KEY=VALUE
-        each) win over the pipeline file. `from_landing`: rows are read from landing again, as they are there now."""
+        """Build a version beside the live one, whose outputs in [from_, to) are made anew. `set` (KEY=VALUE each, also
+        called `settings_`) wins over the pipeline file. `from_landing`: rows are read from landing again, as they are
+        there now."""
         from tidemark.backfilling import Backfill  # what a verb alone needs is loaded for it
         from tidemark.rereading import Rereading
 
+        for values in alias(named, verb="backfill", instead_of={"set": "settings_"}).values():
+            settings_ = texts("set", values)
         if from_landing and to is not None:
             raise UsageError(
                 "a version from landing goes to the last run: rows after one that is new have other numbers",
@@ -81,6 +86,7 @@ class Versioned:
         """Make a version live, once it has the live one's last run; the earlier one can be promoted again."""
         from tidemark.promoting import Promotion
 
+        number("version", version, 1)
         with self._settled(wait):
             asking = Promotion(self.spec, self.ledger, lambda: self.engine, self._step, self.progress)
             told = asking.promote(version, self.clock())

@@ -1,0 +1,63 @@
+"""Arguments of the Python verbs: what a person passes is taken, and what can't be is a UsageError that names it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from tidemark.errors import UsageError
+
+
+def known_names(verb: str, given: Iterable[str], names: Iterable[str]) -> None:
+    """Raise UsageError for a keyword argument that the verb does not have."""
+    allowed = list(names)
+    for name in given:
+        if name not in allowed:
+            close = get_close_matches(name.lower(), allowed, 1)
+            meant = f"did you mean {close[0]!r}? It" if close else "it"
+            raise UsageError(f"{verb} has no argument {name!r}", hint=f"{meant} takes {', '.join(allowed)}")
+
+
+def partition(value: object) -> str:
+    """A partition's name; a whole number is written as text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise UsageError(f"{value!r} is not a partition", hint="give its name, such as '0'")
+
+
+def number(name: str, value: object, least: int) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        return value
+    raise UsageError(f"{name} is {value!r}", hint=f"give a whole number of {least} or more")
+
+
+def number_or_none(name: str, value: object, least: int) -> int | None:
+    """As `number`; None stays None."""
+    return None if value is None else number(name, value, least)
+
+
+def file_path(name: str, value: object) -> Path:
+    """A path, given as text or as a path."""
+    if isinstance(value, str | os.PathLike):
+        return Path(os.fspath(value))
+    raise UsageError(f"{name} is {value!r}", hint="give a path as text or as pathlib.Path")
+
+
+def alias(given: Mapping[str, object], *, verb: str, instead_of: Mapping[str, str]) -> dict[str, object]:
+    """Keyword arguments under the names of the command line, as the verb names them."""
+    known_names(verb, given, instead_of)
+    return {instead_of[name]: value for name, value in given.items()}
+
+
+def texts(name: str, value: object) -> list[str]:
+    """A list of texts; a single text is a list of one."""
+    given: list[object] = [*value] if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    for each in given:
+        if not isinstance(each, str):
+            raise UsageError(f"{name} has {each!r} in it", hint="give text, such as 'sources.s.settle=1m'")
+    return [str(each) for each in given]
