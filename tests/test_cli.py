@@ -478,6 +478,16 @@ class Busy:
     def status(self):
         return {"partitions": ["x" * 10_000] * 900}
 
+    def advise(self, **options):
+        try:
+            self.run()
+        finally:
+            raise RuntimeError("the JVM is gone")
+
+    def export_rows(self, target, kind, limit, **filters):
+        target.write_text("a,b" * 1_000_000)
+        return {"rows": 1}
+
 Pipeline.load = lambda path, **hooks: Busy()
 cli.main(sys.argv[2:])
 """
@@ -558,10 +568,30 @@ def test_a_termination_that_was_dropped_on_the_way_is_raised_again(monkeypatch):
         time.sleep(5)
         passed.append("the end")
 
-    with pytest.raises(failures.Terminated), failures.interruptible():
+    with pytest.raises(failures.Terminated), failures.interruptible([]):
         drop()
     assert passed == ["dropped"]
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_an_interruption_counts_although_a_call_that_it_cut_short_failed_in_its_own_way(tmp_path):
+    """As a call to the JVM does, whose clean-up then calls it again."""
+    begun = tmp_path / "begun"
+    process = start("-c", STAND_IN, str(begun), "advise", "c.yml", "--json")
+    until = time.monotonic() + 30
+    while not begun.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err.strip()) == (143, "")
+    assert parsed(out)["error"]["code"] == "interrupted"
+
+
+def test_a_reader_that_has_had_enough_of_rows_as_csv_is_no_failure(tmp_path):
+    process = start("-c", STAND_IN, str(tmp_path / "begun"), "rows", "c.yml", "--format", "csv")
+    assert process.stdout.read(3) == "a,b"
+    process.stdout.close()
+    assert (process.wait(timeout=30), process.stderr.read()) == (0, "")
 
 
 # a proposal

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # the command's. Registered first, this runs after all other clean-up and leaves at once.
     atexit.register(lambda: os._exit(ended[0]) if ended else None)
     ended.append(invoke(sys.argv[1:] if arguments is None else arguments))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command has ended; what is left is its clean-up
     sys.exit(ended[0])
 
 
@@ -51,9 +53,9 @@ def _start_lightly() -> None:
 def invoke(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status; nothing that happens in it is raised."""
     given = list(arguments)
-    output = Output("--json" in given)
+    output, heard = Output("--json" in given), list[BaseException]()
     try:
-        with interruptible():
+        with interruptible(heard):
             with tidemark.make_context("tidemark", given, obj=output.as_json) as context:
                 answer = tidemark.invoke(context)
             output.show(answer)
@@ -62,6 +64,6 @@ def invoke(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return done.exit_code
     except BaseException as error:  # noqa: BLE001 - this is where each error becomes an exit status
-        failure = failure_of(error)
+        failure = failure_of(heard[0] if heard else error)
         output.fail(failure)
         return failure.exit_code

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidemark.cli.output import Answer
+from tidemark.cli.output import Answer, reader_may_leave
 from tidemark.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, A
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / f"rows.{kind}"
         record = pipeline.export_rows(target, kind, **filters)
-        with target.open("rb") as rows_file:
+        with target.open("rb") as rows_file, reader_may_leave():
             shutil.copyfileobj(rows_file, sys.stdout.buffer)
+            sys.stdout.flush()
     return Answer(record)

@@ -55,24 +55,26 @@ class Failure:
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """Within, SIGTERM raises Terminated, as SIGINT raises KeyboardInterrupt, and again every AGAIN seconds: Python
-    drops what is raised while it cleans up objects, and then nobody would hear of it."""
+def interruptible(heard: list[BaseException]) -> Iterator[None]:
+    """Within, SIGTERM raises Terminated and SIGINT KeyboardInterrupt, and again every AGAIN seconds: Python drops
+    what is raised while it cleans up objects. The first is added to `heard`, since another error may replace it: a
+    call to the JVM that is cut short fails in its own way."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _terminate) for number in (signal.SIGTERM, signal.SIGALRM)}
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the handler's signature
+        heard.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated())
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        raise type(heard[0])
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the handler's signature
-    signal.setitimer(signal.ITIMER_REAL, AGAIN)
-    raise Terminated
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -45,15 +45,13 @@ class Output:
     as_json: bool
 
     def show(self, answer: Answer) -> None:
-        """Print an answer; a reader that has closed the pipe has had enough, which is no error."""
-        try:
+        """Print an answer."""
+        with reader_may_leave():
             if self.as_json:
                 sys.stdout.write(to_json(answer.record))
             elif answer.text is not None:
                 sys.stdout.write(_rendered(answer.text(answer.record)))
             sys.stdout.flush()
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def fail(self, failure: Failure) -> None:
         """Print a failure: as JSON on standard output, else on standard error."""
@@ -63,6 +61,15 @@ class Output:
             self.show(Answer(failure.record()))
         else:
             sys.stderr.write(failure.text() + "\n")
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """End the block quietly when the reader of standard output has closed it (`| head`): it has had enough."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def to_json(record: Mapping[str, Any]) -> str:

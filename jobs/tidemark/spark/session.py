@@ -131,7 +131,10 @@ def _start(master: str | None) -> SparkSession:
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
         SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
         ours = True
+    heard = signal.getsignal(signal.SIGINT)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
+    if threading.current_thread() is threading.main_thread() and callable(heard):
+        signal.signal(signal.SIGINT, heard)  # PySpark's own calls the JVM in the middle of another call
     if ours:
         remember(running(session))
     return session
