@@ -55,8 +55,8 @@ class Versioned:
         **named: Sequence[str],
     ) -> Record:
         """Build a version beside the live one, whose outputs in [from_, to) are made anew. `set` (KEY=VALUE each,
-        also called `settings_`) wins over the file. `from_landing`: rows are read from landing again, as they are there
-        now."""
+        also called `settings_`) wins over the file. `from_landing`: rows are read from landing again, as they are
+        there now."""
         from tidemark.backfilling import Backfill  # what a verb alone needs is loaded for it
         from tidemark.rereading import Rereading
 
