@@ -259,7 +259,11 @@ def test_copied_files_landed_when_their_names_say(landing):
         rows = [{"ts": iso(moment + n * SECOND * 1800)} for n in range(48)]
         put(landing / f"{moment:%Y/%m/%d}.json", lines(rows), START + 300 * 24 * HOUR + day * SECOND)
     record, written = only(landing)
-    assert written["landed_at"] == {"path": "([0-9]{4}/[0-9]{2}/[0-9]{2})", "format": "yyyy/MM/dd", "plus": "1d"}
+    assert written["landed_at"] == {
+        "path": "(?:^|[^0-9])([0-9]{4}/[0-9]{2}/[0-9]{2})(?![0-9])",
+        "format": "yyyy/MM/dd",
+        "plus": "1d",
+    }
     assert written["late_arrival"]["tolerance"] == "1d"
     assert record["measured"]["lateness"]["largest"] == DAY
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidemark.proposal.inferred import cell_type
+from tidemark.proposal.instants import reading_of
 from tidemark.proposal.names import TIME_WORDS, words_of
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -99,8 +100,7 @@ def header_of(files: Sequence[Sequence[list[str]]]) -> Header:
     if not all(each == first for each in firsts):
         return Header()
     columns = list(zip(*body, strict=True)) if body else []
-    if any(name and cell_type(cell or None for cell in column).type != "STRING" and any(column)
-           for name, column in zip(names, columns, strict=False)):  # fmt: skip
+    if any(name and any(column) and _tells(column) for name, column in zip(names, columns, strict=False)):
         return Header(names)
     if len(firsts) > 1:
         return Header(names)
@@ -109,6 +109,12 @@ def header_of(files: Sequence[Sequence[list[str]]]) -> Header:
     )
     known = any(set(words_of(name)) & (TIME_WORDS | _PLAIN_NAMES) for name in names)
     return Header(names if known and not repeated else (), sure=False)
+
+
+def _tells(column: Sequence[str]) -> bool:
+    """Whether values below a name show that it is none of them: they have a type, or are times in a form of text."""
+    there = [cell for cell in column if cell]
+    return cell_type(there).type != "STRING" or reading_of(there) is not None
 
 
 def null_word(columns: Sequence[Sequence[str]]) -> str:

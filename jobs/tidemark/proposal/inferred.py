@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from math import isfinite
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -15,10 +17,13 @@ from tidemark.config.ddl import quoted
 from tidemark.proposal.instants import DATE, iso_micros
 from tidemark.proposal.naming import storable
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 _DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|-?Inf")
-_PADDED = re.compile(r"[+-]?0[0-9]+")
+_PADDED = re.compile(r"[+-]?0[0-9]+.*")
+_NANOS = re.compile(r".*[.][0-9]{6}[0-9]*[1-9][0-9]*\D*")
+"""A time of day with more than microseconds, which the type TIMESTAMP has."""
 _LONG = 1 << 63
+_LONGEST = 20
 _MANY_KEYS = 30
 _RARE = 0.2
 
@@ -28,6 +33,23 @@ _ARROW = {
     "float": "FLOAT", "double": "DOUBLE", "date32[day]": "DATE", "binary": "BINARY", "large_binary": "BINARY",
     "string": "STRING", "large_string": "STRING", "null": "STRING",
 }  # fmt: skip
+
+
+class LongNumber(float):
+    """A JSON number whose text says more than a DOUBLE holds."""
+
+
+def json_number(text: str) -> float:
+    """The value of a JSON number with a fraction or an exponent, as `json.loads` asks for it."""
+    return float(text) if _survives(text) else LongNumber(text)
+
+
+def _survives(text: str) -> bool:
+    """Whether a number's text is the value of the nearest DOUBLE, as that is printed."""
+    if text.endswith(("NaN", "Inf")):
+        return True
+    value = float(text)
+    return isfinite(value) and Decimal(text) == Decimal(repr(value))
 
 
 class Inferred(NamedTuple):
@@ -45,7 +67,7 @@ def json_type(values: Iterable[object]) -> Inferred:  # noqa: PLR0911 # one kind
         return Inferred("STRING", "null in every sampled row, so its type is a guess")
     if kinds == {bool}:
         return Inferred("BOOLEAN")
-    if kinds <= {int, float}:
+    if kinds <= {int, float, LongNumber}:
         return _number(there, kinds)
     if kinds == {str}:
         return Inferred(_text_type([str(value) for value in there]))
@@ -58,7 +80,15 @@ def json_type(values: Iterable[object]) -> Inferred:  # noqa: PLR0911 # one kind
     return Inferred("STRING", f"holds {names}: kept as text")
 
 
-_WORDS = {bool: "true or false", int: "numbers", float: "numbers", str: "text", list: "lists", dict: "objects"}
+_WORDS = {
+    bool: "true or false",
+    int: "numbers",
+    float: "numbers",
+    LongNumber: "numbers",
+    str: "text",
+    list: "lists",
+    dict: "objects",
+}
 
 
 def _number(values: Sequence[object], kinds: set[type]) -> Inferred:
@@ -66,7 +96,20 @@ def _number(values: Sequence[object], kinds: set[type]) -> Inferred:
         if all(isinstance(value, int) and -_LONG <= value < _LONG for value in values):
             return Inferred("BIGINT")
         return Inferred("STRING", "some numbers are too large for BIGINT: kept as text")
+    if LongNumber in kinds or any(isinstance(value, int) and not _exact(value) for value in values):
+        return Inferred("STRING", _MORE_DIGITS)
     return Inferred("DOUBLE")
+
+
+_MORE_DIGITS = "some numbers have more digits than DOUBLE holds: kept as text"
+
+
+def _exact(value: int) -> bool:
+    """Whether a whole number is one that DOUBLE holds."""
+    try:
+        return int(float(value)) == value
+    except OverflowError:
+        return False
 
 
 def _struct(values: Sequence[dict[str, object]]) -> Inferred:
@@ -89,22 +132,30 @@ def cell_type(texts: Iterable[str | None]) -> Inferred:
     there = [text for text in texts if text is not None]
     if not there:
         return Inferred("STRING", "empty in every sampled row, so its type is a guess")
-    if all(_INTEGER.fullmatch(text) for text in there):
-        if any(_PADDED.fullmatch(text) for text in there):
-            return Inferred("STRING", "digits with leading zeros: kept as text")
-        return Inferred("BIGINT")
     if all(_DOUBLE.fullmatch(text) for text in there):
-        return Inferred("DOUBLE")
+        return _of_digits(there)
     if all(text.lower() in ("true", "false") for text in there):
         return Inferred("BOOLEAN")
     return Inferred(_text_type(there))
+
+
+def _of_digits(texts: Sequence[str]) -> Inferred:
+    """The type of numbers in text; STRING where one of them would change."""
+    if any(_PADDED.fullmatch(text) for text in texts):
+        return Inferred("STRING", "digits with leading zeros: kept as text")
+    if all(_INTEGER.fullmatch(text) for text in texts):
+        if all(len(text) <= _LONGEST and -_LONG <= int(text) < _LONG for text in texts):
+            return Inferred("BIGINT")
+        return Inferred("STRING", "some numbers are too large for BIGINT: kept as text")
+    return Inferred("DOUBLE") if all(map(_survives, texts)) else Inferred("STRING", _MORE_DIGITS)
 
 
 def _text_type(texts: Sequence[str]) -> str:
     """Of texts: what Spark reads each of them as."""
     if all(DATE.fullmatch(text) and iso_micros(f"{text} 00:00") is not None for text in texts):
         return "DATE"
-    return "TIMESTAMP" if all(iso_micros(text) is not None for text in texts) else "STRING"
+    times = all(iso_micros(text) is not None and not _NANOS.fullmatch(text) for text in texts)
+    return "TIMESTAMP" if times else "STRING"
 
 
 def arrow_type(kind: pa.DataType) -> str | None:  # noqa: PLR0911 # one kind a line

@@ -2,35 +2,79 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tidemark.config.landed_at import LandedAtSpec
 from tidemark.core.times import DAY, MINUTE
+from tidemark.proposal.names import DATED, words_of
 from tidemark.proposal.objects import Landed, in_log_order
 from tidemark.proposal.times import SKEW, Times
 
+_LETTERS = {"yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ss": 2}
+_PIECE = re.compile(r"'([^']*)'|(yyyy|MM|dd|HH|mm|ss)|([^A-Za-z'])")
 _FORMS = (
-    (r"([0-9]{4}/[0-9]{2}/[0-9]{2}/[0-9]{2})", "yyyy/MM/dd/HH", "1h"),
-    (r"([0-9]{4}/[0-9]{2}/[0-9]{2})", "yyyy/MM/dd", "1d"),
-    (r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2})", "yyyy-MM-dd'T'HH", "1h"),
-    (r"([0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{2})", "yyyy-MM-dd-HH", "1h"),
-    (r"([0-9]{4}-[0-9]{2}-[0-9]{2})", "yyyy-MM-dd", "1d"),
-    (r"(?:^|[^0-9])([0-9]{10})(?![0-9])", "yyyyMMddHH", "1h"),
-    (r"(?:^|[^0-9])([0-9]{8})(?![0-9])", "yyyyMMdd", "1d"),
-    (r"(?:^|[^0-9])([0-9]{4}-[0-9]{2})(?![0-9])", "yyyy-MM", "31d"),
-    (r"(?:^|[^0-9])([0-9]{4}/[0-9]{2})(?![0-9])", "yyyy/MM", "31d"),
+    *("yyyy/MM/dd/HH/mm/ss", "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd'T'HH-mm-ss", "yyyy-MM-dd_HH-mm-ss"),
+    *("yyyy-MM-dd-HH-mm-ss", "yyyyMMdd'T'HHmmss", "yyyyMMdd_HHmmss", "yyyyMMdd-HHmmss", "yyyyMMddHHmmss"),
+    *("yyyy/MM/dd/HH/mm", "yyyy-MM-dd'T'HH:mm", "yyyy-MM-dd'T'HH-mm", "yyyy-MM-dd_HH-mm", "yyyy-MM-dd-HH-mm"),
+    *("yyyyMMdd'T'HHmm", "yyyyMMdd_HHmm", "yyyyMMdd-HHmm", "yyyyMMddHHmm"),
+    *("yyyy/MM/dd/HH", "yyyy-MM-dd/HH", "yyyy-MM-dd'T'HH", "yyyy-MM-dd_HH", "yyyy-MM-dd-HH", "yyyyMMdd/HH"),
+    *("yyyyMMdd'T'HH", "yyyyMMdd_HH", "yyyyMMdd-HH", "yyyyMMddHH"),
+    *("yyyy/MM/dd", "yyyy-MM-dd", "yyyy_MM_dd", "yyyyMMdd"),
+    *("yyyy-MM", "yyyy/MM"),
 )
+"""Times in names, the most exact first."""
+_PLUS = {"ss": ("0s", "1m", "5m", "15m", "1h"), "mm": ("0s", "1m", "5m", "15m", "1h"), "HH": ("1h",), "dd": ("1d",),
+         "MM": ("31d",)}  # fmt: skip
+"""What is added to a time by its last part, the least first: to a whole hour or day its length, since a file holds
+what came in it; a minute may be when a file was begun or when it was written."""
+_UNITS = {"HH": "hour", "dd": "day", "MM": "month"}
+_FOLDERS = {
+    "MM": {"month", "mm", "mon", "m"}, "dd": {"day", "dd", "d"}, "HH": {"hour", "hr", "hh", "h"},
+    "mm": {"minute", "min"},
+}  # fmt: skip
+_DAYS = {"yyyy-MM-dd": r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "yyyyMMdd": "[0-9]{8}", "yyyy": "[0-9]{4}"}
 _LONG_AFTER = 3 * DAY
 _FIT = 0.999
+_MOSTLY = 0.5
 
 
-def dated(objects: Sequence[Landed]) -> dict[str, str] | None:
-    """`landed_at` for objects whose names all say a date; None where not all do."""
-    for path, form, plus in _FORMS:
-        spec = LandedAtSpec.model_validate({"path": path, "format": form, "plus": plus})
+def dated(objects: Sequence[Landed]) -> list[dict[str, str]]:
+    """`landed_at` for objects whose names all say a time, most exact first, and the least that may be added first."""
+    found = []
+    folders = _of_folders(objects[0].uri)
+    for path, form in [*([folders] if folders else []), *((_pattern(form), form) for form in _FORMS)]:
+        spec = LandedAtSpec.model_validate({"path": path, "format": form})
         if all(spec.landing_time(item.uri) is not None for item in objects):
-            return {"path": path, "format": form, "plus": plus}
-    return None
+            found += [{"path": path, "format": form, "plus": plus} for plus in _PLUS[_last(form)]]
+    return found
+
+
+def _last(form: str) -> str:
+    """The finest part of a time that a format has."""
+    return [match[2] for match in _PIECE.finditer(form) if match[2]][-1]
+
+
+def _pattern(form: str) -> str:
+    """A regular expression of the digits that a format stands for, between others than digits."""
+    parts = [re.escape(m[1] or m[3]) if m[2] is None else f"[0-9]{{{_LETTERS[m[2]]}}}" for m in _PIECE.finditer(form)]
+    return f"(?:^|[^0-9])({''.join(parts)})(?![0-9])"
+
+
+def _of_folders(uri: str) -> tuple[str, str] | None:
+    """Path and format of folders that divide rows by time, `dt=2026-03-01/hr=06/` or `year=2026/month=03/`."""
+    parts = [folder.partition("=") for folder in uri.split("/")[:-1]]
+    path, form, wanted = "", "", list(_FOLDERS)
+    for name, sign, value in parts:
+        first = next((each for each, digits in _DAYS.items() if re.fullmatch(digits, value)), None)
+        if not form and sign and first and DATED & set(words_of(name)):
+            path, form = f"{re.escape(name)}=({_DAYS[first]}", first
+            wanted = wanted if first == "yyyy" else wanted[2:]
+        elif form and wanted and name.lower() in _FOLDERS[wanted[0]] and re.fullmatch("[0-9]{2}", value):
+            path, form = f"{path}/{re.escape(name)}=[0-9]{{2}}", f"{form}'/{name}='{wanted.pop(0)}"
+        elif form:
+            break
+    return (f"(?:^|/){path})/", form) if form and form != "yyyy" else None
 
 
 def redated(objects: Sequence[Landed], landed_at: dict[str, str]) -> list[Landed]:
@@ -41,28 +85,31 @@ def redated(objects: Sequence[Landed], landed_at: dict[str, str]) -> list[Landed
 
 def copied(objects: Sequence[Landed], times: Times) -> bool:
     """Whether the objects seem to have been copied: they landed long after all their rows, and at once for the
-    time that these span."""
+    time that these span, or most rows are later than the landing."""
     chosen = times.arrival or times.event
     found = sorted(time for time in chosen.micros if time is not None) if chosen else []
-    if not found:
+    if not found or chosen is None:
         return False
+    if chosen.landed < _MOSTLY:
+        return True
     first, last = objects[0].modified, objects[-1].modified
     span = found[-1] - found[0]
     return first - found[-1] > _LONG_AFTER and last - first < max(span // 10, MINUTE)
 
 
-def agree(objects: Sequence[Landed], of: Sequence[int], times: Times) -> bool:
+def agree(objects: Sequence[Landed], of: Sequence[int], times: Times, landed_at: dict[str, str]) -> bool:
     """Whether hardly any row of a sample is later than the landing that its object's name says."""
     chosen = times.arrival or times.event
     if chosen is None:
         return False
-    pairs = [
-        (objects[number].modified, time) for number, time in zip(of, chosen.micros, strict=True) if time is not None
-    ]
-    return sum(time <= landed + SKEW for landed, time in pairs) >= _FIT * len(pairs)
+    spec = LandedAtSpec.model_validate(landed_at)
+    said = [spec.landing_time(item.uri) for item in objects]
+    pairs = [(said[number], time) for number, time in zip(of, chosen.micros, strict=True) if time is not None]
+    return sum(landed is not None and time <= landed + SKEW for landed, time in pairs) >= _FIT * len(pairs)
 
 
 def remark(landed_at: dict[str, str]) -> str:
     """Why it is proposed."""
-    unit = {"1h": "hour", "1d": "day", "31d": "month"}[landed_at["plus"]]
-    return f"The files were copied long after their rows: their names tell when they landed (the end of that {unit})"
+    unit = _UNITS.get(_last(landed_at["format"]))
+    end = f" (the end of that {unit})" if unit else ""
+    return f"The files' own times are those of a copy: their names say when they landed{end}"

@@ -13,6 +13,7 @@ from pyarrow import orc, parquet
 
 from tidemark.places import open_file, seen
 from tidemark.proposal.dialect import dialect_of, header_of
+from tidemark.proposal.inferred import json_number
 from tidemark.proposal.objects import Landed
 
 FIRST = 64 << 10
@@ -89,7 +90,7 @@ def json_rows(lines: list[str]) -> list[dict[str, object] | None]:
     rows: list[dict[str, object] | None] = []
     for line in lines:
         try:
-            value = json.loads(line)
+            value = json.loads(line, parse_float=json_number)
         except (ValueError, RecursionError):
             value = None
         rows.append(value if isinstance(value, dict) else None)

@@ -32,16 +32,29 @@ AGAINST: Mapping[str, float] = {
 PARTITION: Mapping[str, float] = {
     "partition": 5, "partitionid": 5, "shard": 5, "shardid": 5, "site": 3, "region": 3, "lane": 3, "plant": 3,
     "datacenter": 3, "dc": 3, "cluster": 3, "zone": 2, "area": 2, "gateway": 2, "station": 2, "tenant": 2,
-    "location": 2, "origin": 2, "producer": 2, "source": 1,
+    "location": 2, "origin": 2, "producer": 2,
 }  # fmt: skip
 """Words of partitions: what delivers rows in an order of its own."""
+ENDS: Mapping[str, float] = {
+    "end": 1, "ended": 1, "stop": 1, "stopped": 1, "finish": 1, "finished": 1, "completed": 1, "dropoff": 1,
+    "closed": 1, "exit": 1, "exited": 1, "departed": 1, "checkout": 1, "returned": 1,
+}  # fmt: skip
+"""Words of when something was over, which is when a row about all of it is written."""
+BEGINNINGS: Mapping[str, float] = {
+    "start": 1, "started": 1, "begin": 1, "began": 1, "begun": 1, "pickup": 1, "open": 1, "opened": 1, "entry": 1,
+    "entered": 1, "checkin": 1, "created": 1, "departure": 1,
+}  # fmt: skip
+"""Words of when something began."""
 KEYS = frozenset({
     "device", "deviceid", "sensor", "vehicle", "car", "machine", "user", "userid", "client", "customer", "account",
     "session", "meter", "phone", "terminal", "asset", "host", "carrier", "driver", "truck", "node",
 })  # fmt: skip
 """Words of what sends rows, of which there are many."""
 TIME_WORDS = frozenset(EVENT) | frozenset(ARRIVAL)
-DATED = frozenset({"dt", "date", "day", "year", "month", "hour", "yyyy", "mm", "dd", "hh", "ds", "time"})
+DATED = frozenset({
+    "dt", "date", "day", "year", "month", "hour", "minute", "yyyy", "mm", "dd", "hh", "ds", "time", "hr", "hrs",
+    "min", "mins", "yr", "mon", "week", "wk", "y", "m", "d", "h", "ts",
+})  # fmt: skip
 """Names of folders that say when, not where."""
 
 

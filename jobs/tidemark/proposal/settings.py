@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemark.config.ddl import quoted
-from tidemark.core.times import MINUTE, format_duration, format_time
+from tidemark.core.times import DAY, MINUTE, format_duration, format_time
 from tidemark.proposal.durations import brief
 from tidemark.proposal.landing_dates import remark
 from tidemark.proposal.measuring import FEW_BEHIND, FEW_LATE, Cost, Measured
@@ -15,6 +15,7 @@ from tidemark.proposal.source import Source
 from tidemark.proposal.times import SKEW, Candidate
 
 _SOME = 5
+_LONG_DELAY = 7 * DAY
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,13 @@ def _times(source: Source) -> Iterator[Setting]:
         arrival = times.arrival
         yield Setting("arrival_time", arrival.expression, tuple(_arrival_remarks(source, arrival)))
         delay = source.landing_delay or 0
-        lag = f"The longest time from an arrival to its object's landing in the sample is {_longest(source)}."
-        yield Setting("landing_delay", format_duration(delay), (lag,))
+        lag = [f"The longest time from an arrival to its object's landing in the sample is {_longest(source)}."]
+        if delay > _LONG_DELAY:
+            lag.append(
+                "That is very long, and idle partitions hold all output back by so much: files that were copied have"
+                " lost their own landing times. If rows land sooner day by day, write the shorter time."
+            )
+        yield Setting("landing_delay", format_duration(delay), tuple(lag))
         if source.clock_skew != SKEW:
             skewed = "Some arrivals are later than their object's landing: the producer's clock goes ahead."
             yield Setting("clock_skew", format_duration(source.clock_skew), (skewed,))

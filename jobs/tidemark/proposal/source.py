@@ -68,10 +68,12 @@ def propose_source(
     """The proposal for objects of one format, which lie below `landing`; see `keys_of` for `folders`."""
     ordered = in_log_order(objects)
     found = _proposed(name, landing, kind, ordered, folders)
-    if found.copied and (landed_at := dated(ordered)) is not None:
-        again = _proposed(name, landing, kind, redated(ordered, landed_at), folders)
-        if agree(again.sample.objects, again.sample.of, again.times):
-            found = replace(again, landed_at=landed_at)
+    if found.copied:
+        ways = (each for each in dated(ordered) if agree(found.sample.objects, found.sample.of, found.times, each))
+        if (landed_at := next(ways, None)) is not None:
+            again = _proposed(name, landing, kind, redated(ordered, landed_at), folders)
+            if agree(again.sample.objects, again.sample.of, again.times, landed_at):
+                found = replace(again, landed_at=landed_at)
     return replace(found, strays=strays)
 
 

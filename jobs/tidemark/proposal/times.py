@@ -11,7 +11,7 @@ from tidemark.config.ddl import parse_type, quoted
 from tidemark.config.functions import KEYWORDS, SESSION_WORDS
 from tidemark.core.times import DAY, MINUTE
 from tidemark.proposal.instants import Reading, ambiguous, has_zone, reading_of
-from tidemark.proposal.names import AGAINST, ARRIVAL, EVENT, weight
+from tidemark.proposal.names import AGAINST, ARRIVAL, BEGINNINGS, ENDS, EVENT, weight
 from tidemark.proposal.sampling import Sample, Values, at_path
 
 SKEW = 5 * MINUTE
@@ -30,7 +30,8 @@ Micros = Sequence[int | None]
 class Candidate:
     """A column, or member of one, that holds times: its microseconds by row (None where there are none). Shares are
     of rows: `fits` of values that are times, `filled` of rows that have one, `landed` of times not after the landing
-    of their object, `ordered` of times not before the one above in the file. `lag`: median from it to the landing."""
+    of their object, `ordered` of times not before the one above in the file. `lag`: median from it to the landing.
+    `constant`: all rows have the same time."""
 
     path: tuple[str, ...]
     reading: Reading
@@ -41,6 +42,7 @@ class Candidate:
     ordered: float
     lag: int
     remark: str = ""
+    constant: bool = False
 
     @property
     def column(self) -> str:
@@ -65,6 +67,7 @@ class Candidate:
     def event_score(self) -> float:
         """How well it would do as event time."""
         score = self.named_event + 2 * self.filled + 2 * self.landed - 1 * (self.reading.way == "date")
+        score += self.ordered - 5 * self.constant
         return score - 3 * (self.lag > _OLD) - max(self.named_arrival, 0) / 2
 
     @property
@@ -129,12 +132,7 @@ def _candidate(sample: Sample, path: tuple[str, ...], values: Values, reading: R
         for number, time in zip(sample.of, micros, strict=True)
         if time is not None
     )
-    texts = [value for value in values if isinstance(value, str)]
-    remark = "days and months may be the other way round" if ambiguous(reading, texts) else ""
     late = sum(lag < -SKEW for lag in lags)
-    if late and reading.way == "timestamp" and texts and not any(map(has_zone, texts[:100])):
-        remark = "it says no zone and is read as UTC, but some values lie after the landing: if it is local time," \
-            f" write to_utc_timestamp({'.'.join(map(quoted, path))}, 'Europe/Berlin') or so"  # fmt: skip
     return Candidate(
         path,
         reading,
@@ -144,8 +142,22 @@ def _candidate(sample: Sample, path: tuple[str, ...], values: Values, reading: R
         landed=1 - late / len(lags),
         ordered=_ordered(sample.of, micros),
         lag=lags[len(lags) // 2],
-        remark=remark,
+        remark=_remark(path, reading, [value for value in values if isinstance(value, str)], late),
+        constant=len(micros) > 1 and len({*micros} - {None}) == 1,
     )
+
+
+def _remark(path: tuple[str, ...], reading: Reading, texts: Sequence[str], late: int) -> str:
+    """A doubt about how texts are read: the order of day and month, the zone."""
+    found = ["days and months may be the other way round"] if ambiguous(reading, texts) else []
+    zoned = reading.counted or "Z" in reading.way or any(map(has_zone, texts[:100]))
+    if texts and not zoned:
+        signs = ", but some values lie after the landing" if late else ""
+        found.append(
+            f"it says no zone and is read as UTC{signs}: if it is local time, write"
+            f" to_utc_timestamp({'.'.join(map(quoted, path))}, 'Europe/Berlin') or so"
+        )
+    return "; ".join(found)
 
 
 def _ordered(of: Sequence[int], micros: Micros) -> float:
@@ -176,7 +188,11 @@ def choose(found: Sequence[Candidate]) -> Times:
 
 
 def _arrival(found: Sequence[Candidate]) -> Candidate | None:
-    possible = [each for each in found if each.landed >= 0.98 and each.filled >= 0.5 and each.reading.way != "date"]
+    possible = [
+        each
+        for each in found
+        if each.landed >= 0.98 and each.filled >= 0.5 and each.reading.way != "date" and not each.constant
+    ]
     named = [each for each in possible if each.named_arrival >= _NAMED and each.named_arrival > each.named_event]
     if named:
         return max(named, key=lambda each: each.arrival_score)
@@ -185,7 +201,21 @@ def _arrival(found: Sequence[Candidate]) -> Candidate | None:
         for each in possible
         if weight(each.path[-1], AGAINST) == 0 and any(_shows(each, other) for other in found if other is not each)
     ]
-    return max(shown, key=lambda each: (each.arrival_score, -each.named_event), default=None)
+    ended = [each for each in possible if any(_ends(each, other) for other in found if other is not each)]
+    shown = [each for each in shown if not any(_ends(other, each) for other in found)]
+    return max(ended or shown, key=lambda each: (each.arrival_score, -each.named_event), default=None)
+
+
+def _ends(end: Candidate, beginning: Candidate) -> bool:
+    """Whether names and values tell that one is when something was over that began at the other: a row about both
+    can't have arrived before."""
+    return (
+        weight(end.path[-1], ENDS) > weight(end.path[-1], BEGINNINGS)
+        and weight(beginning.path[-1], BEGINNINGS) > 0
+        and beginning.reading.way != "date"
+        and end.filled >= beginning.filled - 0.01
+        and _follows(end, beginning, 0) >= _ORDERED
+    )
 
 
 def _shows(arrival: Candidate, event: Candidate) -> bool:
@@ -201,10 +231,10 @@ def _shows(arrival: Candidate, event: Candidate) -> bool:
     )
 
 
-def _follows(arrival: Candidate, event: Candidate) -> float:
-    """The share of rows with both times in which the arrival is at most SKEW before the event."""
+def _follows(arrival: Candidate, event: Candidate, skew: int = SKEW) -> float:
+    """The share of rows with both times in which the arrival is at most `skew` before the event."""
     pairs = [(a, e) for a, e in zip(arrival.micros, event.micros, strict=True) if a is not None and e is not None]
-    return sum(a >= e - SKEW for a, e in pairs) / len(pairs) if pairs else 0.0
+    return sum(a >= e - skew for a, e in pairs) / len(pairs) if pairs else 0.0
 
 
 def _sureness(event: Candidate | None, arrival: Candidate | None, others: Sequence[Candidate]) -> str:
