@@ -38,8 +38,8 @@ class Writing(Looked, Protocol):
         """Append what is due of a stream; returns what was written, table by table."""
         ...
 
-    def measure(self, due: Due) -> tuple[TableDigest, ...]:
-        """The same, written nowhere."""
+    def measure(self, due: Due, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:
+        """The same, written nowhere; `versions` of the digests by table."""
         ...
 
     def outside(self, due: Due) -> int:
@@ -196,10 +196,12 @@ def staged(
     return wrong
 
 
-def measured(streams: Streams, ending: Ending, writing: Callable[[], Writing]) -> list[TableDigest]:
-    """The digests of what a run's end brought, computed again."""
+def measured(
+    streams: Streams, ending: Ending, writing: Callable[[], Writing], versions: Mapping[str, int]
+) -> list[TableDigest]:
+    """The digests of what a run's end brought, computed again; `versions` of them by table."""
     dues = [due for _, _, due in streams.due(ending, writing) if due is not None]
-    return [digest for due in dues for digest in writing().measure(due)]
+    return [digest for due in dues for digest in writing().measure(due, versions)]
 
 
 def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:

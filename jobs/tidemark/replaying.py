@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tidemark.advancing import Streams, Writing, measured
 from tidemark.config import PipelineSpec, from_resolved
-from tidemark.core.account import LISTED, BatchRecord, Outcome, TableDigest
+from tidemark.core.account import LISTED, BatchRecord, Outcome, TableDigest, versions_of
 from tidemark.core.advance import advance, open_source
 from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.core.importing import with_imported
@@ -32,13 +32,15 @@ STORED = "stored"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a batch came out as recorded, from which input, and what differs, in words."""
+    """Whether a batch came out as recorded, from which input, and what differs, in words. `digest_version`: the
+    lowest version under which the rows of a table were compared (None: it has no rows)."""
 
     batch_id: int
     identical: bool
     input: str
     differences: tuple[str, ...]
     engine_changes: tuple[str, ...]
+    digest_version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,20 +84,19 @@ class Replay:
                     differences += [f"{name}: {sentence}" for sentence in part.differences()]
         used = "events" if any(not part.from_landing for part in parts.values()) else "landing"
         changes = tuple(self.engine_changes(record.engine))
-        return Verdict(record.batch_id, not differing, used, tuple(differences), changes)
+        return Verdict(record.batch_id, not differing, used, tuple(differences), changes, _version(record))
 
     def _standing(self, record: BatchRecord) -> Verdict:
         """Whether what a backfill has made of a batch stands as it was recorded."""
         from tidemark.spark.standing import KINDS, standing
 
         made = [digest for digest in record.digests if digest.table.partition("/")[0] in KINDS]
-        tables = [digest.table for digest in made]
         then = self._then(record).model_copy(update={"sources": self.spec.sources})
-        found = standing(self.engine().spark, self.ledger.folder, then, record.batch_id, tables)
+        found = standing(self.engine().spark, self.ledger.folder, then, record.batch_id, versions_of(made))
         small = self.ledger.digests(record.batch_id)
         made += [digest for digest in record.digests if digest.table in small]
         differing = tuple(_differing(made, [*found, *small.values()]).values())
-        return Verdict(record.batch_id, not differing, STORED, differing, ())
+        return Verdict(record.batch_id, not differing, STORED, differing, (), _version(record))
 
     def recomputed(
         self, record: BatchRecord, objects: Sequence[LandedObject], wanted: str | None, kept: ExitStack
@@ -125,7 +126,7 @@ class Replay:
                     hint="use --input events",
                 )
             from_landing = there if wanted is None else wanted == "landing"
-            part = Part(source, record.batch_id, mine, opening, left)
+            part = Part(source, record.batch_id, mine, opening, left, versions_of(record.digests))
             parts[name] = Recomputed(self.engine(), part, from_landing)
             kept.callback(parts[name].close)
         return parts
@@ -143,7 +144,8 @@ class Replay:
         digests.append(digest_findings(record.batch_id, [*listed, *result.findings]))
         if record.ends_run:
             then = self._then(record)
-            digests += measured(Streams(then), before.ending(record, result), lambda: self.outputs(then))
+            ending, versions = before.ending(record, result), versions_of(record.digests)
+            digests += measured(Streams(then), ending, lambda: self.outputs(then), versions)
         return digests
 
     def _then(self, record: BatchRecord) -> PipelineSpec:
@@ -163,6 +165,7 @@ def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> Record:
                 "batch_id": verdict.batch_id,
                 "identical": verdict.identical,
                 "input": verdict.input,
+                "digest_version": verdict.digest_version,
                 "differences": list(verdict.differences),
             }
             for verdict in verdicts
@@ -197,6 +200,11 @@ def located(then: PipelineSpec, now: PipelineSpec) -> PipelineSpec:
         for name, source in then.sources.items()
     }
     return then.model_copy(update={"sources": moved})
+
+
+def _version(record: BatchRecord) -> int | None:
+    """Small tables, whose digests are the same in every version, have a name without a stroke."""
+    return min((each.version for each in record.digests if each.rows and "/" in each.table), default=None)
 
 
 def _differing(recorded: Sequence[TableDigest], computed: Sequence[TableDigest]) -> dict[str, str]:

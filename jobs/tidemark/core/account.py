@@ -127,6 +127,10 @@ class PartitionReport:
     checks: RowChecks | None = None
 
 
+NEWEST = 2
+"""The version of digests that new batches have."""
+
+
 @dataclass(frozen=True)
 class TableDigest:
     """Order-independent digest of what one micro-batch wrote to one table."""
@@ -134,6 +138,17 @@ class TableDigest:
     table: str
     rows: int
     digest: str
+
+    @property
+    def version(self) -> int:
+        """The version of the digest, which stands before its digits; of those without one, the first."""
+        number, mark, _ = self.digest.partition(":")
+        return int(number) if mark and number.isdecimal() else 1
+
+
+def versions_of(digests: Iterable[TableDigest]) -> dict[str, int]:
+    """By table, the version of its recorded digest, under which it is to be compared."""
+    return {digest.table: digest.version for digest in digests}
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Counting:
         """Rows as they are, counted, and of how many `matching` is true."""
         jvm = running()
         summed = jvm.tidemark.Summed.registered(rows.sparkSession._jsparkSession.sparkContext())
-        told = [F.col(HASH), F.lit(False) if matching is None else matching]
+        told = [F.col(HASH)["high"], F.col(HASH)["low"], F.lit(False) if matching is None else matching]
         counts = Column(summed.function().apply(jvm.PythonUtils.toSeq([column._jc for column in told])))
         hashed = rows.withColumn(HASH, row_hash(rows))
         counted = hashed.withColumn(COUNTED, counts).where(COUNTED).drop(HASH, COUNTED)

@@ -6,7 +6,7 @@ What comes of it, lifetimes that have ended and start edges that are open, goes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.account import Occurrence, TableDigest
+from tidemark.core.account import NEWEST, Occurrence, TableDigest
 from tidemark.core.policy import Fate
 from tidemark.core.punctuation import Mark, Punctuation
 from tidemark.spark.accounts import occurrences
@@ -54,9 +54,10 @@ class Kept:
             reached(table.partition("/")[0])
         return tuple(made)
 
-    def digests(self) -> tuple[TableDigest, ...]:
-        """The digests of the same, nothing written."""
-        return tuple(measured(table, rows) for table, (rows, _, _) in self._tables().items())
+    def digests(self, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:
+        """The digests of the same, nothing written; `versions` of them by table."""
+        tables = self._tables().items()
+        return tuple(measured(table, rows, versions.get(table, NEWEST)) for table, (rows, _, _) in tables)
 
     def _tables(self) -> dict[str, tuple[DataFrame, str | None, str]]:
         """By table its rows, the column that its files are kept by, and those whose range each file records."""

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.config.crowds import crowded
-from tidemark.core.account import Occurrence, Outcome, TableDigest
+from tidemark.core.account import NEWEST, Occurrence, Outcome, TableDigest
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject
 from tidemark.spark import accounts, damage, edges, events, marks, substreams, tables
@@ -110,9 +110,11 @@ class Engine(Builder):
         skipped = skipped_rows(self.spark, source, rows, settled, opening)
         return Outcome((told.digest(f"events/{source.name}"),), partitions, settled, skipped, late)
 
-    def count(self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject]) -> Told:
+    def count(
+        self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject], version: int = NEWEST
+    ) -> Told:
         """What became of event rows of these objects, as it is counted where they are written."""
-        tally = Tally(self.spark, source, [item.uri for item in objects])
+        tally = Tally(self.spark, source, [item.uri for item in objects], version)
         tally.counted(rows if OBJECT in rows.columns else with_object(self.spark, rows, objects)).count()
         return tally.told()
 

@@ -62,7 +62,7 @@ class Mending(Outputs):
                 continue
             rows = rows.select(*self._ordered(due.step.name, rows.columns)).persist()
             try:
-                found = measured(table, rows)
+                found = measured(table, rows, self.recorded[table].version)
                 if found == self.recorded[table]:
                     ranges = statistics_of(rows.columns)
                     put_back(self.spark, rows, f"{self.root}/{table}", due.last_batch, statistics=ranges)

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config import PipelineSpec
 from tidemark.config.topology import columns_of
-from tidemark.core.account import TableDigest
+from tidemark.core.account import NEWEST, TableDigest
 from tidemark.core.due import Due
 from tidemark.core.streams import Window
 from tidemark.spark import windows
@@ -75,10 +75,12 @@ class Outputs:
         written = side_by_side(self.spark, [writing(table, make) for table, make in self._tables(due).items()])
         return tuple(digest for digest in written if digest.rows)
 
-    def measure(self, due: Due) -> tuple[TableDigest, ...]:
-        """The digests of the same, nothing written."""
+    def measure(self, due: Due, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:
+        """The digests of the same, nothing written; `versions` of them by table."""
         frames = {table: make() for table, make in self._tables(due).items()}
-        digests = [measured(table, rows) for table, rows in frames.items() if rows is not None]
+        digests = [
+            measured(table, rows, versions.get(table, NEWEST)) for table, rows in frames.items() if rows is not None
+        ]
         return tuple(digest for digest in digests if digest.rows)
 
     def outside(self, due: Due) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.account import Outcome
+from tidemark.core.account import NEWEST, Outcome
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.progress import PartitionState, Seen
@@ -28,14 +28,19 @@ _SHOWN = ("_event_time", "_arrival_time", "_system_timestamp", "_disposition", "
 
 @dataclass(frozen=True)
 class Part:
-    """One source's part of a recorded batch: its objects as taken, what judging started from, and the
-    states that were recorded after it."""
+    """One source's part of a recorded batch: its objects as taken, what judging started from, the
+    states that were recorded after it, and by table the version of its digest."""
 
     source: SourceSpec
     batch_id: int
     objects: Sequence[LandedObject]
     opening: Opening
     after: Mapping[str, PartitionState]
+    versions: Mapping[str, int] = field(default_factory=dict)
+
+    def version(self, table: str) -> int:
+        """The version of the digest that was recorded of a table."""
+        return self.versions.get(table, NEWEST)
 
 
 def in_landing(objects: Sequence[LandedObject]) -> bool:
@@ -77,15 +82,16 @@ class Recomputed:
         """Digests and counts, as the first run's."""
         source, batch_id = self.part.source, self.part.batch_id
         opening = self.part.opening if self.from_landing else replace(self.part.opening, read_from=None)
-        told = self.engine.count(source, self.counted, self.taken)
+        told = self.engine.count(source, self.counted, self.taken, self.part.version(f"events/{source.name}"))
         found = self.engine.report(source, lambda: self.rows, told, self.taken, opening, damage.Damage())
         digests = list(found.digests)
         if source.over and source.timestamp_by:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)
-            digests.append(measured(substreams.table_of(source.name), changed))
+            table = substreams.table_of(source.name)
+            digests.append(measured(table, changed, self.part.version(table)))
         if source.lifetimes.edges:
             with self.engine.edges_of(source, batch_id, self.rows, self.taken) as lived:
-                digests += lived.digests()
+                digests += lived.digests(self.part.versions)
             found = replace(found, left_open=lived.left_open)
         return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -16,16 +16,16 @@ KINDS = ("events", "streams", "dead_letters")
 
 
 def standing(
-    spark: SparkSession, root: Place, spec: PipelineSpec, batch_id: int, names: Iterable[str]
+    spark: SparkSession, root: Place, spec: PipelineSpec, batch_id: int, versions: Mapping[str, int]
 ) -> list[TableDigest]:
-    """The digests of what a batch has in tables of these `KINDS`."""
+    """The digests of what a batch has in tables of these `KINDS`, by table in such a version."""
     found = []
-    for table in names:
+    for table, version in versions.items():
         kind, _, name = table.partition("/")
         if tables.exists(str(root / table)):
             rows = _rows(spark, root, spec, batch_id, table, name if kind == "events" else None)
             if rows is not None:
-                found.append(measured(table, rows))
+                found.append(measured(table, rows, version))
     return found
 
 

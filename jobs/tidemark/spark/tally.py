@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.account import TableDigest
+from tidemark.core.account import NEWEST, TableDigest
 from tidemark.core.batch import stored_uri
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import Broken, Offsets, RowRule
@@ -74,6 +74,7 @@ class Told:
     high: int
     files: Mapping[str, tuple[int, int]]
     partitions: Mapping[str, Counted]
+    version: int = NEWEST
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -82,7 +83,7 @@ class Told:
 
     def digest(self, table: str) -> TableDigest:
         """The digest of all rows counted."""
-        return table_digest(table, self.rows, self.low, self.high)
+        return table_digest(table, self.rows, self.low, self.high, self.version)
 
 
 NOTHING = Told(0, 0, 0, {}, {})
@@ -90,14 +91,15 @@ NOTHING = Told(0, 0, 0, {}, {})
 
 
 class Tally:
-    """Counts the rows of one job of a source; `uris` are those of the objects, in the order of their numbers."""
+    """Counts the rows of one job of a source; `uris` are those of the objects, in the order of their numbers. Their
+    digest has a `version`."""
 
-    def __init__(self, spark: SparkSession, source: SourceSpec, uris: Sequence[str]) -> None:
+    def __init__(self, spark: SparkSession, source: SourceSpec, uris: Sequence[str], version: int = NEWEST) -> None:
         jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
         if jvm is None or context is None:
             raise RuntimeError("no Spark session is open")
         self._jvm = jvm
-        self._source = source
+        self._source, self._version = source, version
         self._uris = [stored_uri(uri) for uri in uris]
         self.last = NOTHING
         """What was told last."""
@@ -111,21 +113,23 @@ class Tally:
 
     def counted(self, rows: DataFrame) -> DataFrame:
         """Event rows, which come with the number of their `OBJECT` and leave without it: counted as they pass."""
-        hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT)))
+        hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT), self._version))
         return hashed.withColumn(COUNTED, self._counts(rows)).where(COUNTED).drop(HASH, COUNTED, OBJECT)
 
     def told(self) -> Told:
         """What was counted so far: all, once the job has ended."""
         rows, low, high, objects, partitions = json.loads(gzip.decompress(b"".join(self._tallied.told())))
         files = {self._uris[number]: (count, whole) for number, count, whole in objects}
-        self.last = Told(rows, low, high, files, {name: self._counted(*counts) for name, *counts in partitions})
+        known = {name: self._counted(*counts) for name, *counts in partitions}
+        self.last = Told(rows, low, high, files, known, self._version)
         return self.last
 
     def _counts(self, rows: DataFrame) -> Column:
         told = F.col("_disposition") != Fate.ON_TIME.value
         quarantined = F.col("_disposition") == Fate.QUARANTINED.value
         arguments = [
-            F.col(HASH),
+            F.col(HASH)["high"],
+            F.col(HASH)["low"],
             F.col("_partition"),
             F.coalesce(OBJECT, F.raise_error(F.lit("a row of no object")).cast("int")),
             F.when(told, F.concat_ws(",", "_disposition", "_reasons")),

@@ -10,7 +10,7 @@ import scala.collection.immutable.Seq;
 /**
  * Counts the rows that pass, and is true of each. What a task has counted is told when it ends.
  *
- * Arguments: the row's hash, partition, object, kind (fate and reasons, null of a row on time), arrival, event time,
+ * Arguments: both halves of the row's hash, partition, object, kind (fate and reasons, null of a row on time), arrival, event time,
  * system timestamp, offset, watermark, and marks, one a bit: the row stands for a whole object that could not be read,
  * it ends a lifetime, it tells of progress alone. Times are `Running.NONE` where they would be null.
  */
@@ -39,7 +39,8 @@ public final class Count implements java.io.Serializable {
     }
 
     public boolean call(
-            long hash,
+            long hashHigh,
+            long hashLow,
             UTF8String partition,
             int object,
             UTF8String kind,
@@ -53,7 +54,7 @@ public final class Count implements java.io.Serializable {
             begin();
         }
         String named = kind == null ? null : kind.toString();
-        this.tally.digest(hash);
+        this.tally.digest(hashHigh, hashLow);
         this.tally.object(object, (marks & WHOLE) != 0);
         this.tally.row(partition, named, object, arrival, event, stamp, offset);
         boolean adjusted = named != null && named.startsWith(this.moved);

@@ -2,7 +2,7 @@ package tidemark;
 
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.api.java.UDF2;
+import org.apache.spark.sql.api.java.UDF3;
 import org.apache.spark.sql.expressions.UserDefinedFunction;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
@@ -10,7 +10,7 @@ import org.apache.spark.util.AccumulatorV2;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * Of the rows of a job that pass: how many there are, both halves of their digest, and how many match. A task that
+ * Of the rows of a job that pass: how many there are, both sums of their digest, and how many match. A task that
  * failed adds nothing, and one of a job's last stage adds once, however often it was tried.
  */
 public final class Summed extends AccumulatorV2 {
@@ -30,10 +30,10 @@ public final class Summed extends AccumulatorV2 {
         return made;
     }
 
-    /** As a column function of a row's hash and whether it matches: true of each row, which Spark must neither repeat
+    /** As a column function of both halves of a row's hash and whether it matches: true of each row, which Spark must neither repeat
      * nor move. */
     public UserDefinedFunction function() {
-        return functions.udf((UDF2) new Passing(this), DataTypes.BooleanType).asNondeterministic();
+        return functions.udf((UDF3) new Passing(this), DataTypes.BooleanType).asNondeterministic();
     }
 
     public boolean isZero() {
@@ -65,16 +65,14 @@ public final class Summed extends AccumulatorV2 {
         return this.sums;
     }
 
-    /** Rows, low and high half of the digest, matching rows. */
+    /** Rows, low and high sum of the digest, matching rows. */
     public String told() {
         return this.sums[ROWS] + " " + this.sums[LOW] + " " + this.sums[HIGH] + " " + this.sums[MATCHING];
     }
 
     /** What one task has counted is told when it ends. */
-    public static final class Passing implements UDF2 {
+    public static final class Passing implements UDF3 {
         private static final long serialVersionUID = 1L;
-
-        private static final long HALF = 0xFFFFFFFFL;
 
         private final Summed told;
         private transient long[] sums;
@@ -83,14 +81,13 @@ public final class Summed extends AccumulatorV2 {
             this.told = told;
         }
 
-        public Object call(Object hash, Object matching) {
+        public Object call(Object high, Object low, Object matching) {
             if (this.sums == null) {
                 begin();
             }
-            long hashed = ((Long) hash).longValue();
             this.sums[ROWS]++;
-            this.sums[LOW] += hashed & HALF;
-            this.sums[HIGH] += hashed >>> 32;
+            this.sums[LOW] += ((Long) low).longValue();
+            this.sums[HIGH] += ((Long) high).longValue();
             if (Boolean.TRUE.equals(matching)) {
                 this.sums[MATCHING]++;
             }

@@ -63,11 +63,11 @@ public final class Tally implements java.io.Serializable {
         return this.rows == 0;
     }
 
-    /** One row's part of the digest. */
-    void digest(long hash) {
+    /** One row's part of both sums of the digest. */
+    void digest(long addedHigh, long addedLow) {
         this.rows++;
-        this.low += hash & 0xFFFFFFFFL;
-        this.high += hash >>> 32;
+        this.high += addedHigh;
+        this.low += addedLow;
     }
 
     void object(int object, boolean whole) {
@@ -215,7 +215,10 @@ public final class Tally implements java.io.Serializable {
      * [first, last, sum, squares], [[rule, rows, offset, ...]]]]].
      */
     List told() {
-        List whole = list(new long[] {this.rows, this.low, this.high});
+        List whole = new ArrayList();
+        whole.add(Long.valueOf(this.rows));
+        whole.add(Long.valueOf(this.low));
+        whole.add(Long.valueOf(this.high));
         List each = new ArrayList();
         Iterator entries = this.objects.entrySet().iterator();
         while (entries.hasNext()) {

@@ -1,0 +1,46 @@
+package tidemark;
+
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+
+/** The 128 bits of a row's content from which the digest of a table is made, in its second version (docs/digest.md). */
+public final class RowHash implements java.io.Serializable {
+    private static final long serialVersionUID = 1L;
+
+    private static final String GIVES = "high BIGINT NOT NULL, low BIGINT NOT NULL";
+
+    private final Form form;
+    private final long highSeed;
+    private final long lowSeed;
+    private transient Bytes bytes;
+
+    private RowHash(Form form) {
+        this.form = form;
+        byte[] name = form.name.getBytes(StandardCharsets.UTF_8);
+        this.highSeed = Xxh64.hash(name, name.length, 0L);
+        this.lowSeed = Xxh64.hash(name, name.length, 1L);
+    }
+
+    /** As a column of a struct, whose type is given as JSON and whose fields are in the order of their names. */
+    public static Column function(Seq row, String type) {
+        RowHash hash = new RowHash(Form.of((StructType) DataType.fromJson(type)));
+        return Invoked.plain(hash, "call", DataType.fromDDL(GIVES), row);
+    }
+
+    public InternalRow call(InternalRow row) {
+        if (this.bytes == null) {
+            this.bytes = new Bytes();
+        }
+        this.bytes.clear();
+        this.form.putAll(row, this.bytes);
+        Object[] found = new Object[2];
+        found[0] = Long.valueOf(Xxh64.hash(this.bytes.written, this.bytes.size, this.highSeed));
+        found[1] = Long.valueOf(Xxh64.hash(this.bytes.written, this.bytes.size, this.lowSeed));
+        return new GenericInternalRow(found);
+    }
+}
