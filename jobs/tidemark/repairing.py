@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from tidemark.advancing import Ending, Streams
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.imports import import_order
-from tidemark.core.account import BatchRecord
+from tidemark.core.account import BatchRecord, versions_of
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger import soundness
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.null_counts import miscounted
 from tidemark.ledger.schemas import TABLES
 from tidemark.ledger.soundness import Wound
+from tidemark.places import delta_table
 from tidemark.places.trees import tables_below
 from tidemark.replaying import Replay, located
 from tidemark.running import Before
@@ -48,6 +50,7 @@ class Repairing:
     rebuilt: range | None
     mended: dict[str, dict[str, Any]] = field(default_factory=dict)
     left: list[Record] = field(default_factory=list)
+    rewritten: list[Record] = field(default_factory=list)
 
     def repair(self) -> Record:
         """Look at every table, rebuild what is damaged, and tell what was and what could not be."""
@@ -56,8 +59,10 @@ class Repairing:
         self._events({name: wound for name, wound in wounds.items() if name.startswith("events/")})
         self._state(wounds)
         self._published({name: wound for name, wound in wounds.items() if name.partition("/")[0] in _PUBLISHED})
+        self._rewrite(wounds.keys() - self.mended.keys())
         return {
             "repaired": [{"table": name, **told} for name, told in self.mended.items()],
+            "rewritten": self.rewritten,
             "left": self.left,
             "damaged": {name: _told(wound) for name, wound in wounds.items()},
             "kept": str(self._aside("")).rstrip("/") if wounds else None,
@@ -169,7 +174,8 @@ class Repairing:
                 continue
             objects = [item for item in self.live.objects_of(record) if item.source == name]
             with engine.edges_of(source, record.batch_id, rows, objects) as found:
-                for digest in found.write(str(self.live.folder), False, lambda _: None):
+                found.write(str(self.live.folder), False, lambda _: None)
+                for digest in found.digests(versions_of(recorded.values())):
                     if digest != recorded.get(digest.table, digest):
                         self._leave(digest.table, f"batch {record.batch_id}: events come to other rows than recorded")
                     elif digest.rows:
@@ -214,6 +220,26 @@ class Repairing:
         return Ending(
             record, before.states, after, before.combined, record.combined, before.streams, before.brought(after)
         )
+
+    # -- what other readers cannot read
+
+    def _rewrite(self, damaged: set[str]) -> None:
+        """Write files with a wrong number of nulls again, but for tables that are damaged still."""
+        for name in sorted({*tables_below(self.live.folder)} - TABLES.keys() - damaged):
+            if files := miscounted(self.live.folder / name):
+                self._rewrite_table(name, files)
+
+    def _rewrite_table(self, name: str, files: Mapping[str, str | None]) -> None:
+        from tidemark.spark.rewriting import rewrite_days
+
+        place = self.live.folder / name
+        columns = delta_table(place).metadata().partition_columns
+        days = {day for day in files.values() if day is not None}
+        rows = rewrite_days(self.engine().spark, str(place), columns[0] if columns else None, days)
+        if rows is None:
+            self._leave(name, f"{len(files)} files that not all readers read: written again, their rows differed")
+        else:
+            self.rewritten.append({"table": name, "files": len(files), "rows": rows})
 
     # -- what they share
 

@@ -9,8 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, QueryBuilder
 from samples import KEYED, at, fork, obj
 
 from oracle import SECOND, Run
@@ -86,7 +88,14 @@ def said(capsys) -> Callable[..., dict[str, Any]]:
 
 
 def test_files_that_are_lost_or_damaged_are_rebuilt_and_proven(product, live, said, capsys):
-    assert said(product) == {"schema_version": 1, "repaired": [], "left": [], "damaged": {}, "kept": None}
+    assert said(product) == {
+        "schema_version": 1,
+        "repaired": [],
+        "rewritten": [],
+        "left": [],
+        "damaged": {},
+        "kept": None,
+    }
     garble(files(product, "events/a")[1])
     files(product, "streams/per_4s")[0].unlink()
     cut(files(product, "dead_letters/per_4s")[0])
@@ -103,6 +112,38 @@ def test_files_that_are_lost_or_damaged_are_rebuilt_and_proven(product, live, sa
     assert invoke(["repair", str(product.config)]) == 0
     assert "nothing was changed" in capsys.readouterr().out
     hold_as_before(product, live)
+
+
+def queried(product: Product, table: str) -> int:
+    """How many rows delta-rs's own queries find, all columns read."""
+    table_ = DeltaTable(product.folder_of(table))
+    found = QueryBuilder().register("t", table_).execute("SELECT * FROM t").read_all()
+    return len(pa.table(found))
+
+
+def test_files_that_say_a_wrong_number_of_nulls_are_written_again(tmp_path, spark, said):
+    """As Spark's library wrote them where it kept no statistics of a column in pages of the second version."""
+    product = Product(tmp_path, {"a": SOURCE})
+    settings = [f"parquet.column.statistics.enabled#{name}" for name in ("_file", "_raw", "_reasons.list.element")]
+    for name in settings:
+        spark.conf.set(name, "false")
+    product.feed("a", RUNS[:1])
+    for name in settings:
+        spark.conf.unset(name)
+    product.feed("a", RUNS[1:])
+    before, places = rows(product, "events/a"), set(files(product, "events/a"))
+    with pytest.raises(Exception, match="overflow"):
+        queried(product, "events/a")
+    pl.scan_delta(str(product.folder_of("events/a"))).collect()
+    (told,) = said(product)["rewritten"]
+    assert told == {"table": "events/a", "files": 1, "rows": len(before)}, "all are of one day"
+    assert not places & set(files(product, "events/a"))
+    assert rows(product, "events/a") == before
+    assert queried(product, "events/a") == len(before)
+    assert said(product)["rewritten"] == []
+    verdict = product.pipeline().replay(all_batches=True)
+    assert verdict["identical"]
+    assert {each["digest_version"] for each in verdict["batches"]} == {2}
 
 
 @pytest.mark.long

@@ -29,6 +29,8 @@ def test_what_was_stored_is_carried_on_as_by_the_version_that_stored_it(tmp_path
     config = tmp_path / "pipeline.yml"
     for asked in (["status"], ["versions"], ["rows", "--limit", "5"], ["rows", "--fate", "adjusted"]):
         assert invoke([asked[0], str(config), *asked[1:]]) == 0
-    assert Pipeline.load(config, {}).replay(all_batches=True)["identical"]
+    replayed = Pipeline.load(config, {}).replay(all_batches=True)
+    assert replayed["identical"]
+    assert [each["digest_version"] for each in replayed["batches"]] == [1] * (stored.RUNS - 1) + [2, 2]
     assert Pipeline.load(config, {}).promote(2)["brought_up"] == [stored.RUNS, stored.RUNS + 1]
     assert Pipeline.load(config, {}).promote(1)["live"] == 1

@@ -96,9 +96,12 @@ def repair_text(config: Path) -> Callable[[Record], RenderableType]:
     """What was damaged, rebuilt, and left."""
 
     def text(record: Record) -> RenderableType:
-        if not record["damaged"]:
+        if not record["damaged"] and not record["rewritten"]:
             return "Every file of every table is there and can be read: nothing was changed."
         lines: list[RenderableType] = [f"{name}: {why}" for name, why in record["damaged"].items()]
+        for each in record["rewritten"]:
+            files = counted(each["files"], "file")
+            lines.append(f"{each['table']}: {files} that not all readers could read, written again as they were.")
         if record["repaired"]:
             table = table_of("rebuilt", "batches>", "rows>", "from")
             for each in record["repaired"]:
@@ -106,7 +109,8 @@ def repair_text(config: Path) -> Callable[[Record], RenderableType]:
             lines += ["", table]
         if record["left"]:
             lines += ["", "Not rebuilt:", *(f"  {each['table']}: {each['why']}" for each in record["left"])]
-        lines += ["", f"What could not be read is kept in {record['kept']}."]
+        if record["kept"]:
+            lines += ["", f"What could not be read is kept in {record['kept']}."]
         return Group(*lines, f"Next: tidemark replay {shlex.quote(str(config))} --all")
 
     return text

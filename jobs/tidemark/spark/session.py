@@ -27,10 +27,8 @@ from tidemark.spark.settings import RESULT_SETTINGS
 from tidemark.spark.surroundings import own_session, refuse_connect, running, session_of_caller
 
 _TIMES = ("_offset", "_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark", "_batch_id")
-_TEXTS = ("_file", "_raw", "_disposition", "_reasons.list.element")
 _COST_SETTINGS = {
     **{f"parquet.enable.dictionary#{name}": "false" for name in _TIMES},  # hardly two are equal, or all are
-    **{f"parquet.column.statistics.enabled#{name}": "false" for name in _TEXTS},  # nobody looks for them by bounds
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.optimize.minFileSize": str(64 << 20),
     "spark.databricks.delta.optimize.maxFileSize": str(256 << 20),

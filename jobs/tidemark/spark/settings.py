@@ -32,13 +32,18 @@ RESULT_SETTINGS = {
 }
 """Settings on which results or the readability of tables depend; recorded with every batch."""
 
+PAGES = {"delta.parquet.format.version": "2.12.0"}
+"""The version of Parquet that tables are made with (docs/decisions/parquet-pages.md); recorded, too. Pages of the
+second version need statistics of each column: without them they say a wrong number of nulls, which not all readers
+overlook."""
+
 _PACKAGES = ("tidemark", "pyspark", "delta-spark", "deltalake")
 
 
 def engine() -> str:
     """The versions and settings in force, as JSON."""
     versions = {name: version(name) for name in _PACKAGES}
-    return json.dumps({"versions": versions, "settings": RESULT_SETTINGS, "reading": READING})
+    return json.dumps({"versions": versions, "settings": RESULT_SETTINGS | PAGES, "reading": READING})
 
 
 def reading_of(recorded: str) -> int:
@@ -51,6 +56,7 @@ def changed(recorded: str) -> list[str]:
     that were recorded."""
     now, then = json.loads(engine()), json.loads(recorded)
     del now["reading"]
+    then["settings"] = PAGES | then.get("settings", {})  # it was so before it was recorded
     return [
         f"{name} was {then.get(part, {}).get(name)}, is {value}"
         for part, values in now.items()

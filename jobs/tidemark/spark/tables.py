@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from tidemark.places import Place, delta_table, is_table, place_of, read_bytes
 from tidemark.spark.counting import Counting, Measured
+from tidemark.spark.settings import PAGES
 
 APPLICATION = "tidemark"
 """Name under which a micro-batch's id is recorded in a table's log, so that it is appended once."""
@@ -23,9 +24,9 @@ CHECKPOINT_EVERY = 50
 _SETTINGS = {
     "delta.logRetentionDuration": "interval 7 days",
     "delta.checkpointInterval": str(CHECKPOINT_EVERY),
-    "delta.parquet.format.version": "2.12.0",
+    **PAGES,
 }
-"""Of a table when it is made (docs/decisions/parquet-pages.md)."""
+"""Of a table when it is made."""
 
 
 class Written(NamedTuple):
