@@ -119,3 +119,8 @@ def test_a_schema_survives_being_written(columns: list[tuple[str, str]]) -> None
     schema = tuple(Column(name, kind) for name, kind in columns if name.lower() not in SYSTEM_COLUMNS)
     if schema:
         assert parse_schema(schema_text(schema)) == schema
+
+
+def test_a_name_that_begins_as_those_of_columns_on_the_way_is_refused_with_another() -> None:
+    with pytest.raises(ValueError, match="'__Tidemark_row' begins as our own columns do: call it 'row'"):
+        parse_schema("x STRING, __Tidemark_row STRING")

@@ -227,3 +227,19 @@ def test_plain_columns_need_no_sql_parser() -> None:
     paths = {"PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], check=False, env=paths)  # noqa: S603 # its own code
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "literal", ["'12:30'", "'T12:30'", '"7:00"', "' 12:30:00Z'", "'to' 'day'", "r'now'", "'\\u006eow'", "''"]
+)
+@pytest.mark.parametrize("kind", ["timestamp", "TIMESTAMP_LTZ", "date"])
+def test_a_literal_that_says_no_date_reads_the_clock(kind: str, literal: str) -> None:
+    (finding,) = expression_findings(f"EventTime > {kind} {literal}", ROW)
+    assert "reads the clock" in finding
+
+
+@pytest.mark.parametrize(
+    "literal", ["'2026'", "'2026-01-31'", "'2026-01-31T12:30:00.5Z'", "'epoch'", "'+12026-01-31'"]
+)
+def test_a_literal_that_says_the_year_does_not_read_the_clock(literal: str) -> None:
+    assert expression_findings(f"EventTime > timestamp {literal}", ROW) == []

@@ -165,6 +165,7 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": W | {"tumbling": {"size": "5s", "offset": "5s"}}}, "a.tumbling.offset", "less than size (5s)"),
         ({"a": W | {"tumbling": {"size": "5s", "offset": "-1s"}}}, "a.tumbling.offset", "is negative"),
         ({"a": R | N | {"hopping": {"size": "5s"}}}, "a.hopping.hop", "is missing"),
+        ({"a": R | N | {"hopping": {"size": "36500d", "hop": "1us"}}}, "a.hopping.hop", "each row would be in"),
         (
             {"a": R | N | {"hopping": {"size": "5s", "hop": "2s", "offset": "3s"}}},
             "a.hopping.offset",

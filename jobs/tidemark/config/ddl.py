@@ -16,6 +16,9 @@ SYSTEM_COLUMNS = frozenset({
     "_window_start", "_window_end", "_source", "_start_batch_id", "_end_offset", "_closed_date",
 })  # fmt: skip
 
+INTERNAL = "__tidemark_"
+"""How names of columns begin that rows carry between reading and writing."""
+
 _SIMPLE = {
     "STRING": "STRING", "BOOLEAN": "BOOLEAN", "BINARY": "BINARY", "DATE": "DATE",
     "TINYINT": "TINYINT", "BYTE": "TINYINT", "SMALLINT": "SMALLINT", "SHORT": "SMALLINT",
@@ -117,7 +120,9 @@ def _name_findings(name: str) -> Iterator[str]:
 
 
 def unstorable(name: str) -> Iterator[str]:
-    """Why Delta cannot have a column of that name."""
+    """Why no table can have a column of that name, in Delta or beside the columns that rows carry on the way."""
+    if name.lower().startswith(INTERNAL):
+        yield f"column {name!r} begins as our own columns do: call it {name[len(INTERNAL) :]!r} or so"
     if _BAD_IN_NAME.search(name):
         yield f"column {name!r} cannot be stored by Delta: no blank , ; {{ }} ( ) = or line break in a name"
 

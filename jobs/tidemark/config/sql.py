@@ -27,7 +27,8 @@ from tidemark.config.functions import (
 from tidemark.config.row import Row
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CLOCK_LITERAL = re.compile(r"\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
+_DATED = re.compile(r"[\"'](epoch|\s*[+-]?[0-9]{4,}(-[^\\]*)?)\s*[\"']", re.IGNORECASE)
+"""A literal, as written, that says the year: Spark would take any other for a time of today."""
 _TYPED_LITERALS = {"timestamp", "timestamp_ntz", "timestamp_ltz", "date"}
 _PARSER_ERRORS = (SqlglotError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """The parser raises its own error, but trips over some wrong calls, such as map() of three."""
@@ -55,7 +56,7 @@ def findings(text: str, row: Row, *, constants: bool = False, aggregates: Contai
         tokens = sqlglot.tokenize(text, dialect="spark")
     except SqlglotError as error:
         return [f"{text!r} is not a Spark SQL expression{_position(error)}"]
-    found = list(dict.fromkeys([*_functions(tokens, aggregates), *_session_words(tokens)]))
+    found = list(dict.fromkeys([*_functions(text, tokens, aggregates), *_session_words(tokens)]))
     try:
         tree = _parsed(text)
     except _PARSER_ERRORS as error:
@@ -129,7 +130,7 @@ def _stars(tree: exp.Expr) -> str:
     return ""
 
 
-def _functions(tokens: Sequence[sqlglot.Token], aggregates: Container[str]) -> Iterator[str]:
+def _functions(text: str, tokens: Sequence[sqlglot.Token], aggregates: Container[str]) -> Iterator[str]:
     """Findings about every word before a parenthesis, and about literals that read the clock."""
     for index, token in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else None
@@ -137,8 +138,8 @@ def _functions(tokens: Sequence[sqlglot.Token], aggregates: Container[str]) -> I
         if following is None:
             continue
         if name in _TYPED_LITERALS and following.token_type.name.endswith("STRING"):
-            if _CLOCK_LITERAL.match(following.text):
-                yield f"{token.text} '{following.text}' reads the clock: {_ROW_ONLY}"
+            if not _DATED.fullmatch(text[following.start : following.end + 1]):
+                yield f"{token.text} '{following.text}' reads the clock: {_ROW_ONLY}; write {name} '2026-01-31' or so"
         elif is_call(tokens, index) and name not in aggregates and not _within_group(tokens, index):
             yield from _call(name, _before(tokens, index), tokens[index + 2 : index + 3])
 

@@ -21,6 +21,8 @@ from tidemark.core.policy import Action
 
 OPERATORS = ("union", "join", "shift", "lifetime", "tumbling", "hopping", "session", "sliding", "snapshot")
 WINDOWS = frozenset({"tumbling", "hopping", "session", "sliding", "snapshot"})
+MOST_WINDOWS = 100_000
+"""Windows that one row may be in."""
 _OF_WINDOWS = ("group_by", "allowed_lateness", "idle_timeout", "partition_by")
 
 
@@ -101,6 +103,7 @@ def _stream_errors(name: str, stream: Stream, streams: Streams) -> Iterator[Find
     yield from _equal_columns(stream, streams)
     yield from _one_operator(stream)
     yield from _keys_of_windows(stream)
+    yield from _few_windows(stream)
     if stream.spec.partition_by and stream.sound("from", "union", "partition_by"):
         for message in _partitioned(stream, streams):
             yield ("partition_by",), message
@@ -183,6 +186,16 @@ def _keys_of_windows(stream: Stream) -> Iterator[Finding]:
         yield (
             ("select",),
             "is missing: a window needs something to tell, such as select: {n: count(*)}, or group_by",
+        )
+
+
+def _few_windows(stream: Stream) -> Iterator[Finding]:
+    hopping = stream.spec.hopping
+    if hopping is not None and stream.sound("hopping") and hopping.size > MOST_WINDOWS * hopping.hop:
+        yield (
+            ("hopping", "hop"),
+            f"each row would be in {-(-hopping.size // hopping.hop):,} windows, more than {MOST_WINDOWS:,}: make hop"
+            " longer or size shorter",
         )
 
 
