@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,3 +126,17 @@ def test_a_schema_survives_being_written(columns: list[tuple[str, str]]) -> None
 def test_a_name_that_begins_as_those_of_columns_on_the_way_is_refused_with_another() -> None:
     with pytest.raises(ValueError, match="'__Tidemark_row' begins as our own columns do: call it 'row'"):
         parse_schema("x STRING, __Tidemark_row STRING")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("s STRUCT<__tidemark_x: INT>", "in column 's', column '__tidemark_x' begins as our own columns do"),
+        ("s STRUCT<`a b`: INT>", "in column 's', column 'a b' cannot be stored by Delta"),
+        ("m MAP<STRING, ARRAY<STRUCT<`a=b`: INT>>>", "in column 'm', column 'a=b' cannot be stored by Delta"),
+        ("n INT, `` STRING", "`"),
+    ],
+)
+def test_a_name_that_no_table_can_have_is_refused_wherever_it_is(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        parse_schema(text)

@@ -38,6 +38,12 @@ def _late(tolerance: str, action: str = "adjust") -> dict[str, str]:
         ),
         ({"partitions": ["0", "1"]}, "partitions[1]", "'1' cannot be"),
         (
+            {"format": "orc", "schema": "`a``b` INT"},
+            "schema",
+            "of an orc column with a ` in its name only null is read",
+        ),
+        ({"format": "orc", "schema": "s STRUCT<`a``b`: INT>"}, "schema", "only null is read: have it renamed"),
+        (
             {"partition": {"column": "Lane"}, "partitions": ["a", "a"]},
             "partitions[1]",
             "'a' is declared twice",

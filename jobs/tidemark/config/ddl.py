@@ -77,6 +77,7 @@ def parse_schema(text: str) -> tuple[Column, ...]:
     findings = [
         *_doubled(columns),
         *(finding for column in columns for finding in _name_findings(column.name)),
+        *(finding for column in columns for finding in _member_findings(column)),
     ]
     if findings:
         raise ValueError("; ".join(findings))
@@ -117,6 +118,12 @@ def _name_findings(name: str) -> Iterator[str]:
             " of the schema)"
         )
     yield from unstorable(name)
+
+
+def _member_findings(column: Column) -> Iterator[str]:
+    for part in parse_type(column.type).parts():
+        for member in part.fields:
+            yield from (f"in column {column.name!r}, {finding}" for finding in unstorable(member.name))
 
 
 def unstorable(name: str) -> Iterator[str]:

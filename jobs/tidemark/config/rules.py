@@ -119,13 +119,16 @@ def _options(source: Source) -> Iterator[Finding]:
 
 
 def _unheld_types(source: Source) -> Iterator[Finding]:
-    """Types that the format has no way to write."""
+    """Types and names that the format has no way to write, or its reader to read."""
     if not source.sound("schema", "format"):
         return
     for column in source.spec.columns:
         kind, name = parse_type(column.type), f"column {column.name!r} is {column.type}"
         if source.spec.format == "csv" and (kind.nested or column.type == "BINARY"):
             yield ("schema",), f"{name}, which csv cannot hold: read it as STRING"
+        names = [column.name, *(member.name for part in kind.parts() for member in part.fields)]
+        if source.spec.format == "orc" and any("`" in each for each in names):
+            yield ("schema",), f"{name}: of an orc column with a ` in its name only null is read: have it renamed"
         keys = [part.key.text for part in kind.parts() if part.key is not None]
         if source.spec.format == "json" and any(key != "STRING" for key in keys):
             yield ("schema",), f"{name}, but the keys of a json object are text: read it as MAP<STRING, ...>"
