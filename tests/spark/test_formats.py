@@ -26,7 +26,7 @@ LINES = {
     "nested object": ('{"p":"x","s":{"x":1},"e":"%s","a":"%s"}', "x", None),
     "braces in text": ('{"p":"a} {\\"b","e":"%s","a":"%s"}', 'a} {"b', None),
     "unknown members": ('{"zz":[1,{"y":2}],"p":"x","e":"%s","a":"%s"}', "x", None),
-    "doubled member": ('{"p":"x","p":"y","e":"%s","a":"%s"}', "y", None),
+    "doubled member": ('{"p":"x","p":"y","e":"%s","a":"%s"}', "_unknown", "invalid_row"),
     "byte order mark": ('\ufeff{"p":"x","e":"%s","a":"%s"}', "x", None),
     "cut off": ('{"p":"x","e":"%s","a":"%s"', "_unknown", "invalid_row"),
     "array": ('[{"p":"x","e":"%s","a":"%s"}]', "_unknown", "invalid_row"),

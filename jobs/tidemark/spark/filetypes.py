@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from tidemark.config.ddl import Column, Type, parse_type
 
+_BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 _PLAIN = {
     "TINYINT": ("int8",),
     "SMALLINT": ("int16", "int8"),
@@ -34,6 +35,30 @@ def differences(columns: Iterable[Column], types: Mapping[str, pa.DataType]) -> 
         for column in columns
         if column.name.lower() in types and not fits(types[column.name.lower()], parse_type(column.type))
     ]
+
+
+def taken_for_others(columns: Iterable[Column], types: Mapping[str, pa.DataType]) -> list[str]:
+    """Sentences on columns of a Parquet file whose values Spark would take for whole numbers that they are not: wider
+    ones, and times, days and decimals, of which it reads the number that they are stored as."""
+    known = [column for column in columns if column.name.lower() in types]
+    wrong = [column for column in known if _is_taken(types[column.name.lower()], parse_type(column.type))]
+    return differences(wrong, types)
+
+
+def _is_taken(found: pa.DataType, wanted: Type) -> bool:
+    if isinstance(found, pa.StructType):
+        members = {field.name.lower(): field.type for field in found}
+        known = [(members[field.name.lower()], field) for field in wanted.fields if field.name.lower() in members]
+        return any(_is_taken(kind, parse_type(field.type)) for kind, field in known)
+    if isinstance(found, pa.ListType | pa.LargeListType | pa.MapType):
+        kind = found.item_type if isinstance(found, pa.MapType) else found.value_type
+        keyed = isinstance(found, pa.MapType) and wanted.key is not None and _is_taken(found.key_type, wanted.key)
+        return keyed or (wanted.element is not None and _is_taken(kind, wanted.element))
+    bits = _BITS.get(wanted.text)
+    if bits is None or pa.types.is_null(found):
+        return False
+    unsigned = pa.types.is_unsigned_integer(found)
+    return not pa.types.is_integer(found) or found.bit_width + unsigned > bits
 
 
 def fits(found: pa.DataType, wanted: Type) -> bool:

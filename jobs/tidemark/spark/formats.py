@@ -39,6 +39,8 @@ _WHOLE_LINES = {
 """Signs that no byte stands for, so that a line is one value whatever is in it."""
 _ORC_CALENDAR = {"orc.proleptic.gregorian.default": "true"}
 """Writers other than Java's say nothing of their calendar: days before 1582 would be moved."""
+_METADATA = "_metadata"
+"""Spark's column of what is known of a file: one of this name in the file hides it, but for `metadataColumn`."""
 _RAW_OPTIONS = {
     "ignoreNullFields": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -108,11 +110,11 @@ def scanned(spark: SparkSession, source: SourceSpec, paths: Sequence[str], sight
 
 def _parsed(source: SourceSpec, found: DataFrame, sight: Sight, share: float) -> DataFrame:
     if source.format == "json":
-        return parse_json(source, _placed(found.withColumnRenamed("value", VALUE), share))
+        return parse_json(source, _placed(found.withColumnRenamed("value", VALUE), F.col(_METADATA), share))
     if source.format == "csv":
-        lines = found.select(F.encode(F.coalesce(FLAG, VALUE), _BYTES).cast("string").alias(VALUE), "_metadata")
-        return parse_csv(source, _placed(lines, share))
-    return _typed(source, _placed(found, share), sight)
+        line = F.encode(F.coalesce(FLAG, VALUE), _BYTES).cast("string").alias(VALUE)
+        return parse_csv(source, _placed(found, F.col(_METADATA), share, line))
+    return _typed(source, _placed(found, found.metadataColumn(_METADATA), share), sight)
 
 
 def _prepare(spark: SparkSession) -> None:
@@ -128,13 +130,13 @@ def _prepare(spark: SparkSession) -> None:
     jvm.org.apache.hadoop.fs.FileSystem.getLocal(context.hadoopConfiguration()).setVerifyChecksum(False)
 
 
-def _placed(rows: DataFrame, share: float) -> DataFrame:
-    """Rows with their place; below a `share` of 1 those that a hash of their number picks, which costs less
-    than drawing a random number for each."""
+def _placed(rows: DataFrame, place: Column, share: float, *given: Column) -> DataFrame:
+    """Rows (`given`, or all of their columns) with their place; below a `share` of 1 those that a hash of their
+    number picks, which costs less than drawing a random number for each."""
     placed = rows.select(
-        *[column_of(name) for name in rows.columns],
-        F.col("_metadata.file_path").alias(PATH),
-        F.col("_metadata.file_block_start").alias(BLOCK),
+        *(given or [F.col(column_of(name)) for name in rows.columns]),
+        place.getField("file_path").alias(PATH),
+        place.getField("file_block_start").alias(BLOCK),
         F.monotonically_increasing_id().alias(ROW),
     )
     return placed if share >= 1 else placed.where(F.pmod(F.xxhash64(ROW), F.lit(math.ceil(1 / share))) == 0)

@@ -32,11 +32,22 @@ def glance(spark: SparkSession, line: Column) -> Column:
     return call(spark, "Glance", line.cast("binary"))
 
 
-def json_line(line: Column, schema: str, options: Mapping[str, str], plain: str | None = None) -> Column:
+def json_line(
+    line: Column,
+    schema: str,
+    options: Mapping[str, str],
+    plain: str | None = None,
+    excused: Sequence[str] | None = None,
+) -> Column:
     """Spark's `from_json` of one line, faster, times without a zone being UTC. The BOOLEAN column `plain` of the
-    schema becomes true for a line in which nothing is that a look at it could doubt, else null."""
-    given = running().PythonUtils.toScalaMap(dict(options))
-    return invoked("JsonLine", line, settings=(schema, given, "UTC", plain))
+    schema becomes true for a line in which nothing is that a look at it could doubt, else null.
+
+    With `excused`, values that do not survive as their column's type, and members that are there twice, are null, and
+    `plain` is false where one of another column is.
+    """
+    utils = running().PythonUtils
+    spared = None if excused is None else utils.toSeq(list(excused))
+    return invoked("JsonLine", line, settings=(schema, utils.toScalaMap(dict(options)), "UTC", plain, spared))
 
 
 def call(spark: SparkSession, name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
@@ -62,6 +73,14 @@ def running() -> Any:  # noqa: ANN401 # py4j has no types
     if context is None or context._jvm is None:
         raise RuntimeError("no Spark session is open")
     return context._jvm
+
+
+def tried(value: Column) -> Column:
+    """A value, or null where it cannot be computed."""
+    jvm = running()
+    columns = jvm.org.apache.spark.sql.classic.ExpressionUtils
+    evaluated = jvm.org.apache.spark.sql.catalyst.expressions.TryEval(columns.expression(value._jc))
+    return Column(columns.column(evaluated))
 
 
 def or_none(number: Column) -> Column:

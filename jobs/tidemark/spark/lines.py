@@ -22,15 +22,18 @@ from pyspark.sql.types import StructType
 from tidemark.config import SourceSpec
 from tidemark.config.ddl import parse_type, quoted
 from tidemark.config.expressions import plain_names
+from tidemark.spark import surviving
 from tidemark.spark.fitness import Leaf, any_leaf, beyond_years, column_of, payload_of
-from tidemark.spark.functions import Glance, glance, is_utf8, json_line
+from tidemark.spark.functions import Glance, glance, is_utf8, json_line, tried
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.sql import TIME_OF_DAY
 
 VALUE = "__tidemark_value"
 FLAG = "__tidemark_flag"
+_PERMISSIVE = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": FLAG}
 _LOOSE = "__tidemark_loose"
 _EXACT = "__tidemark_exact"
+_TEXTS = "__tidemark_texts"
 _TIMES = ("TIMESTAMP", "DATE")
 _OVERFLOWING = "^-?[0-9]{14,}$"
 """A JSON number of seconds that may not fit a timestamp, and so may wrap to a plausible one."""
@@ -50,12 +53,13 @@ Parse = Callable[[Column, str, dict[str, str]], Column]
 
 @dataclass(frozen=True)
 class Parser:
-    """How lines are parsed: each of them as its schema has it, and some once more in other types; and what is found
-    of lines that are parsed before anything is asked of them."""
+    """How lines are parsed: each of them as its schema has it, and some once more in other types; what is found of
+    lines that are parsed before anything is asked of them; and, by column, whether its value was lost."""
 
     exact: Parse
     again: Parse
     looked: Callable[[DataFrame], DataFrame]
+    lost: Mapping[str, Column]
 
 
 @dataclass(frozen=True)
@@ -81,15 +85,17 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
 
     def exact(value: Column, schema: str, options: dict[str, str]) -> Column:
         lines.select(F.from_json(value, schema, options))  # says so where no JSON can be of the schema
-        return json_line(value, f"{schema}, `{_PLAIN}` BOOLEAN", options, _PLAIN)
+        excused = list(required_times(source)) if source.exact else None
+        return json_line(value, f"{schema}, `{_PLAIN}` BOOLEAN", options, _PLAIN, excused)
 
     def looked(rows: DataFrame) -> DataFrame:
         plain = F.col(_EXACT).getField(_PLAIN)
         sound = F.when(plain, Glance.FILLED.value).otherwise(glance(lines.sparkSession, F.col(VALUE)))
         return rows.withColumn(_GLANCED, sound).where(Glance.FILLED.of(glanced))
 
-    doubts = Doubts(Glance.DUBIOUS.of(glanced), several, Glance.INVALID.of(glanced), far)
-    return _parsed(source, lines, Parser(exact, json_line, looked), options, doubts)
+    lost = F.coalesce(~F.col(_EXACT).getField(_PLAIN), F.lit(False))
+    doubts = Doubts(Glance.DUBIOUS.of(glanced), several | lost, Glance.INVALID.of(glanced), far)
+    return _parsed(source, lines, Parser(exact, json_line, looked, {}), options, doubts)
 
 
 def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
@@ -99,8 +105,22 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     suspects = rf"(^|{re.escape(sep)}|{re.escape(mark)})[\x00-\x20]*(T[0-9]|[0-9]{{1,2}}:)"
     value = F.col(VALUE)
     invalid = ~is_utf8(value)
-    doubts = Doubts(value.rlike(suspects), _broken_quotes(options), invalid, lambda text: text.rlike(_FAR))
-    return _parsed(source, lines, Parser(F.from_csv, F.from_csv, lambda rows: rows), options, doubts)
+    flawed = _broken_quotes(options) | F.col(_EXACT).isNull()  # or what the parser cannot hold: very many fields
+    doubts = Doubts(value.rlike(suspects), flawed, invalid, lambda text: text.rlike(_FAR))
+
+    def parse(value: Column, schema: str, options: dict[str, str]) -> Column:
+        return tried(F.from_csv(value, schema, options))
+
+    types = {column.name: column.type for column in source.columns}
+    kinds = surviving.checked(types, options) if source.exact else {}
+    suspect = value.rlike(surviving.suspects(kinds, options))
+
+    def looked(rows: DataFrame) -> DataFrame:
+        texts = parse(value, _ddl(dict.fromkeys(types, "STRING")), options | _PERMISSIVE)
+        return rows.withColumn(_TEXTS, F.when(suspect, texts)) if kinds else rows
+
+    lost = surviving.lost(F.col(_TEXTS), kinds, options)
+    return _parsed(source, lines, Parser(parse, parse, looked, lost), options, doubts)
 
 
 def _options(source: SourceSpec) -> dict[str, str]:
@@ -113,7 +133,7 @@ def _options(source: SourceSpec) -> dict[str, str]:
 def _parsed(
     source: SourceSpec, lines: DataFrame, parser: Parser, options: dict[str, str], doubts: Doubts
 ) -> DataFrame:
-    options = options | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": FLAG}
+    options = options | _PERMISSIVE
     types = {column.name: column.type for column in source.columns}
     parse = parser.again
     far = _far(parse, types, options, doubts)
@@ -132,6 +152,8 @@ def _parsed(
         )
     exact = {name: F.col(_EXACT).getField(name) for name in types}
     bad = _not_values(rows, "timestampFormat" in options)
+    for name, lost in parser.lost.items():
+        bad[name] = bad.get(name, F.lit(False)) | F.coalesce(lost, F.lit(False))
     payload, misfits = payload_of(exact, bad, times)
     corrupt = unfit | misfits | doubts.flawed | doubts.invalid | (F.lit(False) if far is None else far)
     return rows.select(

@@ -19,7 +19,7 @@ from tidemark.config.address import is_s3
 from tidemark.core.batch import LandedObject
 from tidemark.places import at_once, seen
 from tidemark.spark import codecs
-from tidemark.spark.filetypes import differences, types_of
+from tidemark.spark.filetypes import differences, taken_for_others, types_of
 
 _SHOWN = 300
 _COLUMNAR = ("parquet", "orc")
@@ -81,7 +81,8 @@ def _parquet_sight(source: SourceSpec, item: LandedObject) -> Sight:
     nulls = {column.name.lower() for column in source.columns} & {
         name for name in types if pa.types.is_null(types[name])
     }
-    return Sight(nulls=frozenset(nulls), nanos=frozenset(nanos))
+    wrong = taken_for_others(source.columns, types) if source.exact else []
+    return Sight("; ".join(wrong)[:_SHOWN] or None, frozenset(nulls), frozenset(nanos))
 
 
 def _header_finding(source: SourceSpec, item: LandedObject) -> str | None:

@@ -10,8 +10,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Reads lines of JSON that are plain, from their bytes, as Spark's parser reads them: one object, and each member in it
- * null or of its column's type as most writers write it. Of all else (escapes, members within members, numbers with
- * exponents or with more digits than are surely exact, times written otherwise) it says that the line is not plain.
+ * null or of its column's type as most writers write it. Of all else (escapes, members within members or of one name,
+ * numbers with exponents or with more digits than are surely exact, times written otherwise) it says that the line is
+ * not plain.
  */
 final class FlatJson {
     private static final int UNKNOWN = -1;
@@ -43,6 +44,7 @@ final class FlatJson {
     private final int[] kinds;
     private final int told;
     private final Object[] values;
+    private final boolean[] seen;
     private final InternalRow row;
     private final IsoTime times = new IsoTime();
     private byte[] line;
@@ -63,6 +65,7 @@ final class FlatJson {
         }
         this.told = told;
         this.values = new Object[fields.length];
+        this.seen = new boolean[fields.length];
         this.row = new GenericInternalRow(this.values);
     }
 
@@ -86,6 +89,7 @@ final class FlatJson {
         this.wide = false;
         this.next = 0;
         Arrays.fill(this.values, null);
+        Arrays.fill(this.seen, false);
         this.values[this.told] = Boolean.TRUE;
         if (from >= to || bytes[from] != '{') {
             return null;
@@ -218,7 +222,7 @@ final class FlatJson {
         return value == null ? NONE : found(column, value, at);
     }
 
-    /** A whole number as its column has it; null: it can't be told. Doubles of so few digits are as near as can be. */
+    /** A whole number as its column has it; null: it can't be told, or there is no such double. */
     private static Object whole(int kind, long number) {
         if (kind == LONG) {
             return Long.valueOf(number);
@@ -226,11 +230,15 @@ final class FlatJson {
         if (kind == INT && number == (int) number) {
             return Integer.valueOf((int) number);
         }
-        return kind == DOUBLE ? Double.valueOf((double) number) : null;
+        return kind == DOUBLE && (long) (double) number == number ? Double.valueOf((double) number) : null;
     }
 
     private int found(int column, Object value, int after) {
         if (column != UNKNOWN) {
+            if (this.seen[column]) {
+                return NONE;
+            }
+            this.seen[column] = true;
             this.values[column] = value;
         }
         return isEnd(byteAt(after)) ? after : NONE;

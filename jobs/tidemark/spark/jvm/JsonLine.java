@@ -1,9 +1,12 @@
 package tidemark;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.BitSet;
 import java.util.Locale;
+import java.util.Objects;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.json.JsonToStructsEvaluator;
@@ -39,28 +42,35 @@ public final class JsonLine implements java.io.Serializable {
     private final Map options;
     private final String zone;
     private final String plain;
+    private final Seq excused;
     private final JsonToStructsEvaluator spark;
     private transient FlatJson flat;
     private transient FailureSafeParser ours;
     private transient int flag;
     private transient int told;
+    private transient LossyJson lossy;
+    private transient JsonFactory factory;
+    private transient Opening opening;
+    private transient BitSet excusable;
     private transient boolean begun;
 
-    private JsonLine(DataType schema, Map options, String zone, String plain) {
+    private JsonLine(DataType schema, Map options, String zone, String plain, Seq excused) {
         this.schema = schema;
         this.options = options;
         this.zone = zone;
         this.plain = plain;
+        this.excused = excused;
         this.spark = new JsonToStructsEvaluator(options, schema, "", Option.apply(zone), false);
     }
 
     /**
      * The line as a value of the schema, with the column of the options for what does not parse; times without a zone are
-     * in `zone`. The BOOLEAN column `plain` (null: there is none) is true if the line is plain, else null.
+     * in `zone`. The BOOLEAN column `plain` (null: there is none) is true if the line is plain, else null. With
+     * `excused`, names of columns, values that do not survive are null, and `plain` is false if one is of another column.
      */
-    public static Column function(Seq line, String schema, Map options, String zone, String plain) {
+    public static Column function(Seq line, String schema, Map options, String zone, String plain, Seq excused) {
         DataType gives = DataType.fromDDL(schema).asNullable();
-        return Invoked.plain(new JsonLine(gives, options, zone, plain), "evaluate", gives, line);
+        return Invoked.plain(new JsonLine(gives, options, zone, plain, excused), "evaluate", gives, line);
     }
 
     public boolean equals(Object other) {
@@ -68,7 +78,7 @@ public final class JsonLine implements java.io.Serializable {
             return false;
         }
         JsonLine it = (JsonLine) other;
-        boolean alike = this.plain == null ? it.plain == null : this.plain.equals(it.plain);
+        boolean alike = Objects.equals(this.plain, it.plain) && Objects.equals(this.excused, it.excused);
         return alike && this.zone.equals(it.zone) && this.schema.equals(it.schema) && this.options.equals(it.options);
     }
 
@@ -84,7 +94,27 @@ public final class JsonLine implements java.io.Serializable {
         ByteBuffer bytes = line.getByteBuffer();
         int from = bytes.arrayOffset() + bytes.position();
         InternalRow row = this.flat == null ? null : this.flat.read(bytes.array(), from, from + bytes.remaining());
-        return row == null ? read(line) : row;
+        if (row != null) {
+            return row;
+        }
+        Object found = read(line);
+        if (this.lossy != null && found instanceof InternalRow) {
+            withoutLost((InternalRow) found, line);
+        }
+        return found;
+    }
+
+    /** Null instead of values that do not survive, and whether one of them is not excused. */
+    private void withoutLost(InternalRow row, UTF8String line) {
+        BitSet lost = this.lossy.columns((JsonParser) this.opening.apply(this.factory, line));
+        for (int column = lost.nextSetBit(0); column >= 0; column = lost.nextSetBit(column + 1)) {
+            if (column != this.flag && column != this.told) {
+                row.setNullAt(column);
+                if (!this.excusable.get(column)) {
+                    row.update(this.told, Boolean.FALSE);
+                }
+            }
+        }
     }
 
     private Object read(UTF8String line) {
@@ -142,6 +172,20 @@ public final class JsonLine implements java.io.Serializable {
             this.told = whole.fieldIndex(this.plain);
             this.flat = usual && this.zone.equals("UTC") ? new FlatJson(whole, this.flag, this.told) : null;
         }
+        if (this.excused != null) {
+            this.factory = known.buildJsonFactory();
+            this.opening = new Opening();
+            this.lossy = new LossyJson(whole, known.locale(), isTimed(known.dateFormatInRead()));
+            this.excusable = new BitSet();
+            for (int index = 0; index < this.excused.length(); index++) {
+                this.excusable.set(whole.fieldIndex((String) this.excused.apply(index)));
+            }
+        }
+    }
+
+    /** Whether days are written in a form that has hours. */
+    private static boolean isTimed(Option form) {
+        return form.isDefined() && form.get().toString().replaceAll("'[^']*'", "").matches(".*[HhKk].*");
     }
 
     /** A parser as Spark makes its own, but for what it reads from. */
