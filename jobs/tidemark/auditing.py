@@ -20,7 +20,7 @@ from tidemark.ledger.pages import keep_page
 from tidemark.quality import docs, measures
 from tidemark.quality.gathered import Gathered
 from tidemark.quality.measures import Line, limits_of
-from tidemark.quality.suites import of_users, shipped
+from tidemark.quality.suites import Suite, of_users, shipped
 
 if TYPE_CHECKING:
     from tidemark.quality.judging import Judging
@@ -45,10 +45,12 @@ class Checked(Protocol):
 
 @dataclass
 class Audit:
-    """The checks of one run; `made` holds by table what was made of streams to be checked before it is published."""
+    """The checks of one run; `suites` are the users' that it was planned with, `made` holds by table what was made of
+    streams to be checked before it is published."""
 
     spec: PipelineSpec
     ledger: Ledger
+    suites: Sequence[Suite] = ()
     gathered: Gathered = field(default_factory=Gathered)
     made: dict[str, Any] = field(default_factory=dict)
     _importing: threading.Thread | None = field(default=None, repr=False)
@@ -59,7 +61,7 @@ class Audit:
     def apart(self) -> bool:
         """Whether a run's check stops nothing and looks at nothing in Spark, so that it may be made while the run
         publishes."""
-        return bool(self.spec.streams) and not self._made_first() and not of_users(self.spec)
+        return bool(self.spec.streams) and not self._made_first() and not self.suites
 
     def begin(self) -> None:
         """Import what judges, while Spark works."""
@@ -125,18 +127,17 @@ class Audit:
         }
 
     def _of_rows(self, judging: Judging, record: BatchRecord, ending: Ending, tables: Checked) -> Iterator[Check]:
-        """The checks of what is about to be published, and of users' suites."""
-        own = of_users(self.spec)
+        """The checks of what is about to be published, and of users' suites. No rows, nothing to judge: no check."""
         if self._made_first():
             yield from judging.lines(shipped("streams"), list(measures.streams(tables.stage(ending, self.made))))
-        for suite in own:
+        for suite in self.suites:
             if suite.table in self.made:
                 rows = self.made[suite.table]
             elif suite.table.startswith("events/"):
                 rows = tables.judged(suite.table, record.run_first, record.run_last)
             else:
                 continue
-            if rows is not None:
+            if rows is not None and not rows.isEmpty():
                 yield from judging.rows(suite, rows, [key for key in _KEYS if key in rows.columns][:2])
 
     def _draw(self, record: BatchRecord) -> None:
@@ -166,7 +167,7 @@ class Audit:
     def _made_first(self) -> bool:
         """Whether what the run has for streams is made before it is published: where a check may block, or a user's
         suite looks at it."""
-        own = any(suite.table.startswith("streams/") for suite in of_users(self.spec))
+        own = any(suite.table.startswith("streams/") for suite in self.suites)
         return own or any(
             self._severity(table) is Severity.BLOCK for table in ("", *(f"events/{s}" for s in self.spec.sources))
         )
@@ -235,7 +236,7 @@ def blocked(record: BatchRecord, checks: Sequence[Check]) -> Blocked:
 def told(check: Check) -> str:
     """A failed check in words, without its cause."""
     bound = "" if check.limit is None else f", limit {check.limit:g}"
-    seen = "" if check.observed is None else f" is {check.observed:g}{bound}"
+    seen = " failed" if check.observed is None else f" is {check.observed:g}{bound}"
     rows = f" (such as {', '.join(check.examples)})" if check.examples else ""
     return f"{check.table}: {check.expectation}{seen}{rows}"
 

@@ -12,6 +12,7 @@ from tidemark.core.account import BatchRecord
 from tidemark.core.quality import Check
 from tidemark.core.slices import Reading
 from tidemark.ledger.ledger import Ledger
+from tidemark.quality.suites import of_run
 from tidemark.running import Run
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Again:
 
     def execute(self, records: Sequence[BatchRecord], repairing: bool = False) -> list[BatchRecord]:
         """Execute the planned batches of one run."""
-        recorded = with_on_failure(self.spec, "record")
+        recorded, unchecked = with_on_failure(self.spec, "record"), Unchecked(self.spec, self.target)
         run = Run(
             self.spec,
             self.target,
@@ -61,7 +62,7 @@ class Again:
             lambda item: item,
             self.reached,
             self.progress,
-            Audit(recorded, self.target) if self.checked else Unchecked(self.spec, self.target),
+            Audit(recorded, self.target, of_run(records[-1].suites, self.spec)) if self.checked else unchecked,
         )
         return run.execute(records, repairing)
 

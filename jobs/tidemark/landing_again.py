@@ -18,6 +18,7 @@ from tidemark.ledger.discover import known_objects
 from tidemark.ledger.ledger import PLANNED, Ledger, Noticed
 from tidemark.ledger.listing import LandingPlace, list_objects
 from tidemark.planning import Planning, judged_under
+from tidemark.quality.suites import of_run
 from tidemark.running import Run
 from tidemark.versioning import blank
 
@@ -70,7 +71,7 @@ class LandingAgain:
             Planning(self.spec, self.target, _untold).place,
             self.reached,
             _untold,
-            Audit(recorded, self.target),
+            Audit(recorded, self.target, of_run(records[-1].suites, self.spec)),
         )
         return run.execute(records, repairing)
 

@@ -27,7 +27,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.places import Place, place_of
 from tidemark.planning import Planning
-from tidemark.quality.suites import of_users
+from tidemark.quality.suites import of_run, of_users, record_of
 from tidemark.reading import Reader, instant
 from tidemark.replaying import Replay, chosen, located, replayed
 from tidemark.running import Run
@@ -218,7 +218,7 @@ class Pipeline(Answering, Versioned):
         if not dry_run:
             versions.first(self.root, now)
         notes = versioning.differing(versioning.in_force(self.ledger), self.spec, self.ledger.version)
-        of_users(self.spec)
+        suites = record_of(of_users(self.spec), self.spec)
         ensure_not_blocked(self.ledger)
         repaired = [] if dry_run else self._repair()
         if run_id is not None and (known := self.ledger.run(run_id)) is not None:
@@ -234,10 +234,10 @@ class Pipeline(Answering, Versioned):
             require_s3()
         plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
         spec = self.spec if quality is None else with_on_failure(self.spec, quality)
-        records = self.planning.records(plan, spec)
+        records = self.planning.records(plan, spec, suites)
         self.ledger.plan(plan, records, landed.noticed)
         self._step("planned")
-        done = self._executor(spec).execute(records, repairing=False)
+        done = self._executor(spec, records[-1]).execute(records, repairing=False)
         return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": self._keep(done)}
 
     def _step(self, step: str) -> None:
@@ -251,10 +251,10 @@ class Pipeline(Answering, Versioned):
         if not pending:
             return []
         then = located(from_resolved(json.loads(pending[0].configuration)), self.spec)
-        self._executor(then).execute(pending, repairing=True)
+        self._executor(then, pending[-1]).execute(pending, repairing=True)
         return [pending[0].run_id]
 
-    def _executor(self, spec: PipelineSpec) -> Run:
+    def _executor(self, spec: PipelineSpec, last: BatchRecord) -> Run:
         return Run(
             spec,
             self.ledger,
@@ -263,7 +263,7 @@ class Pipeline(Answering, Versioned):
             self.planning.place,
             self._step,
             self.progress,
-            Audit(spec, self.ledger),
+            Audit(spec, self.ledger, of_run(last.suites, self.spec)),
         )
 
     def _outputs(

@@ -86,8 +86,8 @@ class Planning:
             size = AUTO_BYTES_A_CORE * (os.cpu_count() or 1)
         return cut(objects, first, files, size)
 
-    def records(self, plan: RunPlan, spec: PipelineSpec) -> list[BatchRecord]:
-        """The rows of `batches` that a run of this configuration begins with."""
+    def records(self, plan: RunPlan, spec: PipelineSpec, suites: str | None = None) -> list[BatchRecord]:
+        """The rows of `batches` that a run of this configuration begins with; the last has the users' suites."""
         token, under = uuid.uuid4().hex, judged_under(spec)
         return [
             BatchRecord(
@@ -101,6 +101,7 @@ class Planning:
                 fingerprint=under["fingerprint"],
                 engine=under["engine"],
                 plan=token,
+                suites=suites if batch.batch_id == plan.last else None,
                 closing=plan.closing,
                 objects=len(batch.objects),
                 bytes=sum(item.size for item in batch.objects),

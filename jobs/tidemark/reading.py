@@ -186,7 +186,7 @@ class Reader:
                 "stream": name,
                 "published": name in self.spec.streams and self.spec.streams[name].published,
                 **stream_summary(end),
-                "watermark_delay_micros": None if end.state.watermark is None else ended.as_of - end.state.watermark,
+                "output_delay_micros": None if end.state.watermark is None else ended.as_of - end.state.watermark,
             }
             for name, end in ended.streams.items()
         ]

@@ -194,12 +194,12 @@ def chosen(
 
 
 def located(then: PipelineSpec, now: PipelineSpec) -> PipelineSpec:
-    """A recorded configuration with its sources' landing where today's configuration has it."""
+    """A recorded configuration with its file and its sources' landing where today's configuration has them."""
     moved = {
         name: source.model_copy(update={"landing": now.sources[name].landing}) if name in now.sources else source
         for name, source in then.sources.items()
     }
-    return then.model_copy(update={"sources": moved})
+    return then.model_copy(update={"path": now.path, "sources": moved})
 
 
 def _version(record: BatchRecord) -> int | None:

@@ -85,6 +85,7 @@ def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
         fingerprint=spec["fingerprint"],
         engine=spec["engine"],
         plan=record.plan,
+        suites=record.suites,
         closing=record.closing,
         objects=record.objects,
         bytes=record.bytes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from contextlib import nullcontext
 from pathlib import Path
@@ -26,6 +27,7 @@ STREAMS = {
     "minutes": {"from": "s", "tumbling": "10s", "select": {"n": "count(*)"}},
     "longer": {"from": "minutes", "tumbling": "20s", "select": {"n": "sum(n)"}},
 }
+BETWEEN = "expect_column_values_to_be_between"
 OUTPUTS = tuple(f"streams/{name}" for name in STREAMS)
 BLOCKED_AT = ["planned", "events", "watermarks", "diagnostics", "quality", "blocked"]
 
@@ -45,6 +47,14 @@ def made(folder: Path, **settings: Any) -> Product:
     product.run(at(21))
     product.land("s", objects("b", 30, late=5))
     return product
+
+
+def expect(product: Product, suites: dict[str, list[dict[str, Any]]]) -> None:
+    """Users' suites by the tables that they are about."""
+    for table, asked in suites.items():
+        file = product.folder / "expectations" / f"{table}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"name": table, "expectations": asked}))
 
 
 @pytest.fixture(scope="module")
@@ -263,20 +273,31 @@ def test_schedulers_are_told_what_stands_in_the_way(base, tmp_path):
 @pytest.mark.usefixtures("expectations")
 def test_suites_of_users_see_what_is_about_to_be_published(base, tmp_path):
     product = fork(base, tmp_path / "p")
-    for table, asked in {
-        "streams/longer": {"type": "expect_column_values_to_be_between", "kwargs": {"column": "n", "max_value": 15}},
-        "events/s": {"type": "expect_column_values_to_be_null", "kwargs": {"column": "k"}, "severity": "warning"},
-    }.items():
-        file = product.folder / "expectations" / f"{table}.json"
-        file.parent.mkdir(parents=True)
-        file.write_text(json.dumps({"name": table, "expectations": [asked]}))
+    expect(
+        product,
+        {
+            "streams/longer": [
+                {"type": BETWEEN, "kwargs": {"column": "n", "max_value": 15}},
+                {"type": BETWEEN, "kwargs": {"column": "_partition", "max_value": 15}, "severity": "warning"},
+                {"type": "expect_column_to_exist", "kwargs": {"column": "n"}},
+            ],
+            "events/s": [
+                {"type": "expect_column_values_to_be_null", "kwargs": {"column": "k"}, "severity": "warning"}
+            ],
+        },
+    )
     assert product.pipeline().validate()["valid"]
     (product.folder / "landing" / "s" / "b").unlink()
     product.land("s", objects("d", 30))
-    with pytest.raises(Blocked, match="streams/longer: expect_column_values_to_be_between is 1, limit 0") as raised:
+    with pytest.raises(Blocked, match=r"streams/longer: expect_column_values_to_be_between\(n\) is 1, limit 0") as raised:
         product.run(at(51), run_id="full")
     assert "such as longer 2" in raised.value.message
     assert outputs(product) == outputs(base)
+    checks = {row["expectation"]: row for row in product.table("quality") if row["table"] == "streams/longer"}
+    assert checks["expect_column_to_exist(n)"]["success"]
+    unfit = checks[f"{BETWEEN}(_partition)"]
+    assert (unfit["success"], unfit["severity"]) == (False, "warn")
+    assert f"longer.json: {BETWEEN}(_partition) cannot be evaluated: " in unfit["message"]
     product.pipeline().release("full", "a fair")
     twin = fork(base, tmp_path / "twin")
     (twin.folder / "landing" / "s" / "b").unlink()
@@ -284,3 +305,37 @@ def test_suites_of_users_see_what_is_about_to_be_published(base, tmp_path):
     twin.run(at(51), run_id="full", quality="record")
     assert outputs(product) == outputs(twin)
     hold_replay(product)
+
+
+@pytest.mark.usefixtures("expectations")
+def test_a_repaired_run_is_judged_by_the_suites_that_it_was_planned_with(base, tmp_path):
+    product = fork(base, tmp_path / "p")
+    (product.folder / "landing" / "s" / "b").unlink()
+    product.land("s", objects("d", 30))
+    expect(product, {"events/s": [{"type": "expect_table_row_count_to_equal", "kwargs": {"value": 7}}]})
+    product.hooks = {"reached": CrashAt(2)}
+    with pytest.raises(Crash):
+        product.run(at(51), run_id="bad")
+    product.hooks = {}
+    expect(product, {"events/s": [{"type": "expect_column_to_exist", "kwargs": {"column": "k"}}]})
+    with pytest.raises(Blocked, match="events/s: expect_table_row_count_to_equal is 20, limit 7"):
+        product.run(at(60))
+    assert outputs(product) == outputs(base)
+    shutil.rmtree(product.folder / "expectations")
+    product.pipeline().release("bad", "looked at")
+    assert published(product) > published(base)
+
+
+@pytest.mark.usefixtures("expectations")
+def test_a_suite_without_rows_to_judge_checks_nothing(base, tmp_path):
+    product = fork(base, tmp_path / "p")
+    (product.folder / "landing" / "s" / "b").unlink()
+    (row, *_) = objects("d", 30, late=20)[0].rows
+    product.land("s", [Obj("d", at(32), (row,))])
+    largest = {"type": "expect_column_max_to_be_between", "kwargs": {"column": "_offset", "min_value": 0}}
+    expect(product, {"events/s": [largest]})
+    done = product.run(at(33), quality="warn")
+    assert done["batches"][0]["dropped"] == done["batches"][0]["rows"] == 1
+    found = {check["expectation"] for check in done["quality"] if check["table"] == "events/s"}
+    assert found >= {"dropped_share"}
+    assert "expect_column_max_to_be_between(_offset)" not in found

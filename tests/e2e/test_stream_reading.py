@@ -55,7 +55,7 @@ def test_status_says_how_far_each_stream_has_come(product):
     assert by_name["copy"]["watermark"] == product.said["streams"]["copy"]["watermark"]
     assert by_name["copy"]["published"]
     assert not by_name["kept"]["published"]
-    behind = by_name["counted"]["watermark_delay_micros"]
+    behind = by_name["counted"]["output_delay_micros"]
     assert iso(at(15) - behind).startswith(by_name["counted"]["watermark"][:19])
     text = shown(status_view(status, 140))
     assert "counted: watermark" in text

@@ -122,4 +122,15 @@ def test_steps_and_delays_of_watermarks_are_seconds():
     combined = {"readings": Combined(5 * SECOND)}, {"readings": Combined(6 * SECOND)}
     part, whole = watermarks(SPEC, ({key: before}, {key: after}), combined, 63 * SECOND)
     assert (part.values["step"], part.values["standing"]) == (-2.0, 1.0)
-    assert (whole.values["step"], whole.values["delay"]) == (1.0, 60.0)
+    assert (whole.values["step"], whole.values["watermark_delay"]) == (1.0, 60.0)
+
+
+def test_watermark_delay_is_of_the_largest_watermark_and_output_delay_of_the_combined_one():
+    states = {("readings", name): PartitionState(watermark=mark * SECOND) for name, mark in (("0", 50), ("1", 20))}
+    limits = QualitySpec(max_watermark_delay="1h", max_output_delay="2h")
+    spec = SPEC.model_copy(update={"quality": limits})
+    *_, whole = watermarks(spec, (states, states), ({}, {"readings": Combined(20 * SECOND)}), 60 * SECOND)
+    assert (whole.values["watermark_delay"], whole.values["max_watermark_delay"]) == (10.0, 3600.0)
+    assert (whole.values["output_delay"], whole.values["max_output_delay"]) == (40.0, 7200.0)
+    *_, ended = watermarks(spec, (states, states), ({}, {"readings": Combined(20 * SECOND, complete=True)}), 60)
+    assert ended.values["output_delay"] is ended.values["watermark_delay"] is None

@@ -13,13 +13,20 @@ from tidemark.errors import ConfigError
 from tidemark.quality import docs
 from tidemark.quality.judging import Judging, made
 from tidemark.quality.measures import Line
-from tidemark.quality.suites import SHIPPED, Suite, shipped
+from tidemark.quality.suites import SHIPPED, Suite, names_of, shipped
 
 pytestmark = pytest.mark.usefixtures("expectations")
 COLUMNS = {
     "events": ("taken", "fates", "recorded", "counted", "offsets_wrong", "event_time", "moved", "judged", "within"),
     "batches": ("dropped", "max_dropped", "adjusted", "max_adjusted", "dropped_jump", "max_jump"),
-    "watermarks": ("step", "delay", "max_watermark_delay", "standing"),
+    "watermarks": (
+        "step",
+        "watermark_delay",
+        "max_watermark_delay",
+        "output_delay",
+        "max_output_delay",
+        "standing",
+    ),
     "streams": ("not_due",),
     "digests": ("differs",),
 }
@@ -79,6 +86,44 @@ def test_a_warning_never_blocks_and_a_record_never_warns():
     assert {check.severity for check in recorded} == {Severity.RECORD}
 
 
+def delays(*given: tuple[str, float, float | None]) -> list[Line]:
+    """A line a source: its watermark delay and its limit."""
+    columns = dict.fromkeys(COLUMNS["watermarks"])
+    return [
+        Line("watermarks", columns | {"watermark_delay": delay, "max_watermark_delay": limit}, f"source {name}")
+        for name, delay, limit in given
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "observed", "limit", "success", "source"),
+    [
+        ([("fast", 18000.0, 86400.0), ("slow", 3000.0, 3600.0)], 3000.0, 3600.0, True, "slow"),
+        ([("fast", 4000.0, 3600.0), ("slow", 18000.0, 17000.0)], 4000.0, 3600.0, False, "fast"),
+        ([("fast", 90000.0, None), ("slow", 3000.0, 3600.0)], 3000.0, 3600.0, True, "slow"),
+        ([("fast", 100.0, None), ("slow", 3000.0, None)], 3000.0, None, True, "slow"),
+        ([("fast", 1.0, 0.0), ("slow", 7200.0, 3600.0)], 1.0, 0.0, False, "fast"),
+    ],
+)
+def test_of_several_sources_the_one_furthest_off_its_own_limit_is_told(given, observed, limit, success, source):
+    check = of("watermarks", *delays(*given))["watermarks", "watermark_delay"]
+    assert (check.observed, check.limit, check.success) == (observed, limit, success)
+    assert f"(in source {source}" in check.message
+
+
+def test_of_several_partitions_the_smallest_step_and_the_most_lost_rows_are_told():
+    columns = dict.fromkeys(COLUMNS["watermarks"])
+    steps = [Line("watermarks", columns | {"step": step}, f"p{step:g}") for step in (5.0, 2.0, 9.0)]
+    check = of("watermarks", *steps)["watermarks", "watermarks_never_go_back"]
+    assert (check.observed, check.limit, check.success) == (2.0, 0.0, True)
+    columns = dict.fromkeys((*COLUMNS["events"], "not_behind"))
+    counts = ((1.0, 2.0), (9.0, 8.0), (50.0, 50.0))
+    lines = [Line("events/r", columns | {"fates": a, "taken": b}, f"partition {a:g}") for a, b in counts]
+    lost = of("events", *lines)["events/r", "rows_in_equal_fates_out"]
+    assert (lost.observed, lost.limit, lost.success) == (1.0, 2.0, False)
+    assert lost.message.endswith("(in partition 1, partition 9)")
+
+
 def suite(tmp_path, *expectations) -> Suite:
     return Suite({"name": "own", "expectations": list(expectations)}, "events/readings", tmp_path / "own.json")
 
@@ -117,3 +162,46 @@ def test_values_of_rows_can_do_no_harm_in_a_page(tmp_path):
     page = docs.page(judged.results, "run")
     assert "alert(1)" in page
     assert "<script>alert" not in page
+
+
+BETWEEN = "expect_column_values_to_be_between"
+
+
+def test_what_cannot_be_evaluated_has_failed_with_its_reason_and_the_others_go_on(tmp_path):
+    own = suite(
+        tmp_path,
+        {"type": "expect_nothing", "kwargs": {}},
+        {"type": BETWEEN, "kwargs": {"column": "text", "max_value": 5}},
+        {"type": "expect_column_to_exist", "kwargs": {"column": "n"}},
+        {"type": BETWEEN, "kwargs": {"column": "gone", "max_value": 5}, "severity": "warning"},
+        {"type": BETWEEN, "kwargs": {"column": "n", "max_value": 5}},
+        {"type": BETWEEN, "kwargs": {"column": "n", "max_value": 1}},
+    )
+    found = judging().validated(own, "pandas", pd.DataFrame({"n": [1, 2], "text": ["a", "b"]}), "COMPLETE")
+    assert [result["success"] for result in found] == [False, False, True, False, True, False]
+    reasons = [result.get("not_evaluated") for result in found]
+    assert [reason is None for reason in reasons] == [False, False, True, False, True, True]
+    assert "expect_nothing" in reasons[0]
+    assert "gone" in reasons[3]
+    assert found[3]["expectation_config"]["severity"] == "warning"
+
+
+def test_expectations_of_one_type_are_told_apart_by_what_they_are_about():
+    asked = [
+        {"type": BETWEEN, "kwargs": {"column": "a"}},
+        {"type": BETWEEN, "kwargs": {"column": "b"}},
+        {"type": BETWEEN, "kwargs": {"column": "b"}},
+        {"type": "expect_column_pair_values_to_be_equal", "kwargs": {"column_A": "a", "column_B": "b"}},
+        {"type": "expect_compound_columns_to_be_unique", "kwargs": {"column_list": ["a", "b"]}},
+        {"type": "expect_table_row_count_to_equal", "kwargs": {"value": 3}, "meta": {"name": "three"}},
+        {"type": "expect_table_row_count_to_equal", "kwargs": {"value": 3}},
+    ]
+    assert names_of(asked) == [
+        f"{BETWEEN}(a)",
+        f"{BETWEEN}(b)",
+        f"{BETWEEN}(b) #2",
+        "expect_column_pair_values_to_be_equal(a, b)",
+        "expect_compound_columns_to_be_unique(a, b)",
+        "three",
+        "expect_table_row_count_to_equal",
+    ]

@@ -105,7 +105,7 @@ def test_status_fits_and_ends_with_the_command(width: int) -> None:
     assert lines[-1].strip() == "tidemark rows CONFIG --fate dropped --since 2026-01-01T12:00:00Z"
     text = "\n".join(lines)
     assert "holds back" in text
-    assert "readings: combined watermark 2026-01-01 12:00:00, 1h behind." in text
+    assert "readings: combined watermark 2026-01-01 12:00:00, output delay 1h." in text
 
 
 def test_status_before_the_first_run_says_so() -> None:

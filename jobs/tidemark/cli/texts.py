@@ -59,7 +59,8 @@ def _quality(checks: Sequence[Record]) -> RenderableType | None:
 def _check(check: Record) -> str:
     limit = "" if check["limit"] is None else f", limit {check['limit']:g}"
     rows = f", such as {', '.join(check['examples'])}" if check["examples"] else ""
-    return f"{check['table']}: {check['expectation']} is {check['observed']:g}{limit}{rows}. {check['message']}"
+    seen = " failed" if check["observed"] is None else f" is {check['observed']:g}{limit}"
+    return f"{check['table']}: {check['expectation']}{seen}{rows}. {check['message']}"
 
 
 def maintain_text(record: Record) -> RenderableType:

@@ -92,7 +92,12 @@ class QualitySpec(Settings):
     max_dropped: Fraction | None = Field(None, description="Largest share of dropped rows")
     max_adjusted: Fraction | None = Field(None, description="Largest share of adjusted rows")
     max_quarantined: Fraction | None = Field(None, description="Largest share of quarantined rows")
-    max_watermark_delay: Duration | None = Field(None, description="Longest time from the watermark to as_of")
+    max_watermark_delay: Duration | None = Field(
+        None, description="Longest time from a source's largest watermark to as_of"
+    )
+    max_output_delay: Duration | None = Field(
+        None, description="Longest time from a source's combined watermark to as_of, which consumers wait for"
+    )
     max_jump: Factor | None = Field(None, description="Largest factor between this run's rows and what is usual")
     on_failure: Literal["block", "warn"] | None = Field(None, description="Absent: recorded, never blocks")
 

@@ -171,7 +171,8 @@ class Outcome:
 @dataclass(frozen=True)
 class BatchRecord:
     """One row of `batches`. `run_first` and `run_last` bound the run it belongs to; `combined`, `streams`
-    and what concerns the end of a run stand in the run's last batch only."""
+    and what concerns the end of a run stand in the run's last batch only. `suites` are the users' suites that the run
+    is judged by, as JSON (None: planned before they were recorded)."""
 
     batch_id: int
     run_id: str
@@ -183,6 +184,7 @@ class BatchRecord:
     fingerprint: str
     engine: str
     plan: str
+    suites: str | None = None
     closing: tuple[str, ...] = ()
     objects: int = 0
     bytes: int = 0

@@ -146,6 +146,7 @@ _PLAIN = (
     "fingerprint",
     "engine",
     "plan",
+    "suites",
     "objects",
     "bytes",
 )

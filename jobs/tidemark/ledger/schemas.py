@@ -87,10 +87,13 @@ BATCHES = _schema(
         "streams": pa.list_(_struct(_STREAM)),
         "timings": pa.list_(_struct(_TIMING)),
         "beyond": _TEXT,
+        "suites": _TEXT,
     }
 )
 """`beyond` has, as JSON in microseconds, the states of streams whose progress lies beyond the years 1 to 9999, as a
-shift or the start of an open window may; in `streams` such times stand at their bound. Null: there are none."""
+shift or the start of an open window may; in `streams` such times stand at their bound. Null: there are none.
+`suites` has, as JSON in a run's last batch, the users' suites that were there when the run was planned. Null: it was
+planned before they were recorded."""
 
 OBJECTS = _schema({**_OBJECT, "uri_key": pa.int32()})
 """`uri_key` is a checksum of source and uri: four bytes an object are all that a look-up has to read."""

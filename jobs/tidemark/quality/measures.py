@@ -89,13 +89,13 @@ def watermarks(
         yield Line("watermarks", values, f"{key[0]}, partition {key[1]}", told)
     for name in spec.sources:
         was_, now = (each.get(name, Combined(None)) for each in combined)
-        values = {"step": _step(was_.watermark, now.watermark), "delay": None, "max_watermark_delay": None}
-        newest = latest(*[state.watermark for state in _known(after, name)])
-        limit = limits_of(spec, name).max_watermark_delay
-        if newest is not None and not now.complete:
-            values |= {"delay": (as_of - newest) / SECOND}
-            values |= {"max_watermark_delay": None if limit is None else limit / SECOND}
-        yield Line("watermarks", values, name)
+        values = {"step": _step(was_.watermark, now.watermark)}
+        newest, limits = latest(*[state.watermark for state in _known(after, name)]), limits_of(spec, name)
+        for delay, mark in (("watermark_delay", newest), ("output_delay", now.watermark)):
+            known, limit = mark is not None and not now.complete, getattr(limits, f"max_{delay}")
+            values[delay] = (as_of - mark) / SECOND if mark is not None and known else None
+            values[f"max_{delay}"] = limit / SECOND if limit is not None and known else None
+        yield Line("watermarks", values, f"source {name}", {"output_delay": (name,), "watermark_delay": (name,)})
 
 
 def streams(behind: Mapping[str, int]) -> Iterator[Line]:

@@ -1,13 +1,14 @@
 """Suites of expectations, as the files that they are: those that come with the product, and users' own.
 
 Users' stand in `expectations/` beside a pipeline file, one a table, under the table's name: `events/<source>.json`
-and `streams/<stream>.json` for every pipeline there, and the same under `<pipeline>/` for one.
+and `streams/<stream>.json` for every pipeline there, and the same under `<pipeline>/` for one. A run is judged by the
+suites that were there when it was planned: they are recorded with it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ FOLDER = "expectations"
 SHIPPED = ("events", "batches", "watermarks", "digests", "streams")
 """The suites that come with the product, each for a kind of table."""
 _PLACES = tuple(Path(tidemark.__file__).parents[up] / FOLDER for up in (0, 2))
+_COLUMNS, _COLUMN_LISTS = ("column", "column_A", "column_B"), ("column_list", "column_set")
 _SEVERITIES = ("critical", "warning", "info")
 
 
@@ -59,6 +61,43 @@ def of_users(spec: PipelineSpec) -> list[Suite]:
         raise ConfigError([Problem(str(file), "", told) for file in strangers])
     found = [file for file in places if file.is_file()]
     return [Suite(_content(file), f"{file.parent.name}/{file.stem}", file) for file in found]
+
+
+def record_of(suites: Iterable[Suite], spec: PipelineSpec) -> str:
+    """Users' suites as JSON text, to be recorded with a run; their files relative to the pipeline's folder."""
+    folder = spec.path.parent
+    kept = [
+        {"table": each.table, "file": each.file.relative_to(folder).as_posix(), "content": each.content}
+        for each in suites
+    ]
+    return json.dumps(kept, sort_keys=True)
+
+
+def of_run(recorded: str | None, spec: PipelineSpec) -> tuple[Suite, ...]:
+    """The users' suites of a run, from its record; of one that was planned before suites were recorded (None), those
+    that stand beside the pipeline's file now."""
+    if recorded is None:
+        return tuple(of_users(spec))
+    folder = spec.path.parent
+    return tuple(Suite(each["content"], each["table"], folder / each["file"]) for each in json.loads(recorded))
+
+
+def names_of(expectations: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of a suite's expectations, each its own: what the suite calls it, else its type and the columns that
+    it is about; a number follows where several come to the same."""
+    names = [_name(each) for each in expectations]
+    numbers = [names[: index + 1].count(name) for index, name in enumerate(names)]
+    return [name if number == 1 else f"{name} #{number}" for name, number in zip(names, numbers, strict=True)]
+
+
+def _name(config: Mapping[str, Any]) -> str:
+    given = (config.get("meta") or {}).get("name")
+    if given is not None:
+        return str(given)
+    kwargs = config.get("kwargs") or {}
+    columns = [kwargs[key] for key in _COLUMNS if isinstance(kwargs.get(key), str)]
+    columns += [str(each) for key in _COLUMN_LISTS for each in kwargs.get(key) or ()]
+    return f"{config['type']}({', '.join(columns)})" if columns else str(config["type"])
 
 
 def _content(file: Path) -> Mapping[str, Any]:

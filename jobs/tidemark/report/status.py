@@ -10,7 +10,7 @@ from typing import Any
 from tidemark.core.account import BatchRecord, total
 from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Fate
-from tidemark.core.progress import UNKNOWN, Combined, PartitionState
+from tidemark.core.progress import UNKNOWN, Combined, PartitionState, latest
 from tidemark.report.wording import duration, iso, moment
 
 LONGEST = 1_000
@@ -44,11 +44,12 @@ def status(
         own = {part: state for (name, part), state in known.items() if name == source}
         held[source] = _holding(own, combined.get(source), rules.get(source))
     partitions = [_partition(key, known[key], as_of, held[key[0]].get(key[1])) for key in sorted(known, key=_by_name)]
+    newest = {source: _newest(known, source) for source in names}
     shown = _cut(partitions)
     return {
         "as_of": iso(as_of),
         "partitions": shown,
-        "sources": [_source(name, combined.get(name, Combined(None)), as_of, held[name]) for name in names],
+        "sources": [_source(name, combined.get(name, Combined(None)), newest[name], as_of, held[name]) for name in names],
         "runs": list(_runs(batches, rules, config)),
         "truncated": len(shown) < len(partitions),
     }
@@ -91,13 +92,23 @@ def _partition(key: tuple[str, str], state: PartitionState, as_of: int | None, w
     }
 
 
-def _source(name: str, combined: Combined, as_of: int | None, held: Mapping[str, str]) -> dict[str, Any]:
-    delay = None if as_of is None or combined.watermark is None else as_of - combined.watermark
+def _newest(states: States, source: str) -> int | None:
+    """The largest watermark of a source's partitions."""
+    return latest(*[state.watermark for (name, part), state in states.items() if name == source and part != UNKNOWN])
+
+
+def _source(
+    name: str, combined: Combined, newest: int | None, as_of: int | None, held: Mapping[str, str]
+) -> dict[str, Any]:
+    """How far a source has come: watermark delay is of its largest watermark, output delay of its combined one."""
+    delay, output = (None if as_of is None or mark is None else as_of - mark for mark in (newest, combined.watermark))
     return {
         "source": name,
         "watermark": iso(combined.watermark),
         "watermark_delay": _text(delay),
         "watermark_delay_micros": delay,
+        "output_delay": _text(output),
+        "output_delay_micros": output,
         "complete": combined.complete,
         "held_back_by": sorted(held, key=lambda part: _by_name((name, part)))[:LONGEST],
     }

@@ -155,7 +155,7 @@ def _partitions(record: Mapping[str, Any], *, wide: bool) -> Table:
         ("source", _CUT),
         ("part.", _CUT),
         ("watermark (UTC)", _FULL),
-        ("delay", _NUMBER),
+        ("watermark\ndelay", _NUMBER),
         ("idle for", _NUMBER),
     ]
     columns += [("rows", _NUMBER), *([("last arrival", _FULL), ("estimated arrival", _FULL)] * wide), ("", _FULL)]
@@ -203,7 +203,7 @@ def _source(source: Mapping[str, Any]) -> str:
         return f"{name} is complete; its last watermark was {mark or 'none'}."
     if not mark:
         return f"{name} has no combined watermark yet."
-    return f"{name}: combined watermark {mark}, {brief(source['watermark_delay_micros'])} behind."
+    return f"{name}: combined watermark {mark}, output delay {brief(source['output_delay_micros'])}."
 
 
 def _runs(runs: Iterable[Mapping[str, Any]], *, wide: bool) -> Table:

@@ -84,7 +84,7 @@ def _partitions(status: Record, asked: Partitions, sources: Sequence[str], links
     ]
     begin = (asked.page - 1) * SIZE
     shown = Part(chosen[begin : begin + SIZE], asked.page, max(1, -(-len(chosen) // SIZE)), len(chosen))
-    heads = ("source", "partition", "watermark", "behind", "last arrival", "idle for", "rows", "complete")
+    heads = ("source", "partition", "watermark", "watermark delay", "last arrival", "idle for", "rows", "complete")
     here = links.pipeline(status["pipeline"])
     inner = [
         paragraph(f"As of {moment_of(status['as_of'])} (UTC), the time of the newest run."),
@@ -123,10 +123,16 @@ def yes(flag: object) -> str:
 
 def _sources(status: Record) -> Html:
     rows = [
-        (each["source"], moment_of(each["watermark"]), each["watermark_delay"], yes(each["complete"]))
+        (
+            each["source"],
+            moment_of(each["watermark"]),
+            each["output_delay"],
+            each["watermark_delay"],
+            yes(each["complete"]),
+        )
         for each in status["sources"]
     ]
-    heads = ("source", "combined watermark", "behind", "complete")
+    heads = ("source", "combined watermark", "output delay", "watermark delay", "complete")
     return section("sources", "Sources", table("combined", heads, rows))
 
 

@@ -135,7 +135,7 @@ def progress(answers: Answers) -> Html:
         "source",
         "partition",
         "watermark",
-        "behind",
+        "watermark delay",
         "last arrival",
         "idle for",
         "complete",
@@ -144,9 +144,11 @@ def progress(answers: Answers) -> Html:
     inner.append(paragraph(f"Where partitions stand as of {moment_of(status['as_of']) or 'no run yet'}:"))
     inner += [table("partitions", heads, map(_partition, partitions[:MOST_LINES])), *cut(len(partitions))]
     rows = [
-        (s["source"], moment_of(s["watermark"]), s["watermark_delay"], _yes(s["complete"])) for s in status["sources"]
+        (s["source"], moment_of(s["watermark"]), s["output_delay"], s["watermark_delay"], _yes(s["complete"]))
+        for s in status["sources"]
     ]
-    inner.append(table("sources", ("source", "combined watermark", "behind", "complete"), rows))
+    heads = ("source", "combined watermark", "output delay", "watermark delay", "complete")
+    inner.append(table("sources", heads, rows))
     return section("progress", "Progress and idle partitions", *inner)
 
 
