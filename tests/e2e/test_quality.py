@@ -289,7 +289,9 @@ def test_suites_of_users_see_what_is_about_to_be_published(base, tmp_path):
     assert product.pipeline().validate()["valid"]
     (product.folder / "landing" / "s" / "b").unlink()
     product.land("s", objects("d", 30))
-    with pytest.raises(Blocked, match=r"streams/longer: expect_column_values_to_be_between\(n\) is 1, limit 0") as raised:
+    with pytest.raises(
+        Blocked, match=r"streams/longer: expect_column_values_to_be_between\(n\) is 1, limit 0"
+    ) as raised:
         product.run(at(51), run_id="full")
     assert "such as longer 2" in raised.value.message
     assert outputs(product) == outputs(base)

@@ -148,7 +148,8 @@ class Judging:
         batch = _batches(kind, suite.table).get_batch({"dataframe": frame})
         results = self._judged(suite, sound, batch, form) if sound else {}
         return [
-            results[index] if index in results else _not_judged(each, wrong[index]) for index, each in enumerate(asked)
+            results[index] if index in results else _not_judged(each, wrong[index])
+            for index, each in enumerate(asked)
         ]
 
     def _judged(self, suite: Suite, which: Sequence[int], batch: Any, form: Any) -> dict[int, Result]:  # noqa: ANN401

@@ -49,7 +49,9 @@ def status(
     return {
         "as_of": iso(as_of),
         "partitions": shown,
-        "sources": [_source(name, combined.get(name, Combined(None)), newest[name], as_of, held[name]) for name in names],
+        "sources": [
+            _source(name, combined.get(name, Combined(None)), newest[name], as_of, held[name]) for name in names
+        ],
         "runs": list(_runs(batches, rules, config)),
         "truncated": len(shown) < len(partitions),
     }

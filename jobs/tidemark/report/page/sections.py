@@ -147,8 +147,8 @@ def progress(answers: Answers) -> Html:
         (s["source"], moment_of(s["watermark"]), s["output_delay"], s["watermark_delay"], _yes(s["complete"]))
         for s in status["sources"]
     ]
-    heads = ("source", "combined watermark", "output delay", "watermark delay", "complete")
-    inner.append(table("sources", heads, rows))
+    of_sources = ("source", "combined watermark", "output delay", "watermark delay", "complete")
+    inner.append(table("sources", of_sources, rows))
     return section("progress", "Progress and idle partitions", *inner)
 
 
