@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 from tidemark.advised import Advice, NoAdvice, advice_summary, kept_rows
 from tidemark.arguments import known_names
 from tidemark.config import PipelineSpec, SourceSpec, from_resolved
+from tidemark.config.load import placed
 from tidemark.config.sources import MAX_LATE
 from tidemark.config.values import fraction
 from tidemark.core.advice import Targets, cells, recommended, targets_for
@@ -25,6 +25,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.ledger.rows import Row, partition_state
 from tidemark.quality.measures import limits_of
+from tidemark.recorded import content_of, spec_of
 from tidemark.summaries import Record
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Advising:
         self.through = tail.committed_through
         if self.through == 0 or tail.configuration is None:
             raise UsageError("there is nothing to advise on: no run is committed", hint="use `tidemark run` first")
-        self.then = from_resolved(json.loads(tail.configuration), at=spec)
+        self.then = placed(spec_of(tail.configuration, spec, ledger.root), spec)
 
     def answer(self, names: Sequence[str], wanted: Wanted) -> Record:
         """The record of advice on these sources, kept for the report unless a run holds the pipeline."""
@@ -179,7 +180,9 @@ class Advising:
 
     def _declared(self, batch: int, name: str) -> frozenset[str]:
         """The partitions that were declared when a batch was judged."""
-        source = from_resolved(json.loads(self.ledger.batches(batch, batch)[0].configuration)).sources.get(name)
+        source = from_resolved(
+            content_of(self.ledger.batches(batch, batch)[0].configuration, self.spec, self.ledger.root)
+        ).sources.get(name)
         return frozenset(() if source is None else source.partitions)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tidemark.advancing import Ending
 from tidemark.config import PipelineSpec
+from tidemark.config.taken import hidden
 from tidemark.core.account import Account, BatchRecord, Outcome
 from tidemark.core.advance import States
 from tidemark.core.quality import RELEASED, Check, Severity
@@ -87,6 +88,7 @@ class Audit:
         lines = self._lines(record, ending, accounts, _by_run(earlier, record.run_id))
         checks = [check for name, found in lines.items() for check in judging.lines(shipped(name), found)]
         checks += self._of_rows(judging, record, ending, tables)
+        checks = [replace(check, message=hidden(check.message)) for check in checks]
         self.ledger.record_checks(record, checks)
         if self._complete():
             self._draw(record)
@@ -146,7 +148,7 @@ class Audit:
 
         def keep() -> None:
             held = all(result.success for result in results)
-            keep_page(self.ledger.folder, record, docs.page(results, record.run_id), held)
+            keep_page(self.ledger.folder, record, hidden(docs.page(results, record.run_id)), held)
 
         pool = ThreadPoolExecutor(1)
         self._drawing = pool.submit(keep)

@@ -45,9 +45,10 @@ from tidemark.merging import Merged, Merging
 from tidemark.places import Place
 from tidemark.places.trees import remove_tree, tables_below
 from tidemark.planning import judged_under
+from tidemark.recorded import content_of
 from tidemark.running import rules_of
 from tidemark.summaries import Record
-from tidemark.versioning import blank, built_summary, by_run, in_force, recorded_spec
+from tidemark.versioning import blank, built_summary, by_run, compared_spec, in_force
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -75,8 +76,8 @@ class Backfill:
         self.through = self.live.last().committed_through
         if not self.through:
             raise UsageError("there is nothing to backfill: no run is committed", hint="use `tidemark run` first")
-        check_rebuilding(json.loads(in_force(self.live) or "{}"), self.spec)
-        self.then = recorded_spec(self.live, self.spec)
+        check_rebuilding(content_of(in_force(self.live), self.spec, self.live.root), self.spec)
+        self.then = compared_spec(self.live, self.spec)
         _check_range(self.asked, self.spec)
         self._check_end()
         self._check_retained()
@@ -114,7 +115,7 @@ class Backfill:
         merged = Merged() if self.first is None else self._rebuilt(number, folder, self.first)
         remove_tree(folder / SLICE)
         self.reached("rebuilt")
-        found, under = with_examples(merged.difference, folder, self.spec), judged_under(self.spec)
+        found, under = with_examples(merged.difference, folder, self.spec), judged_under(self.spec, self.live.root)
         how = Made(
             self.asked.begin,
             self.asked.end,
@@ -175,7 +176,7 @@ class Backfill:
     def _begin(self, ledger: SliceLedger, first: int) -> None:
         """What the first run of the slice goes on from: what the run before it left, as far as it still holds."""
         (before,) = self.live.batches(first - 1, first - 1)
-        configuration = json.loads(before.configuration)
+        configuration = content_of(before.configuration, self.spec, self.live.root)
         unchanged = unchanged_sources(configuration, self.spec, self._tainted(first)) & before.combined.keys()
         states = rebased(self.live.states(first), rules_of(self.spec), unchanged)
         old = {name: stream.model_dump() for name, stream in from_resolved(configuration).streams.items()}
@@ -202,7 +203,7 @@ class Backfill:
 
     def _execute(self, again: Again, ledger: SliceLedger, first: int) -> int:
         """Make the recorded runs once more, until all outputs of the range are final; returns the last batch."""
-        under = judged_under(self.spec)
+        under = judged_under(self.spec, self.live.root)
         runs = by_run(self.live.batches(first, self.through))
         for number, run in enumerate(runs):
             self.progress("backfill", number, len(runs))
@@ -219,7 +220,7 @@ class Backfill:
     def _release(self, again: Again, ledger: SliceLedger, last: BatchRecord) -> None:
         """A run that closes every source: what the slice has is released, since no row can come to the range, and
         rows that cross its end may lie far behind it. Without a plan it takes no object."""
-        number, under = last.batch_id + 1, judged_under(self.spec)
+        number, under = last.batch_id + 1, judged_under(self.spec, self.live.root)
         fields = {"batch_id": number, "run_id": "release", "run_first": number, "run_last": number, "plan": ""}
         closing = tuple(self.spec.sources)
         record = BatchRecord(**under, **fields, as_of=last.as_of, status="planned", closing=closing)  # type: ignore[arg-type] # of text and numbers

@@ -136,7 +136,7 @@ class LandingAgain:
 
     def _planned(self, run: Sequence[BatchRecord], batches: Sequence[Batch]) -> list[BatchRecord]:
         """A run of the base, planned in the target with these objects."""
-        under = judged_under(self.spec)
+        under = judged_under(self.spec, self.target.root)
         records = [
             replace(
                 blank(record, under),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tidemark.config import PipelineSpec
+from tidemark.config.pipeline import relevant
 from tidemark.config.rebuilding import unchanged_sources
 from tidemark.core.account import BatchRecord, Diagnostic, Finding, Outcome, TableDigest
 from tidemark.core.advance import row_findings
@@ -80,7 +81,7 @@ class Merging:
             rows = self._rows(tables, reached)
             outputs = self._outputs(tables, rows, reached, progress)
             otherwise = bool(rows or outputs) or (
-                self.going_on and self.spec.fingerprint() != self.then.fingerprint()
+                self.going_on and relevant(self.spec.resolved()) != relevant(self.then.resolved())
             )
             if otherwise:
                 self._record(tables, rows, outputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -15,7 +14,7 @@ from tidemark import versioning
 from tidemark.answering import Answering
 from tidemark.arguments import alias, file_path
 from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
-from tidemark.config import Loaded, PipelineSpec, from_resolved, load_pipeline, with_on_failure
+from tidemark.config import Loaded, PipelineSpec, load_pipeline, with_on_failure
 from tidemark.config.address import is_s3
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
@@ -29,6 +28,7 @@ from tidemark.places import Place, place_of
 from tidemark.planning import Planning
 from tidemark.quality.suites import of_run, of_users, record_of
 from tidemark.reading import Reader, instant
+from tidemark.recorded import spec_of
 from tidemark.replaying import Replay, chosen, located, replayed
 from tidemark.running import Run
 from tidemark.spark import settings
@@ -217,7 +217,7 @@ class Pipeline(Answering, Versioned):
         self.ledger.open()
         if not dry_run:
             versions.first(self.root, now)
-        notes = versioning.differing(versioning.in_force(self.ledger), self.spec, self.ledger.version)
+        notes = versioning.differing(self.ledger, self.spec)
         suites = record_of(of_users(self.spec), self.spec)
         ensure_not_blocked(self.ledger)
         repaired = [] if dry_run else self._repair()
@@ -250,7 +250,7 @@ class Pipeline(Answering, Versioned):
         pending = self.ledger.last().pending
         if not pending:
             return []
-        then = located(from_resolved(json.loads(pending[0].configuration)), self.spec)
+        then = located(spec_of(pending[0].configuration, self.spec, self.ledger.root), self.spec)
         self._executor(then, pending[-1]).execute(pending, repairing=True)
         return [pending[0].run_id]
 

@@ -17,6 +17,8 @@ from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
 from tidemark.ledger.discover import Discovery, discover
 from tidemark.ledger.ledger import PLANNED, Ledger, Noticed, Tail
 from tidemark.ledger.listing import LandingPlace
+from tidemark.places import Place
+from tidemark.recorded import key_of
 from tidemark.spark import settings
 
 AUTO_BYTES_A_CORE = 256 << 20
@@ -88,7 +90,7 @@ class Planning:
 
     def records(self, plan: RunPlan, spec: PipelineSpec, suites: str | None = None) -> list[BatchRecord]:
         """The rows of `batches` that a run of this configuration begins with; the last has the users' suites."""
-        token, under = uuid.uuid4().hex, judged_under(spec)
+        token, under = uuid.uuid4().hex, judged_under(spec, self.ledger.root)
         return [
             BatchRecord(
                 batch_id=batch.batch_id,
@@ -122,10 +124,12 @@ class Planning:
         }
 
 
-def judged_under(spec: PipelineSpec) -> dict[str, str]:
-    """What a batch records of the configuration that it is judged under, and of the engine that judges it."""
+def judged_under(spec: PipelineSpec, root: Place) -> dict[str, str]:
+    """What a batch records of the configuration that it is judged under, and of the engine that judges it. Values of
+    the environment are recorded as references, with hashes under the key of the pipeline at `root`."""
+    key = key_of(root, make=bool(spec.taken.paths))
     return {
-        "configuration": json.dumps(spec.resolved(), sort_keys=True),
-        "fingerprint": spec.fingerprint(),
+        "configuration": json.dumps(spec.recorded(key), sort_keys=True),
+        "fingerprint": spec.fingerprint(key),
         "engine": settings.engine(),
     }

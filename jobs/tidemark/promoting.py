@@ -16,7 +16,7 @@ from tidemark.ledger import versions
 from tidemark.ledger.ledger import PLANNED, Ledger, Noticed
 from tidemark.planning import judged_under
 from tidemark.summaries import Record
-from tidemark.versioning import blank, by_run, line, recorded_spec, unlike, version_summary
+from tidemark.versioning import blank, by_run, compared_spec, line, recorded_spec, unlike, version_summary
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -80,7 +80,7 @@ class Promotion:
 
     def _planned(self, target: Ledger, spec: PipelineSpec, run: Sequence[BatchRecord]) -> list[BatchRecord]:
         """A run of the live version, planned in the target."""
-        under = judged_under(spec)
+        under = judged_under(spec, target.root)
         records = [blank(record, under) for record in run]
         batches = tuple(Batch(record.batch_id, self.live.objects_of(record)) for record in run)
         plan = RunPlan(records[0].run_id, records[0].as_of, batches, records[0].closing)
@@ -91,7 +91,7 @@ class Promotion:
 
     def _check_known(self, target: Ledger, spec: PipelineSpec) -> None:
         """That the target can take in what the live version has taken in since."""
-        live = recorded_spec(self.live, self.spec)
+        live = compared_spec(self.live, self.spec)
         for name, source in live.sources.items():
             if name not in spec.sources or spec.sources[name].columns != source.columns:
                 what = "is new" if name not in spec.sources else "has other columns"

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from tidemark.auditing import standing_in_the_way
 from tidemark.config import PipelineSpec
+from tidemark.config.taken import hidden
 from tidemark.core.account import BatchRecord
 from tidemark.core.progress import PartitionState
 from tidemark.core.times import parse_time
@@ -141,7 +142,7 @@ class Reader:
         facts = SourceFacts(
             source,
             declared.policy,
-            declared.timestamp_by,
+            None if declared.timestamp_by is None else hidden(declared.timestamp_by),
             declared.arrival_time,
             declared.landing_delay,
             declared.over,

@@ -5,14 +5,13 @@ Nothing is thrown away: files that cannot be read are kept in `<pipeline>/damage
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tidemark.advancing import Ending, Streams
-from tidemark.config import PipelineSpec, from_resolved
+from tidemark.config import PipelineSpec
 from tidemark.config.imports import import_order
 from tidemark.core.account import BatchRecord, versions_of
 from tidemark.errors import TidemarkError, UsageError
@@ -23,6 +22,7 @@ from tidemark.ledger.schemas import TABLES
 from tidemark.ledger.soundness import Wound
 from tidemark.places import delta_table
 from tidemark.places.trees import tables_below
+from tidemark.recorded import spec_of
 from tidemark.replaying import Replay, located
 from tidemark.running import Before
 from tidemark.summaries import Record
@@ -271,7 +271,7 @@ class Repairing:
             self._leave(table, f"{made}: promote another version, and build this one again")
 
     def _then(self, record: BatchRecord) -> PipelineSpec:
-        return located(from_resolved(json.loads(record.configuration)), self.spec)
+        return located(spec_of(record.configuration, self.spec, self.ledger.root), self.spec)
 
     def _aside(self, table: str) -> Any:  # noqa: ANN401 # a place
         return self.live.root / "damaged" / f"v{self.live.version}" / table

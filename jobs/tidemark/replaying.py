@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidemark.advancing import Streams, Writing, measured
-from tidemark.config import PipelineSpec, from_resolved
+from tidemark.config import PipelineSpec
 from tidemark.core.account import LISTED, BatchRecord, Outcome, TableDigest, versions_of
 from tidemark.core.advance import advance, open_source
 from tidemark.core.batch import LandedObject, ObjectState
@@ -17,6 +16,7 @@ from tidemark.core.importing import with_imported
 from tidemark.errors import UsageError
 from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
+from tidemark.recorded import spec_of
 from tidemark.running import Before, changed_states, rules_of, step_of
 from tidemark.spark.settings import reading_of
 from tidemark.summaries import Record
@@ -149,7 +149,7 @@ class Replay:
         return digests
 
     def _then(self, record: BatchRecord) -> PipelineSpec:
-        then = located(from_resolved(json.loads(record.configuration)), self.spec)
+        then = located(spec_of(record.configuration, self.spec, self.ledger.root), self.spec)
         rules = reading_of(record.engine)
         return then.model_copy(update={"sources": {name: each.read_as(rules) for name, each in then.sources.items()}})
 

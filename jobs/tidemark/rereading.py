@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tidemark.advancing import rules_of_streams
 from tidemark.config import PipelineSpec
+from tidemark.config.pipeline import relevant
 from tidemark.core.batch import stored_uri
 from tidemark.core.slices import Range, readings
 from tidemark.differing import with_examples
@@ -32,7 +33,7 @@ from tidemark.places.trees import remove_tree, tables_below
 from tidemark.planning import judged_under
 from tidemark.running import rules_of
 from tidemark.summaries import Record
-from tidemark.versioning import built_summary, by_run, fates_of, recorded_spec
+from tidemark.versioning import built_summary, by_run, compared_spec, fates_of
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -62,7 +63,7 @@ class Rereading:
         self.through = self.live.last().committed_through
         if not self.through:
             raise UsageError("there is nothing to backfill: no run is committed", hint="use `tidemark run` first")
-        self.then = recorded_spec(self.live, self.spec)
+        self.then = compared_spec(self.live, self.spec)
         if gone := sorted(self.then.sources.keys() - self.spec.sources.keys()):
             raise UsageError(
                 f"source {gone[0]} is not in the file: its rows would be in no table of the version",
@@ -77,7 +78,7 @@ class Rereading:
     def first(self) -> int:
         """The first batch of the first run that is made anew: of all runs under other settings, else of the first
         whose objects may have a row that the range depends on."""
-        if self.spec.fingerprint() != self.then.fingerprint():
+        if relevant(self.spec.resolved()) != relevant(self.then.resolved()):
             return 1
         both = [(rules_of(self.spec), rules_of_streams(self.spec))]
         begins = []
@@ -98,7 +99,7 @@ class Rereading:
         rows, found = self._made(target)
         difference = with_examples(found, folder, self.spec)
         self.reached("rebuilt")
-        under = judged_under(self.spec)
+        under = judged_under(self.spec, self.live.root)
         how = Made(
             self.begin,
             None,

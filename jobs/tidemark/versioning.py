@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.changes import changes
+from tidemark.config.load import placed
 from tidemark.core.account import BatchRecord
 from tidemark.core.times import format_time
 from tidemark.errors import ConfigError
@@ -16,6 +16,7 @@ from tidemark.ledger.ledger import PLANNED, Ledger
 from tidemark.ledger.versions import Made, Version
 from tidemark.places import Place
 from tidemark.quality.measures import limits_of
+from tidemark.recorded import content_of, spec_of
 from tidemark.summaries import Record, time_text
 
 
@@ -36,14 +37,20 @@ def in_force(ledger: Ledger) -> str | None:
 
 
 def recorded_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
-    """The same as a pipeline, with landing and warehouse where they are now."""
-    return from_resolved(json.loads(in_force(ledger) or "{}"), at=now)
+    """The same as a pipeline, to be followed again, with landing and warehouse where they are now."""
+    found = spec_of(in_force(ledger) or "{}", now, ledger.root)
+    return placed(found, now)
+
+
+def compared_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
+    """The same, to be compared alone: a reference stands where the environment holds another value than it did."""
+    return from_resolved(content_of(in_force(ledger), now, ledger.root), at=now)
 
 
 def unlike(ledger: Ledger, spec: PipelineSpec) -> list[str]:
     """The settings of a pipeline file in which it differs from what the version's next run has to follow."""
     try:
-        changes(json.loads(in_force(ledger) or "{}"), spec)
+        changes(content_of(in_force(ledger), spec, ledger.root), spec)
     except ConfigError as error:
         return [f"{problem.key}: {problem.message}" for problem in error.problems]
     return []
@@ -173,24 +180,18 @@ def told(root: Place, ledger: Ledger) -> Record:
     for each in found:
         if each["fingerprint"] is None:
             tail = ledger.last() if each["version"] == ledger.version else Ledger(root, each["version"]).last()
-            each["fingerprint"] = _fingerprint(tail.configuration)
+            each["fingerprint"] = tail.fingerprint
     return {"live": live, "versions": found}
 
 
-def _fingerprint(configuration: str | None) -> str | None:
-    if configuration is None:
-        return None
-    found: dict[str, Any] = json.loads(configuration)
-    return from_resolved(found).fingerprint()
-
-
-def differing(recorded: str | None, spec: PipelineSpec, version: int) -> list[str]:
+def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
     """What changed since the last run, in sentences. Raises ConfigError for what is refused; in a version that a
     backfill made, the hint is to edit the file so that it says what the version was made under."""
+    recorded, version = in_force(ledger), ledger.version
     if recorded is None:
         return []
     try:
-        return changes(json.loads(recorded), spec)
+        return changes(content_of(recorded, spec, ledger.root), spec)
     except ConfigError as error:
         if version == versions.FIRST:
             raise

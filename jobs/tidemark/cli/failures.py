@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
+from tidemark.config.taken import hidden
 from tidemark.errors import ConfigError, TidemarkError
 
 DEBUG_VARIABLE = "TIDEMARK_DEBUG"
@@ -37,6 +38,13 @@ class Failure:
     exit_code: int = 4
     problems: list[dict[str, str]] = field(default_factory=list)
     trace: str = ""
+
+    def __post_init__(self) -> None:
+        """Values that configurations have taken from the environment are shown as their references."""
+        for name in ("message", "hint", "trace"):
+            object.__setattr__(self, name, hidden(getattr(self, name)))
+        shown = [{key: hidden(text) for key, text in problem.items()} for problem in self.problems]
+        object.__setattr__(self, "problems", shown)
 
     def record(self) -> dict[str, Any]:
         """The record that `--json` prints: `error` with code, message, where and hint."""

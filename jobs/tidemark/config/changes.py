@@ -13,6 +13,7 @@ from typing import Any
 from tidemark.config.ddl import Column, parse_schema
 from tidemark.config.load import from_resolved
 from tidemark.config.pipeline import IRRELEVANT, IRRELEVANT_IN_SOURCES, PipelineSpec
+from tidemark.config.taken import everywhere, hidden
 from tidemark.config.values import shown
 from tidemark.errors import ConfigError, Problem
 
@@ -27,12 +28,19 @@ def changes(recorded: Mapping[str, Any], spec: PipelineSpec) -> list[str]:
 
     Raises ConfigError with every change that needs `tidemark backfill`, which is named in its hint.
     """
-    steps = list(_pipeline(from_resolved(recorded).resolved(), spec.resolved()))
+    found = _pipeline(from_resolved(recorded).resolved(), spec.resolved())
+    steps = [(accepted, key, _without_values(hidden(message))) for accepted, key, message in found]
     refused = [Problem(str(spec.path), key, message) for accepted, key, message in steps if not accepted]
     if refused:
         command = f"tidemark backfill {spec.path} --from T0"
         raise ConfigError(refused, hint=f"undo this, or build a new version under the new rules: {command}")
     return [f"{key}: {message}" for _, key, message in steps]
+
+
+def _without_values(message: str) -> str:
+    """A change to a setting that refers to the environment, without what it was: that may be a value written out."""
+    was, now, after = message.partition(", is now ")
+    return f"is now {after}, was another text" if now and "${" in after and "${" not in was else message
 
 
 def _pipeline(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]:
@@ -108,9 +116,11 @@ def _values(at: str, old: Any, new: Any, *, free: bool) -> Iterator[_Step]:  # n
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             yield from _values(f"{at}.{key}", old.get(key), new.get(key), free=free)
+    elif (was := _shown(old)) == (now := _shown(new)):
+        yield free, at, f"its value from the environment, in {now}, is another one than that of the last run"
     else:
-        yield free, at, f"was {_shown(old)}, is now {_shown(new)}"
+        yield free, at, f"was {was}, is now {now}"
 
 
 def _shown(value: object) -> str:
-    return "not given" if value is None else shown(value)
+    return "not given" if value is None else shown(everywhere(value, hidden))

@@ -31,6 +31,16 @@ def substitute(text: str, environ: Mapping[str, str]) -> tuple[str, list[str]]:
     return _REFERENCE.sub(value, text), unset
 
 
+def taken_from(text: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """The values that `text` has from the environment, by their variables; a default is the file's own."""
+    found = {}
+    for match in _REFERENCE.finditer(text):
+        inside = _INSIDE.fullmatch(match[1])
+        if inside is not None and environ.get(inside[1]):
+            found[inside[1]] = environ[inside[1]]
+    return found
+
+
 def references_only(text: str) -> bool:
     """Whether all of `text` comes from the environment, with no default written in the file."""
     rest = _REFERENCE.sub(lambda match: match[1].partition(":-")[2], text)

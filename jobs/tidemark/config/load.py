@@ -17,7 +17,7 @@ from tidemark.config.join_rules import join_errors
 from tidemark.config.messages import findings, unknown_key
 from tidemark.config.overriding import overridden
 from tidemark.config.paths import folder
-from tidemark.config.pipeline import PIPELINE_KEYS, PipelineSpec, checked_name
+from tidemark.config.pipeline import PIPELINE_KEYS, PipelineSpec, checked_name, named
 from tidemark.config.rules import (
     Finding,
     Source,
@@ -30,6 +30,7 @@ from tidemark.config.sources import SOURCE_KEYS, SourceSpec
 from tidemark.config.stream_expressions import expression_errors, expression_warnings
 from tidemark.config.stream_rules import Streams, structure_errors, structure_warnings
 from tidemark.config.streams import StreamSpec
+from tidemark.config.taken import Taken, said
 from tidemark.config.values import shown
 from tidemark.config.yaml import Document, KeyPath, key_text, read_yaml
 from tidemark.errors import ConfigError, Problem
@@ -55,10 +56,28 @@ def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None, se
     """
     environ = os.environ if environ is None else environ
     document = read_yaml(Path(path), environ)
+    values = {name: value for own in document.taken.values() for name, value in own.items()}
+    try:
+        return _loaded(path, document, environ, settings, values)
+    except ConfigError as error:
+        told = [Problem(each.file, each.key, said(each.message, values)) for each in error.problems]
+        raise ConfigError(told, hint=error.hint) from None
+
+
+def _loaded(
+    path: Path | str,
+    document: Document,
+    environ: Mapping[str, str],
+    settings: Sequence[str],
+    values: dict[str, str],
+) -> Loaded:
+    """The pipeline of a file that was read; what it has from the environment is added to `values`."""
     if settings:
         document = overridden(document, settings, load_pipeline(path, environ).spec.resolved(), environ)
     problems: list[Problem] = []
     sources = _read_sources(document, environ, problems)
+    taken = _taken(document, sources)
+    values |= {name: value for own in taken.values() for name, value in own.items()}
     specs = {name: _source_spec(given) for name, given in sources.items()}
     problems += [problem for given in sources.values() for problem in given.problems]
     streams = read_streams(document, problems)
@@ -80,7 +99,8 @@ def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None, se
     ]
     of_all = (*pipeline_warnings(spec), *structure_warnings(ruled), *expression_warnings(ruled))
     warnings += _placed(document, sources, of_all)
-    return Loaded(spec, warnings)
+    told = [Problem(each.file, each.key, said(each.message, values)) for each in warnings]
+    return Loaded(spec.having(Taken(values, {key: frozenset(own) for key, own in taken.items()}, environ)), told)
 
 
 def from_resolved(resolved: Mapping[str, Any], *, at: PipelineSpec | None = None) -> PipelineSpec:
@@ -88,18 +108,17 @@ def from_resolved(resolved: Mapping[str, Any], *, at: PipelineSpec | None = None
 
     Raises ConfigError if it was not made by `resolved()`.
     """
-    named = {
-        key: {name: {**each, "name": name} for name, each in resolved.get(key, {}).items()}
-        for key in ("sources", "streams")
-    }
     try:
-        spec = PipelineSpec.model_validate({**resolved, **named})
+        spec = PipelineSpec.model_validate(named(resolved))
     except ValidationError as error:
         raise ConfigError(
             [Problem(_RECORDED, key_text(path), message) for path, message in findings(error, PipelineSpec)]
         ) from None
-    if at is None:
-        return spec
+    return spec if at is None else placed(spec, at)
+
+
+def placed(spec: PipelineSpec, at: PipelineSpec) -> PipelineSpec:
+    """A recorded pipeline with file, warehouse and landing where another has them."""
     sources = {
         name: source.model_copy(update={"landing": at.sources[name].landing}) if name in at.sources else source
         for name, source in spec.sources.items()
@@ -129,6 +148,16 @@ def _read_sources(document: Document, environ: Mapping[str, str], problems: list
                 _problem(document, here, f"{shown(keys)} must be a mapping: write the source's keys below it")
             )
     return sources
+
+
+def _taken(document: Document, sources: Mapping[str, Given]) -> dict[KeyPath, Mapping[str, str]]:
+    """What settings have from the environment, by their key paths in the pipeline; but its name, which is a place."""
+    found = {path: own for path, own in document.taken.items() if path != ("pipeline",)}
+    for given in sources.values():
+        for path, own in () if given.own is None else given.own.taken.items():
+            if given.origin.get(str(path[0]), (None,))[0] is given.own:
+                found[(*given.prefix, *path)] = own
+    return found
 
 
 def _bad_sources(document: Document, sources: Mapping[str, Given]) -> dict[str, set[str]]:

@@ -23,15 +23,17 @@ def overridden(
 ) -> Document:
     """The document with these settings in place of its own. `resolved` is what it says without them: a part of a
     setting that the file leaves to its default, or to the file that a source extends, changes that."""
-    content = copy.deepcopy(document.content)
+    content, taken = copy.deepcopy(document.content), dict(document.taken)
     for text in given:
         key, equals, value = text.partition("=")
         path = tuple(key.strip().split("."))
         if not equals or not all(path):
             raise UsageError(f"--set {text!r} is not KEY=VALUE", hint=f"write it as in --set {EXAMPLE}")
         _check(path, resolved)
-        _put(content, path, resolved, read_value(value.strip(), document.path, path, environ))
-    return replace(document, content=content)
+        found, own = read_value(value.strip(), document.path, path, environ)
+        _put(content, path, resolved, found)
+        taken = {key: names for key, names in taken.items() if key[: len(path)] != path} | dict(own)
+    return replace(document, content=content, taken=taken)
 
 
 def _check(path: tuple[str, ...], resolved: Mapping[str, Any]) -> None:

@@ -6,15 +6,17 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, ValidationError, field_validator
 
 from tidemark.config.credentials import masked
 from tidemark.config.fields import Count, Instant, PositiveDuration, Settings, Size
 from tidemark.config.sources import QualitySpec, SourceSpec
 from tidemark.config.streams import StreamSpec
+from tidemark.config.taken import ENVIRONMENT, Taken
 from tidemark.config.values import unfit
 
 NAME = r"[a-z][a-z0-9_]*"
@@ -76,6 +78,7 @@ class PipelineSpec(Settings):
     streams: dict[str, StreamSpec] = Field(default_factory=dict, description="The streams by name")
     airflow: dict[str, Any] = Field(default_factory=dict, description="Passed to the DAG")
     quality: QualitySpec | None = Field(None, description="Limits a run must hold to")
+    _taken: Taken = PrivateAttr(default=Taken())
 
     @field_validator("name")
     @classmethod
@@ -95,10 +98,65 @@ class PipelineSpec(Settings):
         content: dict[str, Any] = masked(self.model_dump(mode="json", by_alias=True))
         return content
 
-    def fingerprint(self) -> str:
-        """SHA-256 (hex) over all settings that results depend on."""
-        text = json.dumps(relevant(self.resolved()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    @property
+    def taken(self) -> Taken:
+        """What it has from the environment."""
+        return self._taken
+
+    def having(self, taken: Taken) -> PipelineSpec:
+        """The same, which has these values from the environment."""
+        found = self.model_copy()
+        found._taken = taken  # its own
+        return found
+
+    def recorded(self, key: bytes) -> dict[str, Any]:
+        """`resolved()` as it is recorded: values of the environment as references, with their keyed hashes."""
+        content = self._referring()
+        hashes = self._taken.hashes(key, content)
+        return content | ({ENVIRONMENT: hashes} if hashes else {})
+
+    def _referring(self) -> dict[str, Any]:
+        """`resolved()` with references wherever a setting can be any text; others (durations, words) stay as they
+        are, since a record has to be read whatever the environment holds then."""
+        taken = self._taken
+        while True:
+            content = taken.referring(self.resolved())
+            try:
+                PipelineSpec.model_validate(named(content))
+            except ValidationError as error:
+                wrong = [each["loc"] for each in error.errors(include_url=False)]
+                kept = {path: own for path, own in taken.paths.items() if not any(_meet(path, loc) for loc in wrong)}
+                if len(kept) == len(taken.paths):
+                    raise
+                taken = replace(taken, paths=kept)
+            else:
+                return content
+
+    def fingerprint(self, key: bytes = b"") -> str:
+        """SHA-256 (hex) over all settings that results depend on, with references and keyed hashes in the place of
+        what is from the environment."""
+        content = relevant(self._referring())
+        hashes = self._taken.hashes(key, content)
+        content |= {ENVIRONMENT: hashes} if hashes else {}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def named(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """A resolved configuration whose sources and streams have their names in them, as models want them."""
+    return {
+        **resolved,
+        **{
+            key: {name: {**each, "name": name} for name, each in resolved.get(key, {}).items()}
+            for key in ("sources", "streams")
+        },
+    }
+
+
+def _meet(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
+    """Whether one key path is the other, or below it."""
+    length = min(len(one), len(other))
+    return one[:length] == other[:length]
 
 
 def with_on_failure(spec: PipelineSpec, action: str) -> PipelineSpec:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tidemark.config.load import from_resolved
 from tidemark.config.pipeline import PipelineSpec
+from tidemark.config.taken import everywhere, hidden
 from tidemark.config.topology import all_columns
 from tidemark.config.values import shown
 from tidemark.errors import ConfigError, Problem
@@ -33,7 +34,7 @@ def check_rebuilding(recorded: Mapping[str, Any], spec: PipelineSpec) -> None:
     old, new = then.resolved(), spec.resolved()
     found = list(_changes(old, new)) + list(_columns(then, spec))
     if found:
-        raise ConfigError([Problem(str(spec.path), key, message) for key, message in found], hint=_HINT)
+        raise ConfigError([Problem(str(spec.path), key, hidden(message)) for key, message in found], hint=_HINT)
 
 
 def unchanged_sources(recorded: Mapping[str, Any], spec: PipelineSpec, but: Collection[str] = ()) -> frozenset[str]:
@@ -79,7 +80,7 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[s
     for name in before.keys() & after.keys():
         for key in _READING:
             if before[name].get(key) != after[name].get(key):
-                was = shown(before[name].get(key))
+                was = shown(everywhere(before[name].get(key), hidden))
                 yield f"sources.{name}.{key}", f"was {was}, and rows in the tables were read by it"
         if before[name].get("punctuation") != after[name].get("punctuation"):
             yield f"sources.{name}.punctuation", "a backfill cannot judge by other punctuations yet"

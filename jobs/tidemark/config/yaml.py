@@ -18,7 +18,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tidemark.config.credentials import written_credential
-from tidemark.config.environment import substitute
+from tidemark.config.environment import substitute, taken_from
 from tidemark.errors import ConfigError, Problem
 
 KeyPath = tuple[str | int, ...]
@@ -39,12 +39,14 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 @dataclass(frozen=True)
 class Document:
     """The content of one file, the line of every key path in it, and what is wrong in it short of syntax:
-    doubled keys, names without a value in the environment, credentials."""
+    doubled keys, names without a value in the environment, credentials. `taken` are the values that a setting has
+    from the environment, by variable."""
 
     path: Path
     content: dict[str, Any]
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    taken: Mapping[KeyPath, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     def at(self, path: KeyPath) -> str:
         """`file:line` of the deepest part of `path` that is written in the file."""
@@ -64,23 +66,26 @@ def read_yaml(path: Path, environ: Mapping[str, str]) -> Document:
         raise _refused(path, 0, "must be a mapping of keys to values, such as `pipeline: toll`")
     reader = _Reader(path, environ)
     content = reader.mapping(node, ())
-    return Document(path, content, reader.lines, tuple(reader.problems))
+    return Document(path, content, reader.lines, tuple(reader.problems), reader.taken)
 
 
-def read_value(text: str, file: Path, path: KeyPath, environ: Mapping[str, str]) -> object:
-    """The value that a text would be at a key path of the file. Raises ConfigError where it is none."""
+def read_value(
+    text: str, file: Path, path: KeyPath, environ: Mapping[str, str]
+) -> tuple[object, Mapping[KeyPath, Mapping[str, str]]]:
+    """The value that a text would be at a key path of the file, and what it has from the environment. Raises
+    ConfigError where it is none."""
     where = key_text(path)
     try:
         node: Node | None = YAML(typ="safe", pure=True).compose(text)
     except (MarkedYAMLError, YAMLError, RecursionError):
         raise ConfigError([Problem(str(file), where, f"{text!r} is not a value: put it in quotes")]) from None
     if node is None:
-        return None
+        return None, {}
     reader = _Reader(file, environ)
     value = reader.value(node, path)
     if reader.problems:
         raise ConfigError([Problem(str(file), where, problem.message) for problem in reader.problems])
-    return value
+    return value, reader.taken
 
 
 def key_text(path: KeyPath) -> str:
@@ -129,6 +134,7 @@ class _Reader:
         self.lines: dict[KeyPath, int] = {}
         self.problems: list[Problem] = []
         self.seen = 0
+        self.taken: dict[KeyPath, Mapping[str, str]] = {}
 
     def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
         content: dict[str, Any] = {}
@@ -167,6 +173,8 @@ class _Reader:
         if credential:
             self.problem(path, line, credential)
         text, unset = substitute(node.value, self.environ)
+        if taken := taken_from(node.value, self.environ):
+            self.taken[path] = taken
         for message in unset:
             self.problem(path, line, message)
         if node.style is not None or (node.tag == _TEXT and node.value == text):

@@ -70,7 +70,7 @@ class RunRange:
 
 @dataclass(frozen=True)
 class Tail:
-    """Where the ledger ends. `as_of` and `configuration` are those of the last planned batch, in
+    """Where the ledger ends. `as_of`, `configuration` and `fingerprint` are those of the last planned batch, in
     microseconds and JSON; `combined` and `last_run` those of the last run that is wholly committed;
     `pending` the batches of a later run from its first uncommitted one on."""
 
@@ -81,6 +81,7 @@ class Tail:
     combined: Mapping[str, Combined] = field(default_factory=dict)
     last_run: RunRange | None = None
     configuration: str | None = None
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ class Ledger:
             combined=ended.combined if ended else {},
             last_run=RunRange(ended.run_id, ended.run_first, ended.run_last) if ended else None,
             configuration=tip.configuration,
+            fingerprint=tip.fingerprint,
         )
 
     def plan(self, plan: RunPlan, records: Sequence[BatchRecord], noticed: Noticed | None = None) -> None:

@@ -7,8 +7,11 @@ the two is decided in this room and nowhere else.
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import IO, TypeAlias, TypeVar
 
 from deltalake import DeltaTable
@@ -77,6 +80,19 @@ def write_bytes(place: Place, content: bytes) -> None:
     partial = place.with_name(f"{place.name}.partial")
     partial.write_bytes(content)
     partial.replace(place)
+
+
+def write_once(place: Place, content: bytes) -> None:
+    """Write a file or object that only its owner may read, unless it is there."""
+    if isinstance(place, S3Place):
+        s3.put_if(place, content, None)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=place.parent, prefix=f"{place.name}.") as partial:  # its mode is 0600
+        partial.write(content)
+        partial.flush()
+        with suppress(FileExistsError):
+            os.link(partial.name, place)
 
 
 def remove(place: Place) -> None:

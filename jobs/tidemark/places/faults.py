@@ -12,6 +12,7 @@ from functools import wraps
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from tidemark.config.address import S3Place
+from tidemark.config.taken import hidden
 from tidemark.errors import TidemarkError
 from tidemark.places.damage import damage_of
 from tidemark.places.disks import disk_fault_of
@@ -120,21 +121,31 @@ def told(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
     """The verb, whose failures for which S3, a disk or a damaged file is to blame are errors for people, whoever met
-    them."""
+    them. None of its errors shows a value that a configuration has from the environment."""
 
     @wraps(verb)
     def told_(*args: P.args, **options: P.kwargs) -> T:
         try:
             return verb(*args, **options)
-        except TidemarkError:
+        except TidemarkError as error:
+            error.message, error.hint = hidden(error.message), hidden(error.hint)
+            error.args = tuple(hidden(each) if isinstance(each, str) else each for each in error.args)
             raise
         except Exception as error:
             found = fault_of(error) or disk_fault_of(error) or damage_of(error)
-            if found is None:
+            if found is None and (text := str(error)) == hidden(text):
                 raise
-            raise found from error
+            raise (found or _without_values(error)) from (None if found is None else error)
 
     return told_
+
+
+def _without_values(error: Exception) -> TidemarkError:
+    """An error that nobody foresaw, in words without values of the environment: its own text and cause have some."""
+    return TidemarkError(
+        f"{type(error).__name__}: {next(iter(hidden(str(error)).splitlines()), '')}",
+        hint="a setting with a value from the environment is part of what failed, which is not shown whole",
+    )
 
 
 def fault(text: str, place: S3Place | None = None) -> TidemarkError | None:

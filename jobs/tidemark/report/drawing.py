@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
+from tidemark.config.taken import hidden
 from tidemark.core.policy import Tolerance
 from tidemark.core.times import format_duration, format_time
 
@@ -16,7 +17,12 @@ _ENTITIES = str.maketrans(
 
 
 def page(spec: PipelineSpec) -> str:
-    """Markdown: where data comes from and goes to, how rows are judged, and what each stream does."""
+    """Markdown: where data comes from and goes to, how rows are judged, and what each stream does; what the
+    configuration has from the environment is named, not shown."""
+    return hidden(_page(spec))
+
+
+def _page(spec: PipelineSpec) -> str:
     start = "the first row" if spec.start is None else format_time(spec.start)
     lines = [
         f"Pipeline **{spec.name}**, described by `{spec.path.name}`; output from {start} on.",

@@ -1,0 +1,138 @@
+"""What a configuration has taken from the environment: recorded and shown as references, compared by keyed hashes.
+
+A record has `${NAME}` in the place of each value, and by name the HMAC-SHA256 of the value: a change is noticed, and
+who has the record alone can try no guesses. Settings that are no free text (durations, numbers, words of a list) stay
+as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KeyPath = tuple[str | int, ...]
+ENVIRONMENT = "environment"
+"""The key of a recorded configuration under which the hashes stand."""
+SHORTEST = 3
+"""Characters of a value that is hidden wherever it occurs in a text; shorter ones only in their own settings."""
+_PIECE, _OF_KEY = 4, 8
+_NAMED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_hidden: dict[str, str] = {}
+"""Values that this process has met, and their variables."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Values by variable, and by key path the variables that a setting has values of; `environ` is all there is."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    paths: Mapping[KeyPath, frozenset[str]] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Hide values from now on in what this process says of itself, but those of places."""
+        for path, names in self.paths.items():
+            if not _is_place(path):
+                _hidden.update({self.values[name]: name for name in names if len(self.values[name]) >= SHORTEST})
+
+    def referring(self, resolved: Mapping[str, Any]) -> dict[str, Any]:
+        """A resolved configuration with references in the place of these values, each in its own setting."""
+        content: dict[str, Any] = dict(resolved)
+        for path, names in self.paths.items():
+            values = {name: self.values[name] for name in names}
+            content = _changed(content, path, lambda text, values=values: hidden(text, values))
+        return content
+
+    def hashes(self, key: bytes, content: object) -> dict[str, str]:
+        """The keyed hashes of the values that a configuration with references refers to."""
+        names = {name for _, text in leaves(content) for name in _NAMED.findall(text)} & self.values.keys()
+        return {name: keyed(key, self.values[name]) for name in sorted(names)}
+
+
+def keyed(key: bytes, value: str) -> str:
+    """The hash of a value, good to compare it with others under the same key alone, and which key that is."""
+    found = hmac.new(key, value.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
+    return f"{hmac.new(key, b'', hashlib.sha256).hexdigest()[:_OF_KEY]}:{found}"
+
+
+def differs(key: bytes, value: str, recorded: str) -> bool:
+    """Whether a value is another one than that of a recorded hash; of hashes under other keys nothing is known."""
+    now = keyed(key, value)
+    return now != recorded and now[:_OF_KEY] == recorded[:_OF_KEY]
+
+
+def hidden(text: str, values: Mapping[str, str] | None = None) -> str:
+    """A text with `${NAME}` in the place of values (default: of all that configurations of this process have taken,
+    places and the shortest left out), however they are quoted in it."""
+    known = _hidden if values is None else {value: name for name, value in values.items()}
+    for value, name in sorted(known.items(), key=lambda each: -len(each[0])):
+        for form in dict.fromkeys((value, repr(value)[1:-1], value.replace("'", "''"))):
+            text = text.replace(form, f"${{{name}}}") if form else text
+    return text
+
+
+def said(message: str, values: Mapping[str, str]) -> str:
+    """What is wrong with a configuration, without a value or a larger piece of one."""
+    shown = hidden(message, {name: value for name, value in values.items() if len(value) >= SHORTEST})
+    for name, value in values.items():
+        pieces = {value[start : start + _PIECE] for start in range(len(value) - _PIECE + 1)}
+        if any(piece in shown for piece in pieces):
+            return f"does not hold with the value of ${{{name}}}, which is not shown"
+    return shown
+
+
+def leaves(content: object, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Every text of a configuration with its key path."""
+    if isinstance(content, str):
+        yield path, content
+    elif isinstance(content, Mapping):
+        for key, each in content.items():
+            yield from leaves(each, (*path, key))
+    elif isinstance(content, list | tuple):
+        for index, each in enumerate(content):
+            yield from leaves(each, (*path, index))
+
+
+def referred(content: Mapping[str, Any]) -> dict[KeyPath, frozenset[str]]:
+    """The variables that a recorded configuration refers to, by key path."""
+    names = frozenset(content.get(ENVIRONMENT, {}))
+    found = {path: names.intersection(_NAMED.findall(text)) for path, text in leaves(content)}
+    return {path: own for path, own in found.items() if own}
+
+
+def opened(content: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
+    """A recorded configuration with values in the place of its references; those of other names stay."""
+
+    def open_text(text: str) -> str:
+        return _NAMED.sub(lambda match: values.get(match[1], match[0]), text)
+
+    found: dict[str, Any] = everywhere({k: v for k, v in content.items() if k != ENVIRONMENT}, open_text)
+    return found
+
+
+def _is_place(path: KeyPath) -> bool:
+    return path[-1:] == ("warehouse",) or (path[:1] == ("sources",) and path[2:3] == ("landing",))
+
+
+def _changed(content: Any, path: KeyPath, change: Callable[[str], str]) -> Any:  # noqa: ANN401 # JSON
+    """Content with the texts at a path, or below it, changed; where the path goes on, all below its known part."""
+    if not path or not isinstance(content, dict | list):
+        return everywhere(content, change)
+    if isinstance(content, dict):
+        if path[0] not in content:
+            return everywhere(content, change)
+        return {key: _changed(each, path[1:], change) if key == path[0] else each for key, each in content.items()}
+    return [_changed(each, path[1:], change) if index == path[0] else each for index, each in enumerate(content)]
+
+
+def everywhere(content: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 # JSON
+    """Content with each of its texts changed."""
+    if isinstance(content, str):
+        return change(content)
+    if isinstance(content, dict):
+        return {key: everywhere(each, change) for key, each in content.items()}
+    return [everywhere(each, change) for each in content] if isinstance(content, list | tuple) else content
