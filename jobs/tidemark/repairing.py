@@ -271,7 +271,7 @@ class Repairing:
             self._leave(table, f"{made}: promote another version, and build this one again")
 
     def _then(self, record: BatchRecord) -> PipelineSpec:
-        return located(spec_of(record.configuration, self.spec, self.ledger.root), self.spec)
+        return located(spec_of(record.configuration, self.spec, self.live.root), self.spec)
 
     def _aside(self, table: str) -> Any:  # noqa: ANN401 # a place
         return self.live.root / "damaged" / f"v{self.live.version}" / table

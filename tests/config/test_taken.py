@@ -1,4 +1,4 @@
-"""What a configuration has from the environment is recorded and shown as references, and a change of it is noticed."""
+"""Values of the environment are recorded and shown as references, and a change of one is noticed."""
 
 from __future__ import annotations
 

@@ -80,7 +80,8 @@ def test_errors_of_verbs_quote_no_value(product):
     def failing(error: Exception) -> None:
         raise error
 
-    for error in (ValueError(f"cannot resolve concat(k, '{SALT}')"), ConfigError([Problem("p.yml", "sources.s", f"near {SALT}")]), TidemarkError(f"near {SALT}")):
+    told = f"cannot resolve concat(k, '{SALT}')"
+    for error in (ValueError(told), ConfigError([Problem("p.yml", "sources.s", told)]), TidemarkError(told)):
         with pytest.raises(TidemarkError) as raised:
             failing(error)
         assert SALT not in str(raised.value) + raised.value.message

@@ -12,6 +12,7 @@ import hmac
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 KeyPath = tuple[str | int, ...]
@@ -43,8 +44,7 @@ class Taken:
         """A resolved configuration with references in the place of these values, each in its own setting."""
         content: dict[str, Any] = dict(resolved)
         for path, names in self.paths.items():
-            values = {name: self.values[name] for name in names}
-            content = _changed(content, path, lambda text, values=values: hidden(text, values))
+            content = _changed(content, path, partial(hidden, values={name: self.values[name] for name in names}))
         return content
 
     def hashes(self, key: bytes, content: object) -> dict[str, str]:

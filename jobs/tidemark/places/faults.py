@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from tidemark.config.address import S3Place
 from tidemark.config.taken import hidden
-from tidemark.errors import TidemarkError
+from tidemark.errors import ConfigError, TidemarkError
 from tidemark.places.damage import damage_of
 from tidemark.places.disks import disk_fault_of
 
@@ -130,6 +131,8 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
         except TidemarkError as error:
             error.message, error.hint = hidden(error.message), hidden(error.hint)
             error.args = tuple(hidden(each) if isinstance(each, str) else each for each in error.args)
+            if isinstance(error, ConfigError):
+                error.problems = [replace(each, message=hidden(each.message)) for each in error.problems]
             raise
         except Exception as error:
             found = fault_of(error) or disk_fault_of(error) or damage_of(error)
