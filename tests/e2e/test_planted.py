@@ -67,10 +67,6 @@ def test_a_value_of_the_environment_is_in_no_file_no_output_and_no_error(product
         status, text = said(*words)
         assert (status, "TM_SALT" in text, "planted" in text) == (2, True, False), text
     assert left_in(product) == []
-    status, text = said("backfill", "--from", "2026-01-01T00:00:00Z")
-    assert (status, "planted" in text) == (0, False), text
-    monkeypatch.setattr("test_planted.SALT", "planted")
-    assert left_in(product) == []
 
 
 def test_errors_of_verbs_quote_no_value(product):
