@@ -89,7 +89,7 @@ def test_a_pipeline_shows_what_status_tells(client, folder):
     assert [line["partition"] for line in page.lines("partitions")] == [
         safe(entry["partition"]) for entry in told["partitions"]
     ]
-    assert [line["behind"] for line in page.lines("partitions")] == [
+    assert [line["watermark delay"] for line in page.lines("partitions")] == [
         entry["watermark_delay"] or "-" for entry in told["partitions"]
     ]
     assert [line["stream"] for line in page.lines("streams-table")] == ["rolling"]
