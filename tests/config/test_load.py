@@ -402,7 +402,7 @@ sources:
   gates:
     landing: x
     format: csv
-    options: {multiLine: true}
+    options: {mode: DROPMALFORMED}
     shape: point
 """
     )
@@ -418,7 +418,7 @@ sources:
         ("10", "sources.readings.over"),
         ("11", "sources.readings.late_arrival"),
         ("12", "sources.gates.schema"),
-        ("15", "sources.gates.options.multiLine"),
+        ("15", "sources.gates.options.mode"),
         ("16", "sources.gates.shape"),
     ]
 

@@ -10,18 +10,23 @@ from tidemark.config.options import ALLOWED, canonical, option_findings
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ALLOWED for name in sorted(ALLOWED[kind])])
 @pytest.mark.parametrize("spell", [str, str.upper, str.lower], ids=["as is", "upper", "lower"])
 def test_an_allowed_option_may_be_set_in_any_case(kind: str, name: str, spell: type[str]) -> None:
-    value = {"encoding": "UTF-8", "mergeSchema": "false", "header": "true"}.get(
+    value = {"encoding": "UTF-8", "mergeSchema": "false", "header": "true", "multiLine": "true"}.get(
         name, "true" if name.startswith(("allow", "ignore")) else ";"
     )
     assert list(option_findings(kind, {spell(name): value})) == []
     assert list(canonical(kind, {spell(name): value})) == ["sep" if name == "delimiter" else name]
 
 
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_rows_over_lines_are_for_text_alone(kind: str) -> None:
+    ((_, message),) = option_findings(kind, {"multiLine": "true"})
+    assert "changes which rows a file has" in message
+
+
 @pytest.mark.parametrize("kind", sorted(ALLOWED))
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("multiLine", "changes which rows a file has"),
         ("lineSep", "changes which rows a file has"),
         ("maxColumns", "changes which rows a file has"),
         ("MODE", "hides damage"),

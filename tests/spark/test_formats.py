@@ -339,6 +339,38 @@ def test_a_csv_file_whose_header_names_other_columns_is_quarantined_whole(spark,
     assert list(row.payload.values()) == [None, None, None]
 
 
+def test_names_in_files_are_those_of_header_columns(quick, tmp_path):
+    files = {
+        "a.csv": 'User Name,"Event, Type",page\nu,click,/p\n',
+        "b swapped.csv": 'User Name,page,"Event, Type"\nu,/p,click\n',
+        "c columns.csv": "user_name,event_type,page\nu,click,/p\n",
+        "d.csv.gz": gzip.compress(b'user name ,"EVENT, TYPE",Page\nu,click,/p\n'),
+    }
+    land(tmp_path / "csv", files)
+    land(tmp_path / "json", {"a.json": '{"User Name":"u","Event, Type":"click","page":"/p","user_name":"x"}'})
+    schema = "user_name STRING, event_type STRING, page STRING"
+    names = {"header_columns": {"User Name": "user_name", "Event, Type": "event_type"}}
+    row = {"user_name": "u", "event_type": "click", "page": "/p"}
+    csv = source_of(tmp_path / "csv", schema, format="csv", options={"header": "true"}, **names)
+    found = by_file(read(quick, csv))
+    assert {uri: [each.bad or each.payload for each in rows] for uri, rows in found.items()} == {
+        "a.csv": [row], "b swapped.csv": ["invalid_row"], "c columns.csv": ["invalid_row"], "d.csv.gz": [row],
+    }  # fmt: skip
+    assert found["b swapped.csv"][0].raw == (
+        "object cannot be read: its header names the columns User Name, page, Event, Type,"
+        " the schema and header_columns User Name, Event, Type, page"
+    )
+    (line,) = read(quick, source_of(tmp_path / "json", schema, **names))
+    assert (line.bad, line.payload) == (None, row)
+
+
+def test_required_times_are_those_under_their_names_in_files(quick, tmp_path):
+    land(tmp_path, {"a.json": f'{{"Event Time":"{T}"}}\n{{"Event Time":"nonsense"}}\n{{"n":1}}\n'})
+    keys = {"header_columns": {"Event Time": "e"}, "timestamp_by": "e", **LATE}
+    rows = read(quick, source_of(tmp_path, "e TIMESTAMP, n INT", **keys))
+    assert [row.bad for row in rows] == [None, "invalid_time", "invalid_time"]
+
+
 def _row(e, **more):
     return pa.table({"p": ["x"], "e": e, "n": pa.array([1], pa.int32()), **more})
 

@@ -78,6 +78,11 @@ def _source(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator
             yield from _columns(here, parse_schema(old[key]), parse_schema(new[key]), positions=kind == "csv")
         elif key == "partitions":
             yield from _partitions(here, old[key], new[key])
+        elif key == "header_columns":
+            yield from _names(here, old, new)
+        elif key == "rescue":
+            added = old[key] is None and new[key] not in _column_names(old)
+            yield from _values(here, old[key], new[key], free=added)
         else:
             yield from _values(here, old.get(key), new.get(key), free=key in IRRELEVANT_IN_SOURCES)
 
@@ -98,6 +103,18 @@ def _columns(at: str, old: tuple[Column, ...], new: tuple[Column, ...], *, posit
     if kept != [name for name in before if name in after]:
         order = "the order of the columns is changed"
         yield not positions, at, order + (": in csv it says which value is which" if positions else "")
+
+
+def _names(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]:
+    """Names in files: those of new columns are free, since no row has been read by them."""
+    before, after, known = old["header_columns"], new["header_columns"], _column_names(old)
+    for name in sorted(before.keys() | after.keys()):
+        free = name not in before and after[name] not in known
+        yield from _values(f"{at}.{name}", before.get(name), after.get(name), free=free)
+
+
+def _column_names(source: Mapping[str, Any]) -> set[str]:
+    return {column.name for column in parse_schema(source["schema"])}
 
 
 def _partitions(at: str, old: list[str], new: list[str]) -> Iterator[_Step]:

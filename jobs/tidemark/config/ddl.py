@@ -114,8 +114,8 @@ def _name_findings(name: str) -> Iterator[str]:
     if name.lower() in SYSTEM_COLUMNS:
         yield (
             f"column {name!r} has the name of a column of the events tables: call it {name.strip('_')!r}"
-            " or so (csv: change it here; other formats: have it written under the new name, or leave it out"
-            " of the schema)"
+            " or so (csv: change it here; json: say so in header_columns; other formats: have it written under the"
+            " new name, or leave it out of the schema)"
         )
     yield from unstorable(name)
 

@@ -86,6 +86,14 @@ ReaderOptions = Annotated[
     BeforeValidator(values.option_texts),
     described("object", additionalProperties={"type": ["string", "boolean", "integer"]}),
 ]
+NamesInFiles = Annotated[
+    dict[str, str],
+    BeforeValidator(values.names_in_files),
+    described("object", additionalProperties={"type": "string"}),
+]
+"""Columns of the schema by the names that files give them."""
+MemberPath = Annotated[str, BeforeValidator(values.member_path), described("string", "Records[]", "[]")]
+"""Where in a JSON document the array of rows is."""
 Selected = Annotated[
     dict[str, str],
     BeforeValidator(values.selected),

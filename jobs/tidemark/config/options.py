@@ -13,12 +13,12 @@ ALLOWED: Mapping[str, frozenset[str]] = {
     "csv": frozenset(_TIMES | {
         "header", "sep", "delimiter", "quote", "escape", "charToEscapeQuoteEscaping", "comment", "encoding",
         "nullValue", "emptyValue", "nanValue", "positiveInf", "negativeInf",
-        "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace",
+        "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "multiLine",
     }),
     "json": frozenset(_TIMES | {
         "encoding", "allowComments", "allowSingleQuotes", "allowUnquotedFieldNames",
         "allowNumericLeadingZeros", "allowNonNumericNumbers", "allowBackslashEscapingAnyCharacter",
-        "allowUnquotedControlChars",
+        "allowUnquotedControlChars", "multiLine",
     }),
     "parquet": frozenset({"mergeSchema"}),
     "orc": frozenset({"mergeSchema"}),
@@ -39,7 +39,9 @@ _REASONS = {
     "prefersdecimal": _SCHEMA, "prefersdate": _SCHEMA, "dropfieldifallnull": _SCHEMA,
     "timestamptype": _SCHEMA,
 }  # fmt: skip
-_BOOLEANS = {name for name in ALLOWED["csv"] | ALLOWED["json"] if name.startswith(("allow", "ignore"))} | {"header"}
+_BOOLEANS = {"header", "multiLine"} | {
+    name for name in ALLOWED["csv"] | ALLOWED["json"] if name.startswith(("allow", "ignore"))
+}
 
 
 def option_findings(kind: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:

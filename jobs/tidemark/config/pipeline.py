@@ -26,6 +26,8 @@ IRRELEVANT = frozenset({"pipeline", "warehouse", "schedule", "micro_batch", "ret
 """Settings of a pipeline that no result depends on."""
 IRRELEVANT_IN_SOURCES = frozenset({"landing", "quality"})
 """Settings of a source that no result depends on: objects are named relative to `landing`."""
+_ABSENT_IN_SOURCES: Mapping[str, Any] = {"header_columns": {}, "rows": None, "rescue": None}
+"""Settings of a source that count only where they are given, so that fingerprints of before they existed stay."""
 
 
 class MicroBatchSpec(Settings):
@@ -184,12 +186,17 @@ def checked_name(value: str) -> str:
 def relevant(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a resolved configuration that results depend on; streams only where there are some."""
     sources = {
-        name: {key: value for key, value in source.items() if key not in IRRELEVANT_IN_SOURCES}
+        name: {key: value for key, value in source.items() if _counts(key, value)}
         | {"partitions": sorted(source["partitions"])}
         for name, source in resolved["sources"].items()
     }
     ignored = IRRELEVANT if resolved.get("streams") else IRRELEVANT | {"streams"}
     return {key: value for key, value in resolved.items() if key not in ignored} | {"sources": sources}
+
+
+def _counts(key: str, value: object) -> bool:
+    given = key not in _ABSENT_IN_SOURCES or value != _ABSENT_IN_SOURCES[key]
+    return key not in IRRELEVANT_IN_SOURCES and given
 
 
 PIPELINE_KEYS = tuple(field.alias or name for name, field in PipelineSpec.model_fields.items() if name != "path")

@@ -17,6 +17,7 @@ from tidemark.config.options import option_findings
 from tidemark.config.paths import fixed_part, overlap
 from tidemark.config.pipeline import PipelineSpec
 from tidemark.config.punctuation_rules import punctuation_errors, punctuation_warnings
+from tidemark.config.reader_rules import reader_errors
 from tidemark.config.row import Row
 from tidemark.config.sources import SINGLE_PARTITION, SourceSpec
 from tidemark.config.streams import StreamSpec
@@ -53,6 +54,7 @@ def source_errors(source: Source) -> Iterator[Finding]:
     """What makes a source impossible."""
     yield from punctuation_errors(source.spec, source.given, source.bad)
     yield from _options(source)
+    yield from reader_errors(source.spec, source.bad)
     yield from _unheld_types(source)
     yield from _expressions(source)
     yield from _required(source)
@@ -136,7 +138,7 @@ def _unheld_types(source: Source) -> Iterator[Finding]:
 
 def _expressions(source: Source) -> Iterator[Finding]:
     spec = source.spec
-    row = Row(spec.columns if source.sound("schema") else None)
+    row = Row(spec.held() if source.sound("schema") else None)
     for key in ("arrival_time", "timestamp_by"):
         text = getattr(spec, key)
         if text is not None and source.sound(key):

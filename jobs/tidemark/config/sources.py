@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, field_validator, model_validator
 
+from tidemark.config.ddl import Column
 from tidemark.config.fields import (
     Columns,
     Duration,
@@ -13,7 +14,9 @@ from tidemark.config.fields import (
     Expressions,
     Factor,
     Fraction,
+    MemberPath,
     Names,
+    NamesInFiles,
     PositiveDuration,
     ReaderOptions,
     Settings,
@@ -137,6 +140,17 @@ class SourceSpec(Settings):
     format: Literal["json", "csv", "parquet", "orc"] = Field(description="json is JSON lines")
     options: ReaderOptions = Field(default_factory=dict, description="Spark reader options")
     columns: Columns = Field(alias="schema", description="Column list in Spark DDL, or {file: name.ddl}")
+    header_columns: NamesInFiles = Field(
+        default_factory=dict,
+        description="Columns by the names that a CSV header or JSON members give them, where they differ",
+    )
+    rows: MemberPath | None = Field(
+        None,
+        description="json: rows are the elements of this member (Records[]), or of the document itself ([])",
+    )
+    rescue: str | None = Field(
+        None, description="json: column that keeps members outside the schema, as JSON text; absent: they are counted"
+    )
     partition: PartitionSpec | None = Field(None, description='What names a row\'s partition; absent: one, "0"')
     partitions: Names = Field((), description="Declared partitions")
     arrival_time: Expression | None = Field(None, description="Column or expression; absent: the landing time")
@@ -213,9 +227,30 @@ class SourceSpec(Settings):
         """The most that a row's lifetime can be, microseconds; None where the data say."""
         return self.lifetimes.longest
 
+    @property
+    def names_in_files(self) -> dict[str, str]:
+        """By column of the schema, the name that files give it. The column of `rescue` has none."""
+        given = {column: name for name, column in self.header_columns.items()}
+        return {each.name: given.get(each.name, each.name) for each in self.columns if not self.rescues(each.name)}
+
+    @property
+    def spans_lines(self) -> bool:
+        """Whether a row may span lines, so that each object is read whole, by one task."""
+        return self.rows is not None or self.options.get("multiLine", "").lower() == "true"
+
+    def rescues(self, column: str) -> bool:
+        """Whether a column keeps what is outside the schema."""
+        return self.rescue is not None and column.lower() == self.rescue.lower()
+
+    def held(self) -> Columns:
+        """The columns of the schema, with that of `rescue` last where the schema does not name it."""
+        if self.rescue is None or any(map(self.rescues, (column.name for column in self.columns))):
+            return self.columns
+        return (*self.columns, Column(self.rescue, "STRING"))
+
     def effective(self) -> SourceSpec:
         """The same source in one spelling, without what is ignored."""
-        update: dict[str, Any] = {"options": canonical(self.format, self.options)}
+        update: dict[str, Any] = {"options": canonical(self.format, self.options), "columns": self.held()}
         if self.timestamp_by is None:
             defaults = {name: field.default for name, field in type(self).model_fields.items()}
             ignored = ("over", "early_arrival", "late_arrival", "out_of_order")

@@ -12,6 +12,8 @@ from tidemark.config.ddl import Column, parse_schema
 from tidemark.core.times import format_duration, parse_duration, parse_size, parse_time
 
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%")
+_MEMBER = re.compile(r"(`[^`]+`)|([^.`\[\]]+)")
+_MEMBER_PATH = re.compile(rf"(?:(?:{_MEMBER.pattern})(?:\.(?:{_MEMBER.pattern}))*)?\[\]")
 _LONGEST = 120
 
 
@@ -124,6 +126,32 @@ def option_texts(value: object) -> dict[str, str]:
         if not isinstance(item, str | bool | int):
             raise unfit({name: item}, 'must be text, such as "true"')
     return {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
+
+
+def names_in_files(value: object) -> dict[str, str]:
+    """Columns of the schema by the names that files give them."""
+    texts = [text for item in value.items() for text in item] if isinstance(value, dict) else [None]
+    if not isinstance(value, dict) or not all(isinstance(text, str) and text for text in texts):
+        raise unfit(value, 'must be a mapping of names in files to columns, such as {"User Name": user_name}')
+    return dict(value)
+
+
+def member_path(value: object) -> str:
+    """The place of an array in a JSON document: `[]`, `Records[]`, `detail.items[]`."""
+    text = text_of(value, "a member of the document", "Records[]")
+    members_of(text)
+    return text
+
+
+def members_of(path: str) -> tuple[str, ...]:
+    """The names of the members that lead to the array of a `member_path`. Raises ValueError."""
+    if _MEMBER_PATH.fullmatch(path):
+        return tuple(quoted[1:-1] if quoted else plain for quoted, plain in _MEMBER.findall(path[:-2]))
+    lines = f"jq -c '.{path.removeprefix('.')}' in.json > out.json"
+    more = f"; arrays within arrays are not read: make lines of them, {lines}" if path.count("[]") > 1 else ""
+    raise unfit(
+        path, f"is not an array in a document: write Records[], detail.items[], or [] for the document itself{more}"
+    )
 
 
 def selected(value: object) -> dict[str, str]:

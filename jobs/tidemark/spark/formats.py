@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject
+from tidemark.spark.documents import scanned_whole, texts_of
 from tidemark.spark.fitness import beyond_years, column_of, not_utf8, payload_of
 from tidemark.spark.lines import FLAG, VALUE, parse_csv, parse_json, required_times
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
@@ -99,6 +100,8 @@ def _reader(spark: SparkSession) -> DataFrameReader:
 def scanned(spark: SparkSession, source: SourceSpec, paths: Sequence[str], sight: Sight) -> DataFrame:
     """What Spark's readers make of files of one kind: lines, or the columns that there are."""
     reader = _reader(spark)
+    if source.spans_lines:
+        return scanned_whole(reader, paths)
     if source.format == "json":
         return reader.text(list(paths))
     if source.format == "csv":
@@ -109,6 +112,9 @@ def scanned(spark: SparkSession, source: SourceSpec, paths: Sequence[str], sight
 
 
 def _parsed(source: SourceSpec, found: DataFrame, sight: Sight, share: float) -> DataFrame:
+    if source.spans_lines:
+        texts = _placed(texts_of(source, found, UNREADABLE), share)
+        return parse_json(source, texts) if source.format == "json" else parse_csv(source, texts)
     if source.format == "json":
         return parse_json(source, _placed(found.withColumnRenamed("value", VALUE), F.col(_METADATA), share))
     if source.format == "csv":

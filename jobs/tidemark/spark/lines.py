@@ -76,7 +76,7 @@ class Doubts:
 
 def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
     """Rows of JSON lines: one object a line."""
-    options, glanced = _options(source), F.col(_GLANCED)
+    options, glanced = line_options(source), F.col(_GLANCED)
     several = F.when(Glance.EARLY.of(glanced), _several_documents(options)).otherwise(F.lit(False))
     outside_of_text = F.regexp_replace(F.col(VALUE), F.lit(_TEXT), F.lit("")).rlike(_FAR)
 
@@ -100,7 +100,7 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
 
 def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     """Rows of CSV: as many values a line as the schema has columns, every quote closed."""
-    options = _options(source)
+    options = line_options(source)
     sep, mark = options.get("sep", ","), options.get("quote", '"')
     suspects = rf"(^|{re.escape(sep)}|{re.escape(mark)})[\x00-\x20]*(T[0-9]|[0-9]{{1,2}}:)"
     value = F.col(VALUE)
@@ -111,7 +111,7 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     def parse(value: Column, schema: str, options: dict[str, str]) -> Column:
         return tried(F.from_csv(value, schema, options))
 
-    types = {column.name: column.type for column in source.columns}
+    types = types_in_files(source)
     kinds = surviving.checked(types, options) if source.exact else {}
     suspect = value.rlike(surviving.suspects(kinds, options))
 
@@ -123,18 +123,20 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     return _parsed(source, lines, Parser(parse, parse, looked, lost), options, doubts)
 
 
-def _options(source: SourceSpec) -> dict[str, str]:
-    """Reader options for the parsing of single lines; `header` and `encoding` are of whole files."""
+def line_options(source: SourceSpec) -> dict[str, str]:
+    """Reader options for the parsing of single rows; `header` and `encoding` are of whole files. So is `multiLine`,
+    but CSV whose values have line ends needs it to leave them as they are."""
+    whole = ("header", "encoding") if source.format == "csv" else ("encoding", "multiline")
     spelled = {"delimiter": "sep"} | {name.lower(): name for name in ("sep", "quote", "escape", "comment")}
     given = {spelled.get(key.lower(), key): value for key, value in source.options.items()}
-    return {key: value for key, value in given.items() if key.lower() not in ("header", "encoding")}
+    return {key: value for key, value in given.items() if key.lower() not in whole}
 
 
 def _parsed(
     source: SourceSpec, lines: DataFrame, parser: Parser, options: dict[str, str], doubts: Doubts
 ) -> DataFrame:
     options = options | _PERMISSIVE
-    types = {column.name: column.type for column in source.columns}
+    types = types_in_files(source)
     parse = parser.again
     far = _far(parse, types, options, doubts)
     value = F.col(VALUE) if far is None else F.when(~far, F.col(VALUE))
@@ -146,15 +148,18 @@ def _parsed(
     unfit = F.col(_EXACT).isNull() | F.col(_EXACT).getField(FLAG).isNotNull()
     times = required_times(source)
     if times:
-        required = {name: _as_text(kind, times[name]) if name in times else kind for name, kind in types.items()}
+        named = {source.names_in_files[name]: paths for name, paths in times.items() if name in source.names_in_files}
+        required = {name: _as_text(kind, named[name]) if name in named else kind for name, kind in types.items()}
         unfit = F.when(unfit, parse(value, _ddl(required), options).getField(FLAG).isNotNull()).otherwise(
             F.lit(False)
         )
-    exact = {name: F.col(_EXACT).getField(name) for name in types}
+    names = source.names_in_files
+    exact = {column: F.col(_EXACT).getField(name) for column, name in names.items()}
     bad = _not_values(rows, "timestampFormat" in options)
     for name, lost in parser.lost.items():
         bad[name] = bad.get(name, F.lit(False)) | F.coalesce(lost, F.lit(False))
-    payload, misfits = payload_of(exact, bad, times)
+    wrong = {column: bad[name] for column, name in names.items() if name in bad}
+    payload, misfits = payload_of(exact, wrong, times)
     corrupt = unfit | misfits | doubts.flawed | doubts.invalid | (F.lit(False) if far is None else far)
     return rows.select(
         *payload,
@@ -164,6 +169,12 @@ def _parsed(
         BLOCK,
         ROW,
     )
+
+
+def types_in_files(source: SourceSpec) -> dict[str, str]:
+    """The types of the columns that files have, by the names that files give them."""
+    names = source.names_in_files
+    return {names[column.name]: column.type for column in source.columns if column.name in names}
 
 
 def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import closing
 
 from pyarrow import orc, parquet
 
 from tidemark.config import SourceSpec
+from tidemark.config.values import members_of
 from tidemark.core.account import Diagnostic, Finding, Sample
 from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.places import seen
@@ -48,9 +50,28 @@ def _is_bare(source: SourceSpec, item: LandedObject) -> bool:
             return parquet.read_metadata(seen(item.path)).num_rows == 0
         if source.format == "orc":
             return bool(orc.ORCFile(seen(item.path)).nrows == 0)
-        return _has_no_line(source, item)
+        spans = source.spans_lines and source.format == "json"
+        return _has_no_element(source, item) if spans else _has_no_line(source, item)
     except codecs.DAMAGED:
         return False
+
+
+def _has_no_element(source: SourceSpec, item: LandedObject) -> bool:
+    """Whether the arrays that rows are read from are empty in each document of an object that is not large."""
+    with closing(codecs.pieces(item)) as pieces:
+        content, more = next(pieces, b""), next(pieces, None)
+    try:
+        text = content.decode("utf-8-sig").strip()
+        while text and more is None:
+            value, end = json.JSONDecoder(strict=False).raw_decode(text)
+            for name in members_of(source.rows or "[]"):
+                value = value.get(name) if isinstance(value, dict) else None
+            if value != []:
+                return False
+            text = text[end:].lstrip()
+    except (ValueError, RecursionError):
+        return False
+    return more is None
 
 
 def _has_no_line(source: SourceSpec, item: LandedObject) -> bool:

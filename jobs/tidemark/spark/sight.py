@@ -10,6 +10,7 @@ import csv
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from io import StringIO
 
 import pyarrow as pa
 from pyarrow import orc, parquet
@@ -23,6 +24,8 @@ from tidemark.spark.filetypes import differences, taken_for_others, types_of
 
 _SHOWN = 300
 _COLUMNAR = ("parquet", "orc")
+MOST_WHOLE = 512 << 20
+"""Bytes of an object that is read whole."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ def look_at(source: SourceSpec, objects: Iterable[LandedObject]) -> dict[str, Si
 def _look(source: SourceSpec, item: LandedObject) -> Sight:
     columnar = source.format in _COLUMNAR
     refused = _empty(item) if columnar else codecs.refusal(item, exact=source.exact)
+    refused = refused or (_too_large(source, item) if source.spans_lines else None)
     if refused is not None:
         return Sight(refused)
     if source.format == "csv" and source.options.get("header", "").lower() == "true":
@@ -59,6 +63,14 @@ def _look(source: SourceSpec, item: LandedObject) -> Sight:
 
 def _empty(item: LandedObject) -> str | None:
     return codecs.EMPTY if item.size == 0 else None
+
+
+def _too_large(source: SourceSpec, item: LandedObject) -> str | None:
+    """Why an object cannot be read whole, by one task."""
+    if item.size <= MOST_WHOLE:
+        return None
+    lines = f"jq -c '.{source.rows or ''}' {item.uri}" if source.format == "json" else "no line ends in values"
+    return f"it is larger than {MOST_WHOLE >> 20} MiB, too large to be read whole: write lines ({lines})"
 
 
 def _orc_sight(source: SourceSpec, item: LandedObject) -> Sight:
@@ -89,37 +101,42 @@ def _header_finding(source: SourceSpec, item: LandedObject) -> str | None:
     """Why the header does not name the columns of the schema in their order."""
     options = {key.lower(): value for key, value in source.options.items()}
     try:
-        line = _first_line(item, options.get("comment", ""))
+        start = _first_line(item, options.get("comment", ""), source.spans_lines)
     except codecs.DAMAGED:
         return None
-    if line is None:
+    if start is None:
         return None
-    found = [name.strip() for name in _values(line, options)]
-    wanted = [column.name for column in source.columns]
-    if [name.lower() for name in found] == [name.lower() for name in wanted]:
+    found = [name.strip() for name in _values(start, options)]
+    wanted = list(source.names_in_files.values())
+    if [name.lower() for name in found] == [name.strip().lower() for name in wanted]:
         return None
-    return f"its header names the columns {_list(found)}, the schema {_list(wanted)}"
+    named = "the schema and header_columns" if source.header_columns else "the schema"
+    return f"its header names the columns {_list(found)}, {named} {_list(wanted)}"
 
 
-def _first_line(item: LandedObject, comment: str) -> str | None:
+def _first_line(item: LandedObject, comment: str, spans: bool) -> str | None:
+    """The first line that is no comment and not blank; with all that follows if names may span lines."""
     with closing(codecs.pieces(item)) as pieces:
         start = next(pieces, b"")
-    for line in start.decode("utf-8-sig", "replace").replace("\r", "\n").split("\n"):
+    lines = start.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for number, line in enumerate(lines):
         if line.strip() and not (comment and line.startswith(comment)):
-            return line
+            return "\n".join(lines[number:]) if spans else line
     return None
 
 
-def _values(line: str, options: Mapping[str, str]) -> list[str]:
+def _values(text: str, options: Mapping[str, str]) -> list[str]:
     sep, mark = options.get("sep", options.get("delimiter", ",")), options.get("quote", '"')
-    if len(sep) > 1 or not mark or mark not in line:
-        return line.split(sep)
+    first = text.partition("\n")[0]
+    if len(sep) > 1 or not mark or mark not in first:
+        return first.split(sep)
     escape = options.get("escape", "\\")
-    reader = csv.reader([line], delimiter=sep, quotechar=mark, escapechar=escape if escape != mark else None)
+    lines = StringIO(text)
+    reader = csv.reader(lines, delimiter=sep, quotechar=mark, escapechar=escape if escape != mark else None)
     try:
         return next(reader)
     except csv.Error:
-        return [line]
+        return [first]
 
 
 def _list(names: list[str]) -> str:
