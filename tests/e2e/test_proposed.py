@@ -146,9 +146,9 @@ def test_flights_are_quarantined_only_where_they_lack_a_time(ran):
         assert (row["_disposition"] == "quarantined") == (row["departed"] is None or row["landed"] is None)
 
 
-def test_a_header_that_no_schema_can_have_costs_one_row_a_file(ran):
+def test_a_header_that_no_schema_can_have_costs_nothing(ran):
     rows = rows_of(ran[1], "slashed")
-    assert [row["_raw"] for row in rows if row["_disposition"] == "quarantined"] == ['"When, local",name'] * 3
+    assert [row["_raw"] for row in rows if row["_disposition"] == "quarantined"] == []
     happened = sorted(e.replace(microsecond=0) for hour in range(3) for e, *_ in arrivals(hour))
     assert sorted(row["_event_time"] for row in rows if row["_event_time"]) == happened
     assert {row["name"] for row in rows if row["_event_time"]} == {'a "b"'}

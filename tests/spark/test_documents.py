@@ -166,6 +166,30 @@ def test_records_of_csv_over_lines(quick, tmp_path):
     assert got == {what: expected for what, (_, _, expected) in CSV.items()}
 
 
+RESCUED = {
+    '{"n":1,"s":{"x":1},"l":[{"x":1}],"m":{"k":{"x":2}}}': None,
+    '{"n":1,"a":1.50,"b" : 1e400,"a":"\\u00e9" ,"é":[1, {}]}': '{"a":1.50,"b" : 1e400,"a":"\\u00e9","é":[1, {}]}',
+    '{"N":1,"n":2,"_more":null}': '{"N":1,"_more":null}',
+    '{"s":{"x":1,"y":{"z":[2.0]}},"n":1}': '{"s":{"x":1,"y":{"z":[2.0]}}}',
+    '{"l":[{"x":1},{"x":2,"y":3}],"m":{"k":{"x":2,"q":{}}},"p":{"n":1}}':
+        '{"l":[{"x":1},{"x":2,"y":3}],"m":{"k":{"x":2,"q":{}}}}',
+    '{}': None,
+    '{"n":1,"a":': None,
+}  # fmt: skip
+
+
+def test_members_outside_the_schema_are_rescued_as_they_are_written(quick, tmp_path):
+    land(tmp_path / "lines", {"a.json": "\n".join(RESCUED)})
+    land(tmp_path / "array", {"a.json": f"[{','.join(list(RESCUED)[:-1])}]"})
+    types = "n INT, _more STRING, s STRUCT<x: INT>, l ARRAY<STRUCT<x: INT>>, m MAP<STRING, STRUCT<x: INT>>, p STRING"
+    for folder, keys in (("lines", {}), ("array", ELEMENTS)):
+        source = source_of(tmp_path / folder, types, rescue="_more", **keys).effective()
+        rows = read(quick, source)
+        assert [row.payload["_more"] for row in rows] == list(RESCUED.values())[: len(rows)]
+        assert len(rows) >= len(RESCUED) - 1
+        assert rows[0].payload["n"] == 1
+
+
 def test_an_object_too_large_to_be_read_whole_is_quarantined_with_the_way_out(quick, tmp_path, monkeypatch):
     monkeypatch.setattr("tidemark.spark.sight.MOST_WHOLE", 10)
     land(tmp_path, {"a.json": '{"Records":[{"n":1}]}', "b.json": " "})

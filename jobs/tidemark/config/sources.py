@@ -149,7 +149,8 @@ class SourceSpec(Settings):
         description="json: rows are the elements of this member (Records[]), or of the document itself ([])",
     )
     rescue: str | None = Field(
-        None, description="json: column that keeps members outside the schema, as JSON text; absent: they are counted"
+        None,
+        description="json: column for members outside the schema, as JSON text; absent: they are not read",
     )
     partition: PartitionSpec | None = Field(None, description='What names a row\'s partition; absent: one, "0"')
     partitions: Names = Field((), description="Declared partitions")

@@ -84,7 +84,7 @@ def _folded(columns: Sequence[str]) -> Iterator[str]:
 
 def _value(value: object) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_value(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_value(key)}: {_value(each)}" for key, each in value.items()) + "}"
     text = str(value)
     if text == "off" or (_PLAIN.fullmatch(text) and text.lower() not in _WORDS and not text.endswith(" ")):
         return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -13,6 +14,7 @@ from pyarrow import orc, parquet
 
 from tidemark.places import open_file, seen
 from tidemark.proposal.dialect import dialect_of, header_of
+from tidemark.proposal.documents import documents_of, wrapped
 from tidemark.proposal.inferred import json_number
 from tidemark.proposal.objects import Landed
 
@@ -25,16 +27,17 @@ _FEW = 100
 @dataclass(frozen=True)
 class Look:
     """What an object is: a format, or empty text; `what` says it for people, and `columns` are the names that it
-    has, or of a CSV file without a header how many."""
+    has, or of a CSV file without a header how many. `spans`: rows of JSON do not lie on lines of their own."""
 
     format: str
     what: str
     columns: tuple[str, ...] = ()
+    spans: bool = False
 
     def like(self, other: Look, least: float) -> bool:
         """Whether both may be of one source: CSV with the same columns, else with columns of which this share is
         common to both."""
-        if self.format != other.format or not self.format:
+        if self.format != other.format or not self.format or self.spans != other.spans:
             return False
         mine, theirs = ({name.lower() for name in look.columns} for look in (self, other))
         if self.format == "csv":
@@ -104,7 +107,7 @@ def _of_text(item: Landed, start: bytes) -> Look:  # noqa: PLR0911 # one finding
         return Look("", wrong)
     ending = suffix(item.uri)
     try:
-        text, whole = text_of(item, FIRST)
+        text, _ = text_of(item, FIRST)
     except (OSError, EOFError, zlib.error):
         return Look("", "damaged, or not readable")
     except UnicodeDecodeError:
@@ -115,23 +118,24 @@ def _of_text(item: Landed, start: bytes) -> Look:  # noqa: PLR0911 # one finding
     if not lines:
         return Look("", "empty")
     if lines[0].lstrip()[0] in "{[":
-        return _of_json(lines, text, whole)
+        return _of_json(lines, text)
     return _of_csv(lines, ending)
 
 
-def _of_json(lines: list[str], text: str, whole: bool) -> Look:
+def _of_json(lines: list[str], text: str) -> Look:
     rows = json_rows(lines[:_FEW])
     found = [row for row in rows if row is not None]
-    if found and len(found) * 2 >= len(rows):
-        return Look("json", "JSON lines", tuple(dict.fromkeys(name for row in found for name in row)))
-    if text.lstrip().startswith("["):
-        return Look("", "a JSON array (write one object a line)")
-    try:
-        document = whole and json.loads(text) is not None
-    except (ValueError, RecursionError):
-        document = False
-    spread_out = document or lines[0].strip() in ("{", "{}")
-    return Look("", "one JSON document over many lines (write one object a line)" if spread_out else "no JSON lines")
+    if found and len(found) * 2 >= len(rows) and not wrapped(rows):
+        return Look("json", "JSON lines", _names(found))
+    documents = documents_of(text)
+    if documents is None:
+        return Look("", "no JSON lines, and no document that can be read")
+    where = f"JSON documents with rows in {documents.path}" if documents.path else "JSON documents over lines"
+    return Look("json", where, _names([row for row in documents.rows if row is not None]), spans=True)
+
+
+def _names(rows: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for row in rows for name in row))
 
 
 def _of_csv(lines: list[str], ending: str) -> Look:

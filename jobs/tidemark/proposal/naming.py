@@ -48,6 +48,11 @@ def storable(name: str) -> bool:
     return bool(name) and not [*unstorable(name)] and _WRITABLE.fullmatch(name) is not None
 
 
+def writable(name: str) -> bool:
+    """Whether a configuration can say this name, as that which files give a column."""
+    return bool(name.strip()) and _WRITABLE.fullmatch(name) is not None
+
+
 def _other(name: str, taken: set[str]) -> str:
     stem = re.sub(r"[^0-9A-Za-z_]+", "_", name).strip("_") or "column"
     stem = stem if stem[0].isalpha() else f"column_{stem}"

@@ -13,9 +13,10 @@ from pyarrow import orc, parquet
 
 from tidemark.places import seen
 from tidemark.proposal.dialect import Dialect, dialect_of, header_of, null_word, padded
+from tidemark.proposal.documents import documents_of, wrapped
 from tidemark.proposal.inferred import Inferred, arrow_type, cell_type, json_type, wider
 from tidemark.proposal.looks import json_rows, lines_of, text_of
-from tidemark.proposal.naming import named
+from tidemark.proposal.naming import named, writable
 from tidemark.proposal.objects import MOST_BYTES, MOST_ROWS, Landed, spread
 
 _FEWEST = 50
@@ -35,6 +36,10 @@ class Sample:
     types: dict[str, Inferred] = field(default_factory=dict)
     native: set[str] = field(default_factory=set)
     options: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    """What files call the columns that are called otherwise here."""
+    path: str | None = None
+    """Where in JSON documents the rows are."""
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     unread: int = 0
@@ -56,8 +61,10 @@ def sample(kind: str, objects: Sequence[Landed]) -> Sample:
     else:
         texts = [_lines(item, MOST_BYTES // max(len(chosen), 1)) for item in chosen]
         found.whole = all(whole and len(lines) <= share for lines, whole in texts)
-        cut = [lines[:share] for lines, _ in texts]
-        _json(found, cut) if kind == "json" else _csv(found, cut)
+        if kind == "json":
+            _json(found, [lines for lines, _ in texts], share)
+        else:
+            _csv(found, [lines[:share] for lines, _ in texts])
     if kind != "csv":
         _hold_names(found)
     return found
@@ -71,10 +78,15 @@ def _lines(item: Landed, most: int) -> tuple[list[str], bool]:
     return lines_of(text), whole
 
 
-def _json(found: Sample, texts: Sequence[list[str]]) -> None:
+def _json(found: Sample, texts: Sequence[list[str]], share: int) -> None:
     rows: list[dict[str, object]] = []
+    spans = _spans(next((lines for lines in texts if lines), []))
     for number, lines in enumerate(texts):
-        read = json_rows(lines)
+        documents = documents_of("\n".join(lines)) if spans else None
+        read = json_rows(lines[:share]) if documents is None else documents.rows[:share]
+        if documents is not None:
+            found.path = found.path or documents.path
+            found.options = {} if found.path else {"multiLine": "true"}
         there = [row for row in read if row is not None]
         found.unread += len(read) - len(there)
         found.of += [number] * len(there)
@@ -83,6 +95,13 @@ def _json(found: Sample, texts: Sequence[list[str]]) -> None:
         values = [row.get(name) for row in rows]
         found.types[name] = json_type(values)
         found.values[name] = list(map(_as_text, values)) if found.types[name].type == "STRING" else values
+
+
+def _spans(lines: list[str]) -> bool:
+    """Whether rows do not lie on lines of their own."""
+    read = json_rows(lines[:100])
+    there = [row for row in read if row is not None]
+    return not there or len(there) * 2 < len(read) or wrapped(read)
 
 
 def _as_text(value: object) -> str | None:
@@ -124,7 +143,10 @@ def _header_held(found: Sample, header: Sequence[str]) -> list[str]:
     hold is read as a row of its own."""
     names = named(header)
     wrong = [each for each in names if each.reason]
-    if wrong:
+    different = len({each.written.lower() for each in names}) == len(names)
+    if wrong and different and all(map(writable, header)):
+        found.names = {each.written: each.name for each in wrong}
+    elif wrong:
         changed = ", ".join(f"{each.written!r} is called {each.name} ({each.reason})" for each in wrong)
         found.notes.append(
             f"{changed}. A header must have the names of the schema, so this one is read as a row: one quarantined"
@@ -135,9 +157,14 @@ def _header_held(found: Sample, header: Sequence[str]) -> list[str]:
 
 
 def _hold_names(found: Sample) -> None:
-    """Leave out the columns that no schema can have under the names that the files give them."""
+    """Call the columns otherwise that no schema can have under the names that the files give them, or leave them out
+    where the format has no way to say so."""
     for each in named(list(found.values)):
-        if each.reason:
+        if each.reason and found.format == "json" and writable(each.written):
+            found.names[each.written] = each.name
+            found.values = {each.name if name == each.written else name: v for name, v in found.values.items()}
+            found.types = {each.name if name == each.written else name: t for name, t in found.types.items()}
+        elif each.reason:
             del found.values[each.written], found.types[each.written]
             found.left_out[each.written] = f"{each.reason}: have it written as {each.name} to keep it"
 

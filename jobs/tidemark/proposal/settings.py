@@ -36,6 +36,7 @@ def settings_of(source: Source) -> list[Setting]:
         Setting("format", source.sample.format, ("As the files' content shows.", *source.sample.notes)),
         *_options(source),
         _schema(source),
+        *_names(source),
         *_partition(source),
         *_times(source),
         *_over(source),
@@ -95,6 +96,14 @@ def _schema(source: Source) -> Setting:
         remarks.append(f"{found.unread:,} of the sampled lines are no rows: they would be quarantined.")
     schema = tuple(f"{quoted(name)} {kind.type}" for name, kind in found.types.items())
     return Setting("schema", schema, ("Types that hold every sampled value; where unsure, text.", *remarks))
+
+
+def _names(source: Source) -> Iterator[Setting]:
+    found = source.sample
+    if found.names:
+        yield Setting("header_columns", found.names, ("Names in the files that no column can have, and its own.",))
+    if found.path:
+        yield Setting("rows", found.path, ("The rows are the elements of this array in each document.",))
 
 
 def _partition(source: Source) -> Iterator[Setting]:

@@ -50,6 +50,12 @@ def json_line(
     return invoked("JsonLine", line, settings=(schema, utils.toScalaMap(dict(options)), "UTC", plain, spared))
 
 
+def outside(row: Column, schema: str, options: Mapping[str, str]) -> Column:
+    """The members of a JSON object that a schema has no place for, as an object with their text; null without any."""
+    given = running().PythonUtils.toScalaMap(dict(options))
+    return invoked("Outside", row, settings=(schema, given))
+
+
 def call(spark: SparkSession, name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
     """One of the user-defined functions, made with settings, as a column."""
     jvm = spark.sparkContext._jvm

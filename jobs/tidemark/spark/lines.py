@@ -24,7 +24,7 @@ from tidemark.config.ddl import parse_type, quoted
 from tidemark.config.expressions import plain_names
 from tidemark.spark import surviving
 from tidemark.spark.fitness import Leaf, any_leaf, beyond_years, column_of, payload_of
-from tidemark.spark.functions import Glance, glance, is_utf8, json_line, tried
+from tidemark.spark.functions import Glance, glance, is_utf8, json_line, outside, tried
 from tidemark.spark.names import BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.sql import TIME_OF_DAY
 
@@ -95,7 +95,10 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
 
     lost = F.coalesce(~F.col(_EXACT).getField(_PLAIN), F.lit(False))
     doubts = Doubts(Glance.DUBIOUS.of(glanced), several | lost, Glance.INVALID.of(glanced), far)
-    return _parsed(source, lines, Parser(exact, json_line, looked, {}), options, doubts)
+    rows = _parsed(source, lines, Parser(exact, json_line, looked, {}), options, doubts)
+    if source.rescue is None:
+        return rows
+    return rows.withColumn(source.rescue, outside(F.col(TEXT), _ddl(types_in_files(source), flag=False), options))
 
 
 def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
@@ -210,8 +213,9 @@ def _infinite(number: Column) -> Column:
     return F.abs(number) == float("inf")
 
 
-def _ddl(types: Mapping[str, str]) -> str:
-    return ", ".join([*[f"{column_of(name)} {kind}" for name, kind in types.items()], f"`{FLAG}` STRING"])
+def _ddl(types: Mapping[str, str], *, flag: bool = True) -> str:
+    columns = [f"{column_of(name)} {kind}" for name, kind in types.items()]
+    return ", ".join([*columns, f"`{FLAG}` STRING"] if flag else columns)
 
 
 def _without_times(kind: str) -> str:
