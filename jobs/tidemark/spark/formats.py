@@ -113,7 +113,7 @@ def scanned(spark: SparkSession, source: SourceSpec, paths: Sequence[str], sight
 
 def _parsed(source: SourceSpec, found: DataFrame, sight: Sight, share: float) -> DataFrame:
     if source.spans_lines:
-        texts = _placed(texts_of(source, found, UNREADABLE), share)
+        texts = _placed(texts_of(source, found, UNREADABLE), F.col(_METADATA), share, F.col(VALUE))
         return parse_json(source, texts) if source.format == "json" else parse_csv(source, texts)
     if source.format == "json":
         return parse_json(source, _placed(found.withColumnRenamed("value", VALUE), F.col(_METADATA), share))
