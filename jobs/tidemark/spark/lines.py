@@ -85,7 +85,8 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
 
     def exact(value: Column, schema: str, options: dict[str, str]) -> Column:
         lines.select(F.from_json(value, schema, options))  # says so where no JSON can be of the schema
-        excused = list(required_times(source)) if source.exact else None
+        names = source.names_in_files
+        excused = [names[each] for each in required_times(source) if each in names] if source.exact else None
         return json_line(value, f"{schema}, `{_PLAIN}` BOOLEAN", options, _PLAIN, excused)
 
     def looked(rows: DataFrame) -> DataFrame:
