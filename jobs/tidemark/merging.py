@@ -10,7 +10,7 @@ from tidemark.config import PipelineSpec
 from tidemark.config.pipeline import relevant
 from tidemark.config.rebuilding import unchanged_sources
 from tidemark.core.account import BatchRecord, Diagnostic, Finding, Outcome, TableDigest
-from tidemark.core.advance import row_findings
+from tidemark.core.findings import row_findings
 from tidemark.core.slices import Range
 from tidemark.core.streams import StreamEnd
 from tidemark.excluding import Taken

@@ -8,10 +8,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidemark.advancing import Streams, Writing, measured
+<<<<<<< HEAD
 from tidemark.config import PipelineSpec
 from tidemark.core.account import LISTED, BatchRecord, Outcome, TableDigest, versions_of
 from tidemark.core.advance import advance, open_source
+=======
+from tidemark.config import PipelineSpec, from_resolved
+from tidemark.core.account import LISTED, BatchRecord, Finding, Outcome, TableDigest, versions_of
+from tidemark.core.advance import SourceRules, advance, open_source
+>>>>>>> 3c522b1 (Say the tolerance in effect, check schedules, say a warning once)
 from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.findings import as_before
 from tidemark.core.importing import with_imported
 from tidemark.errors import UsageError
 from tidemark.ledger.digest import digest_findings, digest_states
@@ -141,7 +148,8 @@ class Replay:
         digests = [digest for outcome in outcomes.values() for digest in outcome.digests]
         changed = changed_states(states, result.states, record.batch_id)
         digests.append(digest_states(record.batch_id, changed))
-        digests.append(digest_findings(record.batch_id, [*listed, *result.findings]))
+        found = [_as_recorded(each, recorded, rules_of(then)) for each in result.findings]
+        digests.append(digest_findings(record.batch_id, [*listed, *found]))
         if record.ends_run:
             then = self._then(record)
             ending, versions = before.ending(record, result), versions_of(record.digests)
@@ -152,6 +160,12 @@ class Replay:
         then = located(spec_of(record.configuration, self.spec, self.ledger.root), self.spec)
         rules = reading_of(record.engine)
         return then.model_copy(update={"sources": {name: each.read_as(rules) for name, each in then.sources.items()}})
+
+
+def _as_recorded(finding: Finding, recorded: Collection[Finding], rules: Mapping[str, SourceRules]) -> Finding:
+    """A finding in the words of the release that recorded the batch."""
+    before = as_before(rules[finding.source], finding)
+    return before if finding not in recorded and before in recorded else finding
 
 
 def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> Record:

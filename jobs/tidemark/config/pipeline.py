@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, ValidationError, field_validator
 
 from tidemark.config.credentials import masked
+from tidemark.config.cron import checked_schedule
 from tidemark.config.fields import Count, Instant, PositiveDuration, Settings, Size
 from tidemark.config.sources import QualitySpec, SourceSpec
 from tidemark.config.streams import StreamSpec
@@ -20,7 +21,6 @@ from tidemark.config.taken import ENVIRONMENT, Taken
 from tidemark.config.values import unfit
 
 NAME = r"[a-z][a-z0-9_]*"
-_CRON_FIELD = re.compile(r"[0-9A-Za-z*/,#?-]+")
 
 IRRELEVANT = frozenset({"pipeline", "warehouse", "schedule", "micro_batch", "retention", "airflow", "quality"})
 """Settings of a pipeline that no result depends on."""
@@ -70,7 +70,9 @@ class PipelineSpec(Settings):
     warehouse: str = Field(
         description="Folder or s3://bucket/prefix of all tables; default $TIDEMARK_WAREHOUSE, else ./warehouse"
     )
-    schedule: str | None = Field(None, description="Cron of 5 fields; absent: not scheduled")
+    schedule: str | None = Field(
+        None, description="Cron of 5 fields, or a preset such as @daily; absent: not scheduled"
+    )
     start: Instant | None = Field(None, description="First output time; absent: from the first row")
     micro_batch: Annotated[MicroBatchSpec, BeforeValidator(_micro_batch), PlainSerializer(_written_micro_batch)] = (
         Field(MicroBatchSpec(), description="auto, or the most files and bytes of a micro-batch")
@@ -90,10 +92,7 @@ class PipelineSpec(Settings):
     @field_validator("schedule")
     @classmethod
     def _cron(cls, value: str | None) -> str | None:
-        fields = value.split() if value is not None else ["*"] * 5
-        if len(fields) != 5 or not all(map(_CRON_FIELD.fullmatch, fields)):
-            raise ValueError(f'{value!r} is not a cron text (minute hour day month weekday), such as "*/15 * * * *"')
-        return value
+        return None if value is None else checked_schedule(value)
 
     def resolved(self) -> dict[str, Any]:
         """The settings by their keys in the file, defaults filled in, credentials masked; plain JSON."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from tidemark.config.ddl import SYSTEM_COLUMNS, parse_type, unstorable
 from tidemark.config.expressions import expression_findings, plain_type
@@ -22,6 +23,9 @@ def expression_errors(streams: Streams) -> Iterator[Finding]:
             yield ("streams", name, *path), message
 
 
+_ANY_WINDOW = "tumbling, hopping, session, sliding or snapshot"
+
+
 def expression_warnings(streams: Streams) -> Iterator[Finding]:
     """What costs more than it seems: aggregates that need their rows sorted."""
     windowed = {name: stream for name, stream in streams.streams.items() if stream.spec.windowed}
@@ -32,15 +36,17 @@ def expression_warnings(streams: Streams) -> Iterator[Finding]:
     for name, stream in windowed.items():
         columns = (*(streams.before(stream.spec) or ()), *ROW_COLUMNS)
         types = {column.name.lower(): column.type for column in columns}
-        for column, text in stream.spec.select.items():
-            sensitive = order_sensitive(text, types)
-            if sensitive:
-                calls = " and ".join(f"{each}(...)" for each in sensitive)
-                yield (
-                    ("streams", name, "select", column),
-                    f"{calls} may depend on the order of rows: every window is sorted first, which costs more than"
-                    " count or min",
-                )
+        found = {column: order_sensitive(text, types) for column, text in stream.spec.select.items()}
+        sensitive = [column for column, calls in found.items() if calls]
+        if not sensitive:
+            continue
+        calls = " and ".join(f"{each}(...)" for each in dict.fromkeys(chain(*found.values())))
+        more = f" ({len(sensitive)} columns: {', '.join(sensitive)})" if len(sensitive) > 1 else ""
+        yield (
+            ("streams", name, "select", sensitive[0]),
+            f"{calls} may depend on the order of rows{more}: every window is sorted first, which costs more than"
+            " count or min",
+        )
 
 
 def _row(before: Columns | None, stream: StreamSpec) -> Row:
@@ -95,7 +101,7 @@ def _of_one_row(text: str, row: Row, key: str, stream: Stream) -> list[str]:
             return [f"{names[0]}() cannot be in {key}, which sees a row before it is in a window: use the next step"]
         if names:
             where = "in a step over this one" if stream.spec.join else "to this step"
-            return [f"{names[0]}() needs a window: add tumbling or hopping {where}"]
+            return [f"{names[0]}() needs a window: add {_ANY_WINDOW} {where}"]
     return expression_findings(text, row, constants=True)
 
 

@@ -61,9 +61,11 @@ def signed_duration(value: object) -> int:
 
 def positive_duration(value: object) -> int:
     """Microseconds, one or more."""
-    micros = duration(value)
+    micros = (
+        duration(value) if type(value) is int else parse_duration(text_of(value, "a duration", "5s"), signed=True)
+    )
     if micros <= 0:
-        raise unfit(format_duration(micros), "must be longer than 0s")
+        raise unfit(format_duration(micros) if type(value) is int else value, "must be longer than 0s")
     return micros
 
 

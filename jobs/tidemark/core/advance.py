@@ -6,10 +6,11 @@ pure, so they cannot differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tidemark.core.account import Diagnostic, Finding, Outcome, Sample
+from tidemark.core.account import Finding, Outcome
+from tidemark.core.findings import row_findings, standing_still
 from tidemark.core.policy import Policy
 from tidemark.core.progress import (
     UNKNOWN,
@@ -23,10 +24,8 @@ from tidemark.core.progress import (
     estimate,
     first_state,
     latest,
-    not_progressing,
 )
 from tidemark.core.punctuation import POINT, Punctuation, Shape
-from tidemark.core.times import format_duration, format_time
 
 Key = tuple[str, str]
 States = dict[Key, PartitionState]
@@ -159,7 +158,7 @@ def advance(
             complete = recorded.complete or below.complete or completes(rules, step)
             ended = _ended(rules, after, brought, step, below.watermark)
             ended = {key: replace(state, complete=complete) for key, state in ended.items()}
-            findings += _standing_still(rules, after, ended, step)
+            findings += standing_still(rules, after, ended, step)
             after |= ended
             watermark = latest(_combined(rules, after, recorded.watermark), below.watermark)
             found[rules.name] = Combined(watermark, complete, recorded.closed or rules.name in step.closing)
@@ -217,90 +216,3 @@ def _ended(
 def _combined(rules: SourceRules, states: Mapping[Key, PartitionState], recorded: int | None) -> int | None:
     known = [state.watermark for (name, part), state in states.items() if name == rules.name and part != UNKNOWN]
     return combine(known, recorded)
-
-
-_TOLERANCES = {Diagnostic.EARLY: "early", Diagnostic.LATE: "late", Diagnostic.OUT_OF_ORDER: "out_of_order"}
-_SENTENCES = {
-    Diagnostic.EARLY: "rows whose event time is more than {tolerance} after their arrival",
-    Diagnostic.LATE: "rows whose event time is more than {tolerance} before their arrival",
-    Diagnostic.OUT_OF_ORDER: "rows behind the watermark that earlier rows had set (out_of_order {tolerance})",
-    Diagnostic.INVALID_TIME: "rows whose event or arrival time is missing or cannot be",
-    Diagnostic.INVALID_ROW: "rows that do not parse, do not fit the schema, or have no partition",
-}
-
-
-def row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
-    """What judging one source's part of a micro-batch gives to report of its rows."""
-    for partition, report in sorted(outcome.partitions.items()):
-        for diagnostic, found in report.occurrences.items():
-            tolerance = getattr(rules.policy, _TOLERANCES[diagnostic], None) if diagnostic in _TOLERANCES else None
-            micros = None if tolerance is None else tolerance.micros
-            sentence = _SENTENCES[diagnostic].format(tolerance=format_duration(micros or 0))
-            yield Finding(
-                rules.name,
-                partition,
-                diagnostic,
-                found.count,
-                found.first,
-                found.last,
-                found.sample,
-                micros,
-                sentence,
-            )
-    yield from _left_open(rules, outcome)
-    for partition, found in sorted(outcome.landed_too_late.items()):
-        yield Finding(
-            rules.name,
-            partition,
-            Diagnostic.LANDED_TOO_LATE,
-            found.count,
-            found.first,
-            found.last,
-            found.sample,
-            rules.landing_delay,
-            "rows that arrived before an arrival already estimated for their partition: "
-            f"landing_delay ({format_duration(rules.landing_delay)}) is too small",
-        )
-
-
-def _left_open(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
-    for partition, found in sorted(outcome.left_open.items()):
-        yield Finding(
-            rules.name,
-            partition,
-            Diagnostic.EDGE_LEFT_OPEN,
-            found.count,
-            found.first,
-            found.last,
-            found.sample,
-            None,
-            "end edges behind the punctuation were dropped: the lifetimes that they would have ended stay open",
-        )
-
-
-def _standing_still(rules: SourceRules, before: States, ended: States, step: Step) -> Iterator[Finding]:
-    if rules.punctuation is not None:
-        return
-    for (name, partition), state in sorted(ended.items()):
-        if partition == UNKNOWN:
-            continue
-        earlier = before.get((name, partition))
-        if not_progressing(state, rules.policy, step.as_of, earlier is not None and earlier.idle):
-            yield Finding(
-                name,
-                partition,
-                Diagnostic.NOT_PROGRESSING,
-                1,
-                state.since if state.last_seen is None else state.last_seen,
-                step.as_of,
-                Sample(arrival_time=state.last_arrival),
-                rules.policy.late.micros if rules.policy.late else None,
-                _stillness(state),
-            )
-
-
-def _stillness(state: PartitionState) -> str:
-    if state.last_seen is None:
-        return f"declared, but no row of it has been seen since the run of {format_time(state.since or 0)}"
-    arrived = "an unknown time" if state.last_arrival is None else format_time(state.last_arrival)
-    return f"no row since the run of {format_time(state.last_seen)}; its last row arrived at {arrived}"

@@ -1,0 +1,124 @@
+"""What a micro-batch and the end of a run have to report, in words (time rules: what is reported)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tidemark.core.account import Diagnostic, Finding, Outcome, Sample
+from tidemark.core.progress import UNKNOWN, PartitionState, not_progressing
+from tidemark.core.times import format_duration, format_time
+
+if TYPE_CHECKING:
+    from tidemark.core.advance import SourceRules, States, Step
+
+_NEVER_SEEN = "no row of it has been seen"
+_SENTENCES = {
+    Diagnostic.EARLY: "rows whose event time is more than {tolerance} after their arrival",
+    Diagnostic.LATE: "rows whose event time is more than {tolerance} before their arrival",
+    Diagnostic.OUT_OF_ORDER: "rows behind the watermark that earlier rows had set ({setting} {tolerance})",
+    Diagnostic.INVALID_TIME: "rows whose event or arrival time is missing or cannot be",
+    Diagnostic.INVALID_ROW: "rows that do not parse, do not fit the schema, or have no partition",
+}
+
+
+def _in_effect(rules: SourceRules, diagnostic: Diagnostic) -> int | None:
+    """The tolerance that a finding is about, microseconds: of out of order what watermarks trail by."""
+    if diagnostic is Diagnostic.OUT_OF_ORDER:
+        return rules.policy.disorder
+    tolerance = {Diagnostic.EARLY: rules.policy.early, Diagnostic.LATE: rules.policy.late}.get(diagnostic)
+    return None if tolerance is None else tolerance.micros
+
+
+def _sentence(rules: SourceRules, diagnostic: Diagnostic, micros: int | None) -> str:
+    smaller = diagnostic is Diagnostic.OUT_OF_ORDER and rules.policy.disorder < rules.policy.out_of_order.micros
+    setting = "late_arrival, which is smaller than out_of_order," if smaller else "out_of_order"
+    return _SENTENCES[diagnostic].format(setting=setting, tolerance=format_duration(micros or 0))
+
+
+def as_before(rules: SourceRules, finding: Finding) -> Finding:
+    """The finding as earlier releases put it: what they recorded of old batches is what replays are held to."""
+    order, moved = rules.policy.out_of_order.micros, format_time(finding.first_time or 0)
+    if finding.type is Diagnostic.OUT_OF_ORDER:
+        told = f"rows behind the watermark that earlier rows had set (out_of_order {format_duration(order)})"
+        return replace(finding, tolerance=order, message=told)
+    if finding.type is Diagnostic.NOT_PROGRESSING and finding.message.startswith(_NEVER_SEEN):
+        return replace(finding, message=f"declared, but no row of it has been seen since the run of {moved}")
+    return finding
+
+
+def row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
+    """What judging one source's part of a micro-batch gives to report of its rows."""
+    for partition, report in sorted(outcome.partitions.items()):
+        for diagnostic, found in report.occurrences.items():
+            micros = _in_effect(rules, diagnostic)
+            sentence = _sentence(rules, diagnostic, micros)
+            yield Finding(
+                rules.name,
+                partition,
+                diagnostic,
+                found.count,
+                found.first,
+                found.last,
+                found.sample,
+                micros,
+                sentence,
+            )
+    yield from _left_open(rules, outcome)
+    for partition, found in sorted(outcome.landed_too_late.items()):
+        yield Finding(
+            rules.name,
+            partition,
+            Diagnostic.LANDED_TOO_LATE,
+            found.count,
+            found.first,
+            found.last,
+            found.sample,
+            rules.landing_delay,
+            "rows that arrived before an arrival already estimated for their partition: "
+            f"landing_delay ({format_duration(rules.landing_delay)}) is too small",
+        )
+
+
+def _left_open(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
+    for partition, found in sorted(outcome.left_open.items()):
+        yield Finding(
+            rules.name,
+            partition,
+            Diagnostic.EDGE_LEFT_OPEN,
+            found.count,
+            found.first,
+            found.last,
+            found.sample,
+            None,
+            "end edges behind the punctuation were dropped: the lifetimes that they would have ended stay open",
+        )
+
+
+def standing_still(rules: SourceRules, before: States, ended: States, step: Step) -> Iterator[Finding]:
+    if rules.punctuation is not None:
+        return
+    for (name, partition), state in sorted(ended.items()):
+        if partition == UNKNOWN:
+            continue
+        earlier = before.get((name, partition))
+        if not_progressing(state, rules.policy, step.as_of, earlier is not None and earlier.idle):
+            yield Finding(
+                name,
+                partition,
+                Diagnostic.NOT_PROGRESSING,
+                1,
+                state.since if state.last_seen is None else state.last_seen,
+                step.as_of,
+                Sample(arrival_time=state.last_arrival),
+                rules.policy.late.micros if rules.policy.late else None,
+                _stillness(state),
+            )
+
+
+def _stillness(state: PartitionState) -> str:
+    if state.last_seen is None:
+        return f"{_NEVER_SEEN} since the run of {format_time(state.since or 0)}, which waited for it first"
+    arrived = "an unknown time" if state.last_arrival is None else format_time(state.last_arrival)
+    return f"no row since the run of {format_time(state.last_seen)}; its last row arrived at {arrived}"
