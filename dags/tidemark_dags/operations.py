@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
-from airflow.sdk.exceptions import AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from tidemark.files import PipelineFile
 from tidemark_dags import aws
@@ -45,7 +45,7 @@ def backfill_dag(files: Files) -> DAG:
         "settings": Param([], type="array", items={"type": "string"}, title="Changed settings, KEY=VALUE each"),
         "promote": Param("never", enum=list(_PROMOTE), title="Let readers see the result"),
     }
-    with _dag("tidemark_backfill", backfill_dag.__doc__, params=params) as dag:
+    with _dag("tidemark_backfill", backfill_dag.__doc__, params=params, max_active_runs=1) as dag:
         paths = {file.spec.name: str(file.path) for file in files}
         chosen = task(task_id="choose", multiple_outputs=True)(choose)(paths)
         build = TidemarkSubmitOperator(
@@ -59,27 +59,28 @@ def backfill_dag(files: Files) -> DAG:
 
 def choose(paths: Mapping[str, str]) -> dict[str, Any]:
     """The pipeline file, and the arguments of the backfill that was asked for."""
-    asked = get_current_context()["params"]
+    asked, label = get_current_context()["params"], get_current_context()["run_id"]
     config = paths[asked["pipeline"]]
-    arguments = [config, "--from", asked["from"], "--wait"]
+    arguments = [config, "--from", asked["from"], "--wait", "--label", label]
     arguments += ["--to", asked["to"]] if asked["to"] else []
     arguments += ["--from-landing"] if asked["from_landing"] else []
     arguments += [part for setting in asked["settings"] for part in ("--set", setting)]
-    return {"config": config, "arguments": arguments}
+    return {"config": config, "arguments": arguments, "label": label}
 
 
 def tell(chosen: Mapping[str, Any]) -> list[str]:
-    """What the backfill came to, in the task's log. The arguments of its promotion; skips that where it is not asked
+    """What the backfill of this run came to, in the task's log: of the version that it built, whatever others there
+    are. The arguments of its promotion; skips that where it is not asked
     for, or what was asked for does not hold."""
-    from tidemark.reading import instant
-    from tidemark.summaries import time_text
     from tidemark.versioning import differs, exceeded
 
     pipeline, params = aws.load(chosen["config"]), get_current_context()["params"]
     asked = params["promote"]
-    like = [*(time_text(instant(params[name])) for name in ("from", "to")), params["from_landing"]]
-    versions = pipeline.versions()["versions"]
-    built = [each for each in versions if [each["from"], each["to"], each["from_landing"]] == like]
+    built = [each for each in pipeline.versions()["versions"] if each["label"] == chosen["label"]]
+    if not built:
+        raise AirflowFailException(
+            f"no version has the label {chosen['label']!r}: `build` has made none that is kept"
+        )
     newest = built[-1]
     found = newest["difference"]
     identical = not differs(found)

@@ -48,7 +48,7 @@ from tidemark.planning import judged_under
 from tidemark.recorded import content_of
 from tidemark.running import rules_of
 from tidemark.summaries import Record
-from tidemark.versioning import blank, built_summary, by_run, compared_spec, in_force
+from tidemark.versioning import blank, built_summary, by_run, compared_spec, in_force, labelled
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -60,7 +60,8 @@ _OWN = (SLICE, "difference/")
 @dataclass
 class Backfill:
     """One backfill of the outputs in a range, under `spec`, from the `live` version, of which no run is pending, and
-    without the rows of `excluded` objects. `reached` is called at each step that a crash may follow."""
+    without the rows of `excluded` objects. `reached` is called at each step that a crash may follow; the
+    version is told with the `label`."""
 
     spec: PipelineSpec
     live: Ledger
@@ -69,6 +70,7 @@ class Backfill:
     reached: Callable[[str], None]
     progress: Callable[[str, int, int], None]
     excluded: Taken = field(default_factory=dict)
+    label: str | None = None
     through: int = field(init=False)
     then: PipelineSpec = field(init=False)
 
@@ -125,7 +127,7 @@ class Backfill:
             self.through,
             merged.rebuilt,
             merged.input_rows,
-            json.dumps(found, sort_keys=True),
+            json.dumps(labelled(found, self.label), sort_keys=True),
         )
         versions.add(self.live.root, now, how)
         self.reached("listed")

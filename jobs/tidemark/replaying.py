@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidemark.advancing import Streams, Writing, measured
-<<<<<<< HEAD
 from tidemark.config import PipelineSpec
-from tidemark.core.account import LISTED, BatchRecord, Outcome, TableDigest, versions_of
-from tidemark.core.advance import advance, open_source
-=======
-from tidemark.config import PipelineSpec, from_resolved
 from tidemark.core.account import LISTED, BatchRecord, Finding, Outcome, TableDigest, versions_of
 from tidemark.core.advance import SourceRules, advance, open_source
->>>>>>> 3c522b1 (Say the tolerance in effect, check schedules, say a warning once)
 from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.core.findings import as_before
 from tidemark.core.importing import with_imported

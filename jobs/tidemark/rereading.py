@@ -33,7 +33,7 @@ from tidemark.places.trees import remove_tree, tables_below
 from tidemark.planning import judged_under
 from tidemark.running import rules_of
 from tidemark.summaries import Record
-from tidemark.versioning import built_summary, by_run, compared_spec, fates_of
+from tidemark.versioning import built_summary, by_run, compared_spec, fates_of, labelled
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -56,6 +56,7 @@ class Rereading:
     reached: Callable[[str], None]
     progress: Callable[[str, int, int], None]
     excluded: Taken = field(default_factory=dict)
+    label: str | None = None
     through: int = field(init=False)
     then: PipelineSpec = field(init=False)
 
@@ -109,7 +110,7 @@ class Rereading:
             self.through,
             self.first if self.excluded and self.first <= self.through else None,
             rows,
-            json.dumps(difference, sort_keys=True),
+            json.dumps(labelled(difference, self.label), sort_keys=True),
             from_landing=True,
         )
         versions.add(self.live.root, now, how)

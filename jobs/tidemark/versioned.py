@@ -52,11 +52,12 @@ class Versioned:
         settings_: Sequence[str] = (),
         from_landing: bool = False,
         wait: bool = False,
+        label: str | None = None,
         **named: Sequence[str],
     ) -> Record:
         """Build a version beside the live one, whose outputs in [from_, to) are made anew. `set` (KEY=VALUE each,
         also called `settings_`) wins over the file. `from_landing`: rows are read from landing again, as they are
-        there now."""
+        there now. `versions` tells the `label`, by which who asked for a version finds it."""
         from tidemark.backfilling import Backfill  # what a verb alone needs is loaded for it
         from tidemark.rereading import Rereading
 
@@ -71,7 +72,7 @@ class Versioned:
         with self._settled(wait):
             asked = Range(instant(from_) or 0, instant(to))
             taken = excluding.excluded(self.ledger, spec.sources)
-            tools = (lambda: self.engine), self._step, self.progress, taken
+            tools = (lambda: self.engine), self._step, self.progress, taken, label
             if from_landing:
                 return Rereading(spec, self.ledger, asked.begin, *tools).build(self.clock())
             return Backfill(spec, self.ledger, asked, *tools).build(self.clock())

@@ -19,6 +19,8 @@ from tidemark.quality.measures import limits_of
 from tidemark.recorded import content_of, spec_of
 from tidemark.summaries import Record, time_text
 
+_LABEL = "label"
+
 
 def made(ledger: Ledger) -> Made | None:
     """How a backfill made the ledger's version; None: runs have made it alone."""
@@ -119,6 +121,8 @@ def built_summary(number: int, folder: Place, how: Made, difference: Record) -> 
 def version_summary(root: Place, version: Version) -> Record:
     """One version as commands tell of it."""
     how = version.made
+    difference = json.loads(how.difference) if how else None
+    label = difference.pop(_LABEL, None) if difference else None
     return {
         "version": version.version,
         "live": version.live,
@@ -131,8 +135,14 @@ def version_summary(root: Place, version: Version) -> Record:
         "base": how.base if how else None,
         "through": how.through if how else None,
         "from_landing": how.from_landing if how else None,
-        "difference": json.loads(how.difference) if how else None,
+        "label": label,
+        "difference": difference,
     }
+
+
+def labelled(difference: Record, label: str | None) -> Record:
+    """What a version records of its difference, with the name that was given to it."""
+    return difference if label is None else {**difference, _LABEL: label}
 
 
 def differs(difference: Record) -> bool:

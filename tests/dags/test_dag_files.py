@@ -101,3 +101,26 @@ def test_fifty_files_are_parsed_without_spark(home, pipelines):
     assert len(found["dags"]) == 53
     assert not found["spark"]
     print(json.dumps({"seconds": found["took"]}))  # noqa: T201 - a figure for whoever looks with -s
+
+
+TELL = """
+import json, sys
+sys.path.insert(0, {folder!r})
+from tidemark_dags import operations
+same = dict(rows=dict(), streams=dict(), dead_letters=dict())
+built = [dict(version=2, label="mine", difference=same), dict(version=3, label="another", difference=same)]
+class Pipeline:
+    spec = None
+    def versions(self):
+        return dict(versions=built)
+operations.aws.load = lambda config: Pipeline()
+operations.get_current_context = lambda: dict(params=dict(promote="when identical"), run_id="mine")
+print(json.dumps(operations.tell(dict(config="toll.yml", label="mine"))))
+"""
+
+
+def test_a_backfill_dag_judges_and_promotes_the_version_that_its_own_run_built(home, pipelines):
+    folder = home.environ["AIRFLOW__CORE__DAGS_FOLDER"]
+    assert home.python(textwrap.dedent(TELL.format(folder=folder))) == ["toll.yml", "2", "--wait"]
+    write_pipeline(pipelines)
+    assert loaded(home)["dags"]["tidemark_backfill"]["active"] == 1

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ledger_samples import NOON
 
+from tidemark import versioning
 from tidemark.errors import Held, UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.schemas import VERSIONS
 from tidemark.ledger.store import Store
-from tidemark.ledger.versions import Version
+from tidemark.ledger.versions import Made, Version
 
 
 def test_before_the_first_run_no_version_is_live_and_looking_makes_none(tmp_path):
@@ -57,3 +60,13 @@ def test_a_switch_on_top_of_another_one_is_held(tmp_path):
 
     with pytest.raises(Held):
         store.rewrite(overtaken)
+
+
+def test_a_version_is_told_with_the_label_that_was_given_to_it_and_not_within_its_difference(tmp_path):
+    root = tmp_path
+    versions.first(root, 1)
+    told = json.dumps(versioning.labelled({"rows": {}}, "manual__2026"))
+    versions.add(root, 2, Made(0, None, "f", "{}", 1, 1, None, 0, told))
+    versions.add(root, 3, Made(0, None, "f", "{}", 1, 1, None, 0, "{}"))
+    one, other = (versioning.version_summary(root, each) for each in versions.listed(root)[1:])
+    assert (one["label"], one["difference"], other["label"]) == ("manual__2026", {"rows": {}}, None)

@@ -24,6 +24,7 @@ from tidemark.cli.output import Answer
     help="A setting for the new version, such as sources.readings.late_arrival.tolerance=10m; may be repeated.",
 )
 @click.option("--from-landing", is_flag=True, help="Read landing again, as it is now, instead of the events tables.")
+@click.option("--label", help="A name by which `versions` tells the version.")
 @click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
 def backfill(config: Path, **options: Any) -> Answer:
     """Build a version beside the live one and tell what differs.
