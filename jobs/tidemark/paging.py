@@ -7,7 +7,7 @@ column of all their rows, to know how many pages there are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Generic, TypeVar
 
 import pyarrow.compute as pc
@@ -26,6 +26,7 @@ from tidemark.report.page.fates import Fates, step_of
 from tidemark.report.page.tables import Row, Scope, Tables, ask
 from tidemark.report.scan import both
 from tidemark.report.values import plain
+from tidemark.standing import standing
 from tidemark.summaries import Record
 from tidemark.verbs import explained
 
@@ -50,7 +51,7 @@ class Part(Generic[T_co]):
 @dataclass(frozen=True)
 class Glance:
     """A pipeline in one line. `version`: None before the first run; `pending`: batches planned or blocked;
-    `rows` by fate are those of the newest run that is committed."""
+    `standing`: what state it is in; `rows` by fate are those of the newest run that is committed."""
 
     version: int | None
     as_of: int | None
@@ -58,6 +59,7 @@ class Glance:
     pending: int
     combined: Mapping[str, Combined]
     fates: Mapping[Fate, int]
+    standing: Record = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ class Pages:
         run = tail.last_run.run_id if tail.last_run else None
         version = versions.live(self.ledger.root)
         as_of = done[-1].as_of if done else None
-        return Glance(version, as_of, run, len(tail.pending), tail.combined, fates)
+        state = standing(self.ledger, str(self.spec.path))
+        return Glance(version, as_of, run, len(tail.pending), tail.combined, fates, state)
 
     def _newest_run(self, tail: Tail) -> list[BatchRecord]:
         return [] if tail.last_run is None else self.ledger.batches(tail.last_run.first, tail.last_run.last)

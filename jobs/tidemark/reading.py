@@ -23,6 +23,7 @@ from tidemark.ledger.rows import partition_state, uri_key
 from tidemark.places import delta_table, is_table
 from tidemark.report.status import status
 from tidemark.running import rules_of
+from tidemark.standing import standing
 from tidemark.summaries import Record, stream_summary
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ class Reader:
             "version": self.ledger.version,
             "streams": self._streams(records),
             "pending": pending,
+            "standing": standing(self.ledger, str(self.spec.path)),
             "blocked": None if obstacle is None else obstacle.message,
             **found,
         }

@@ -65,7 +65,7 @@ def without(key: str) -> dict[str, Any]:
         (
             J | {"select": {"x": "max(readings.Speed)"}},
             "select.x",
-            "needs a window: add tumbling or hopping in a step",
+            "needs a window: add tumbling, hopping, session, sliding or snapshot in a step",
         ),
         (J | {"select": {"x": "readings.Speed + rand()"}}, "select.x", "the function rand() cannot be used"),
         (J | {"select": {"_end_time": "readings.Speed"}}, "select._end_time", "tables have themselves"),

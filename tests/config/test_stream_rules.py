@@ -157,6 +157,7 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ),
         ({"a": R | {"shift": 5}}, "a.shift", "5 is not a duration"),
         ({"a": R | {"lifetime": "0s"}}, "a.lifetime", "must be longer than 0s"),
+        ({"a": R | {"lifetime": "-5s"}}, "a.lifetime", "must be longer than 0s"),
         ({"a": R | {"publish": "yes"}}, "a.publish", "'yes' is neither true nor false"),
         ({"a": R | {"select": ["n"]}}, "a.select", "must be a mapping of new columns to expressions"),
         ({"a": R | {"select": {"n": ["x"]}}}, "a.select", '{"n": ["x"]} is not an expression'),
@@ -199,7 +200,11 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": R | {"where": "Sped > 1"}}, "a.where", "'Sped' is not a column of 'readings': did you mean Speed"),
         ({"a": R | {"where": "Speed"}}, "a.where", "'Speed' is DOUBLE, not true or false"),
         ({"a": R | {"where": "_partition"}}, "a.where", "'_partition' is STRING, not true or false"),
-        ({"a": R | {"where": "max(Speed) > 1"}}, "a.where", "max() needs a window: add tumbling or hopping"),
+        (
+            {"a": R | {"where": "max(Speed) > 1"}},
+            "a.where",
+            "max() needs a window: add tumbling, hopping, session, sliding or snapshot",
+        ),
         ({"a": W | {"where": "max(Speed) > 1"}}, "a.where", "max() cannot be in where, which sees a row before"),
         ({"a": R | N}, "a.select.n", "count() needs a window"),
         ({"a": R | {"select": {"x": "rand()"}}}, "a.select.x", "the function rand() cannot be used"),
@@ -309,6 +314,12 @@ def test_what_is_usual_gives_no_warning(files: Files, streams: dict[str, Any], s
         ({"b": W, "a": W | {"from": "b", "allowed_lateness": "5s"}}, KEEP, "allowed_lateness", "has no effect"),
         ({"a": W | {"select": {"s": "avg(Speed)"}}}, {}, "select.s", "avg(...) may depend on the order of rows"),
         (
+            {"a": W | {"select": {f"s{n}": "avg(Speed)" for n in range(17)}}},
+            {},
+            "select.s0",
+            "(17 columns: s0, s1,",
+        ),
+        (
             {"a": R | N | {"snapshot": {}}},
             KEEP,
             "allowed_lateness",
@@ -327,7 +338,15 @@ def test_what_is_usual_gives_no_warning(files: Files, streams: dict[str, Any], s
             "sum(...) and first(...) may depend",
         ),
     ],
-    ids=["nothing late", "rows of windows are never late", "average", "a snapshot", "a session", "two aggregates"],
+    ids=[
+        "nothing late",
+        "rows of windows are never late",
+        "average",
+        "17 averages",
+        "a snapshot",
+        "a session",
+        "two aggregates",
+    ],
 )
 def test_what_is_rarely_meant_gives_a_warning(
     files: Files, streams: dict[str, Any], source: dict[str, Any], key: str, message: str

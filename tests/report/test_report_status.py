@@ -80,7 +80,7 @@ def test_the_partition_with_the_lowest_watermark_holds_its_source_back() -> None
 
 def test_a_partition_without_a_watermark_holds_its_source_back_before_the_lowest() -> None:
     found = answer({("a", "0"): MOVING, ("a", "1"): PartitionState()}, combined={"a": Combined(None)})
-    assert holding(found) == {"1": "partition 1 has no watermark: it has never brought a row"}
+    assert holding(found) == {"1": "partition 1 has no watermark: it has brought no row in any committed run"}
 
 
 def test_a_declared_partition_without_any_state_is_listed_and_holds_back() -> None:

@@ -132,3 +132,15 @@ def test_a_time_of_the_day_named_before_is_shown_without_its_date() -> None:
     assert moment(T0 + 250_000, "2026-01-01") == "12:00:00.25"
     assert moment(T0 + DAY, "2026-01-01") == "2026-01-02 12:00:00"
     assert moment(None) == "none"
+
+
+def test_a_run_that_is_not_committed_is_told_before_anything_else_with_what_leads_on():
+    told = {
+        "sentence": "Run r1, as of 2026-01-01T00:00:00Z, is blocked by quality.",
+        "failed": ["readings: max_dropped is 1, limit 0.01"],
+        "commands": ["tidemark release toll.yml r1 --reason ..."],
+    }
+    lines = drawn(status_view({**status({}, {}, None, []), "standing": told}, 80), 80)
+    assert lines[0] == told["sentence"]
+    assert [line.strip() for line in lines[1:3]] == [*told["failed"], *told["commands"]]
+    assert lines[-1] == "No run is committed yet."

@@ -48,6 +48,15 @@ def hold_lease(place: S3Place, wait: bool = False, lasts: float = LASTS) -> Iter
         lease.release()
 
 
+def lease_holder(place: S3Place) -> str | None:
+    """Who has a lease that has not ended; None: nobody."""
+    found = s3.read_stamped(place)
+    known = {} if found is None else _known(found.content)
+    if found is None or known.get("released") or known.get("lasts", 0.0) + _CLOCK <= found.age:
+        return None
+    return str(known.get("holder", "another process"))
+
+
 @dataclass
 class Lease:
     """One process's hold on a lease object."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tidemark.config.address import S3Place
 from tidemark.errors import Held
-from tidemark.ledger.lease import hold_lease
+from tidemark.ledger.lease import hold_lease, lease_holder
 from tidemark.places import Place
 
 
@@ -39,12 +39,32 @@ def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None] | None]
         os.close(handle)
 
 
+def holder(root: Place) -> str | None:
+    """Who holds the lock, in words; None: nobody. It is not waited for."""
+    if isinstance(root, S3Place):
+        return lease_holder(root / "lock")
+    try:
+        handle = os.open(root / "lock", os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _named(handle)
+    finally:
+        os.close(handle)
+    return None
+
+
+def _named(handle: int) -> str:
+    found = os.pread(handle, 200, 0).decode("utf-8", "replace").split()
+    return f"process {found[0]} on {found[1]}" if len(found) == 2 else "another process"
+
+
 def _take(handle: int, path: Path, wait: bool) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError as error:
-        holder = os.pread(handle, 200, 0).decode("utf-8", "replace").split()
-        who = f"process {holder[0]} on {holder[1]}" if len(holder) == 2 else "another process"
         raise Held(
-            f"{who} holds the pipeline", where=str(path), hint="run again when it has ended, or use --wait"
+            f"{_named(handle)} holds the pipeline", where=str(path), hint="run again when it has ended, or use --wait"
         ) from error

@@ -141,7 +141,7 @@ def _holding(
 
 
 def _nothing_known(name: str, state: PartitionState, rules: SourceRules | None) -> str:
-    seen = "has never brought a row" if state.last_seen is None else "has no judged row yet"
+    seen = "has brought no row in any committed run" if state.last_seen is None else "has no judged row yet"
     if rules is not None and rules.punctuation is not None:
         return f"partition {name} has no punctuation: it {seen}; only punctuations move it"
     off = rules is not None and rules.policy.late is None
@@ -154,7 +154,8 @@ def _lowest(name: str, state: PartitionState, rules: SourceRules | None) -> str:
     if rules is not None and rules.punctuation is not None:
         return f"partition {name} is lowest, at {mark}: no later punctuation has reached it"
     if state.last_seen is None:
-        return f"partition {name} is lowest, at {mark}: it has never brought a row, its arrival is only estimated"
+        told = "no committed run has brought a row of it, its arrival is only estimated"
+        return f"partition {name} is lowest, at {mark}: {told}"
     arrived = f"its last row arrived at {moment(state.last_arrival)}"
     if not state.idle:
         return f"partition {name} is lowest, at {mark}: {arrived}"

@@ -67,14 +67,13 @@ def explanation_view(record: Mapping[str, Any]) -> RenderableType:
 
 def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
     """What `status` returned: a line a partition, what holds sources back, last runs, the next command."""
+    parts: list[RenderableType] = [*_standing(record, width)]
     if record["as_of"] is None:
-        return Text("Nothing has run yet.")
-    parts: list[RenderableType] = [
+        return Group(*parts, Text("No run is committed yet." if parts else "Nothing has run yet."))
+    parts += [
         Text(f"As of {moment_of(record['as_of'])} (UTC), the time of the last run"),
         Text(),
     ]
-    if record.get("blocked"):
-        parts += [Text(safe(record["blocked"]), style="bold"), Text()]
     parts.append(_partitions(record, wide=width >= WIDE_STATUS))
     if record["truncated"]:
         parts.append(Text(f"Only {len(record['partitions']):,} partitions are shown."))
@@ -85,6 +84,17 @@ def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
     if commands:
         parts += [Text(), Text("Which rows were dropped, and why:"), _command(commands[0], width)]
     return Group(*parts)
+
+
+def _standing(record: Mapping[str, Any], width: int) -> Iterator[RenderableType]:
+    """What is not committed: the run, why, what failed, and the commands that lead on."""
+    found = record.get("standing") or {}
+    if not found.get("sentence"):
+        return
+    yield Text(safe(found["sentence"]), style="bold")
+    yield from (_indented(Text(safe(each))) for each in found["failed"])
+    yield from (_command(each, width) for each in found["commands"])
+    yield Text()
 
 
 def safe(value: object) -> str:

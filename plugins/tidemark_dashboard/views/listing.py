@@ -11,7 +11,7 @@ from tidemark.files import PipelineFile, dag_id
 from tidemark.paging import Glance, Part
 from tidemark.report.page.drawn import words
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table, text
-from tidemark.report.wording import brief, counted, moment
+from tidemark.report.wording import brief, moment
 from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, pager, quiet
 
@@ -61,8 +61,9 @@ def behind(told: Glance) -> str | None:
 
 
 def _state(told: Glance) -> str:
-    if told.pending:
-        return f"{counted(told.pending, 'batch', 'es')} not committed"
+    state, run = told.standing.get("state"), told.standing.get("run_id")
+    if run is not None:
+        return f"{state}: run {run}"
     return "no run yet" if told.as_of is None else "committed"
 
 

@@ -63,10 +63,8 @@ def facts(counts: Record) -> Html:
 
 def _look(status: Record) -> list[Html]:
     """What may need someone's attention."""
-    told = []
-    if status["pending"]:
-        batches = ", ".join(f"{each:,}" for each in status["pending"][:_NAMED])
-        told.append(f"Batches {batches} are planned or blocked, and not committed: nothing here counts them.")
+    told: list[Html | str] = []
+    told += _standing(status["standing"])
     why = {(each["source"], each["partition"]): each["why"] for each in status["partitions"]}
     for source in status["sources"]:
         held = source["held_back_by"]
@@ -74,6 +72,14 @@ def _look(status: Record) -> list[Html]:
         if len(held) > _NAMED:
             told.append(f"{source['source']} is held back by {len(held) - _NAMED:,} more partitions.")
     return [element("div", element("h2", "Look at this"), bullets(told), class_="look")] if told else []
+
+
+def _standing(found: Record) -> Iterator[Html | str]:
+    """The run that is not committed: why, what failed, and the commands that lead on."""
+    if found["sentence"]:
+        yield f"{found['sentence']} Nothing here counts its rows."
+        yield from (f"It failed: {each}." for each in found["failed"])
+        yield from (Html(element("code", each)) for each in found["commands"])
 
 
 def _partitions(status: Record, asked: Partitions, sources: Sequence[str], links: Links) -> Html:
