@@ -15,7 +15,6 @@ from tidemark.answering import Answering
 from tidemark.arguments import alias, file_path
 from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
 from tidemark.config import Loaded, PipelineSpec, load_pipeline, with_on_failure
-from tidemark.config.address import is_s3
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
 from tidemark.core.times import format_time
@@ -25,14 +24,13 @@ from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.places import Place, place_of
-from tidemark.planning import Planning
+from tidemark.planning import Planning, analyse, on_s3
 from tidemark.quality.suites import of_run, of_users, record_of
 from tidemark.reading import Reader, instant
 from tidemark.recorded import spec_of
 from tidemark.replaying import Replay, chosen, located, replayed
 from tidemark.running import Run
 from tidemark.spark import settings
-from tidemark.spark.jars import require_s3
 from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
 from tidemark.verbs import explained
 from tidemark.versioned import Versioned
@@ -87,7 +85,7 @@ class Pipeline(Answering, Versioned):
     @property
     def on_s3(self) -> bool:
         """Whether its tables or a landing lie on S3."""
-        return any(map(is_s3, [self.spec.warehouse, *(source.landing for source in self.spec.sources.values())]))
+        return on_s3(self.spec)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -112,9 +110,11 @@ class Pipeline(Answering, Versioned):
 
         return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, reached=self._step)
 
-    def validate(self) -> Record:
-        """That the configuration and the users' suites hold, with its warnings; raises ConfigError."""
+    def validate(self, deep: bool = False) -> Record:
+        """That configuration and suites hold, if `deep` by Spark's own analysis; raises ConfigError."""
         check_suites(self.spec)
+        if deep:
+            analyse(self.spec)
         return {"valid": True, "errors": [], "warnings": [asdict(problem) for problem in self.warnings]}
 
     @explained
@@ -230,8 +230,7 @@ class Pipeline(Answering, Versioned):
         batches = self.planning.cut(landed.objects, tail.next_batch_id, max_files)
         if dry_run:
             return plan_summary(landed.objects, time_, len(batches), landed.findings)
-        if landed.objects and self.on_s3:
-            require_s3()
+        self.planning.prove(landed, tail)
         plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
         spec = self.spec if quality is None else with_on_failure(self.spec, quality)
         records = self.planning.records(plan, spec, suites)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tidemark.config import PipelineSpec
+from tidemark.config.address import is_s3
 from tidemark.config.crowds import ensure_few
 from tidemark.config.imports import import_order
 from tidemark.core.account import BatchRecord, Finding
@@ -20,6 +21,7 @@ from tidemark.ledger.listing import LandingPlace
 from tidemark.places import Place
 from tidemark.recorded import key_of
 from tidemark.spark import settings
+from tidemark.spark.jars import require_s3
 
 AUTO_BYTES_A_CORE = 256 << 20
 AUTO_FILES = 10_000
@@ -79,6 +81,26 @@ class Planning:
         if landed.objects:
             ensure_few(self.ledger.states(tail.next_batch_id))
 
+    def prove(self, landed: Landed, tail: Tail) -> None:
+        """That the run can be carried out: Spark has what S3 needs, and understands the configuration, which it
+        analyses where it has not before. Raises TidemarkError, ConfigError."""
+        if landed.objects and on_s3(self.spec):
+            require_s3()
+        if self._unproven(landed, tail):
+            analyse(self.spec)
+
+    def _unproven(self, landed: Landed, tail: Tail) -> bool:
+        """Whether Spark has not analysed this configuration before, and the run may need it to: a first run with
+        objects has it do so, and any run under another configuration or engine once there are rows."""
+        through = tail.committed_through
+        rows = through > 0 and any(state.next_offset for state in self.ledger.states(through + 1).values())
+        if not rows:
+            return bool(landed.objects)
+        (last,) = self.ledger.batches(through, through)
+        return {"fingerprint": last.fingerprint, "engine": last.engine}.items() - judged_under(
+            self.spec
+        ).items() != set()
+
     def cut(self, objects: Sequence[LandedObject], first: int, max_files: int | None) -> tuple[Batch, ...]:
         """The micro-batches, from batch `first` on; `max_files` wins over the configuration's."""
         declared = self.spec.micro_batch
@@ -133,3 +155,16 @@ def judged_under(spec: PipelineSpec, root: Place) -> dict[str, str]:
         "fingerprint": spec.fingerprint(key),
         "engine": settings.engine(),
     }
+
+
+def analyse(spec: PipelineSpec) -> None:
+    """That Spark understands and plans all of a configuration; raises ConfigError. Starts a JVM."""
+    from tidemark.spark.analysis import analyse as analysed
+    from tidemark.spark.session import open_session
+
+    analysed(open_session(on_s3=on_s3(spec)), spec)
+
+
+def on_s3(spec: PipelineSpec) -> bool:
+    """Whether its tables or a landing lie on S3."""
+    return any(map(is_s3, [spec.warehouse, *(source.landing for source in spec.sources.values())]))

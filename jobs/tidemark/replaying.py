@@ -19,7 +19,7 @@ from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
 from tidemark.recorded import spec_of
 from tidemark.running import Before, changed_states, rules_of, step_of
-from tidemark.spark.settings import reading_of
+from tidemark.spark.settings import ARITHMETIC, EXACT, arithmetic_of, reading_of
 from tidemark.summaries import Record
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Replay:
         objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
         with ExitStack() as kept:
             parts = self.recomputed(record, objects, wanted, kept)
-            digests = self._digests(record, {name: part.outcome() for name, part in parts.items()})
+            digests = self._digests(record, {name: part.outcome() for name, part in parts.items()}, kept)
             differing = _differing(record.digests, digests)
             differences = list(differing.values())
             for name, part in parts.items():
@@ -108,6 +108,7 @@ class Replay:
             return {}
         from tidemark.spark.replay import Part, Recomputed, in_landing  # starts a JVM: only with rows
 
+        self._follow(record, kept)
         then = self._then(record)
         before = Before.run(self.ledger, record.run_first)
         states, after = self.ledger.states(record.batch_id), self.ledger.states(record.batch_id + 1)
@@ -132,7 +133,13 @@ class Replay:
             kept.callback(parts[name].close)
         return parts
 
-    def _digests(self, record: BatchRecord, outcomes: dict[str, Outcome]) -> list[TableDigest]:
+    def _follow(self, record: BatchRecord, kept: ExitStack) -> None:
+        """Have Spark compute numbers by the rule that a batch was judged by, until `kept` is closed."""
+        conf = self.engine().spark.conf
+        conf.set(ARITHMETIC, arithmetic_of(record.engine))
+        kept.callback(conf.set, ARITHMETIC, EXACT)
+
+    def _digests(self, record: BatchRecord, outcomes: dict[str, Outcome], kept: ExitStack) -> list[TableDigest]:
         then = self._then(record)
         before = Before.run(self.ledger, record.run_first)
         states = self.ledger.states(record.batch_id)
@@ -146,8 +153,13 @@ class Replay:
         digests.append(digest_findings(record.batch_id, [*listed, *found]))
         if record.ends_run:
             then = self._then(record)
+
+            def outputs() -> Writing:
+                self._follow(record, kept)
+                return self.outputs(then)
+
             ending, versions = before.ending(record, result), versions_of(record.digests)
-            digests += measured(Streams(then), ending, lambda: self.outputs(then), versions)
+            digests += measured(Streams(then), ending, outputs, versions)
         return digests
 
     def _then(self, record: BatchRecord) -> PipelineSpec:

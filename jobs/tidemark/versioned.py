@@ -15,6 +15,7 @@ from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.places import Place
+from tidemark.planning import analyse
 from tidemark.reading import instant
 from tidemark.summaries import Record
 from tidemark.verbs import explained
@@ -70,6 +71,7 @@ class Versioned:
             )
         spec = load_pipeline(self.spec.path, self.environ, settings_).spec if settings_ else self.spec
         with self._settled(wait):
+            analyse(spec)
             asked = Range(instant(from_) or 0, instant(to))
             taken = excluding.excluded(self.ledger, spec.sources)
             tools = (lambda: self.engine), self._step, self.progress, taken, label

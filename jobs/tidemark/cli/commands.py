@@ -90,14 +90,15 @@ def init(landing: str, out: Path | None) -> Answer:
 
 @_command
 @config_argument
-def validate(config: Path) -> Answer:
+@click.option("--deep", is_flag=True, help="Have Spark analyse every expression and schema, too; starts a JVM.")
+def validate(config: Path, deep: bool) -> Answer:
     """Check the configuration; touches nothing."""
     from tidemark.cli.texts import validate_text
     from tidemark.pipeline import Pipeline
 
     try:
         pipeline = Pipeline.load(config)
-        pipeline.validate()
+        pipeline.validate(deep)
         errors, warnings = [], pipeline.warnings
     except ConfigError as error:
         errors, warnings = error.problems, []

@@ -37,7 +37,7 @@ from tidemark.spark.names import (
 from tidemark.spark.objects import Objects, place_of
 from tidemark.spark.sight import Sight, look_at
 from tidemark.spark.small import Columns, small_frame
-from tidemark.spark.sql import value_of
+from tidemark.spark.sql import text_of
 from tidemark.spark.tables import quoted
 from tidemark.spark.times import micros_of
 
@@ -76,6 +76,11 @@ def read_rows(
         frames.append(formats.unreadable(spark, source, notes))
     parsed = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
     return _placed(source, _with_object(parsed, told or Objects(source, objects, 0)))
+
+
+def placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
+    """What `read_rows` gives of parsed rows of no object."""
+    return _placed(source, _with_object(parsed, Objects(source, [], 0)))
 
 
 def rows_of_events(
@@ -179,7 +184,7 @@ def _partition(source: SourceSpec, parsed: DataFrame) -> Column:
     if source.partition is None:
         return F.lit(SINGLE)
     if source.partition.column is not None:
-        return value_of(parsed, source.partition.column, "partition.column")[0].cast("string")
+        return text_of(parsed, source.partition.column, "partition.column")
     return F.col(_PATH_PARTITION)
 
 
@@ -196,5 +201,5 @@ def _substream(source: SourceSpec, rows: DataFrame) -> Column:
     """The value of `over` as text; several values as one JSON array, nulls included."""
     if not source.over or source.timestamp_by is None:
         return F.lit(None).cast("string")
-    parts = [value_of(rows, part, "over")[0].cast("string") for part in source.over]
+    parts = [text_of(rows, part, "over") for part in source.over]
     return parts[0] if len(parts) == 1 else F.to_json(F.array(*parts), {"ignoreNullFields": "false"})

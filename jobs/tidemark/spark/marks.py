@@ -19,7 +19,7 @@ from tidemark.spark.layout import Layout, balanced
 from tidemark.spark.maxima import punctuated
 from tidemark.spark.names import ARRIVAL, CELL, END, EVENT, MARK, MATCH, OFFSET, PARTITION, PUNCTUATED, SEED, TASK
 from tidemark.spark.small import Columns, small_frame
-from tidemark.spark.sql import value_of
+from tidemark.spark.sql import text_of, value_of
 from tidemark.spark.times import at_bounds, divided, micros_of
 
 COUNTED = tuple(mark.value for mark in (Mark.POINT, Mark.INTERVAL, Mark.START))
@@ -34,7 +34,7 @@ def mark_columns(rows: DataFrame, punctuation: Punctuation, shape: Shape) -> dic
     and one can be read, and what edges are matched by (`MATCH`)."""
     mark = F.lit((Mark.POINT if shape.end_time is None else Mark.INTERVAL).value)
     if shape.kind is not None:
-        kind = value_of(rows, shape.kind, "shape.edge.kind")[0].cast("string")
+        kind = text_of(rows, shape.kind, "shape.edge.kind")
         mark = F.when(kind == shape.start, Mark.START.value).when(kind == shape.end, Mark.END.value)
     if punctuation.row is not None:
         told = value_of(rows, punctuation.row, "punctuation.row")[0].cast("boolean")
@@ -42,7 +42,7 @@ def mark_columns(rows: DataFrame, punctuation: Punctuation, shape: Shape) -> dic
     end = F.lit(None).cast("long")
     if shape.end_time is not None:
         end = F.when(mark.isin(*WITH_END), micros_of(rows, shape.end_time, "shape.end_time"))
-    parts = [value_of(rows, text, "shape.edge.match")[0].cast("string") for text in shape.match]
+    parts = [text_of(rows, text, "shape.edge.match") for text in shape.match]
     match = F.to_json(F.array(*parts), {"ignoreNullFields": "false"}) if parts else F.lit("")
     return {MARK: mark, END: end, MATCH: match}
 

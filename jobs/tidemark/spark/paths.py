@@ -141,7 +141,7 @@ class Rows:
         columns = columns_of(self.spec, path.origin)
         payload = [column.name for column in columns or ()]
         for step in path.steps:
-            rows, payload = _stepped(rows, step, payload, last=step is path.steps[-1])
+            rows, payload = stepped(rows, step, payload, last=step is path.steps[-1])
         return rows.withColumns({RANK: F.lit(rank), SOURCE: F.lit(path.origin)})
 
     def _events(self, path: Path, span: Span) -> DataFrame | None:
@@ -192,7 +192,7 @@ class Rows:
         rows = rows.where(needed(start, ends, path.begin, length or 0, span))
         given = {"_system_timestamp": start, "_end_time": end, "_window_start": start, "_window_end": end}
         given |= {column: F.col(column) for column in (*step.parts, "_batch_id")}
-        named = [given.get(column, F.lit(None)).cast(_kind(column)).alias(column) for column in SYSTEM]
+        named = [given.get(column, F.lit(None)).cast(kind_of(column)).alias(column) for column in SYSTEM]
         order = [quoted(column).alias(ordinal(rank, n)) for n, column in enumerate(step.group_by)]
         ending = end.alias(ordinal(rank, -1))
         payload = [quoted(column.name) for column in columns_of(self.spec, name) or ()]
@@ -214,7 +214,7 @@ class Rows:
             known = needed(start, start, path.begin, path.lasts, replace(span, since=None))
             pairs = pairs.where(known | (F.col(CAME) >= span.since) if span.since is not None else known)
         own = ("_system_timestamp", "_end_time")
-        none = [F.lit(None).cast(_kind(name)).alias(name) for name in SYSTEM if name not in own]
+        none = [F.lit(None).cast(kind_of(name)).alias(name) for name in SYSTEM if name not in own]
         return pairs.select("*", *none, F.lit(False).alias(JUDGED))
 
     def _alive_sides(self, path: Path, span: Span) -> Span:
@@ -257,7 +257,7 @@ def order_of(rows: DataFrame) -> list[Column]:
     return [F.col(name) for name in names_of_order(rows)]
 
 
-def _stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: bool) -> tuple[DataFrame, list[str]]:
+def stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: bool) -> tuple[DataFrame, list[str]]:
     """Rows after one step, and the names of their payload columns. A window's own `select` is not for its rows."""
     key = f"streams.{step.name}"
     if step.where is not None:
@@ -288,7 +288,8 @@ def _plus(name: str, micros: int) -> Column:
     return F.timestamp_micros(F.unix_micros(name) + micros)
 
 
-def _kind(name: str) -> str:
+def kind_of(name: str) -> str:
+    """The type of one of the `SYSTEM` columns."""
     return {"_offset": "bigint", "_batch_id": "bigint"}.get(
         name, "string" if name in ("_partition", "_substream") else "timestamp"
     )

@@ -10,7 +10,13 @@ from importlib.metadata import version
 
 from tidemark.config.sources import READING
 
+ARITHMETIC = "spark.tidemark.arithmetic"
+"""Which rule whole numbers follow: `EXACT` is null where a result has no place in its type. Under the rule of batches
+that recorded none it wraps."""
+EXACT, WRAPPING = "exact", "wrapping"
+
 RESULT_SETTINGS = {
+    ARITHMETIC: EXACT,
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "false",
@@ -51,11 +57,16 @@ def reading_of(recorded: str) -> int:
     return int(json.loads(recorded).get("reading", 1))
 
 
+def arithmetic_of(recorded: str) -> str:
+    """The rule that whole numbers followed under a recorded engine."""
+    return str(json.loads(recorded).get("settings", {}).get(ARITHMETIC, WRAPPING))
+
+
 def changed(recorded: str) -> list[str]:
-    """Sentences on what differs between a recorded engine and this one, but for rules of reading: a replay has those
-    that were recorded."""
+    """Sentences on what differs between a recorded engine and this one, but for rules of reading and of arithmetic: a
+    replay has those that were recorded."""
     now, then = json.loads(engine()), json.loads(recorded)
-    del now["reading"]
+    del now["reading"], now["settings"][ARITHMETIC]
     then["settings"] = PAGES | then.get("settings", {})  # it was so before it was recorded
     return [
         f"{name} was {then.get(part, {}).get(name)}, is {value}"

@@ -110,9 +110,9 @@ def _by_group(rows: DataFrame, keys: list[str], tasks: int | None) -> list[DataF
 
 def _groups(rows: DataFrame, step: StreamSpec, grouped: list[Column]) -> DataFrame:
     """What is selected of each group; ConfigError where Spark does not understand it."""
-    told = [aggregate_of(rows, text, _key(step, name)).alias(name) for name, text in step.select.items()]
-    groups = rows.groupBy(*grouped)
+    groups, texts = rows.groupBy(*grouped), step.select.items()
     try:
+        told = [aggregate_of(groups, text, _key(step, name)).alias(name) for name, text in texts]
         return groups.agg(*told) if told else groups.agg(F.lit(0).alias(_FIRST))
     except AnalysisException as error:
         reason = str(error).splitlines()[0]

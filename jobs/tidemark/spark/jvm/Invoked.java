@@ -35,6 +35,15 @@ final class Invoked {
         return column(target, method, gives, arguments, false, true, false);
     }
 
+    /** `target.method(arguments)` as an expression among others, null where an argument is. */
+    static Expression expression(Object target, String method, DataType gives, Expression[] arguments) {
+        Builder children = Seq$.MODULE$.newBuilder();
+        for (int index = 0; index < arguments.length; index++) {
+            children.addOne(arguments[index]);
+        }
+        return invoke(target, method, gives, (Seq) children.result(), true, true, true);
+    }
+
     private static Column column(
             Object target, String method, DataType gives, Seq arguments,
             boolean nullOfNull, boolean nullable, boolean anywhere) {
@@ -42,9 +51,15 @@ final class Invoked {
         for (int index = 0; index < arguments.length(); index++) {
             children.addOne(ExpressionUtils.expression((Column) arguments.apply(index)));
         }
-        Expression object = Literal$.MODULE$.fromObject(target, new ObjectType(target.getClass()));
         Seq given = (Seq) children.result();
+        return ExpressionUtils.column(invoke(target, method, gives, given, nullOfNull, nullable, anywhere));
+    }
+
+    private static Expression invoke(
+            Object target, String method, DataType gives, Seq given,
+            boolean nullOfNull, boolean nullable, boolean anywhere) {
+        Expression object = Literal$.MODULE$.fromObject(target, new ObjectType(target.getClass()));
         Seq types = (Seq) Seq$.MODULE$.empty();
-        return ExpressionUtils.column(new Invoke(object, method, gives, given, types, nullOfNull, nullable, anywhere));
+        return new Invoke(object, method, gives, given, types, nullOfNull, nullable, anywhere);
     }
 }

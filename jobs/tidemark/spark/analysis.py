@@ -1,0 +1,154 @@
+"""Analyses a configuration with Spark's own analyser and planner before anything is recorded under it.
+
+Sources and streams are built over empty frames of the declared types, as a run builds them over rows: so what Spark
+refuses is an error of the configuration, and no run that it could not finish is ever planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, reduce
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
+
+from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.config.streams import StreamSpec
+from tidemark.config.topology import columns_of, in_order
+from tidemark.errors import ConfigError, Problem
+from tidemark.spark import landing, paths, windows
+from tidemark.spark.fitness import column_of
+from tidemark.spark.joins import Side, paired
+from tidemark.spark.names import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOURCE, TEXT, WINDOW
+
+_STORED = frozenset({
+    "string", "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp",
+    "timestamp_ntz", "binary",
+})  # fmt: skip
+_BINARY_ORDER = "UTF8_BINARY"
+
+
+def analyse(spark: SparkSession, spec: PipelineSpec) -> None:
+    """Raises ConfigError with everything that Spark refuses in sources and streams, each with its key."""
+    found: list[Problem] = []
+    rows: dict[str, DataFrame] = {}
+    for name, source in spec.sources.items():
+        rows[name] = _of_source(spark, source)
+        found += _problems(spec, f"sources.{name}", partial(_check_source, spark, source))
+    for name in in_order(spec.streams):
+        step = spec.streams[name]
+        if all(each in rows for each in step.inputs):
+            found += _problems(spec, f"streams.{name}", partial(_add, rows, spec, step))
+    if found:
+        raise ConfigError(found)
+
+
+def _problems(spec: PipelineSpec, key: str, build: Callable[[], None]) -> list[Problem]:
+    """What was wrong, with the file and the whole key."""
+    try:
+        build()
+    except ConfigError as error:
+        return [
+            Problem(
+                str(spec.path), each.key if each.key.startswith("streams.") else f"{key}.{each.key}", each.message
+            )
+            for each in error.problems
+        ]
+    except (PySparkException, Py4JJavaError) as error:
+        cause = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+        return [Problem(str(spec.path), key, f"Spark refuses it: {str(cause).splitlines()[0]}")]
+    return []
+
+
+def _check_source(spark: SparkSession, source: SourceSpec) -> None:
+    _require_plan(_landed(spark, source))
+
+
+def _landed(spark: SparkSession, source: SourceSpec) -> DataFrame:
+    """The rows of a source as they come from landing."""
+    kinds = ", ".join([f"{column_of(column.name)} {column.type}" for column in source.columns])
+    parsed = _empty(spark, f"{kinds}, {CORRUPT} BOOLEAN, {TEXT} STRING, {PATH} STRING, {BLOCK} BIGINT, {ROW} BIGINT")
+    return landing.placed(source, parsed)
+
+
+def _of_source(spark: SparkSession, source: SourceSpec) -> DataFrame:
+    """The rows of a source's stream."""
+    kinds = [f"{column_of(column.name)} {column.type}" for column in source.columns]
+    own = [f"{name} {paths.kind_of(name)}" for name in paths.SYSTEM]
+    return _of_stream(_empty(spark, ", ".join([*own, *kinds])))
+
+
+def _of_stream(rows: DataFrame) -> DataFrame:
+    return rows.withColumns({RANK: F.lit(0), SOURCE: F.lit(""), JUDGED: F.lit(True)})
+
+
+def _add(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> None:
+    """Adds the rows of a stream to those of what it reads."""
+    found = _step(rows, spec, step)
+    own = {name.lower() for name in step.parts}
+    for name in [column.name for column in columns_of(spec, step.name) or () if column.name.lower() not in own]:
+        _require_stored(f"streams.{step.name}.select.{name}", found.schema[name].dataType)
+    _require_plan(found)
+    rows[step.name] = found
+
+
+def _step(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> DataFrame:
+    if step.join:
+        left, right = (Side(name, rows[name], paths.names_of_order(rows[name]), None) for name in step.join)
+        pairs = paired(step, left, right, 0)
+        rest = [name for name in paths.SYSTEM if name not in pairs.columns]
+        return _of_stream(pairs.select("*", *[F.lit(None).cast(paths.kind_of(name)).alias(name) for name in rest]))
+    whole = reduce(
+        lambda one, other: one.unionByName(other, allowMissingColumns=True), [rows[n] for n in step.inputs]
+    )
+    payload = [column.name for column in columns_of(spec, step.inputs[0]) or ()]
+    stepped, _ = paths.stepped(whole, step, payload, last=True)
+    return _windows(stepped, spec, step) if step.windowed else stepped
+
+
+def _windows(rows: DataFrame, spec: PipelineSpec, step: StreamSpec) -> DataFrame:
+    types = {column.name.lower(): column.type for column in columns_of(spec, step.inputs[0]) or ()}
+    counted = rows.withColumn(WINDOW, F.lit(0).cast("long"))
+    found = windows.aggregated(counted, step, step.window, types, tasks=1)
+    given = {"_system_timestamp": F.col("_window_start"), "_end_time": F.col("_window_end")}
+    rest = [name for name in paths.SYSTEM if name not in (*found.columns, *given)]
+    return _of_stream(found.withColumns(given | {name: F.lit(None).cast(paths.kind_of(name)) for name in rest}))
+
+
+def _require_plan(rows: DataFrame) -> None:
+    """That Spark plans the rows' computation, not only understands it."""
+    rows._jdf.queryExecution().executedPlan()
+
+
+def _require_stored(key: str, kind: DataType) -> None:
+    other = _not_stored(kind)
+    if other is not None:
+        raise ConfigError(
+            [
+                Problem(
+                    "", key, f"gives {other.simpleString()}, which no table holds: cast it, as in cast(... AS STRING)"
+                )
+            ]
+        )
+
+
+def _not_stored(kind: DataType) -> DataType | None:
+    """The part of a type that not every reader of the tables has, if there is one."""
+    if isinstance(kind, StructType):
+        parts = [field.dataType for field in kind]
+    elif isinstance(kind, MapType):
+        parts = [kind.keyType, kind.valueType]
+    elif isinstance(kind, ArrayType):
+        parts = [kind.elementType]
+    else:
+        collated = isinstance(kind, StringType) and kind.collation != _BINARY_ORDER
+        return kind if collated or kind.typeName() not in _STORED else None
+    return next((other for part in parts if (other := _not_stored(part)) is not None), None)
+
+
+def _empty(spark: SparkSession, schema: str) -> DataFrame:
+    """No rows, of which Spark does not know that there are none: it plans as for rows."""
+    return spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
