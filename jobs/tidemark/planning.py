@@ -97,9 +97,8 @@ class Planning:
         if not rows:
             return bool(landed.objects)
         (last,) = self.ledger.batches(through, through)
-        return {"fingerprint": last.fingerprint, "engine": last.engine}.items() - judged_under(
-            self.spec
-        ).items() != set()
+        now = judged_under(self.spec, self.ledger.root)
+        return (last.fingerprint, last.engine) != (now["fingerprint"], now["engine"])
 
     def cut(self, objects: Sequence[LandedObject], first: int, max_files: int | None) -> tuple[Batch, ...]:
         """The micro-batches, from batch `first` on; `max_files` wins over the configuration's."""
