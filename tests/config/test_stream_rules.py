@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from config.pipeline_files import COLUMNS, Files
 from tidemark.config import PipelineSpec, changes, from_resolved
-from tidemark.config.aggregates import aggregate_findings, order_sensitive
+from tidemark.config.aggregates import aggregate_findings, distinct_calls, order_sensitive, without_distinct
 from tidemark.config.ddl import parse_schema
 from tidemark.config.row import Row
 from tidemark.config.streams import HoppingSpec, StreamSpec
@@ -495,10 +495,40 @@ _TYPES = {"i": "INT", "l": "BIGINT", "d": "DECIMAL(10, 2)", "big": "DECIMAL(38, 
         ("max_by(x, i) + count(*)", "max_by"),
         ("size(collect_set(x)) + size(collect_list(x))", "collect_set collect_list"),
         ("stddev(x) filter (where i > 1)", "stddev"),
+        ("sum(DISTINCT i) + max(DISTINCT x)", ""),
+        ("sum(DISTINCT x)", "sum"),
     ],
 )
 def test_aggregates_that_may_depend_on_the_order_of_rows_are_named(text: str, names: str) -> None:
     assert order_sensitive(text, _TYPES) == tuple(names.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "plain"),
+    [
+        ("sum(x) + count(*)", [], "sum(x) + count(*)"),
+        ("count(DISTINCT x, i)", ["count(DISTINCT x, i)"], "count(x, i) FILTER (WHERE c0)"),
+        (
+            "2 * sum(distinct f(x, 1)) FILTER (WHERE i > 1 OR l > 2) - count(DISTINCT i)",
+            ["sum(distinct f(x, 1)) FILTER (WHERE i > 1 OR l > 2)", "count(DISTINCT i)"],
+            "2 * sum(f(x, 1)) FILTER (WHERE c0 AND (i > 1 OR l > 2)) - count(i) FILTER (WHERE c1)",
+        ),
+        (
+            "listagg(DISTINCT k, ')') WITHIN GROUP (ORDER BY k) FILTER (WHERE i > 1)",
+            ["listagg(DISTINCT k, ')') WITHIN GROUP (ORDER BY k) FILTER (WHERE i > 1)"],
+            "listagg(k, ')') WITHIN GROUP (ORDER BY k) FILTER (WHERE c0 AND (i > 1))",
+        ),
+        (
+            "first(DISTINCT k) FILTER (WHERE i > 1) IGNORE NULLS",
+            ["first(DISTINCT k) FILTER (WHERE i > 1) IGNORE NULLS"],
+            "first(k) FILTER (WHERE c0 AND (i > 1)) IGNORE NULLS",
+        ),
+    ],
+    ids=["none", "several arguments", "in an expression", "within a group", "without nulls"],
+)
+def test_distinct_aggregates_become_filters(text: str, calls: list[str], plain: str) -> None:
+    assert distinct_calls(text) == calls
+    assert without_distinct(text, {call: f"c{number}" for number, call in enumerate(calls)}) == plain
 
 
 def test_a_new_stream_and_a_removed_one_are_accepted_and_told(files: Files) -> None:

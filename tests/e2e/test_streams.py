@@ -29,14 +29,28 @@ def told(items: Sequence[Item]) -> dict[str, Any]:
     """What `SELECTED` says of a window's rows."""
     keys = [item.payload["k"] for item in items]
     known = [key for key in keys if key is not None]
-    return {"n": len(keys), "keys": known, "least": min(known, default=None), "first": keys[0]}
+    return {
+        "n": len(keys),
+        "keys": known,
+        "kinds": len(set(known)),
+        "others": [key for key in known if key != "a"],
+        "least": min(known, default=None),
+        "first": keys[0],
+    }
 
 
 def added(items: Sequence[Item]) -> dict[str, Any]:
     return {"n": sum(item.payload["n"] for item in items), "ns": [item.payload["n"] for item in items]}
 
 
-SELECTED = {"n": "count(*)", "keys": "collect_list(k)", "least": "min(k)", "first": "first(k)"}
+SELECTED = {
+    "n": "count(*)",
+    "keys": "collect_list(k)",
+    "kinds": "count(DISTINCT k)",
+    "others": "collect_list(k) FILTER (WHERE k <> 'a')",
+    "least": "min(k)",
+    "first": "first(k)",
+}
 ADDED = {"n": "sum(n)", "ns": "collect_list(n)"}
 WINDOWS = {
     "tumbling": Window(4 * SECOND, 4 * SECOND, aggregate=told),

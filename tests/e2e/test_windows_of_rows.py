@@ -44,7 +44,9 @@ def told(items: Sequence[Item]) -> dict[str, Any]:
     total = 0.0
     for item in items:
         total += float(item.event or 0) / 7.0
-    return {"n": len(keys), "keys": [key for key in keys if key is not None], "first": keys[0], "total": total}
+    known = [key for key in keys if key is not None]
+    once = list(dict.fromkeys(known))
+    return {"n": len(keys), "keys": known, "once": once, "first": keys[0], "total": total}
 
 
 def added(items: Sequence[Item]) -> dict[str, Any]:
@@ -54,6 +56,7 @@ def added(items: Sequence[Item]) -> dict[str, Any]:
 SELECTED = {
     "n": "count(*)",
     "keys": "collect_list(k)",
+    "once": "collect_list(DISTINCT k)",
     "first": "first(k)",
     "total": "sum(unix_micros(_event_time) / 7)",
 }

@@ -217,7 +217,7 @@ def test_aggregates_take_what_cannot_be_computed_as_null(quick: SparkSession) ->
         "space(cast(max(n) AS int))": None,
         "max(space(2147483647))": None,
     }
-    told = [aggregate_of(groups, text, "select").alias(f"c{n}") for n, text in enumerate(texts)]
+    told = [aggregate_of(groups, rows, text, "select").alias(f"c{n}") for n, text in enumerate(texts)]
     assert dict(zip(texts, groups.agg(*told).collect()[0], strict=True)) == texts
 
 

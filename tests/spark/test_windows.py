@@ -115,11 +115,13 @@ def test_what_cannot_be_computed_is_null_and_stops_nothing(rows):
         "today": "max(CAST(concat('0', '1:00', k) AS TIMESTAMP))",
         "after": "timestamp_seconds(max(x) * 1000000)",
         "quantiles": "percentile(n, array(0.0, 1.0))",
+        "zones": "collect_list(from_utc_timestamp(timestamp_seconds(n), k))",
         "few": "count(DISTINCT n % 2) FILTER (WHERE n < 10)",
     }
     for row in told(rows, select, 2).collect():
         assert row["last"].timestamp() in (48, 49)
         assert row["today"] is None
+        assert row["zones"] == []
         beyond = row["k"] == "a"  # its greatest x is 1e16
         assert (row["overflow"] is None, row["after"] is None) == (beyond, beyond)
         assert row["quantiles"][1] >= 48

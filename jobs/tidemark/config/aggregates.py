@@ -37,13 +37,22 @@ _VALUE = "`the value`"
 
 @dataclass(frozen=True)
 class Call:
-    """An aggregate called in a text, with its FILTER and WITHIN GROUP: where it is, and its arguments."""
+    """An aggregate called in a text: where it is, with its clauses, its arguments without DISTINCT, and its clauses:
+    WITHIN GROUP and IGNORE NULLS as written (`within`, `nulls`), and the condition of FILTER (`filter`)."""
 
     name: str
     start: int
     end: int
     arguments: str
     nested: tuple[str, ...]
+    distinct: bool
+    clauses: Mapping[str, str]
+
+    def where(self, column: str) -> str:
+        """The same over all of its rows, not the distinct ones, for which a column is true."""
+        within, nulls = (f" {self.clauses[name]}" if name in self.clauses else "" for name in ("within", "nulls"))
+        also = f" AND ({self.clauses['filter']})" if "filter" in self.clauses else ""
+        return f"{self.name}({self.arguments}){within} FILTER (WHERE {column}{also}){nulls}"
 
 
 def aggregate_findings(text: str, row: Row, grouped: Container[str]) -> list[str]:
@@ -77,6 +86,20 @@ def order_sensitive(text: str, types: Mapping[str, str | None]) -> tuple[str, ..
     return tuple(dict.fromkeys(call.name for call in outermost(text) if not _order_free(call, types)))
 
 
+def distinct_calls(text: str) -> list[str]:
+    """The texts of the DISTINCT aggregates in an expression."""
+    return [text[call.start : call.end] for call in outermost(text) if call.distinct]
+
+
+def without_distinct(text: str, columns: Mapping[str, str]) -> str:
+    """An expression in which each DISTINCT aggregate is one over the rows for which a column is true: that in
+    `columns` by the aggregate's text."""
+    for call in reversed(outermost(text)):
+        if call.distinct:
+            text = text[: call.start] + call.where(columns[text[call.start : call.end]]) + text[call.end :]
+    return text
+
+
 def called(text: str) -> frozenset[str]:
     """The aggregates in a text, in lower case."""
     tokens = _tokens(text)
@@ -91,18 +114,21 @@ def outermost(text: str) -> list[Call]:
     for index in _names(tokens):
         if index >= after:
             close = _partner(tokens, index + 1)
-            after = _with_clauses(tokens, close) + 1
+            after = _after(tokens, close)
             calls.append(_call(text, tokens[index:after], close - index))
     return calls
 
 
 def _call(text: str, tokens: Sequence[sqlglot.Token], close: int) -> Call:
+    opening = 2 if tokens[2].text.lower() == "distinct" else 1
     return Call(
         tokens[0].text.lower(),
         tokens[0].start,
         tokens[-1].end + 1,
-        text[tokens[1].end + 1 : tokens[close].start].strip(),
+        text[tokens[opening].end + 1 : tokens[close].start].strip(),
         tuple(dict.fromkeys(tokens[index].text.lower() for index in _names(tokens) if index)),
+        opening == 2,
+        {name: text[tokens[first].start : tokens[last].end + 1] for name, first, last in _clauses(tokens, close)},
     )
 
 
@@ -145,15 +171,29 @@ def _partner(tokens: Sequence[sqlglot.Token], opening: int) -> int:
     return len(tokens) - 1
 
 
-def _with_clauses(tokens: Sequence[sqlglot.Token], close: int) -> int:
-    """The last token of the clauses that follow a call: IGNORE NULLS, WITHIN GROUP (...), FILTER (...)."""
+def _after(tokens: Sequence[sqlglot.Token], close: int) -> int:
+    """The token after a call and its clauses."""
+    while (clause := _clause(tokens, close)) is not None:
+        close = clause[1]
+    return close + 1
+
+
+def _clauses(tokens: Sequence[sqlglot.Token], close: int) -> Iterator[tuple[str, int, int]]:
+    """The clauses that follow a call, each with the first and last token of what is kept of it."""
+    while (clause := _clause(tokens, close)) is not None:
+        name, last = clause
+        yield (name, close + 4, last - 1) if name == "filter" else (name, close + 1, last)
+        close = last
+
+
+def _clause(tokens: Sequence[sqlglot.Token], close: int) -> tuple[str, int] | None:
+    """The clause behind a token, and its last token: WITHIN GROUP (...), FILTER (WHERE ...), IGNORE NULLS."""
     words = [token.text.lower() for token in tokens[close + 1 : close + 4]]
     if words[:2] in (["ignore", "nulls"], ["respect", "nulls"]):
-        return _with_clauses(tokens, close + 2)
-    for clause in (["within", "group", "("], ["filter", "("]):
-        if words[: len(clause)] == clause:
-            return _with_clauses(tokens, _partner(tokens, close + len(clause)))
-    return close
+        return "nulls", close + 2
+    if words == ["within", "group", "("]:
+        return "within", _partner(tokens, close + 3)
+    return ("filter", _partner(tokens, close + 2)) if words[:2] == ["filter", "("] else None
 
 
 def _with_values(text: str, calls: Sequence[Call]) -> str:

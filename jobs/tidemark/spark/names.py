@@ -63,6 +63,7 @@ JUDGED = f"{_PREFIX}judged"
 RANK = f"{_PREFIX}rank"
 SOURCE = f"{_PREFIX}source"
 WINDOW = f"{_PREFIX}window"
+FIRST = f"{_PREFIX}first"
 
 
 def ordinal(rank: int | None = None, number: int = 0) -> str:

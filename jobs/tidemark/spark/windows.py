@@ -6,6 +6,8 @@ closed already, is arithmetic on numbers: rows are multiplied only into the wind
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -14,6 +16,8 @@ from tidemark.config.aggregates import order_sensitive
 from tidemark.config.streams import StreamSpec
 from tidemark.core.streams import Window
 from tidemark.errors import ConfigError, Problem
+from tidemark.spark.alike import alike
+from tidemark.spark.distinct import with_firsts
 from tidemark.spark.fitness import fit
 from tidemark.spark.names import JUDGED, OPEN_UNTIL, WINDOW
 from tidemark.spark.paths import order_of
@@ -91,13 +95,22 @@ def aggregated(
     read = window is None or any(name in text.lower() for name in _BOUNDS for text in step.select.values())
     rows = bounded(rows, window) if window is not None and read else rows
     grouped = [quoted(name) for name in (*keys, *(_BOUNDS if read else ()))]
-    spread = [rows]
+    whose = WINDOW if window is not None else _BOUNDS[0]
     if any(order_sensitive(text, types) for text in step.select.values()):
-        spread = [each.sortWithinPartitions(*grouped, *order_of(rows)) for each in _by_group(rows, keys, tasks)]
-    found = united(_groups(each, step, grouped) for each in spread)
+        spread = _by_group(_with_equal_groups(rows, step), keys, tasks)
+        found = united(_in_order(each, step, grouped, whose) for each in spread)
+    else:
+        found = _groups(rows, step, step.select, grouped)
     selected = [fit(found.schema[name].dataType, quoted(name)).alias(name) for name in step.select]
     found = found if window is None else bounded(found, window)
     return found.select(*_BOUNDS, *step.parts, *map(quoted, step.group_by), *selected)
+
+
+def _with_equal_groups(rows: DataFrame, step: StreamSpec) -> DataFrame:
+    """Rows whose values by which they are grouped are equal to the last bit where they are equal: groups of sorted
+    rows are told from each other by their bits."""
+    fields = rows.select(*map(quoted, step.group_by)).schema
+    return rows.withColumns({each.name: alike(each.dataType, quoted(each.name)) for each in fields})
 
 
 def _by_group(rows: DataFrame, keys: list[str], tasks: int | None) -> list[DataFrame]:
@@ -108,19 +121,34 @@ def _by_group(rows: DataFrame, keys: list[str], tasks: int | None) -> list[DataF
     return [rows] if tasks == 1 else shares(rows, F.pmod(F.hash(*named), F.lit(tasks)), tasks)
 
 
-def _groups(rows: DataFrame, step: StreamSpec, grouped: list[Column]) -> DataFrame:
-    """What is selected of each group; ConfigError where Spark does not understand it."""
-    groups, texts = rows.groupBy(*grouped), step.select.items()
+def _in_order(rows: DataFrame, step: StreamSpec, grouped: list[Column], whose: str) -> DataFrame:
+    """What is selected of each group, of which all rows are in one task, in the order of the sort key.
+
+    Spark drops a sort below aggregates that it takes for free of order, among them sums of long decimals, of which it
+    depends on the order whether they are too long on the way. It keeps the sort for the first of what a group is by.
+    """
+    order = order_of(rows)
+    known, select = with_firsts(rows, step.select, grouped, order, _key(step))
+    ordered = known.sortWithinPartitions(*grouped, *order)
+    found = _groups(ordered, step, select, grouped, F.first(whose).alias(_FIRST))
+    return found.withColumn(whose, F.col(_FIRST))
+
+
+def _groups(
+    rows: DataFrame, step: StreamSpec, select: Mapping[str, str], grouped: list[Column], *more: Column
+) -> DataFrame:
+    """What is selected of each group, and more; ConfigError where Spark does not understand it."""
+    groups = rows.groupBy(*grouped)
     try:
-        told = [aggregate_of(groups, text, _key(step, name)).alias(name) for name, text in texts]
-        return groups.agg(*told) if told else groups.agg(F.lit(0).alias(_FIRST))
+        told = [aggregate_of(groups, rows, text, f"{_key(step)}.{name}").alias(name) for name, text in select.items()]
+        return groups.agg(*([*told, *more] or [F.lit(0).alias(_FIRST)]))
     except AnalysisException as error:
         reason = str(error).splitlines()[0]
-        raise ConfigError([Problem("", _key(step, "").rstrip("."), f"cannot be resolved: {reason}")]) from error
+        raise ConfigError([Problem("", _key(step), f"cannot be resolved: {reason}")]) from error
 
 
-def _key(step: StreamSpec, name: str) -> str:
-    return f"streams.{step.name}.select.{name}"
+def _key(step: StreamSpec) -> str:
+    return f"streams.{step.name}.select"
 
 
 def _numbered(rows: DataFrame, window: Window) -> DataFrame:
