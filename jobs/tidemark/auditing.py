@@ -16,8 +16,9 @@ from tidemark.core.account import Account, BatchRecord, Outcome
 from tidemark.core.advance import States
 from tidemark.core.quality import RELEASED, Check, Severity
 from tidemark.errors import Blocked, UsageError
-from tidemark.ledger.ledger import BLOCKED, Accounted, Ledger
+from tidemark.ledger.ledger import Accounted, Ledger
 from tidemark.ledger.pages import keep_page
+from tidemark.ledger.tail import BLOCKED
 from tidemark.quality import docs, measures
 from tidemark.quality.gathered import Gathered
 from tidemark.quality.measures import Line, limits_of

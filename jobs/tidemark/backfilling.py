@@ -177,7 +177,9 @@ class Backfill:
 
     def _begin(self, ledger: SliceLedger, first: int) -> None:
         """What the first run of the slice goes on from: what the run before it left, as far as it still holds."""
-        (before,) = self.live.batches(first - 1, first - 1)
+        before = self.live.before(first)
+        if before is None:
+            raise ValueError(f"no batch is before {first}")
         configuration = content_of(before.configuration, self.spec, self.live.root)
         unchanged = unchanged_sources(configuration, self.spec, self._tainted(first)) & before.combined.keys()
         states = rebased(self.live.states(first), rules_of(self.spec), unchanged)

@@ -61,14 +61,14 @@ class Keeping:
         if self.tables is not None and (names := self._with_edges()):
             spent = self.tables().forget_ended(names, last.batch_id, MERGE_EVERY)
             merged = merged if spent is None else (merged or 0.0) + spent
-        prior = self.ledger.batches(first.run_first - 1, first.run_first - 1)
-        if prior and prior[0].as_of // DAY != last.as_of // DAY:
+        prior = self.ledger.before(first.run_first)
+        if prior and prior.as_of // DAY != last.as_of // DAY:
             self._retain(last.as_of)
         return merged
 
     def _merge(self, last: BatchRecord, tables: SparkTables) -> float:
-        earlier = self.ledger.batches(last.batch_id - MERGE_EVERY, last.batch_id - MERGE_EVERY)
-        oldest = earlier[0].as_of if earlier else self.ledger.batches(1, 1)[0].as_of
+        earlier = self.ledger.before(last.batch_id - MERGE_EVERY + 1) or self.ledger.batches(1, last.batch_id)[0]
+        oldest = earlier.as_of
         delay = max(source.landing_delay for source in self.spec.sources.values())
         states = self.ledger.states(last.batch_id + 1)
         floors = {

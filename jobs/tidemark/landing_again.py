@@ -15,8 +15,9 @@ from tidemark.core.batch import Batch, LandedObject, RunPlan
 from tidemark.core.rereading import Key, PastRun, Sources, missing, reread
 from tidemark.errors import UsageError
 from tidemark.ledger.discover import known_objects
-from tidemark.ledger.ledger import PLANNED, Ledger, Noticed
+from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.listing import LandingPlace, list_objects
+from tidemark.ledger.tail import PLANNED
 from tidemark.planning import Planning, judged_under
 from tidemark.quality.suites import of_run
 from tidemark.running import Run
@@ -51,8 +52,8 @@ class LandingAgain:
         known = self._known(runs, past, there, late=late)
         if lost := [key for key in missing(past, there) if key not in known]:
             raise _gone(lost)
-        before = self.base.batches(runs[0][0].batch_id - 1, runs[0][0].batch_id - 1)
-        planned = reread(past, there, before[0].as_of if before else None, self._sources, known)
+        before = self.base.before(runs[0][0].batch_id)
+        planned = reread(past, there, before.as_of if before else None, self._sources, known)
         done = []
         for number, (run, batches) in enumerate(zip(runs, planned, strict=True)):
             self.progress("backfill", number, len(runs))
@@ -96,9 +97,8 @@ class LandingAgain:
         return Outputs(self.open_engine().spark, str(self.target.folder), spec, False, ahead or {})
 
     def _past(self, runs: Sequence[Sequence[BatchRecord]]) -> Iterator[PastRun]:
-        first = runs[0][0].batch_id
-        before = self.base.batches(first - 1, first - 1)
-        combined = before[0].combined if before else {}
+        before = self.base.before(runs[0][0].batch_id)
+        combined = before.combined if before else {}
         for run in runs:
             batches = tuple(Batch(record.batch_id, self._taken(record)) for record in run)
             yield PastRun(run[0].as_of, batches, frozenset(name for name, each in combined.items() if each.closed))

@@ -6,6 +6,7 @@ from tidemark.keeping import Keeping
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
+from tidemark.ledger.written import ensure_whole
 from tidemark.pipeline import Pipeline
 from tidemark.places import Place, delta_table, is_table
 from tidemark.places.trees import remove_tree
@@ -24,6 +25,7 @@ def maintain(pipeline: Pipeline, dry_run: bool = False) -> Record:
     if dry_run:
         return planned(Keeping(pipeline.spec, pipeline.ledger, None), pipeline.ledger.folder)
     with hold(pipeline.root, wait=True):
+        ensure_whole(pipeline.ledger)
         removed = retain_versions(pipeline.root, pipeline.spec.retention.versions)
         return maintained(Keeping(pipeline.spec, pipeline.ledger, pipeline.tables), pipeline.ledger) | removed
 

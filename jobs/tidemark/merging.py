@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tidemark.config import PipelineSpec
 from tidemark.config.pipeline import relevant
 from tidemark.config.rebuilding import unchanged_sources
-from tidemark.core.account import BatchRecord, Diagnostic, Finding, Outcome, TableDigest
+from tidemark.core.account import BatchRecord, Diagnostic, Finding, Outcome, TableDigest, Written
 from tidemark.core.findings import row_findings
 from tidemark.core.slices import Range
 from tidemark.core.streams import StreamEnd
@@ -19,6 +19,7 @@ from tidemark.ledger.cloning import clone
 from tidemark.ledger.digest import digest_findings, digest_rows
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import batch_row, finding_rows, state_rows
+from tidemark.ledger.tail import ABANDONED
 from tidemark.places import is_table
 from tidemark.places.trees import remove_tree
 from tidemark.running import rules_of
@@ -169,7 +170,8 @@ class Merging:
             made.append(_with_digest(again, digest_findings(record.batch_id, found)))
         self.target.stores["diagnostics"].replace(f"batch_id >= {self.first}", findings, "backfill", self.through)
         rows_ = [batch_row(record) for record in made]
-        self.target.stores["batches"].replace(f"batch_id >= {self.first}", rows_, "backfill", self.through)
+        others = f"batch_id >= {self.first} AND status <> '{ABANDONED}'"
+        self.target.stores["batches"].replace(others, rows_, "backfill", self.through)
 
     def _go_on(self, tables: Rebuilding) -> None:
         """Later runs go on from the watermarks that the slice left."""
@@ -206,6 +208,7 @@ class Merging:
             combined=sliced.combined,
             streams={name: _counted(end, record.streams.get(name)) for name, end in sliced.streams.items()},
             digests=(*kept, *own),
+            written=_written(record, sliced),
         )
         return _with_digest(again, digest_rows("watermarks", standing))
 
@@ -233,6 +236,18 @@ class Merging:
             raise ValueError(f"batch {record.batch_id} has no rows of {name}")
         told = engine.count(source, rows, objects)
         return Outcome(partitions=accounts.partitions_of(told, name)), told.digest(f"events/{name}")
+
+
+def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[Written, ...] | None:
+    """What logs must know: of lifetimes, whose tables are the slice's, as there."""
+    if record.written is None or sliced.written is None:
+        return None
+
+    def of_slice(each: Written) -> bool:
+        return each.table.partition("/")[0] in {"lifetimes", "open_lifetimes"}
+
+    kept = [each for each in record.written if not of_slice(each)]
+    return (*kept, *filter(of_slice, sliced.written))
 
 
 def _with_digest(record: BatchRecord, digest: TableDigest) -> BatchRecord:

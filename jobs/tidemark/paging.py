@@ -18,7 +18,8 @@ from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.policy import Fate
 from tidemark.core.progress import Combined
 from tidemark.ledger import versions
-from tidemark.ledger.ledger import Ledger, Tail
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tail import Tail
 from tidemark.places import delta_table, is_table, place_of
 from tidemark.reading import Reader
 from tidemark.report.page.delays import Delay, Idle, delays_of, ends_of, idle_of
@@ -84,7 +85,9 @@ class Pages:
     @explained
     def open(cls, spec: PipelineSpec) -> Pages:
         """The live version's tables."""
-        return cls(spec, Ledger(place_of(spec.warehouse) / spec.name))
+        root = place_of(spec.warehouse) / spec.name
+        versions.ensure_whole(root)
+        return cls(spec, Ledger(root))
 
     @property
     def reader(self) -> Reader:

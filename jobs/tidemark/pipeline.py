@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tidemark import versioning
 from tidemark.answering import Answering
 from tidemark.arguments import alias, file_path
-from tidemark.auditing import Audit, blocked_run, check_suites, ensure_not_blocked
+from tidemark.auditing import check_suites, ensure_not_blocked
 from tidemark.config import Loaded, PipelineSpec, load_pipeline, with_on_failure
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
@@ -23,13 +23,13 @@ from tidemark.keeping import Keeping
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
+from tidemark.ledger.written import ensure_whole
 from tidemark.places import Place, place_of
 from tidemark.planning import Planning, analyse, on_s3
-from tidemark.quality.suites import of_run, of_users, record_of
+from tidemark.quality.suites import of_users, record_of
 from tidemark.reading import Reader, instant
-from tidemark.recorded import spec_of
-from tidemark.replaying import Replay, chosen, located, replayed
-from tidemark.running import Run
+from tidemark.recovered import Recovered
+from tidemark.replaying import Replay, chosen, replayed
 from tidemark.spark import settings
 from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
 from tidemark.verbs import explained
@@ -51,7 +51,7 @@ def _nothing(step: str) -> None:
 
 
 @dataclass
-class Pipeline(Answering, Versioned):
+class Pipeline(Answering, Recovered, Versioned):
     """One pipeline. `progress(phase, done, all)` is told how far long work has come; `reached(step)` each
     step of a run that a crash may follow; `clock` gives microseconds UTC."""
 
@@ -90,6 +90,7 @@ class Pipeline(Answering, Versioned):
     @cached_property
     def ledger(self) -> Ledger:
         """The ledger of the live version."""
+        versions.ensure_whole(self.root)
         return Ledger(self.root)
 
     @cached_property
@@ -145,18 +146,6 @@ class Pipeline(Answering, Versioned):
             return self._run(as_of, None, None, False, tuple(self.spec.sources) if source is None else (source,))
 
     @explained
-    def release(self, run: str, reason: str, wait: bool = False) -> Record:
-        """Publish a run that quality blocked, and record why. UsageError: no such run is blocked."""
-        if not reason.strip():
-            raise UsageError("a release needs a reason", hint="say with --reason why the run may be published")
-        with hold(self.root, wait) as self._still_held:
-            record = blocked_run(self.ledger, run)
-            self.ledger.release(record, reason)
-            self._step("released")
-            self._repair()
-            return self._finished(self.ledger.batches(record.batch_id, record.batch_id), []) | {"released": True}
-
-    @explained
     def replay(
         self,
         run: str | None = None,
@@ -169,19 +158,10 @@ class Pipeline(Answering, Versioned):
         """Compute recorded batches again (default: of the last run) and compare; writes nothing. `all` is
         `all_batches`."""
         every = alias(named, verb="replay", instead_of={"all": "all_batches"}).get("all_batches", all_batches)
+        ensure_whole(self.ledger)
         records = chosen(self.ledger, run, from_batch, to_batch, bool(every))
         made, proof = versioning.rebuilt(self.ledger, str(self.spec.path))
         return replayed(self._replay(made).verdicts(records, input, self.progress), proof)
-
-    @explained
-    def repair(self, wait: bool = False) -> Record:
-        """Rebuild damaged tables: events from landing, others from events, each batch proven by its digest."""
-        from tidemark.repairing import Repairing
-
-        with hold(self.root, wait) as self._still_held:
-            made, _ = versioning.rebuilt(self.ledger, str(self.spec.path))
-            replay = self._replay(made)
-            return Repairing(self.spec, self.ledger, replay, lambda: self.engine, self.progress, made).repair()
 
     def _replay(self, made: range | None) -> Replay:
         again = partial(self._outputs, recompute=True)
@@ -198,6 +178,7 @@ class Pipeline(Answering, Versioned):
         from tidemark.advising import Advising  # what a verb alone needs is loaded for it
 
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
+        ensure_whole(self.ledger)
         return Advising(self.spec, self.ledger, lambda: self.engine, self.progress).answer(names, wanted)
 
     def _run(
@@ -215,6 +196,7 @@ class Pipeline(Answering, Versioned):
         if given > now:
             raise UsageError(f"as_of {format_time(given)} is later than the clock, {format_time(now)}")
         self.ledger.open()
+        ensure_whole(self.ledger)
         if not dry_run:
             versions.first(self.root, now)
         notes = versioning.differing(self.ledger, self.spec)
@@ -233,37 +215,16 @@ class Pipeline(Answering, Versioned):
         self.planning.prove(landed, tail)
         plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
         spec = self.spec if quality is None else with_on_failure(self.spec, quality)
-        records = self.planning.records(plan, spec, suites)
+        records = self.planning.records(plan, spec, suites, tail.unended)
         self.ledger.plan(plan, records, landed.noticed)
         self._step("planned")
-        done = self._executor(spec, records[-1]).execute(records, repairing=False)
+        done = self._execute(spec, records, repairing=False)
         return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": self._keep(done)}
 
     def _step(self, step: str) -> None:
         if self._still_held is not None:
             self._still_held()
         self.reached(step)
-
-    def _repair(self) -> list[str]:
-        """Finish a run that crashed, from its recorded plan and configuration."""
-        pending = self.ledger.last().pending
-        if not pending:
-            return []
-        then = located(spec_of(pending[0].configuration, self.spec, self.ledger.root), self.spec)
-        self._executor(then, pending[-1]).execute(pending, repairing=True)
-        return [pending[0].run_id]
-
-    def _executor(self, spec: PipelineSpec, last: BatchRecord) -> Run:
-        return Run(
-            spec,
-            self.ledger,
-            lambda: self.engine,
-            self._outputs,
-            self.planning.place,
-            self._step,
-            self.progress,
-            Audit(spec, self.ledger, of_run(last.suites, self.spec)),
-        )
 
     def _outputs(
         self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None, recompute: bool = False

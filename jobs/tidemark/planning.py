@@ -16,8 +16,9 @@ from tidemark.config.imports import import_order
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
 from tidemark.ledger.discover import Discovery, discover
-from tidemark.ledger.ledger import PLANNED, Ledger, Noticed, Tail
+from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.listing import LandingPlace
+from tidemark.ledger.tail import PLANNED, Tail
 from tidemark.places import Place
 from tidemark.recorded import key_of
 from tidemark.spark import settings
@@ -109,14 +110,17 @@ class Planning:
             size = AUTO_BYTES_A_CORE * (os.cpu_count() or 1)
         return cut(objects, first, files, size)
 
-    def records(self, plan: RunPlan, spec: PipelineSpec, suites: str | None = None) -> list[BatchRecord]:
-        """The rows of `batches` that a run of this configuration begins with; the last has the users' suites."""
+    def records(
+        self, plan: RunPlan, spec: PipelineSpec, suites: str | None = None, unended: int | None = None
+    ) -> list[BatchRecord]:
+        """The rows of `batches` that a run of this configuration begins with; the last has the users' suites. The run
+        ends, too, the batches from `unended` on, whose own run was abandoned."""
         token, under = uuid.uuid4().hex, judged_under(spec, self.ledger.root)
         return [
             BatchRecord(
                 batch_id=batch.batch_id,
                 run_id=plan.run_id,
-                run_first=plan.first,
+                run_first=unended or plan.first,
                 run_last=plan.last,
                 as_of=plan.as_of,
                 status=PLANNED,

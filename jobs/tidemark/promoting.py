@@ -13,7 +13,9 @@ from tidemark.errors import UsageError
 from tidemark.judging_again import Again
 from tidemark.landing_again import LandingAgain
 from tidemark.ledger import versions
-from tidemark.ledger.ledger import PLANNED, Ledger, Noticed
+from tidemark.ledger.aside import skip
+from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.tail import PLANNED
 from tidemark.planning import judged_under
 from tidemark.summaries import Record
 from tidemark.versioning import blank, by_run, compared_spec, line, recorded_spec, unlike, version_summary
@@ -75,6 +77,7 @@ class Promotion:
         if isinstance(again, LandingAgain):
             return done + (again.make(runs, late=False) if runs else [])
         for run in runs:
+            skip(target, self.live, run[0].batch_id)
             done += again.execute(self._planned(target, spec, run))
         return done
 

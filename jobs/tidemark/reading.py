@@ -18,8 +18,10 @@ from tidemark.core.progress import PartitionState
 from tidemark.core.times import parse_time
 from tidemark.errors import UsageError
 from tidemark.excluding import why
-from tidemark.ledger.ledger import BLOCKED, Ledger
+from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import partition_state, uri_key
+from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED
+from tidemark.ledger.written import ensure_whole, losses
 from tidemark.places import delta_table, is_table
 from tidemark.report.status import status
 from tidemark.running import rules_of
@@ -88,8 +90,10 @@ class Reader:
         """A table as a dataset, without the rows of batches that are not committed yet (or after `through`)."""
         bound = self.ledger.last().committed_through if through is None else through
         if name in self.ledger.stores:
+            ensure_whole(self.ledger, [name])
             return self.ledger.table(name, bound)
         place = self.path(name)["path"]
+        ensure_whole(self.ledger, [name])
         if not is_table(place):
             raise UsageError(f"table {name} is empty: no row has been written to it yet", where=place)
         column = "batch_id" if name == SUBSTREAMS else "_batch_id"
@@ -176,8 +180,25 @@ class Reader:
             "pending": pending,
             "standing": standing(self.ledger, str(self.spec.path)),
             "blocked": None if obstacle is None else obstacle.message,
+            "abandoned": self._abandoned(through),
+            "damaged": [{"table": name, "why": str(loss)} for name, loss in losses(self.ledger).items()],
             **found,
         }
+
+    def _abandoned(self, through: int) -> list[Record]:
+        """Runs that were set aside lately, or are being set aside, and why."""
+        newest = self.ledger.stores["batches"].newest() or 0
+        found: dict[str, Record] = {}
+        for record in self.ledger.recorded(max(1, through - LAST_BATCHES + 1), newest):
+            if record.status in (ABANDONING, ABANDONED):
+                run: Record = {
+                    "run_id": record.run_id,
+                    "status": record.status,
+                    "reason": record.reason,
+                    "batches": [],
+                }
+                found.setdefault(record.run_id, run)["batches"].append(record.batch_id)
+        return list(found.values())
 
     def _streams(self, records: Sequence[BatchRecord]) -> list[Record]:
         """How far each stream has come, and what the last run did to it."""
@@ -204,6 +225,7 @@ class Reader:
         """The events tables that are asked for; a batch that quality blocks, if it is asked for by its number."""
         source = filters.get("source")
         names = list(self.spec.sources) if source is None else [self.known(source)]
+        ensure_whole(self.ledger, [f"events/{name}" for name in names])
         present = [name for name in names if is_table(self.ledger.folder / "events" / name)]
         through = None if filters.get("batch") is None else self.judged_through()
         return {name: self.table(f"events/{name}", through) for name in present}

@@ -7,23 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from tidemark.abandonment import Abandonment
 from tidemark.advancing import Ending, Streams
 from tidemark.config import PipelineSpec
 from tidemark.config.imports import import_order
 from tidemark.core.account import BatchRecord, versions_of
+from tidemark.core.batch import LandedObject
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger import soundness
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.null_counts import miscounted
-from tidemark.ledger.schemas import TABLES
 from tidemark.ledger.soundness import Wound
-from tidemark.places import delta_table
+from tidemark.ledger.tail import PLANNED
+from tidemark.ledger.written import losses, must_know
+from tidemark.ledger_again import MADE, LedgerAgain
 from tidemark.places.trees import tables_below
 from tidemark.recorded import spec_of
 from tidemark.replaying import Replay, located
+from tidemark.rewritten import rewritten
 from tidemark.running import Before
 from tidemark.summaries import Record
 
@@ -31,10 +34,11 @@ if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
     from tidemark.spark.mending import Mending
 
-_NEEDED = ("batches", "watermarks", "objects")
-"""Small tables without which no batch can be made again."""
+_TOLD_ONCE = ("quality", "diagnostics")
+"""Small tables that nothing goes on from: what they lost and cannot be made again is told, and runs go on."""
 _SPARE = ("advice", "plans")
 """Small tables that nothing needs while no run is pending: they are made anew when they are written to."""
+_COPY = "restore the folder from a copy"
 _PUBLISHED = ("streams", "dead_letters", "before_start")
 
 
@@ -50,39 +54,52 @@ class Repairing:
     rebuilt: range | None
     mended: dict[str, dict[str, Any]] = field(default_factory=dict)
     left: list[Record] = field(default_factory=list)
-    rewritten: list[Record] = field(default_factory=list)
 
     def repair(self) -> Record:
         """Look at every table, rebuild what is damaged, and tell what was and what could not be."""
+        aside = Abandonment(self.live, list(self.spec.sources), self.engine, lambda _: None)
+        for table in aside.withdraw_again(losses(self.live).values()):
+            self.mended[table] = {"batches": [], "rows": 0, "input": "nothing"}
         wounds = self._wounds()
-        self._small(wounds)
-        self._events({name: wound for name, wound in wounds.items() if name.startswith("events/")})
+        self._spare(wounds)
+        self._batches({name: wound for name, wound in wounds.items() if name.startswith("events/") or name in MADE})
+        self._told_once(wounds)
         self._state(wounds)
         self._published({name: wound for name, wound in wounds.items() if name.partition("/")[0] in _PUBLISHED})
-        self._rewrite(wounds.keys() - self.mended.keys())
+        rewritten = self._rewritten(wounds.keys() - self.mended.keys())
         return {
             "repaired": [{"table": name, **told} for name, told in self.mended.items()],
-            "rewritten": self.rewritten,
+            "rewritten": rewritten,
             "left": self.left,
-            "damaged": {name: _told(wound) for name, wound in wounds.items()},
-            "kept": str(self._aside("")).rstrip("/") if wounds else None,
+            "damaged": {name: str(wound) for name, wound in wounds.items()},
+            "kept": str(self._aside("")).rstrip("/") if any(each.keeps for each in wounds.values()) else None,
         }
+
+    def tell_versions(self, number: int, doubt: str | None) -> None:
+        """The table of versions was made again."""
+        self.mended["versions"] = {"batches": [], "rows": number, "input": "the copy beside it or the folders"}
+        if doubt is not None:
+            self._leave("versions", doubt)
 
     def _wounds(self) -> dict[str, Wound]:
         """By table what is wrong with it; sound ones are left out."""
         tail = soundness.wounded(self.live.folder / "batches")
         if tail:
             raise TidemarkError(
-                f"the table `batches` is damaged ({_told(tail)}): it says what there is to rebuild",
+                f"the table `batches` is damaged ({tail}): it says what there is to rebuild",
                 where=str(self.live.folder / "batches"),
                 hint="restore this folder from a copy; or take history in again, into another warehouse",
             )
-        names = sorted({*tables_below(self.live.folder), *self._recorded_tables()})
+        lost = losses(self.live)
+        names = sorted({*tables_below(self.live.folder), *self._recorded_tables(), *lost})
         names = [name for name in names if not name.startswith(("difference/", "_slice"))]
         found = {}
         for done, name in enumerate(names):
             self.progress("look", done, len(names))
-            if wound := soundness.wounded(self.live.folder / name):
+            wound = soundness.wounded(self.live.folder / name)
+            if name in lost:
+                wound = wound.behind(lost[name].known, lost[name].recorded, str(lost[name]))
+            if wound:
                 found[name] = wound
         self.progress("look", len(names), len(names))
         return found
@@ -92,38 +109,62 @@ class Repairing:
         found = {digest.table for record in self.live.batches(1, last) for digest in record.digests if digest.rows}
         return {name.partition("/")[0] if name.startswith("substreams/") else name for name in found}
 
-    def _small(self, wounds: Mapping[str, Wound]) -> None:
-        for name in TABLES.keys() & wounds.keys():
-            if name in _SPARE and not self.live.last().pending:
-                soundness.put_aside(self.live.folder / name, self._aside(name))
-                self.mended[name] = {"batches": [], "rows": 0, "input": "nothing"}
+    def _spare(self, wounds: Mapping[str, Wound]) -> None:
+        for name in _SPARE:
+            if name not in wounds:
                 continue
-            what = "no batch can be made again without it" if name in _NEEDED else "what it told is told nowhere else"
-            self._leave(name, f"{_told(wounds[name])}: {what}; restore the folder from a copy")
-        if stopped := [each["table"] for each in self.left if each["table"] in _NEEDED]:
-            raise TidemarkError(
-                f"the table `{stopped[0]}` is damaged ({_told(wounds[stopped[0]])}), and no batch can be made again "
-                "without it",
-                where=str(self.live.folder / stopped[0]),
-                hint="restore this folder from a copy; or `tidemark backfill --from-landing` with another warehouse",
-            )
+            if pending := self.live.last().pending:
+                run = pending[0].run_id
+                self._leave(
+                    name, f"{wounds[name]}: run {run} is planned; restore the folder from a copy, or abandon it"
+                )
+                continue
+            soundness.put_aside(self.live.folder / name, self._aside(name))
+            self.live.store(name).close()
+            self.mended[name] = {"batches": [], "rows": 0, "input": "nothing"}
 
-    # -- events, from landing
+    def _told_once(self, wounds: Mapping[str, Wound]) -> None:
+        """Have the logs know what they knew, so that runs go on without what cannot be made again."""
+        through = self.live.last().committed_through
+        for name in _TOLD_ONCE:
+            if name == "quality" and name in wounds:
+                self._opened(name, wounds[name])
+                self._leave(name, f"{wounds[name]}: what it told is told nowhere else; {_COPY}, or do without")
+            if name in wounds:
+                for each in must_know(self.live, self.live.settled_before(through + 1)):
+                    if each.table == name:
+                        self.live.store(name).append([], each.writer, each.batch_id)
 
-    def _events(self, wounds: Mapping[str, Wound]) -> None:
-        for name in import_order(self.spec.sources):
-            table = f"events/{name}"
-            if table in wounds:
-                wound = self._opened(table, wounds[table])
-                for record in self._records(table, wound):
-                    self._event_batch(table, name, record)
+    def _batches(self, wounds: Mapping[str, Wound]) -> None:
+        opened = {name: self._opened(name, wound) for name, wound in wounds.items()}
+        wanted = {name: {record.batch_id for record in self._records(name, wound)} for name, wound in opened.items()}
+        again = LedgerAgain(
+            self.live, self.engine, self._then, self.replay.place, lambda record: self._objects(record, wanted)
+        )
+        for number in sorted(set().union(*wanted.values())):
+            (record,) = self.live.batches(number, number)
+            mine = {name for name, numbers in wanted.items() if number in numbers}
+            for name in import_order(self.spec.sources):
+                if f"events/{name}" in mine:
+                    self._event_batch(f"events/{name}", name, record, self._objects(record, wanted))
+            small = [name for name in MADE if name in mine]
+            for table, told in again.put_back(record, small).items() if small else ():
+                if isinstance(told, int):
+                    self._mend(table, number, told, "events")
+                else:
+                    self._leave(table, f"batch {number}: {told}; {_COPY}")
 
-    def _event_batch(self, table: str, name: str, record: BatchRecord) -> None:
+    def _objects(self, record: BatchRecord, wanted: Mapping[str, set[int]]) -> tuple[LandedObject, ...]:
+        """The objects of a batch: as taken, or as planned where the table has lost them."""
+        lost = record.batch_id in wanted.get("objects", ())
+        return self.live.objects_of(replace(record, status=PLANNED) if lost else record)
+
+    def _event_batch(self, table: str, name: str, record: BatchRecord, taken: tuple[LandedObject, ...]) -> None:
         from tidemark.spark.events import PARTITION_COLUMN, STATISTICS
         from tidemark.spark.mending import put_back
 
         digest = next(each for each in record.digests if each.table == table)
-        objects = tuple(self.replay.place(item) for item in self.live.objects_of(record))
+        objects = tuple(self.replay.place(item) for item in taken)
         with ExitStack() as kept:
             try:
                 part = self.replay.recomputed(record, objects, "landing", kept)[name]
@@ -152,12 +193,17 @@ class Repairing:
                 self._lifetimes(name, names)
 
     def _substreams(self) -> None:
+        from tidemark.spark.mending import know
         from tidemark.spark.truncating import write_substreams
 
         through = self.live.last().committed_through
+        asked = must_know(self.live, self.live.settled_before(through + 1))
         soundness.put_aside(self.live.folder / "substreams", self._aside("substreams"))
-        states = self.live.states(through + 1)
-        rows = write_substreams(self.engine().spark, self.live.folder, self.spec.sources, states, through + 1)
+        states, spark = self.live.states(through + 1), self.engine().spark
+        rows = write_substreams(spark, self.live.folder, self.spec.sources, states, through + 1)
+        for each in asked:
+            if each.table == "substreams":
+                know(spark, str(self.live.folder / "substreams"), each.writer, each.batch_id)
         self.mended["substreams"] = {"batches": [], "rows": rows, "input": "events"}
 
     def _lifetimes(self, name: str, names: list[str]) -> None:
@@ -221,27 +267,10 @@ class Repairing:
             record, before.states, after, before.combined, record.combined, before.streams, before.brought(after)
         )
 
-    # -- what other readers cannot read
-
-    def _rewrite(self, damaged: set[str]) -> None:
-        """Write files with a wrong number of nulls again, but for tables that are damaged still."""
-        for name in sorted({*tables_below(self.live.folder)} - TABLES.keys() - damaged):
-            if files := miscounted(self.live.folder / name):
-                self._rewrite_table(name, files)
-
-    def _rewrite_table(self, name: str, files: Mapping[str, str | None]) -> None:
-        from tidemark.spark.rewriting import rewrite_days
-
-        place = self.live.folder / name
-        columns = delta_table(place).metadata().partition_columns
-        days = {day for day in files.values() if day is not None}
-        rows = rewrite_days(self.engine().spark, str(place), columns[0] if columns else None, days)
-        if rows is None:
-            self._leave(name, f"{len(files)} files that not all readers read: written again, their rows differed")
-        else:
-            self.rewritten.append({"table": name, "files": len(files), "rows": rows})
-
-    # -- what they share
+    def _rewritten(self, damaged: set[str]) -> list[Record]:
+        found = list(rewritten(self.live.folder, lambda: self.engine().spark, damaged))
+        self.left += [each for each in found if "why" in each]
+        return [each for each in found if "why" not in each]
 
     def _opened(self, table: str, wound: Wound) -> Wound:
         """The table without what is damaged. What a pending run had appended counts as not appended: then the table
@@ -250,8 +279,10 @@ class Repairing:
         pending = self.live.last().pending and (wound.batches is None or wound.batches[1] > through)
         if wound.log is not None or pending:
             soundness.put_aside(place, self._aside(table))
-            return Wound(log=wound.log or "a pending run had rows in it")
-        soundness.take_out(place, wound, self._aside(table))
+            wound = Wound(log=wound.log or "a pending run had rows in it")
+        else:
+            soundness.take_out(place, wound, self._aside(table))
+        self.live.store(table).close()
         return wound
 
     def _records(self, table: str, wound: Wound) -> Iterator[BatchRecord]:
@@ -260,6 +291,7 @@ class Repairing:
         lost = []
         for record in self.live.batches(1, self.live.last().committed_through):
             has_rows = any(each.table == table and each.rows for each in record.digests)
+            has_rows = has_rows or (table == "objects" and record.objects > 0)
             if not (has_rows and wound.meets(record.batch_id)):
                 continue
             if self.rebuilt is not None and record.batch_id in self.rebuilt:
@@ -283,9 +315,3 @@ class Repairing:
 
     def _leave(self, table: str, why: str) -> None:
         self.left.append({"table": table, "why": why})
-
-
-def _told(wound: Wound) -> str:
-    if wound.log is not None:
-        return f"its log cannot be read: {wound.log}"
-    return f"{len(wound.files)} of its files cannot be read, the first {wound.files[0]}"

@@ -209,8 +209,10 @@ def chosen(
     if all_batches or from_batch is not None or to_batch is not None:
         last = min(to_batch or tail.committed_through, tail.committed_through)
         return ledger.batches(from_batch or 1, last)
-    newest = tail.last_run or ledger.run(tail.pending[0].run_id)
-    return ledger.batches(newest.first, min(newest.last, tail.committed_through)) if newest else []
+    newest = tail.last_run or (ledger.run(tail.pending[0].run_id) if tail.pending else None)
+    if newest is None:
+        return ledger.batches(tail.unended or 1, tail.committed_through)
+    return ledger.batches(newest.first, min(newest.last, tail.committed_through))
 
 
 def located(then: PipelineSpec, now: PipelineSpec) -> PipelineSpec:

@@ -35,7 +35,8 @@ from tidemark.core.batch import LandedObject
 from tidemark.core.importing import with_imported
 from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.streams import StreamEnd
-from tidemark.ledger.ledger import COMMITTED, Ledger, Noticed, records_all
+from tidemark.ledger.ledger import Ledger, Noticed, records_all
+from tidemark.ledger.tail import COMMITTED
 from tidemark.spark.settings import reading_of
 
 
@@ -69,9 +70,8 @@ class Before:
     @classmethod
     def run(cls, ledger: Ledger, first: int) -> Before:
         """As recorded before the run whose first batch is `first`."""
-        prior = ledger.batches(first - 1, first - 1)
-        states = ledger.states(first)
-        return cls(states, prior[0].combined, prior[0].streams) if prior else cls(states, {})
+        prior, states = ledger.before(first), ledger.states(first)
+        return cls(states, prior.combined, prior.streams) if prior else cls(states, {})
 
     def ending(self, record: BatchRecord, result: Advance) -> Ending:
         """The end of the run whose last batch came to `result`."""

@@ -9,8 +9,9 @@ from enum import StrEnum
 from tidemark.auditing import released, standing_in_the_way, told
 from tidemark.core.account import BatchRecord
 from tidemark.core.times import format_time
-from tidemark.ledger.ledger import BLOCKED, Ledger
+from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import holder
+from tidemark.ledger.tail import BLOCKED
 from tidemark.summaries import Record
 
 

@@ -14,6 +14,7 @@ from tidemark.core.slices import Range
 from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
+from tidemark.ledger.written import ensure_whole
 from tidemark.places import Place
 from tidemark.planning import analyse
 from tidemark.reading import instant
@@ -44,6 +45,7 @@ class Versioned:
         def engine(self) -> Engine: ...
         def _step(self, step: str) -> None: ...
         def _repair(self) -> list[str]: ...
+        def _forget(self) -> None: ...
 
     @explained
     def backfill(
@@ -93,8 +95,7 @@ class Versioned:
         with self._settled(wait):
             asking = Promotion(self.spec, self.ledger, lambda: self.engine, self._step, self.progress)
             told = asking.promote(version, self.clock())
-            for known in ("ledger", "planning", "engine"):  # of the version that was live
-                self.__dict__.pop(known, None)
+            self._forget()
             return told
 
     @explained
@@ -108,6 +109,7 @@ class Versioned:
     def _settled(self, wait: bool) -> Iterator[None]:
         """Hold the pipeline, and finish a run that crashed. Raises Blocked while quality blocks one."""
         with hold(self.root, wait) as self._still_held:
+            ensure_whole(self.ledger)
             ensure_not_blocked(self.ledger)
             self._repair()
             yield

@@ -12,7 +12,8 @@ from tidemark.core.account import BatchRecord
 from tidemark.core.times import format_time
 from tidemark.errors import ConfigError
 from tidemark.ledger import versions
-from tidemark.ledger.ledger import PLANNED, Ledger
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tail import PLANNED
 from tidemark.ledger.versions import Made, Version
 from tidemark.places import Place
 from tidemark.quality.measures import limits_of

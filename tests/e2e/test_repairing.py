@@ -178,12 +178,20 @@ def test_what_cannot_be_made_again_is_told(product, said):
     assert "no longer in landing as they were" in one["why"]
 
 
-@pytest.mark.parametrize("table", ["batches", "watermarks"])
-def test_without_the_ledger_nothing_can_be_rebuilt(product, table):
-    garble(files(product, table)[0])
-    with pytest.raises(TidemarkError, match=f"the table `{table}` is damaged") as refused:
+def test_without_batches_nothing_can_be_rebuilt(product):
+    garble(files(product, "batches")[0])
+    with pytest.raises(TidemarkError, match="the table `batches` is damaged") as refused:
         product.pipeline().repair()
     assert "restore this folder" in refused.value.hint
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("damage", [garble, Path.unlink], ids=["garbled", "missing"])
+def test_watermarks_and_objects_whose_files_are_damaged_are_told_from_events_and_plans(product, live, said, damage):
+    for table in ("watermarks", "objects"):
+        damage(files(product, table)[-1])
+    assert not said(product)["left"]
+    hold_as_before(product, live, (*TABLES, "watermarks", "objects"))
 
 
 @pytest.mark.parametrize("damage", [garble, Path.unlink], ids=["garbled", "missing"])

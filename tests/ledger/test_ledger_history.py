@@ -7,7 +7,8 @@ from ledger_samples import fabricate, landed, plan_run, taken
 
 from tidemark.core.progress import PartitionState
 from tidemark.ledger import files, parts, store
-from tidemark.ledger.ledger import Ledger, RunRange
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tail import RunRange
 
 BATCHES = 100_000
 

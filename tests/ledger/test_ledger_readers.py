@@ -101,18 +101,18 @@ def test_progress_of_streams_beyond_the_years_is_shown_at_their_bound_and_comes_
     assert shown["early"] == batch["streams"][0]["bounds"][0]["time"] == least
     assert shown["late"] == most
     assert json.loads(batch["beyond"]).keys() == {"early", "late"}
-    assert ledger.batches(1, 1) == [done]
+    assert [replace(each, written=None) for each in ledger.batches(1, 1)] == [done]
 
 
 def test_batches_recorded_before_a_column_was_are_read_and_gain_it(tmp_path):
-    made_before = pa.schema([field for field in BATCHES if field.name != "beyond"])
+    made_before = pa.schema([field for field in BATCHES if field.name not in ("beyond", "written", "reason")])
     DeltaTable.create(str(_folder(tmp_path, "batches")), schema=made_before)
     ledger = Ledger(tmp_path)
     record = plan_run(ledger, [[]])[0]
     assert ledger.batches(1, 1) == [record]
     done = replace(full(record), streams={"early": StreamEnd(StreamState(FIRST_INSTANT - 4))})
     ledger.commit(done, [])
-    assert Ledger(tmp_path).batches(1, 1) == [done]
+    assert [replace(each, written=None) for each in Ledger(tmp_path).batches(1, 1)] == [done]
 
 
 def test_the_ledger_reads_them_too(root):

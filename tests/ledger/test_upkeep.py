@@ -56,7 +56,7 @@ def test_many_small_files_are_merged_without_changing_any_content(ledger):
         "objects": 1,
         "watermarks": 1,
         "diagnostics": 1,
-        "plans": 0,
+        "plans": 1,
         "quality": 0,
         "advice": 0,
     }

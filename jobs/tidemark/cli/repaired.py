@@ -1,4 +1,4 @@
-"""The command that rebuilds damaged tables."""
+"""The commands that lead out of what a fault left: damaged tables, a run that cannot be finished."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from tidemark.cli.commands import as_json_option, config_argument, opened, tidemark
 from tidemark.cli.output import Answer
 from tidemark.errors import CheckFailed
+from tidemark.summaries import Record
 
 
 @click.command()
@@ -28,6 +29,32 @@ def repair(config: Path, wait: bool) -> Answer:
     return Answer(record, repair_text(config), CheckFailed.exit_code if record["left"] else 0)
 
 
+@click.command()
+@as_json_option
+@config_argument
+@click.argument("run")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it cannot be finished; recorded with its batches.")
+def abandon(config: Path, run: str, reason: str) -> Answer:
+    """Set a planned run aside that cannot be finished.
+
+    What it had appended, and never committed, is deleted; its objects are free for the next run. Not possible once it
+    has published to streams.
+    """
+    with opened(config) as pipeline:
+        return Answer(pipeline.abandon(run, reason), abandon_text)
+
+
+def abandon_text(record: Record) -> str:
+    """That a run is set aside, for people."""
+    batches = record["batches"]
+    told = f"batch {batches[0]}" if len(batches) == 1 else f"batches {batches[0]} to {batches[-1]}"
+    return (
+        f"Run {record['run_id']} is abandoned ({told}): nothing of it is in any table.\n"
+        f"The next run takes its {record['objects']:,} objects anew."
+    )
+
+
 def add() -> None:
-    """Add it to `tidemark`."""
+    """Add them to `tidemark`."""
     tidemark.add_command(repair)
+    tidemark.add_command(abandon)

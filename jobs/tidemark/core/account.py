@@ -14,6 +14,15 @@ from tidemark.core.progress import Combined, Seen
 from tidemark.core.quality import RowChecks
 from tidemark.core.streams import StreamEnd
 
+APPLICATION = "tidemark"
+"""Name under which a micro-batch's id is recorded in the log of a table that Spark writes, so that it is appended
+once; of substreams with the source's name behind it, see `writer_of`."""
+
+
+def writer_of(source: str) -> str:
+    """The name of the writer of a source's substreams, of which all sources have one table."""
+    return f"{APPLICATION}/{source}"
+
 
 class Diagnostic(StrEnum):
     """The kinds of finding, with the meaning that Azure Stream Analytics gives the first six."""
@@ -152,6 +161,17 @@ def versions_of(digests: Iterable[TableDigest]) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
+class Written:
+    """The last batch of which a writer has put rows into a table, as the table's own log records it; `rows` how many,
+    where that is known. A log that ends before it has lost commits."""
+
+    table: str
+    writer: str
+    batch_id: int
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What judging one source's part of a micro-batch came to. `skipped` holds, by partition, the rows
     before the pipeline's `start`; `landed_too_late` those whose arrival an estimate had passed; `left_open`
@@ -171,8 +191,9 @@ class Outcome:
 @dataclass(frozen=True)
 class BatchRecord:
     """One row of `batches`. `run_first` and `run_last` bound the run it belongs to; `combined`, `streams`
-    and what concerns the end of a run stand in the run's last batch only. `suites` are the users' suites that the run
-    is judged by, as JSON (None: planned before they were recorded)."""
+    and what concerns the end of a run stand in the run's last batch only. `written` is what every table's log must
+    know once the batch is committed (None: recorded before that was), `reason` why a batch was abandoned,
+    `suites` the users' suites that the run is judged by, as JSON (None: planned before they were recorded)."""
 
     batch_id: int
     run_id: str
@@ -193,6 +214,8 @@ class BatchRecord:
     combined: Mapping[str, Combined] = field(default_factory=dict)
     streams: Mapping[str, StreamEnd] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
+    written: tuple[Written, ...] | None = None
+    reason: str | None = None
 
     @property
     def ends_run(self) -> bool:

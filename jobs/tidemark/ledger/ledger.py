@@ -11,20 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemark.core.account import Account, BatchRecord, Finding, TableDigest
+from tidemark.core.account import Account, BatchRecord, Finding, TableDigest, Written
 from tidemark.core.batch import LandedObject, ObjectState, RunPlan
-from tidemark.core.progress import Combined, PartitionState
+from tidemark.core.progress import PartitionState
 from tidemark.core.quality import RELEASED, Check, Severity
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.digest import digest_rows
+from tidemark.ledger.plans import lost_plan, of_objects, plan_rows
 from tidemark.ledger.rows import (
     Row,
     accounts_of,
@@ -35,7 +36,6 @@ from tidemark.ledger.rows import (
     finding,
     finding_of_text,
     finding_rows,
-    finding_text,
     landed_object,
     object_row,
     partition_state,
@@ -43,45 +43,29 @@ from tidemark.ledger.rows import (
 )
 from tidemark.ledger.schemas import TABLES
 from tidemark.ledger.store import Store
+from tidemark.ledger.tail import (
+    ABANDONED,
+    BLOCKED,
+    COMMITTED,
+    PLANNED,
+    RunRange,
+    Tail,
+    kept,
+    last_before,
+    settled,
+    tail_of,
+)
+from tidemark.ledger.written import written_with
 from tidemark.places import Place
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
-
-PLANNED = "planned"
-COMMITTED = "committed"
-BLOCKED = "blocked"
 
 CHECKPOINT_EVERY = 1000
 """A batch whose id is a multiple of this records the state of all partitions, changed or not."""
 
 _OPENED_AT_ONCE = 4
 """Tables: more would wait for cores, or for the connections of a store."""
-
-
-@dataclass(frozen=True)
-class RunRange:
-    """A run and the batches it is made of."""
-
-    run_id: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True)
-class Tail:
-    """Where the ledger ends. `as_of`, `configuration` and `fingerprint` are those of the last planned batch, in
-    microseconds and JSON; `combined` and `last_run` those of the last run that is wholly committed;
-    `pending` the batches of a later run from its first uncommitted one on."""
-
-    next_batch_id: int = 1
-    as_of: int | None = None
-    committed_through: int = 0
-    pending: tuple[BatchRecord, ...] = ()
-    combined: Mapping[str, Combined] = field(default_factory=dict)
-    last_run: RunRange | None = None
-    configuration: str | None = None
-    fingerprint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +104,8 @@ class Ledger:
         self.version = version or versions.live(root) or versions.FIRST
         self.folder = root / f"v{self.version}"
         self.stores = {name: Store(self.folder / name, schema) for name, schema in TABLES.items()}
+        self._others: dict[str, Store] = {}
+        self._committed: BatchRecord | None = None
 
     def open(self) -> None:
         """Open the tables that a run asks for, side by side. What is wrong with one is told when it is asked for."""
@@ -128,27 +114,7 @@ class Ledger:
 
     def last(self) -> Tail:
         """Where the ledger ends, from the rows of its last run and of the batch before it."""
-        newest = self.stores["batches"].newest()
-        if newest is None:
-            return Tail()
-        first = self.batches(newest, newest)[0].run_first
-        read = self.batches(first - 1, newest)
-        before = read[:1] if read[0].batch_id < first else []
-        run = read[len(before) :]
-        tip = run[-1]
-        done = [record.batch_id for record in run if record.status == COMMITTED]
-        through = max(done, default=tip.run_first - 1)
-        ended = tip if through == newest else (before[0] if before else None)
-        return Tail(
-            next_batch_id=newest + 1,
-            as_of=tip.as_of,
-            committed_through=through,
-            pending=tuple(record for record in run if record.batch_id > through),
-            combined=ended.combined if ended else {},
-            last_run=RunRange(ended.run_id, ended.run_first, ended.run_last) if ended else None,
-            configuration=tip.configuration,
-            fingerprint=tip.fingerprint,
-        )
+        return tail_of(self.stores["batches"].newest(), self.recorded)
 
     def plan(self, plan: RunPlan, records: Sequence[BatchRecord], noticed: Noticed | None = None) -> None:
         """Record a run before it does anything; its records share one random token, `plan`.
@@ -160,7 +126,7 @@ class Ledger:
         expected = [batch.batch_id for batch in plan.batches]
         if len(tokens) != 1 or [record.batch_id for record in records] != expected:
             raise TidemarkError(f"run {plan.run_id}: records and planned batches differ")
-        rows = _plan_rows(plan, tokens.pop(), noticed or Noticed())
+        rows = plan_rows(plan, tokens.pop(), noticed or Noticed())
         if rows:
             self.stores["plans"].append(rows)
         planned = [batch_row(replace(record, status=PLANNED)) for record in records]
@@ -172,14 +138,15 @@ class Ledger:
             rows = self.stores["objects"].read(record.batch_id, record.batch_id)
         else:
             rows = self._planned(record.batch_id, record.plan)
-        items = [landed_object(row) for row in rows if row["uri"] is not None]
-        taken = [item for item in items if item.state is not ObjectState.CHANGED]
+        taken = [item for item in map(landed_object, of_objects(rows)) if item.state is not ObjectState.CHANGED]
+        if record.status != COMMITTED and len(taken) < record.objects:
+            raise lost_plan(self.folder / "plans", record, len(taken))
         return tuple(sorted(taken, key=lambda item: (item.source, item.order)))
 
     def noticed(self, record: BatchRecord) -> Noticed:
         """What the plan of a pending run's first batch noticed while listing; nothing for the others."""
         rows = self._planned(record.batch_id, record.plan)
-        items = [landed_object(row) for row in rows if row["uri"] is not None]
+        items = list(map(landed_object, of_objects(rows)))
         return Noticed(
             findings=tuple(finding_of_text(row["finding"]) for row in rows if row["finding"] is not None),
             reported=tuple(item for item in items if item.state is ObjectState.CHANGED),
@@ -260,8 +227,16 @@ class Ledger:
         """Record the objects of a batch as they were taken (with those only reported), then turn its
         row from `planned` to `committed` in one commit. Repeated, it changes nothing."""
         self._record_objects(record.batch_id, objects)
-        done = batch_row(replace(record, status=COMMITTED))
-        self.stores["batches"].replace(f"batch_id = {record.batch_id}", [done], "commit", record.batch_id)
+        done = replace(record, status=COMMITTED, written=self._written_by(record))
+        self.stores["batches"].replace(f"batch_id = {record.batch_id}", [batch_row(done)], "commit", record.batch_id)
+        self._committed = done
+
+    def _written_by(self, record: BatchRecord) -> tuple[Written, ...]:
+        """What every table's log knows now that all of a batch but its own row stands."""
+        before = self._committed
+        if before is None or before.batch_id != record.batch_id - 1:
+            before = self.settled_before(record.batch_id)
+        return written_with(self, before, record)
 
     def _record_objects(self, batch_id: int, objects: Sequence[LandedObject]) -> None:
         rows = [object_row(batch_id, item) for item in objects]
@@ -269,14 +244,39 @@ class Ledger:
             self.stores["objects"].append(rows, "commit", batch_id)
 
     def batches(self, first: int, last: int) -> list[BatchRecord]:
-        """The recorded batches first..last, in order; those that don't exist are left out."""
+        """The recorded batches first..last, in order; those that don't exist or are abandoned are left out."""
+        return kept(self.recorded(first, last))
+
+    def before(self, first: int) -> BatchRecord | None:
+        """The last batch before `first` that is not abandoned."""
+        return last_before(self.recorded, first)
+
+    def settled_before(self, first: int) -> BatchRecord | None:
+        """The last committed or abandoned batch before `first`: it says what tables' logs must know."""
+        return last_before(self.recorded, first, settled)
+
+    def recorded(self, first: int, last: int) -> list[BatchRecord]:
+        """The recorded batches first..last, in order, abandoned ones too."""
         rows = self.stores["batches"].read(first, last)
         return [batch_record(row) for row in sorted(rows, key=itemgetter("batch_id"))]
 
+    def digested(self, last: int) -> list[BatchRecord]:
+        """The committed batches up to `last`, with nothing but their digests and numbers of objects."""
+        rows = self.stores["batches"].read(1, last, ["batch_id", "status", "objects", "digests"])
+        ordered = sorted(rows, key=itemgetter("batch_id"))
+        blank = dict.fromkeys(self.stores["batches"].schema.names)
+        return [batch_record(blank | row) for row in ordered if row["status"] == COMMITTED]
+
+    def store(self, table: str) -> Store:
+        """A table of the version, whoever writes it, for its log and its rows."""
+        if table not in self._others:
+            self._others[table] = self.stores.get(table) or Store(self.folder / table, pa.schema([]))
+        return self._others[table]
+
     def accounts(self, first: int, last: int) -> list[Accounted]:
         """What became of the rows of the recorded batches first..last, in order."""
-        rows = self.stores["batches"].read(first, last, ["batch_id", "run_id", "counts"])
-        ordered = sorted(rows, key=itemgetter("batch_id"))
+        rows = self.stores["batches"].read(first, last, ["batch_id", "run_id", "status", "counts"])
+        ordered = sorted((row for row in rows if row["status"] != ABANDONED), key=itemgetter("batch_id"))
         return [Accounted(row["run_id"], accounts_of(row)) for row in ordered]
 
     def first_since(self, as_of: int) -> int:
@@ -285,15 +285,17 @@ class Ledger:
         low, high = 1, self.last().committed_through + 1
         while low < high:
             middle = (low + high) // 2
-            found = self.batches(middle, middle)
-            low, high = (low, middle) if found and found[0].as_of >= as_of else (middle + 1, high)
+            found = self.before(middle + 1)
+            low, high = (low, middle) if found and found.as_of >= as_of else (middle + 1, high)
         return low
 
     def run(self, run_id: str) -> RunRange | None:
-        """The batches of a run; None when it was never planned. Reads no more than the column `run_id`
-        of the files that may have it."""
-        rows = self.stores["batches"].lookup("run_id", pa.array([run_id]), ["run_first", "run_last"])
-        return RunRange(run_id, rows[0]["run_first"], rows[0]["run_last"]) if rows else None
+        """The batches of a run; None when it was never planned, or was abandoned. Reads no more than the column
+        `run_id` of the files that may have it."""
+        columns = ["batch_id", "status", "run_first", "run_last"]
+        rows = self.stores["batches"].lookup("run_id", pa.array([run_id]), columns)
+        ends = [row for row in rows if row["status"] != ABANDONED and row["batch_id"] == row["run_last"]]
+        return RunRange(run_id, ends[-1]["run_first"], ends[-1]["run_last"]) if ends else None
 
     def table(self, name: str, through: int | None = None) -> Dataset:
         """A small table cut at the last committed batch, as a dataset."""
@@ -308,10 +310,3 @@ class Ledger:
         if rows:
             self.stores[name].append(rows, "record", batch_id)
         return digest_rows(name, rows)
-
-
-def _plan_rows(plan: RunPlan, token: str, noticed: Noticed) -> list[Row]:
-    rows = [object_row(batch.batch_id, item) for batch in plan.batches for item in batch.objects]
-    rows += [object_row(plan.first, item) for item in noticed.reported]
-    rows += [{"batch_id": plan.first, "finding": finding_text(item)} for item in noticed.findings]
-    return [{**row, "plan": token} for row in rows]

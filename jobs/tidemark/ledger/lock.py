@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tidemark.config.address import S3Place
-from tidemark.errors import Held
+from tidemark.errors import Held, TidemarkError
 from tidemark.ledger.lease import hold_lease, lease_holder
 from tidemark.places import Place
 
@@ -27,9 +27,8 @@ def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None] | None]
         with hold_lease(root / "lock", wait) as still_held:
             yield still_held
         return
-    root.mkdir(parents=True, exist_ok=True)
     path = root / "lock"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    handle = _opened(path)
     try:
         _take(handle, path, wait)
         os.truncate(handle, 0)
@@ -59,6 +58,21 @@ def holder(root: Place) -> str | None:
 def _named(handle: int) -> str:
     found = os.pread(handle, 200, 0).decode("utf-8", "replace").split()
     return f"process {found[0]} on {found[1]}" if len(found) == 2 else "another process"
+
+
+def _opened(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except (IsADirectoryError, FileExistsError, NotADirectoryError) as error:
+        folder = path.is_dir()
+        raise TidemarkError(
+            "the pipeline's lock is a folder" if folder else "the pipeline's place is a file, not a folder",
+            where=str(path if folder else error.filename or path.parent),
+            hint="move it away: nothing that is kept lies there"
+            if folder
+            else "correct `warehouse`, or move it away",
+        ) from error
 
 
 def _take(handle: int, path: Path, wait: bool) -> None:

@@ -16,6 +16,7 @@ from tidemark.core.account import (
     Sample,
     Shifts,
     TableDigest,
+    Written,
     total,
 )
 from tidemark.core.batch import LandedObject, ObjectState, loaded_uri, stored_uri
@@ -195,6 +196,8 @@ def batch_row(record: BatchRecord) -> Row:
         "streams": [_stream(name, end) for name, end in record.streams.items()],
         "beyond": _beyond(record.streams),
         "timings": [{"phase": phase, "seconds": seconds} for phase, seconds in record.timings.items()],
+        "written": None if record.written is None else [asdict(each) for each in record.written],
+        "reason": record.reason,
     }
 
 
@@ -209,7 +212,14 @@ def batch_record(row: Row) -> BatchRecord:
         combined={each["source"]: _combined(each) for each in row["combined"] or ()},
         streams={each["stream"]: _stream_end(each, beyond) for each in row["streams"] or ()},
         timings={each["phase"]: each["seconds"] for each in row["timings"] or ()},
+        written=written_of(row),
+        reason=row["reason"],
     )
+
+
+def written_of(row: Row) -> tuple[Written, ...] | None:
+    """What a row of `batches` says of all tables; None: nothing, since it was recorded before that was."""
+    return None if row["written"] is None else tuple(Written(**each) for each in row["written"])
 
 
 def accounts_of(row: Row) -> tuple[Account, ...]:

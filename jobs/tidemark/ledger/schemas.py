@@ -51,6 +51,7 @@ _STREAM: Kinds = {
     "dead_letters": _LONG,
 }
 STREAM_TIMES = tuple(name for name, kind in _STREAM.items() if kind == TIME)
+_WRITTEN: Kinds = {"table": _TEXT, "writer": _TEXT, "batch_id": _LONG, "rows": _LONG}
 _TIMING: Kinds = {"phase": _TEXT, "seconds": pa.float64()}
 _SAMPLE: Kinds = {"offset": _LONG, "event_time": TIME, "arrival_time": TIME, "file": _TEXT}
 _OBJECT: Kinds = {
@@ -88,9 +89,12 @@ BATCHES = _schema(
         "timings": pa.list_(_struct(_TIMING)),
         "beyond": _TEXT,
         "suites": _TEXT,
+        "written": pa.list_(_struct(_WRITTEN)),
+        "reason": _TEXT,
     }
 )
-"""`beyond` has, as JSON in microseconds, the states of streams whose progress lies beyond the years 1 to 9999, as a
+"""`written` says of every table and writer which batch was the last to bring it rows; null in batches of 0.1.0.
+`beyond` has, as JSON in microseconds, the states of streams whose progress lies beyond the years 1 to 9999, as a
 shift or the start of an open window may; in `streams` such times stand at their bound. Null: there are none.
 `suites` has, as JSON in a run's last batch, the users' suites that were there when the run was planned. Null: it was
 planned before they were recorded."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 from tidemark.core.account import BatchRecord
 from tidemark.core.batch import LandedObject
 from tidemark.core.progress import PartitionState
-from tidemark.ledger.ledger import COMMITTED, Ledger, Noticed
+from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.rows import batch_row
+from tidemark.ledger.tail import COMMITTED
 from tidemark.places import Place
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,14 +19,37 @@ _DAMAGED = (pa.ArrowException, OSError, ValueError)
 @dataclass(frozen=True)
 class Wound:
     """What is wrong with a table. `log`: why its log cannot be read (None: it can); `files` that are not there or
-    cannot be read; `batches` that those files may have rows of, first and last (None: any)."""
+    cannot be read; `lost`: how far its log is behind (None: it is not); `batches` of which rows may be missing, first
+    and last (None: any)."""
 
     log: str | None = None
     files: tuple[str, ...] = ()
     batches: tuple[int, int] | None = None
+    lost: str | None = None
 
     def __bool__(self) -> bool:
+        return self.log is not None or bool(self.files) or self.lost is not None
+
+    def __str__(self) -> str:
+        if self.log is not None:
+            return f"its log cannot be read: {self.log}"
+        if self.lost is not None:
+            return self.lost
+        return f"{len(self.files)} of its files cannot be read, the first {self.files[0]}"
+
+    @property
+    def keeps(self) -> bool:
+        """Whether mending it leaves files that could not be read."""
         return self.log is not None or bool(self.files)
+
+    def behind(self, known: int, recorded: int, why: str) -> Wound:
+        """The same of a table whose log ends at batch `known`, and should have come to `recorded`."""
+        if self.log is not None:
+            return self
+        ends: tuple[int, int] | None = (known + 1, recorded)
+        if self.files:
+            ends = None if self.batches is None else (min(self.batches[0], known + 1), max(self.batches[1], recorded))
+        return replace(self, batches=ends, lost=why)
 
     def meets(self, batch_id: int) -> bool:
         """Whether rows of a batch may be missing."""
@@ -51,6 +74,8 @@ def examined(place: Place) -> Wound:
 
 def take_out(place: Place, wound: Wound, aside: Place) -> None:
     """Take the files of a wound out of the table; those that are there are kept `aside`."""
+    if not wound.files:
+        return
     there = set(files_below(place))
     for path in wound.files:
         if path in there:

@@ -19,6 +19,7 @@ from tidemark.ledger.parts import Parts
 from tidemark.ledger.rows import Row
 from tidemark.ledger.schemas import ALL_DIFFERENT, GROUP_ROWS, bounded, properties, with_integer_times
 from tidemark.places import Place, make, reachable, storage_options
+from tidemark.places.damage import UNREADABLE, unreadable_log
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -82,6 +83,8 @@ class Store:
             self._opened = self._log.open()
         except TableNotFoundError:
             return None
+        except (DeltaError, *UNREADABLE) as error:
+            raise unreadable_log(self.path, error) from error
         return self._opened
 
     def files(self) -> list[DataFile]:
@@ -125,6 +128,21 @@ class Store:
             found = list(pool.map(lambda file: read_hits(file, column, values, columns), files))
         return self._rows(columns, [table for table in found if table is not None])
 
+    def number(self, writer: str) -> int:
+        """The last version that a writer has recorded in the table's log; 0: none, or there is no table."""
+        table = self.open()
+        return 0 if table is None else table.transaction_version(writer) or 0
+
+    def close(self) -> None:
+        """Forget what was read: the table's folder has been changed by others."""
+        self._opened, self._known, self._parts, self._log = None, _Known(), Parts(), Log(self.path)
+
+    def put_back(self, batch_id: int, rows: Sequence[Row], writer: str) -> None:
+        """Have these rows, and no others, as those of a batch that a writer had recorded."""
+        table = self._ready()
+        again = None if _has(table, writer, batch_id) else writer
+        self._write(table, rows, _commit(again, batch_id), f"batch_id = {batch_id}")
+
     def append(self, rows: Sequence[Row], writer: str | None = None, version: int = 0) -> None:
         """Append in one commit. With a `writer`, a version not above its last one is skipped."""
         table = self._ready()
@@ -156,20 +174,31 @@ class Store:
         """Every row; for tiny tables only."""
         return self._rows(self.schema.names, map(read_all, self.files()))
 
-    def rewrite(self, change: Callable[[list[Row]], list[Row]]) -> None:
-        """Replace the whole of a tiny table by what `change` makes of its rows, in one commit.
+    def rewrite(
+        self, change: Callable[[list[Row]], list[Row]], writer: str | None = None, version: int = 0
+    ) -> list[Row]:
+        """Replace the whole of a tiny table by what `change` makes of its rows, in one commit; returns the new rows.
 
         Held: somebody else committed in between.
         """
         table = self._ready()
         rows = self._rows(self.schema.names, map(read_all, live_files(table, self.path)))
-        self._write(table, change(rows), _commit(None, 0, retries=0), _EVERYTHING)
+        changed = change(rows)
+        self._write(table, changed, _commit(writer, version, retries=0), _EVERYTHING)
+        return changed
 
     def delete(self, predicate: str) -> None:
         """Delete the rows that `predicate` (SQL) selects."""
         table = self.open()
         if table is not None:
             self._guarded(lambda: table.delete(predicate, writer_properties=self._writer))
+
+    def withdraw(self, first: int, last: int, writer: str) -> None:
+        """Delete the rows of batches first..last, in a commit that records that a writer has done so."""
+        table = self.open()
+        if table is not None and not _has(table, writer, last):
+            told, where = _commit(writer, last), f"batch_id >= {first} AND batch_id <= {last}"
+            self._guarded(lambda: table.delete(where, writer_properties=self._writer, commit_properties=told))
 
     def compact(self, more_than: int) -> bool:
         """Merge small files when more than so many have gathered; no data change. False: left alone.

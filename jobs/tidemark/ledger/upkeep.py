@@ -8,6 +8,8 @@ from tidemark.ledger.ledger import Ledger, checkpoint_before
 from tidemark.ledger.store import Store
 
 MANY_FILES = 16
+KEPT_PLANS = 16
+"""Batches whose plans stay after they are committed: what the table of objects loses is made again from them."""
 
 
 def compact(ledger: Ledger) -> float | None:
@@ -40,7 +42,7 @@ def retain(ledger: Ledger, first_batch: int, modified: int | None) -> None:
 def _forget_plans(ledger: Ledger) -> None:
     plans = ledger.stores["plans"]
     if len(plans.files()) > MANY_FILES:
-        _drop(plans, ledger.last().committed_through + 1)
+        _drop(plans, ledger.last().committed_through + 1 - KEPT_PLANS)
 
 
 def _drop(store: Store, first: int, also: str = "") -> None:

@@ -1,17 +1,28 @@
-"""Which versions of a pipeline's outputs there are, and which is live: one commit switches all its tables at once."""
+"""Which versions of a pipeline's outputs there are, and which is live: one commit switches all its tables at once.
+
+What the table says stands beside it once more, in a file: with it a table that has lost commits is noticed and made
+again. A crash may leave the file one change behind the table, never ahead of it.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
-from tidemark.errors import UsageError
+from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger.rows import Row
 from tidemark.ledger.schemas import VERSIONS
 from tidemark.ledger.store import Store
-from tidemark.places import Place
+from tidemark.places import Place, read_if_there, write_bytes
+from tidemark.places.trees import tables_below
 
 FIRST = 1
+_WRITER, _COPY = "versions", "versions.json"
+_HINT = "`tidemark repair` with the pipeline file makes it again"
+_NUMBERED = re.compile(r"v(\d+)/batches")
 
 
 @dataclass(frozen=True)
@@ -118,9 +129,62 @@ def _row(each: Version) -> Row:
     return content | {name.removesuffix("_"): value for name, value in made.items()}
 
 
+def ensure_whole(root: Place) -> None:
+    """That the table in a folder has lost nothing; TidemarkError says so."""
+    if isinstance(root, Path) and (why := lost(root)):
+        raise TidemarkError(f"the table versions is damaged: {why}", where=str(root / _WRITER), hint=_HINT)
+
+
+def lost(root: Place) -> str | None:
+    """Why the table is known to have lost commits; None: it is not."""
+    try:
+        store, copy = _store(root), _copy(root)
+        if copy is not None and store.number(_WRITER) < copy["number"]:
+            return "its newest commits are lost"
+        if not store.all() and numbers(root):
+            return "it is not there, and folders of versions are"
+    except TidemarkError as error:
+        return error.message
+    return None
+
+
+def numbers(root: Place) -> list[int]:
+    """The versions that have a folder with a ledger in it."""
+    return sorted(int(found[1]) for table in tables_below(root) if (found := _NUMBERED.fullmatch(table)))
+
+
+def remembered(root: Place) -> list[Version] | None:
+    """The versions as they stand beside the table; None: they don't."""
+    copy = _copy(root)
+    return None if copy is None else [_version(row) for row in copy["rows"]]
+
+
+def restore(root: Place, found: list[Version]) -> None:
+    """Make the table, which is not there, of these versions."""
+    copy = _copy(root)
+    _commit(root, lambda _: found, 0 if copy is None else copy["number"])
+
+
 def _change(root: Place, change: Callable[[list[Version]], list[Version]]) -> None:
-    _store(root).rewrite(lambda known: [_row(each) for each in change([_version(row) for row in known])])
+    _commit(root, change, _store(root).number(_WRITER))
+
+
+def _commit(root: Place, change: Callable[[list[Version]], list[Version]], number: int) -> None:
+    rows = _store(root).rewrite(
+        lambda known: [_row(each) for each in change([_version(row) for row in known])], _WRITER, number + 1
+    )
+    if isinstance(root, Path):
+        write_bytes(root / _COPY, json.dumps({"number": number + 1, "rows": rows}).encode())
+
+
+def _copy(root: Place) -> Row | None:
+    content = read_if_there(root / _COPY)
+    try:
+        found: Row | None = json.loads(content) if content else None
+    except ValueError:
+        return None  # cut off by a power loss: it is written anew with the next change
+    return found
 
 
 def _store(root: Place) -> Store:
-    return Store(root / "versions", VERSIONS)
+    return Store(root / _WRITER, VERSIONS)

@@ -35,3 +35,11 @@ def damage_of(error: BaseException) -> TidemarkError | None:
 def damaged(table: str, file: str) -> TidemarkError:
     """The error that names a missing or damaged file of a table."""
     return TidemarkError(f"a file of the table {table} is missing or damaged: {file}", hint=_HINT)
+
+
+def unreadable_log(place: object, error: BaseException) -> TidemarkError:
+    """The error that names a table whose log cannot be read."""
+    named = re.search(r"/v\d+/(.+)$", str(place))
+    table = named[1] if named else str(place).rpartition("/")[2]
+    first = next(iter(str(error).splitlines()), type(error).__name__)
+    return TidemarkError(f"the log of the table {table} cannot be read: {first}", where=str(place), hint=_HINT)

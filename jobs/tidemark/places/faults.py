@@ -135,7 +135,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
                 error.problems = [replace(each, message=hidden(each.message)) for each in error.problems]
             raise
         except Exception as error:
-            found = fault_of(error) or disk_fault_of(error) or damage_of(error)
+            found = known_fault(error)
             if found is None and (text := str(error)) == hidden(text):
                 raise
             raise (found or _without_values(error)) from (None if found is None else error)
@@ -149,6 +149,11 @@ def _without_values(error: Exception) -> TidemarkError:
         f"{type(error).__name__}: {next(iter(hidden(str(error)).splitlines()), '')}",
         hint="a setting with a value from the environment is part of what failed, which is not shown whole",
     )
+
+
+def known_fault(error: BaseException) -> TidemarkError | None:
+    """The error for people where S3, a disk or a damaged file is to blame; None: none of them is."""
+    return fault_of(error) or disk_fault_of(error) or damage_of(error)
 
 
 def fault(text: str, place: S3Place | None = None) -> TidemarkError | None:

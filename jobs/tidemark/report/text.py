@@ -74,6 +74,11 @@ def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
         Text(f"As of {moment_of(record['as_of'])} (UTC), the time of the last run"),
         Text(),
     ]
+    for each in record.get("abandoned", ()):
+        parts += [Text(safe(f"Run {each['run_id']} is {each['status']}: {each['reason']}")), Text()]
+    for each in record.get("damaged", ()):
+        told = f"The table {each['table']} is damaged: {each['why']}. `tidemark repair` makes it again."
+        parts += [Text(safe(told), style="bold"), Text()]
     parts.append(_partitions(record, wide=width >= WIDE_STATUS))
     if record["truncated"]:
         parts.append(Text(f"Only {len(record['partitions']):,} partitions are shown."))

@@ -75,6 +75,29 @@ class Engine(Builder):
         whole = replace(outcome, digests=digests, left_open=left, recorded=written.number)
         return _heard(source, whole)
 
+    def recall(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        version: int = NEWEST,
+    ) -> Outcome:
+        """What became of `objects`, told from the events that a committed batch has appended, whose digest has a
+        `version`; writes nothing."""
+        written = events.as_appended(self.spark, source, self.place(f"events/{source.name}"), batch_id)
+        rows = written.rows
+        found = found_then(self.spark, source, objects, opening, rows() if rows else None)
+        if rows is None:
+            settled = settled_objects(objects, {}, found)
+            return Outcome((), objects=settled, skipped=skipped_rows(self.spark, source, rows, settled, opening))
+        told = self.count(source, rows(), objects, version)
+        outcome = self.report(source, rows, told, objects, opening, found)
+        if not source.lifetimes.edges:
+            return outcome
+        with self.edges_of(source, batch_id, rows(), objects) as lived:
+            return replace(outcome, left_open=lived.left_open)
+
     def judged(self, table: str, first: int, last: int) -> DataFrame | None:
         """The rows of an events table that batches first..last brought and that streams may take."""
         place = self.place(table)

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from tidemark.config import PipelineSpec
 from tidemark.config.topology import columns_of
-from tidemark.core.account import TableDigest
+from tidemark.core.account import APPLICATION, TableDigest
 from tidemark.core.due import Due
 from tidemark.spark import tables
 from tidemark.spark.digest import measured
@@ -26,13 +26,33 @@ def put_back(
     partition_by: str | None = None,
     statistics: str | None = None,
 ) -> None:
-    """Have these rows, and no others, as those of a batch, in one commit."""
+    """Have these rows, and no others, as those of a batch, in one commit, which records that the batch was appended
+    where the table's log does not know it."""
     if not tables.exists(place):
         tables.append(rows, place, batch_id, partition_by=partition_by, statistics=statistics)
         return
     writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", f"_batch_id = {batch_id}")
+    if not tables.holds(place, batch_id):
+        writer = writer.options(txnAppId=APPLICATION, txnVersion=str(batch_id))
     writer.option("mergeSchema", "true").save(place)
     spark.catalog.refreshByPath(place)
+
+
+def withdraw(spark: SparkSession, place: str, first: int, last: int, writer: str) -> None:
+    """Delete the rows of batches first..last in one commit, which records that a writer has done so."""
+    none = spark.read.format("delta").load(place).limit(0)
+    column = "batch_id" if "batch_id" in none.columns and "_batch_id" not in none.columns else "_batch_id"
+    rows = none.write.format("delta").mode("overwrite")
+    rows = rows.option("replaceWhere", f"{column} >= {first} AND {column} <= {last}")
+    rows.options(txnAppId=writer, txnVersion=str(last)).save(place)
+    spark.catalog.refreshByPath(place)
+
+
+def know(spark: SparkSession, place: str, writer: str, batch_id: int) -> None:
+    """Record in the log of a table that was made again that a writer has appended a batch to it."""
+    if tables.exists(place):
+        none = spark.read.format("delta").load(place).limit(0)
+        tables.append(none, place, batch_id, application=writer)
 
 
 @dataclass(frozen=True)

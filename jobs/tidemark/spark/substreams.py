@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tidemark.core.account import TableDigest
+from tidemark.core.account import TableDigest, writer_of
 from tidemark.core.progress import MIN_TIME
 from tidemark.spark.digest import measured
 from tidemark.spark.names import KEY, PARTITION
@@ -99,7 +99,7 @@ def write(
     spark: SparkSession, rows: DataFrame, place: str, source: str, batch_id: int, repairing: bool
 ) -> TableDigest:
     """Append what a batch changed; when `repairing`, what is there already stands."""
-    application, table = f"tidemark/{source}", table_of(source)
+    application, table = writer_of(source), table_of(source)
     if not (repairing and holds(place, batch_id, application)):
         written = append_measured(rows, place, batch_id, table, application=application)
         if written is not None:

@@ -12,12 +12,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from tidemark.core.account import APPLICATION
 from tidemark.places import Place, delta_table, is_table, place_of, read_bytes
 from tidemark.spark.counting import Counting, Measured
 from tidemark.spark.settings import PAGES
 
-APPLICATION = "tidemark"
-"""Name under which a micro-batch's id is recorded in a table's log, so that it is appended once."""
 CHECKPOINT_EVERY = 50
 """Commits between checkpoints of a table's log: each lists all live files, which grow with history."""
 

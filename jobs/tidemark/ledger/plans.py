@@ -1,0 +1,39 @@
+"""Rows of the table `plans`: what a planned run will read, and what it noticed while listing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tidemark.core.account import BatchRecord
+from tidemark.core.batch import RunPlan
+from tidemark.errors import TidemarkError
+from tidemark.ledger.rows import Row, finding_text, object_row
+from tidemark.places import Place
+
+if TYPE_CHECKING:
+    from tidemark.ledger.ledger import Noticed
+
+
+def plan_rows(plan: RunPlan, token: str, noticed: Noticed) -> list[Row]:
+    """The rows of a plan that a token names."""
+    rows = [object_row(batch.batch_id, item) for batch in plan.batches for item in batch.objects]
+    rows += [object_row(plan.first, item) for item in noticed.reported]
+    rows += [{"batch_id": plan.first, "finding": finding_text(item)} for item in noticed.findings]
+    return [{**row, "plan": token} for row in rows]
+
+
+def of_objects(rows: Iterable[Row]) -> list[Row]:
+    """Those of objects."""
+    return [row for row in rows if row["uri"] is not None]
+
+
+def lost_plan(place: Place, record: BatchRecord, there: int) -> TidemarkError:
+    """The error of a planned batch of which the table `plans` no longer has all objects."""
+    return TidemarkError(
+        f"the table plans is damaged: it has {there} of the {record.objects} objects of batch {record.batch_id}, "
+        f"which run {record.run_id} has planned and not committed",
+        where=str(place),
+        hint=f"restore the folder from a copy, or `tidemark abandon CONFIG {record.run_id} --reason ...`: the next "
+        "run then takes the objects",
+    )

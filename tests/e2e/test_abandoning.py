@@ -1,0 +1,125 @@
+"""A planned run that cannot be finished is set aside: nothing of it is left, and the next run is as if it had never
+been planned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from samples import KEYED, Crash, CrashAt, at, fork, hold_replay, obj
+
+from oracle import Run, judge
+from product import Product, expected, verdicts
+from tidemark.errors import TidemarkError, UsageError
+from tidemark.spark.engine import Engine
+
+pytestmark = pytest.mark.usefixtures("quick")
+STREAMS = {"streams": {"good": {"from": "s", "publish": True}}}
+REASON = "its schema was wrong"
+STATE = ("events/s", "substreams", "watermarks", "diagnostics", "objects", "quality")
+
+
+@pytest.fixture(scope="module")
+def base(request, tmp_path_factory) -> Product:
+    """One committed run, and landed objects of two batches."""
+    request.getfixturevalue("quick")
+    product = Product(tmp_path_factory.mktemp("abandoning"), {"s": replace(KEYED)}, STREAMS)
+    product.land("s", [obj("a", 10)])
+    product.run(at(12))
+    product.land("s", [obj("b", 21), obj("c", 22)])
+    return product
+
+
+@pytest.fixture
+def product(base, tmp_path) -> Product:
+    return fork(base, tmp_path / "copy")
+
+
+def crashed(product: Product, step: str, times: int = 1) -> None:
+    """The second run ends when it has come to a step so many times; its batches have one object each."""
+    left = [times]
+
+    def reached(name: str) -> None:
+        left[0] -= name == step
+        if left[0] <= 0:
+            raise Crash(step)
+
+    product.hooks = {"reached": reached}
+    with pytest.raises(Crash):
+        product.run(at(30), run_id="stuck", max_files=1)
+    product.hooks = {}
+
+
+def ids(product: Product) -> dict[str, set[int]]:
+    """By table the batches that have rows in it."""
+    names = {table: "_batch_id" if "/" in table else "batch_id" for table in STATE}
+    return {table: {row[name] for row in product.table(table)} for table, name in names.items()}
+
+
+def hold_as_never_planned(product: Product, committed: set[int]) -> None:
+    """The next run takes all objects that are free, and rows have the fates that the oracle gives them."""
+    assert all(numbers <= committed for numbers in ids(product).values())
+    done = product.run(at(30), run_id="stuck")
+    assert [batch["batch_id"] for batch in done["batches"]][-1:] == [4]
+    runs = [Run(at(12), (obj("a", 10),)), Run(at(30), (obj("b", 21), obj("c", 22)))]
+    assert verdicts(product.events("s")) == expected(judge(KEYED, runs))
+    assert product.pipeline().status()["abandoned"][0]["reason"] == REASON
+    hold_replay(product)
+
+
+@pytest.mark.parametrize(
+    ("step", "times"),
+    [
+        pytest.param("diagnostics", 1, id="amid its first batch"),
+        pytest.param("planned", 1, id="before its first batch", marks=pytest.mark.long),
+        pytest.param("events", 1, id="after its first events", marks=pytest.mark.long),
+        pytest.param("quality", 1, id="before it publishes", marks=pytest.mark.long),
+        pytest.param("committed", 1, id="with a batch committed"),
+    ],
+)
+def test_a_stuck_run_is_abandoned_and_its_objects_are_taken_anew(product, step, times):
+    crashed(product, step, times)
+    kept = (
+        {1, 2}
+        if any(row["status"] == "committed" and row["batch_id"] == 2 for row in product.table("batches"))
+        else {1}
+    )
+    found = product.pipeline().abandon("stuck", REASON)
+    assert (found["run_id"], found["abandoned"]) == ("stuck", True)
+    assert {row["status"] for row in product.table("batches") if row["batch_id"] in found["batches"]} == {"abandoned"}
+    hold_as_never_planned(product, kept)
+
+
+@pytest.mark.parametrize("step", [pytest.param("abandoning", marks=pytest.mark.long), "withdrawn"])
+def test_an_abandonment_that_crashed_is_finished_by_the_next_run(product, step):
+    crashed(product, "diagnostics")
+    product.hooks = {"reached": CrashAt(1 if step == "abandoning" else 2)}
+    with pytest.raises(Crash):
+        product.pipeline().abandon("stuck", REASON)
+    product.hooks = {}
+    hold_as_never_planned(product, {1} | ids(product)["events/s"])
+
+
+def test_a_run_that_fails_says_how_it_is_abandoned(product, monkeypatch):
+    def failing(*_: object, **__: object) -> None:
+        raise ValueError("cannot resolve b")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Engine, "judge", failing)
+        for _ in ("first", "again"):
+            with pytest.raises(
+                TidemarkError, match="run stuck is planned and fails: ValueError: cannot resolve b"
+            ) as told:
+                product.run(at(30), run_id="stuck")
+            assert "tidemark abandon" in told.value.hint
+            assert "stuck --reason" in told.value.hint
+
+
+def test_what_has_published_is_finished_and_not_abandoned(product):
+    crashed(product, "streams")
+    with pytest.raises(UsageError, match="has published to streams/good"):
+        product.pipeline().abandon("stuck", REASON)
+    with pytest.raises(UsageError, match="run 'other' is not planned"):
+        product.pipeline().abandon("other", REASON)
+    with pytest.raises(UsageError, match="needs a reason"):
+        product.pipeline().abandon("stuck", " ")
