@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 
 import click
 
-from tidemark.config.taken import hidden
 from tidemark.errors import ConfigError, TidemarkError
 
 DEBUG_VARIABLE = "TIDEMARK_DEBUG"
@@ -41,6 +40,8 @@ class Failure:
 
     def __post_init__(self) -> None:
         """Values that configurations have taken from the environment are shown as their references."""
+        from tidemark.config.taken import hidden  # `tidemark --help` needs no configuration
+
         for name in ("message", "hint", "trace"):
             object.__setattr__(self, name, hidden(getattr(self, name)))
         shown = [{key: hidden(text) for key, text in problem.items()} for problem in self.problems]
