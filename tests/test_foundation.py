@@ -340,6 +340,7 @@ def test_ci_runs_the_tests_of_the_readme():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert "for suite in test test-long" in script
+    assert "\nmake lint ||" in script
     assert "export TIDEMARK_BROWSER=required" in script, "a missing browser must fail there"
 
 
