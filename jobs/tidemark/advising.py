@@ -27,6 +27,7 @@ from tidemark.ledger.rows import Row, partition_state
 from tidemark.quality.measures import limits_of
 from tidemark.recorded import content_of, spec_of
 from tidemark.summaries import Record
+from tidemark.versioning import in_force
 
 if TYPE_CHECKING:
     from tidemark.spark.engine import Engine
@@ -56,7 +57,7 @@ class Asked:
 
 
 class Advising:
-    """Advice from the batches of one ledger up to the last committed one, under the configuration recorded last.
+    """Advice from the batches of one ledger up to the last committed one, under the configuration in force there.
     `spec` is today's: its limits of quality count."""
 
     def __init__(
@@ -69,9 +70,10 @@ class Advising:
         self.spec, self.ledger, self.engine, self.progress = spec, ledger, engine, progress
         tail = ledger.last()
         self.through = tail.committed_through
-        if self.through == 0 or tail.configuration is None:
+        recorded = in_force(ledger)
+        if self.through == 0 or recorded is None:
             raise UsageError("there is nothing to advise on: no run is committed", hint="use `tidemark run` first")
-        self.then = placed(spec_of(tail.configuration, spec, ledger.root), spec)
+        self.then = placed(spec_of(recorded, spec, ledger.root), spec)
 
     def answer(self, names: Sequence[str], wanted: Wanted) -> Record:
         """The record of advice on these sources, kept for the report unless a run holds the pipeline."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -12,7 +13,6 @@ import pyarrow.compute as pc
 
 from tidemark.auditing import standing_in_the_way
 from tidemark.config import PipelineSpec
-from tidemark.config.taken import hidden
 from tidemark.core.account import BatchRecord
 from tidemark.core.progress import PartitionState
 from tidemark.core.times import parse_time
@@ -27,6 +27,7 @@ from tidemark.report.status import status
 from tidemark.running import rules_of
 from tidemark.standing import standing
 from tidemark.summaries import Record, stream_summary
+from tidemark.versioning import compared_spec, in_force
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -106,17 +107,25 @@ class Reader:
         blocked = [record.batch_id for record in tail.pending if record.status == BLOCKED]
         return max([tail.committed_through, *blocked])
 
+    @cached_property
+    def declared(self) -> PipelineSpec:
+        """The pipeline as its last run was made, with what the file has added since."""
+        if not in_force(self.ledger):
+            return self.spec
+        then = compared_spec(self.ledger, self.spec)
+        return self.spec.model_copy(update={"sources": {**self.spec.sources, **then.sources}})
+
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""
         published = [name for name, step in self.spec.streams.items() if step.published]
         windowed = [name for name in published if self.spec.streams[name].windowed]
         known = [
-            *[f"events/{name}" for name in self.spec.sources],
+            *[f"events/{name}" for name in self.declared.sources],
             *[f"streams/{name}" for name in published],
             *[f"dead_letters/{name}" for name in windowed],
             *[
                 f"{kind}/{name}"
-                for name, source in self.spec.sources.items()
+                for name, source in self.declared.sources.items()
                 for kind in ("lifetimes", "open_lifetimes")
                 if source.lifetimes.edges
             ],
@@ -141,22 +150,9 @@ class Reader:
 
     def explain(self, source: str, partition: str, offset: int) -> Record:
         """One row's story."""
-        from tidemark.report.explain import SourceFacts, explain
+        from tidemark.explained import explained_row
 
-        declared = self.spec.sources[self.known(source)]
-        facts = SourceFacts(
-            source,
-            declared.policy,
-            None if declared.timestamp_by is None else hidden(declared.timestamp_by),
-            declared.arrival_time,
-            declared.landing_delay,
-            declared.over,
-            declared.partitions,
-            declared.punctuated,
-            declared.lifetimes,
-        )
-        judged = self.table(f"events/{source}", self.judged_through())
-        return explain(judged, facts, Recorded(self.ledger), partition, offset).record()
+        return explained_row(self, self.known(source), partition, offset)
 
     def status(self) -> Record:
         """How far each partition and source has come, and what the last runs did."""
@@ -168,7 +164,7 @@ class Reader:
             tail.combined,
             records[-1].as_of if records else None,
             records,
-            sources=rules_of(self.spec),
+            sources=rules_of(self.declared),
             config=str(self.spec.path),
         )
         pending = [record.batch_id for record in tail.pending]
@@ -217,14 +213,14 @@ class Reader:
 
     def known(self, source: str) -> str:
         """The name of a declared source."""
-        if source not in self.spec.sources:
-            raise UsageError(f"there is no source {source!r}", hint=f"sources: {', '.join(self.spec.sources)}")
+        if source not in self.declared.sources:
+            raise UsageError(f"there is no source {source!r}", hint=f"sources: {', '.join(self.declared.sources)}")
         return source
 
     def _events(self, filters: Filters) -> dict[str, Dataset]:
         """The events tables that are asked for; a batch that quality blocks, if it is asked for by its number."""
         source = filters.get("source")
-        names = list(self.spec.sources) if source is None else [self.known(source)]
+        names = list(self.declared.sources) if source is None else [self.known(source)]
         ensure_whole(self.ledger, [f"events/{name}" for name in names])
         present = [name for name in names if is_table(self.ledger.folder / "events" / name)]
         through = None if filters.get("batch") is None else self.judged_through()

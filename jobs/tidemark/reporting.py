@@ -12,6 +12,7 @@ from tidemark.config import PipelineSpec
 from tidemark.core.times import format_time
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
+from tidemark.lineage import Lineage
 from tidemark.places import delta_table, is_table
 from tidemark.reading import Reader
 from tidemark.report.page.build import build
@@ -50,7 +51,7 @@ def tables_of(reader: Reader, scope: Scope) -> Tables:
         pipeline=spec.name,
         config=str(spec.path),
         scope=scope,
-        sources=_sources(reader),
+        sources=_sources(reader, scope),
         batches=ledger.table("batches"),
         watermarks=ledger.table("watermarks"),
         diagnostics=ledger.table("diagnostics"),
@@ -62,18 +63,22 @@ def tables_of(reader: Reader, scope: Scope) -> Tables:
     )
 
 
-def _sources(reader: Reader) -> Sequence[Source]:
-    return [
-        Source(
+def _sources(reader: Reader, scope: Scope) -> Sequence[Source]:
+    """The sources with the settings that their rows were judged by."""
+    found, lineage = [], Lineage(reader.spec, reader.ledger)
+    for name, source in reader.declared.sources.items():
+        judged = () if scope.empty else lineage.policies(name, scope.first, scope.last)
+        one = Source(
             name=name,
             events=reader.table(f"events/{name}") if is_table(reader.ledger.folder / "events" / name) else None,
-            policy=source.policy,
+            policy=judged[0] if judged else source.policy,
             timed=source.timestamp_by is not None,
             punctuated=source.punctuation is not None,
             substreams=bool(source.over) and source.timestamp_by is not None,
+            others=judged[1:],
         )
-        for name, source in reader.spec.sources.items()
-    ]
+        found.append(one)
+    return found
 
 
 def _with_letters(spec: PipelineSpec, ledger: Ledger) -> list[str]:

@@ -28,6 +28,17 @@ _READING = (
     "shape",
 )
 """Settings of a source that say what a row is and when it arrived: rows stand in the tables as they were read."""
+JUDGING = (
+    "partitions",
+    "over",
+    "early_arrival",
+    "late_arrival",
+    "out_of_order",
+    "punctuation",
+    "shape",
+    "timestamp_by",
+)
+"""Settings of a source by which its rows are judged."""
 _HINT = "undo this, or read landing again: add --from-landing"
 
 
@@ -58,17 +69,7 @@ def _below(spec: PipelineSpec, name: str) -> str | None:
 
 
 def _judging(source: Mapping[str, Any] | None) -> dict[str, Any]:
-    own = (
-        "partitions",
-        "over",
-        "early_arrival",
-        "late_arrival",
-        "out_of_order",
-        "punctuation",
-        "shape",
-        "timestamp_by",
-    )
-    return {} if source is None else {key: source.get(key) for key in own}
+    return {} if source is None else {key: source.get(key) for key in JUDGING}
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from tidemark.core.policy import Fate
 from tidemark.errors import UsageError
 from tidemark.report.arrival import Arrival, arrival_of
 from tidemark.report.events import EventRow, read_row
+from tidemark.report.history import follows
 from tidemark.report.origin import Origin, Past, Recorded, SourceFacts, origin_of_watermark
 from tidemark.report.punctuated import origin_of_punctuation, steps_of_punctuated
 from tidemark.report.scan import sql, stream
@@ -62,9 +63,10 @@ def explain(events: Dataset, facts: SourceFacts, recorded: Recorded, partition: 
         compared, set_by = tuple(steps_of_punctuated(past, day)), origin_of_punctuation(past)
         told = tuple(tell(past, arrival, compared, set_by, None))
         return Explanation(row, arrival, compared, set_by, None, told)
-    steps = tuple(steps_of(row, facts.policy, day)) if judged else ()
-    origin = origin_of_watermark(past) if judged else None
-    needs = needs_of(past) if judged else None
+    if not judged or not follows(facts.policy, row):
+        return Explanation(row, arrival, (), None, None, tuple(tell(past, arrival, (), None, None)))
+    steps = tuple(steps_of(row, facts.policy, day))
+    origin, needs = origin_of_watermark(past), needs_of(past)
     return Explanation(row, arrival, steps, origin, needs, tuple(tell(past, arrival, steps, origin, needs)))
 
 

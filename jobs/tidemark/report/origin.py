@@ -16,7 +16,8 @@ from tidemark.core.progress import MIN_TIME, UNKNOWN, PartitionState
 from tidemark.core.punctuation import POINT, Punctuation, Shape
 from tidemark.core.times import MAX_TIME
 from tidemark.report.events import EventRow, instant, read_row
-from tidemark.report.scan import between, first_offset
+from tidemark.report.history import History, Span, may_be_staged, staged, staged_sql
+from tidemark.report.scan import Condition, both, first_offset, single, sql, stream
 from tidemark.report.wording import iso
 
 
@@ -42,8 +43,9 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What of a source's declaration a row's story needs; `arrival_time` is its column or expression,
-    `partitions` are the declared ones. A `punctuation` stands in the place of the policy."""
+    """What of a source's declaration a row's story needs, as it was when the row was judged; `arrival_time` is its
+    column or expression, `partitions` are the declared ones. A `punctuation` stands in the place of the policy.
+    `before`: by what policies the rows before it were judged, where these are others."""
 
     name: str
     policy: Policy
@@ -54,6 +56,12 @@ class SourceFacts:
     partitions: tuple[str, ...] = ()
     punctuation: Punctuation | None = None
     shape: Shape = POINT
+    before: History | None = None
+
+    @property
+    def history(self) -> History:
+        """The policies up to the row."""
+        return self.before or History(((0, self.policy),))
 
     @property
     def substreams(self) -> bool:
@@ -70,7 +78,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Origin:
-    """What set a watermark: the row, or the batch that ended the run (with the partition's state then)."""
+    """What set a watermark: the row, or the batch that ended the run (with the partition's state then), and the
+    `policy` that made it so; `time` is what was left to the row."""
 
     kind: Kind
     watermark: int
@@ -78,6 +87,8 @@ class Origin:
     batch_id: int | None = None
     as_of: int | None = None
     state: PartitionState | None = None
+    policy: Policy | None = None
+    time: int | None = None
 
     def record(self) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": self.kind.value, "watermark": iso(self.watermark)}
@@ -124,10 +135,14 @@ class Past:
         """States recorded before the row's batch; their floors were in force for it."""
         return [(batch, state) for batch, state in self.states if batch < self.row.batch_id]
 
+    @property
+    def started_unknown(self) -> bool:
+        """Whether the partition may have started late at a combined watermark that is not recorded."""
+        return self.facts.history.apart and self._starts_late()
+
     def late_start(self) -> tuple[int, BatchRecord] | None:
         """The combined watermark at which an undeclared partition started, and the batch that left it."""
-        name = self.row.partition
-        if not self.states or name in self.facts.partitions or name == UNKNOWN:
+        if not self._starts_late() or self.facts.history.apart:
             return None
         first = self.recorded.batch(self.states[0][0])
         before = first and self.recorded.batch(first.run_first - 1)
@@ -136,24 +151,30 @@ class Past:
             return None
         return combined.watermark, before
 
+    def _starts_late(self) -> bool:
+        name = self.row.partition
+        if not self.states or name in self.facts.partitions or name == UNKNOWN:
+            return False
+        return self.states[0][0] >= self.facts.history.rebased
+
 
 def origin_of_watermark(past: Past) -> Origin | None:
     """What set the watermark in force before the row: whatever reached it first. None without one."""
-    watermark = past.row.watermark
+    watermark, history = past.row.watermark, past.facts.history
     if watermark is None:
         return None
     start = past.late_start()
     if start is not None and start[0] == watermark:
         return Origin(Kind.LATE_START, watermark, batch_id=start[1].batch_id, as_of=start[1].as_of)
     row = _row_that_reached(past, watermark)
-    floor = next(((batch, state) for batch, state in past.floors() if state.floor == watermark), None)
-    if row is not None and (floor is None or row.batch_id <= floor[0]):
-        return Origin(Kind.ROW, watermark, row=row)
-    if floor is None:
+    floor = next(((batch, state) for batch, state in past.floors() if history.floor(batch, state) == watermark), None)
+    if row is not None and row.row is not None and (floor is None or row.row.batch_id <= floor[0]):
+        return Origin(Kind.UNKNOWN, watermark) if past.started_unknown and _was_so(past, row.row) else row
+    if floor is None or past.started_unknown:
         return Origin(Kind.UNKNOWN, watermark)
     record = past.recorded.batch(floor[0])
     as_of = record.as_of if record else None
-    return Origin(Kind.FLOOR, watermark, batch_id=floor[0], as_of=as_of, state=floor[1])
+    return Origin(Kind.FLOOR, watermark, batch_id=floor[0], as_of=as_of, state=floor[1], policy=history.at(floor[0]))
 
 
 def row_of_arrival(past: Past) -> EventRow | None:
@@ -165,14 +186,46 @@ def row_of_arrival(past: Past) -> EventRow | None:
     return _at(past, first_offset(past.events, where, None))
 
 
-def _row_that_reached(past: Past, watermark: int) -> EventRow | None:
-    time = watermark + past.facts.policy.disorder
-    low = MIN_TIME if watermark == MIN_TIME else time
-    if low > MAX_TIME:
+def _row_that_reached(past: Past, watermark: int) -> Origin | None:
+    """The first row whose time, as its policy leaves it, less what watermarks trail by then, is the watermark."""
+    found = [_reached(past, watermark, span) for span in past.facts.history.spans()]
+    return next((each for each in found if each is not None), None)
+
+
+def _reached(past: Past, watermark: int, span: Span) -> Origin | None:
+    first, end, policy = span
+    time = watermark + policy.disorder
+    if time > MAX_TIME and watermark != MIN_TIME:
         return None
-    where = past.earlier() & pc.field("_system_timestamp").is_valid()
-    reached = between("_system_timestamp", low, time)
-    return _at(past, first_offset(past.events, where if reached is None else where & reached, past.key))
+    least = watermark == MIN_TIME
+    where = past.earlier() & (pc.field("_disposition") != "quarantined") & (pc.field("_batch_id") >= first)
+    if end is not None:
+        where &= pc.field("_batch_id") < end
+    offset = _first(past, where if least else both(where, may_be_staged(policy, time)), policy, time, least=least)
+    row = _at(past, offset)
+    if row is None or row.event_time is None or row.arrival_time is None:
+        return None
+    left = staged(policy, row.event_time, row.arrival_time)
+    return Origin(Kind.ROW, watermark, row=row, policy=policy, time=left)
+
+
+def _first(past: Past, where: Condition, policy: Policy, time: int, *, least: bool) -> int | None:
+    """The smallest offset among the rows of the key that fulfil `where` and to which the steps of a policy leave this
+    time (`least`: or an earlier one)."""
+    columns = ["_offset", "_event_time", "_arrival_time", *(["_substream"] if past.key else [])]
+    key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""
+    with sql() as connection:
+        connection.register("earlier", stream(past.events, columns, where))
+        timed = "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, * FROM earlier)"
+        reached = f"{staged_sql(policy)} {'<=' if least else '='} {time}"
+        return single(connection, f"SELECT min(_offset) FROM {timed} WHERE {reached} {key}", past.key or ())  # noqa: S608
+
+
+def _was_so(past: Past, row: EventRow) -> bool:
+    """Whether the watermark of `past` was in force before this row already, so that it has not set it."""
+    where = past.earlier() & (pc.field("_offset") <= row.offset)
+    was = where & (pc.field("_watermark") == instant(past.row.watermark or 0))
+    return first_offset(past.events, was, None) is not None
 
 
 def _at(past: Past, offset: int | None) -> EventRow | None:

@@ -33,6 +33,13 @@ def tell(
         yield from (step.sentence for step in steps)
         yield _result(past, day)
         return
+    if not steps:
+        yield (
+            f"The watermark in force before it was {moment(row.watermark, day)}. The settings that judged it are not "
+            "kept any more: only what came of it is recorded."
+        )
+        yield _result(past, day)
+        return
     if past.facts.timestamp_by is None:
         yield "The source has no timestamp_by: arrival is the event time, and no tolerance can act."
     else:
@@ -117,22 +124,22 @@ def _watermark(past: Past, origin: Origin | None, day: str | None) -> str:
 
 
 def _setter(past: Past, origin: Origin, day: str | None) -> str:
-    row, policy = origin.row, past.facts.policy
-    if row is None:
+    row, policy, time = origin.row, origin.policy or past.facts.policy, origin.time
+    if row is None or time is None:
         return "an earlier row"
     trail = f"out_of_order {duration(policy.disorder)}"
     if policy.late is not None and policy.disorder < policy.out_of_order.micros:
         trail = f"late_arrival {duration(policy.disorder)} (smaller than out_of_order)"
     event = f"event time {moment(row.event_time, day)}, " if past.facts.timestamp_by else ""
-    adjusted = "its time, adjusted, " if row.moved else "its time "
+    adjusted = "its time, adjusted, " if time != row.event_time else "its time "
     return (
         f"row {row.offset} ({event}arrival {moment(row.arrival_time, day)}, {row.file}, batch {row.batch_id}): "
-        f"{adjusted}{moment(row.system_timestamp, day)} less {trail}"
+        f"{adjusted}{moment(time, day)} less {trail}"
     )
 
 
 def _floor(past: Past, origin: Origin, day: str | None) -> str:
-    state, late = origin.state, past.facts.policy.late
+    state, late = origin.state, (origin.policy or past.facts.policy).late
     ended = f"when batch {origin.batch_id} (as_of {moment(origin.as_of, day)}) ended its run"
     run = f"{ended}, partition {past.row.partition}"
     less = f"less late_arrival {duration(late.micros if late else 0)}"
@@ -170,15 +177,21 @@ def _result(past: Past, day: str | None) -> str:
 def _kept(past: Past, needs: tuple[Need, ...] | None) -> str:
     if needs is None and past.facts.timestamp_by is None:
         return "No tolerance would have kept it: the source has no timestamp_by, so that none applies."
+    if needs is None and past.started_unknown:
+        return (
+            "What would have kept it is not known: its partition is not declared, and where the backfill that judged "
+            "it had it start is not recorded."
+        )
     if needs is None:
         return (
             "No tolerance alone would have kept it: its partition started late, at the combined watermark that "
             "the source's other partitions had reached."
         )
     if not needs:
-        return "Under the tolerances of today it would be on time: it was judged under others."
+        return "What would have kept it does not follow from the settings that are recorded."
     wanted = " and ".join(f"{need.setting} at least {duration(need.micros)} ({need.micros} us)" for need in needs)
-    sentence = f"It would have been on time with {wanted}, all else being the same."
+    always = ", in every run" if past.facts.history.several else ""
+    sentence = f"It would have been on time with {wanted}{always}, all else being the same."
     if past.facts.policy.out_of_order.action is not Action.KEEP and _by_watermark_trail(past, needs):
         sentence += " (The watermark trails by the smaller of out_of_order and late_arrival.)"
     if not all(need.possible for need in needs):

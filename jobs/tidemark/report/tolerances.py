@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from tidemark.core.policy import Action, Policy, Tolerance
 from tidemark.core.times import format_duration
 from tidemark.report.events import instant
+from tidemark.report.history import staged_sql
 from tidemark.report.origin import Past
 from tidemark.report.scan import single, sql, stream
 from tidemark.report.wording import duration
@@ -56,6 +57,8 @@ def needs_of(past: Past) -> tuple[Need, ...] | None:
     event, arrival = row.event_time, row.arrival_time
     if event is None or arrival is None or past.facts.timestamp_by is None:
         return None
+    if past.started_unknown:
+        return None
     start = past.late_start()
     ordered = policy.out_of_order.action is not Action.KEEP
     if ordered and start is not None and start[0] > event:
@@ -96,28 +99,20 @@ def _ordered(past: Past, policy: Policy, event: int) -> Policy:
 
 
 def _high(past: Past, policy: Policy, event: int) -> int | None:
-    """The highest time after `event` that the steps would leave to an earlier row of the key."""
+    """The highest time after `event` that the steps would leave to an earlier row of the key. Late acts on none of
+    them: it is wide enough for the row, and arrival never goes back."""
     where = past.earlier() & (pc.field("_event_time") > instant(event)) & (pc.field("_disposition") != "quarantined")
     columns = ["_event_time", "_arrival_time", *(["_substream"] if past.key else [])]
     key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""
+    timed = "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, * FROM earlier)"
     with sql() as connection:
         connection.register("earlier", stream(past.events, columns, where))
         high = single(
             connection,
-            f"SELECT max({_staged(policy)}) FROM (SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, * "  # noqa: S608
-            f"FROM earlier) WHERE TRUE {key}",
+            f"SELECT max({staged_sql(policy)}) FROM {timed} WHERE TRUE {key}",  # noqa: S608
             past.key or (),
         )
     return high if high is not None and high > event else None
-
-
-def _staged(policy: Policy) -> str:
-    """SQL of the time that the early step leaves to a row; one that late would act on is not after the
-    row's event time, since late is wide enough for the row and arrival never goes back."""
-    if policy.early is None:
-        return "e"
-    moved = f"a + {policy.early.micros}" if policy.early.action is Action.ADJUST else "NULL"
-    return f"CASE WHEN e > a + {policy.early.micros} THEN {moved} ELSE e END"
 
 
 def _larger(policy: Policy, least: Policy) -> list[Need]:

@@ -48,6 +48,8 @@ def lag_picture(source: Source, lags: Lags) -> Picture | None:
 def _limits(source: Source) -> str:
     if source.punctuated:
         return "Punctuations judge this source, not tolerances."
+    if source.others:
+        return "Tolerances have changed within these runs: no limit is drawn."
     early, late = source.policy.early, source.policy.late
     above = "off" if early is None else duration(early.micros)
     below = "off" if late is None else duration(late.micros)
@@ -78,7 +80,7 @@ def _rules(source: Source, lags: Lags, unit: int, y: Spec, right: int, x: Spec) 
     """Zero, and the limits that are on and not far beyond all rows."""
     far = 3 * max(abs(point.lag) for point in lags.points) + 1
     limits = [(0, "", "bottom")]
-    if not source.punctuated:
+    if not source.punctuated and not source.others:
         if source.policy.early is not None:
             limits.append((source.policy.early.micros, "early limit", "bottom"))
         if source.policy.late is not None:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from tidemark.core.policy import Action, Fate, Policy
 from tidemark.core.progress import clamp, latest
+from tidemark.report.history import outcome
 from tidemark.report.page.fates import Fates
 from tidemark.report.page.tables import Query, Row, Scope, Source, ask, in_scope, registered
 from tidemark.report.scan import Condition
@@ -54,12 +55,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Rows in the order of the log. `whole`: it is all of the scope's log."""
+    """Rows in the order of the log. `whole`: it is all of the scope's log; `mixed`: no policy has judged all of
+    them."""
 
     points: tuple[Point, ...]
     whole: bool
     policy: Policy
     punctuated: bool = False
+    mixed: bool = False
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -78,14 +81,14 @@ class Stretch:
 
     def _left(self, point: Point) -> int | None:
         """The watermark after a row (time rules: judging a row, step 4)."""
-        if point.system is None or self.punctuated:
+        if point.system is None or self.punctuated or self.mixed:
             return point.watermark
         return clamp(latest(point.watermark, point.system - self.policy.disorder))
 
     @property
     def order_acts(self) -> bool:
         """Whether a row behind the watermark is dropped or adjusted."""
-        return not self.punctuated and self.policy.out_of_order.action is not Action.KEEP
+        return not self.punctuated and not self.mixed and self.policy.out_of_order.action is not Action.KEEP
 
 
 def stretch_of(source: Source, scope: Scope, fates: Fates) -> Stretch | None:
@@ -95,7 +98,7 @@ def stretch_of(source: Source, scope: Scope, fates: Fates) -> Stretch | None:
         return None
     if fates.rows <= WHOLE:
         points = _points(source, in_scope(scope), "ORDER BY _batch_id, _partition, _offset")
-        found = Stretch(points, True, source.policy, source.punctuated)
+        found = _judged(points, True, source)
         if len(found.keys) <= MOST_KEYS:
             return found
     anchor = _anchor(source, scope)
@@ -109,7 +112,23 @@ def stretch_of(source: Source, scope: Scope, fates: Fates) -> Stretch | None:
     after = in_scope(scope, condition, pc.field("_offset") > anchor["_offset"])
     points = _points(source, before, f"ORDER BY _offset DESC LIMIT {BEFORE}")[::-1]
     points += _points(source, after, f"ORDER BY _offset LIMIT {AFTER}")
-    return Stretch(points, False, source.policy, source.punctuated)
+    return _judged(points, False, source)
+
+
+def _judged(points: tuple[Point, ...], whole: bool, source: Source) -> Stretch:
+    """A stretch with the policy that its rows were judged by."""
+    for policy in (source.policy, *source.others):
+        if source.punctuated or all(_by(policy, point) for point in points):
+            return Stretch(points, whole, policy, source.punctuated)
+    return Stretch(points, whole, source.policy, mixed=True)
+
+
+def _by(policy: Policy, point: Point) -> bool:
+    """Whether a row may have been judged by a policy."""
+    if point.fate is Fate.QUARANTINED or point.event is None or point.arrival is None:
+        return True
+    fate, _, time = outcome(policy, point.event, point.arrival, point.watermark)
+    return (fate, time) == (point.fate.value, point.system)
 
 
 def _anchor(source: Source, scope: Scope) -> Row | None:

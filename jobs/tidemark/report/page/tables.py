@@ -38,8 +38,9 @@ streamed for each question. Answers are the same."""
 
 @dataclass(frozen=True)
 class Source:
-    """One source: its events (None: none written yet) and what its rows are judged by. `timed`: it has an event
-    time of its own; `punctuated`: punctuations stand in the place of the policy."""
+    """One source: its events (None: none written yet) and what its newest rows were judged by. `timed`: it has an
+    event time of its own; `punctuated`: punctuations stand in the place of the policy; `others`: the other policies
+    that rows of the scope were judged by."""
 
     name: str
     events: Dataset | None
@@ -47,6 +48,7 @@ class Source:
     timed: bool = True
     punctuated: bool = False
     substreams: bool = False
+    others: tuple[Policy, ...] = ()
 
     def held(self, scope: Scope, rows: int) -> Source:
         """The source with its rows of a scope in memory, where these are few; opening files takes longest."""

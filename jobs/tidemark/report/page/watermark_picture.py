@@ -76,6 +76,10 @@ def _rules(stretch: Stretch) -> str:
     """What the tolerances do to rows outside them."""
     if stretch.punctuated:
         return "It is set by punctuations: what lies below it violates a promise."
+    if stretch.mixed:
+        return (
+            "These rows were judged under several tolerances, which are not drawn: `tidemark explain` tells a row's."
+        )
     policy = stretch.policy
     told = [_limit("above the band is early", policy.early), _limit("below the band is late", policy.late)]
     if stretch.order_acts:
@@ -125,7 +129,7 @@ class Frame:
         early, late = stretch.policy.early, stretch.policy.late
         top = right + (0 if early is None else early.micros)
         bottom = left - (0 if late is None else late.micros)
-        if not stretch.punctuated:
+        if not stretch.punctuated and not stretch.mixed:
             high = max(high, min(top, high + span // 2))
             low = min(low, max(bottom, low - span // 2))
         pad = max(right - left, SECOND) // 25
@@ -158,7 +162,7 @@ def _band(stretch: Stretch, frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
     ends = (frame.left, frame.right)
     diagonal = [{"arrival": millis(at), "time": millis(at)} for at in ends]
     yield _line(diagonal, x, y, {"color": FAINT, "strokeWidth": 1})
-    if stretch.punctuated:
+    if stretch.punctuated or stretch.mixed:
         return
     early, late = stretch.policy.early, stretch.policy.late
     far = frame.high - frame.low + frame.right - frame.left
