@@ -28,8 +28,8 @@ TODAY = {"early_arrival": "off", "late_arrival": {"tolerance": "77s", "action": 
 
 @dataclass(frozen=True)
 class Told:
-    """A row with what judged it: the policies then, all rows that were judged so with it (`apart`: whose combined
-    watermarks nothing records), and the run from which on arrivals alone stand for what was before."""
+    """A row with what judged it: the policies then, and all rows that were judged so with it (`apart`: nothing
+    records their combined watermarks; `one_policy`: no other policies moved its watermark)."""
 
     verdict: Verdict
     source: Source
