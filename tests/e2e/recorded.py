@@ -14,6 +14,7 @@ from report.report_warehouse import batch_of, record
 from strategies import Log
 from tidemark.core.account import Account
 from tidemark.core.policy import Fate
+from tidemark.ledger import versions
 from tidemark.ledger.rows import batch_row, state_row
 
 
@@ -21,6 +22,7 @@ def recorded(folder: Path, logs: Mapping[str, Log], **settings: Any) -> Product:
     """The tables that these logs would have left, each run one batch; runs of the same number are one run. What is
     recorded of as_of is good for the sources' states alone."""
     product = Product(folder, {name: log.source for name, log in logs.items()}, settings)
+    versions.first(product.pipeline().root, 0)
     ledger = product.pipeline().ledger
     configuration = product.pipeline().spec.resolved()
     told = {name: record(ledger.folder / "events" / name, log.source, log.runs) for name, log in logs.items()}
