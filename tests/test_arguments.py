@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 
 from tidemark import Pipeline
+from tidemark.core.times import DAY, HOUR, format_time, parse_time
 from tidemark.errors import TidemarkError, UsageError
 
 CONFIG = """
@@ -52,6 +55,52 @@ def test_an_argument_that_cannot_be_is_named_with_what_to_give(pipeline, call, m
         call(pipeline)
     assert message in caught.value.message
     assert hint in caught.value.hint
+
+
+NOW = parse_time("2100-03-01T12:30:00Z")
+AGES = {
+    "2100-02-27": "2100-02-27T00:00:00Z",
+    "2d": "2100-02-27T12:30:00Z",
+    "36h": "2100-02-28T00:30:00Z",
+    "1h30m": "2100-03-01T11:00:00Z",
+}
+
+
+@pytest.mark.parametrize(("given", "time"), AGES.items())
+def test_a_time_may_be_a_date_or_an_age_back_from_the_clock_at_the_call(pipeline, monkeypatch, given, time):
+    pipeline.clock = lambda: NOW
+    asked = []
+    monkeypatch.setattr("tidemark.report.rows.find_rows", lambda _, where, __: asked.append(where) or {})
+    pipeline.rows(since=given, until="0s")
+    assert [format_time(asked[0].since), asked[0].until] == [time, NOW]
+    assert pipeline.run(as_of=given, dry_run=True)["as_of"] == time
+
+
+def test_an_age_counts_from_the_call_however_long_the_run_waits_for_another(pipeline, monkeypatch):
+    pipeline.clock = lambda: NOW
+
+    @contextmanager
+    def held(*_):
+        pipeline.clock = lambda: NOW + DAY
+        yield
+
+    monkeypatch.setattr("tidemark.pipeline.hold", held)
+    assert pipeline.close(as_of="2h", wait=True)["as_of"] == format_time(NOW - 2 * HOUR)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: p.run(as_of="9999-12-31"), "as_of 9999-12-31T00:00:00Z is later than the clock"),
+        (lambda p: p.run(as_of="2026-01-01T00:00:00"), "has no offset: end it with Z"),
+        (lambda p: p.rows(since="2026-01-01T00:00"), "has no offset: end it with Z"),
+        (lambda p: p.rows(since="soon"), "an age like 2d"),
+        (lambda p: p.backfill("2026-01-01T00:00:00"), "has no offset: end it with Z"),
+    ],
+)
+def test_a_time_that_lies_ahead_or_names_no_instant_is_refused(pipeline, call, message):
+    with pytest.raises(UsageError, match=message):
+        call(pipeline)
 
 
 def test_what_a_person_passes_is_taken(pipeline, tmp_path):

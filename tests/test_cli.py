@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from tidemark import cli, scheduled
 from tidemark.cli.output import LONGEST_LIST
+from tidemark.core.times import MAX_TIME, parse_moment
 from tidemark.errors import Blocked, CheckFailed, ConfigError, Held, Problem, TidemarkError, UsageError
 from tidemark.pipeline import Pipeline
 
@@ -215,6 +217,13 @@ def test_a_command_calls_one_verb_with_its_options(fake, capsys, line, verb, giv
     assert (status, err) == (0, "")
     assert pipeline.called == (verb, given, options)
     assert parsed(out) == {"identical": True, "rows": []}
+
+
+def test_help_says_of_times_what_is_taken(capsys):
+    told = " ".join(call(capsys, "--help")[1].split())
+    assert "no zone" not in told
+    examples = re.search(r"such as (\S+); a date, its midnight UTC; or an age, such as (\w+) or (\w+),", told)
+    assert all(parse_moment(text, MAX_TIME) > 0 for text in examples.groups())
 
 
 def test_json_may_stand_before_the_command(fake, capsys):

@@ -56,7 +56,9 @@ class Answering:
         from tidemark.reporting import write_report  # what draws is loaded for a report alone
 
         target = None if out is None else file_path("out", out)
-        return write_report(self.reader, target, instant(since), instant(until))
+        reader = self.reader
+        now = reader.clock()
+        return write_report(reader, target, instant(since, now), instant(until, now))
 
     def path(self, table: str) -> Record:
         """The folder of a table in the live version."""

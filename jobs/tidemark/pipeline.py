@@ -101,7 +101,7 @@ class Pipeline(Answering, Recovered, Versioned):
     @property
     def reader(self) -> Reader:
         """Reads the live version's tables."""
-        return Reader(self.spec, self.ledger)
+        return Reader(self.spec, self.ledger, self.clock)
 
     @cached_property
     def engine(self) -> Engine:
@@ -134,16 +134,18 @@ class Pipeline(Answering, Recovered, Versioned):
         run holds the pipeline, UsageError for an `as_of` in the future, Blocked when quality blocks this run or an
         earlier one. `quality` (block, warn or record) wins over what the configuration does on failure.
         """
+        asked = instant(as_of, self.clock())  # an age counts from the call, however long the run waits
         with nullcontext() if dry_run else hold(self.root, wait) as self._still_held:
-            return self._run(as_of, run_id, max_files, dry_run, (), quality)
+            return self._run(asked, run_id, max_files, dry_run, (), quality)
 
     @explained
     def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
         """A run after which the source (default: all) is complete: it takes no more objects."""
         if source is not None:
             self.reader.known(source)
+        asked = instant(as_of, self.clock())
         with hold(self.root, wait) as self._still_held:
-            return self._run(as_of, None, None, False, tuple(self.spec.sources) if source is None else (source,))
+            return self._run(asked, None, None, False, tuple(self.spec.sources) if source is None else (source,))
 
     @explained
     def replay(
@@ -183,7 +185,7 @@ class Pipeline(Answering, Recovered, Versioned):
 
     def _run(
         self,
-        as_of: str | int | None,
+        asked: int | None,
         run_id: str | None,
         max_files: int | None,
         dry_run: bool,
@@ -191,7 +193,6 @@ class Pipeline(Answering, Recovered, Versioned):
         quality: str | None = None,
     ) -> Record:
         now = self.clock()
-        asked = instant(as_of)
         given = now if asked is None else asked
         if given > now:
             raise UsageError(f"as_of {format_time(given)} is later than the clock, {format_time(now)}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from tidemark.auditing import standing_in_the_way
 from tidemark.config import PipelineSpec
 from tidemark.core.account import BatchRecord
 from tidemark.core.progress import PartitionState
-from tidemark.core.times import parse_time
+from tidemark.core.times import parse_moment
 from tidemark.errors import UsageError
 from tidemark.excluding import why
 from tidemark.ledger.ledger import Ledger
@@ -39,7 +40,8 @@ SUBSTREAMS = "substreams"
 
 
 class Filters(TypedDict, total=False):
-    """Which rows: what is given must hold. Times are of arrival, ISO 8601 or microseconds UTC."""
+    """Which rows: what is given must hold. Times are of arrival: ISO 8601 with an offset, a date, an age
+    such as `2d`, or microseconds UTC."""
 
     source: str | None
     fate: str | None
@@ -82,10 +84,11 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads one pipeline's live tables, cut at the last committed batch."""
+    """Reads one pipeline's live tables, cut at the last committed batch; ages of rows are counted from `clock`."""
 
     spec: PipelineSpec
     ledger: Ledger
+    clock: Callable[[], int] = lambda: time.time_ns() // 1000
 
     def table(self, name: str, through: int | None = None) -> Dataset:
         """A table as a dataset, without the rows of batches that are not committed yet (or after `through`)."""
@@ -226,26 +229,26 @@ class Reader:
         through = None if filters.get("batch") is None else self.judged_through()
         return {name: self.table(f"events/{name}", through) for name in present}
 
-    @staticmethod
-    def _filter(filters: Filters) -> Filter:
+    def _filter(self, filters: Filters) -> Filter:
         from tidemark.report.selection import Filter
 
+        now = self.clock()
         return Filter(
             filters.get("source"),
             filters.get("fate"),
             filters.get("reason"),
             None if filters.get("partition") is None else str(filters["partition"]),
-            instant(filters.get("since")),
-            instant(filters.get("until")),
+            instant(filters.get("since"), now),
+            instant(filters.get("until"), now),
             filters.get("batch"),
         )
 
 
-def instant(value: str | int | None) -> int | None:
-    """A given time as microseconds; UsageError for what is none."""
+def instant(value: str | int | None, now: int) -> int | None:
+    """A given time as microseconds, ages counted back from `now`; UsageError for what is none."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
         raise UsageError(f"{value!r} is not a time", hint="give ISO 8601 text, or microseconds UTC as a whole number")
     try:
-        return parse_time(value) if isinstance(value, str) else value
+        return parse_moment(value, now) if isinstance(value, str) else value
     except ValueError as error:
         raise UsageError(str(error)) from error

@@ -59,7 +59,7 @@ def foresee(pipeline: Pipeline, as_of: str | int, run_id: str) -> Foreseen:
     Raises ConfigError for a change of the configuration that is refused, UsageError for an `as_of` in the future,
     Blocked when quality blocks the last run.
     """
-    ledger, time = pipeline.ledger, instant(as_of)
+    ledger, time = pipeline.ledger, instant(as_of, pipeline.clock())
     tail = ledger.last()
     if (obstacle := standing_in_the_way(ledger, tail.pending)) is not None:
         raise obstacle
@@ -67,7 +67,7 @@ def foresee(pipeline: Pipeline, as_of: str | int, run_id: str) -> Foreseen:
         return Foreseen(Need.RUN, run_id, f"run {tail.pending[0].run_id} did not end: it is finished first")
     if (answered := _answered(ledger, time, run_id)) is not None:
         return Foreseen(Need.VERIFY, answered.run_id, f"run {answered.run_id} has answered for it")
-    found = pipeline.run(as_of, run_id, dry_run=True)
+    found = pipeline.run(time, run_id, dry_run=True)
     if found["objects"] or found["diagnostics"]:
         landed = f"{found['objects']} objects have landed"
         what = landed if found["objects"] else "there is something to report of objects"
@@ -82,9 +82,10 @@ def answer(pipeline: Pipeline, as_of: str | int, run_id: str) -> Record:
 
     Raises CheckFailed when that comes out differently now.
     """
-    answered = _answered(pipeline.ledger, instant(as_of), run_id)
+    time = instant(as_of, pipeline.clock())
+    answered = _answered(pipeline.ledger, time, run_id)
     if answered is None:
-        return pipeline.run(as_of, run_id, wait=True)
+        return pipeline.run(time, run_id, wait=True)
     record = pipeline.run(answered.as_of, answered.run_id, wait=True)
     verified = record.get("verified")
     if verified is not None and not verified["identical"]:

@@ -71,10 +71,11 @@ class Versioned:
                 "a version from landing goes to the last run: rows after one that is new have other numbers",
                 hint="leave out --to",
             )
+        now = self.clock()
+        asked = Range(instant(from_, now) or 0, instant(to, now))
         spec = load_pipeline(self.spec.path, self.environ, settings_).spec if settings_ else self.spec
         with self._settled(wait):
             analyse(spec)
-            asked = Range(instant(from_) or 0, instant(to))
             taken = excluding.excluded(self.ledger, spec.sources)
             tools = (lambda: self.engine), self._step, self.progress, taken, label
             if from_landing:

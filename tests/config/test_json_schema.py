@@ -21,6 +21,7 @@ from tidemark.config.schema import SCHEMA_FILE, schema_text
 from tidemark.config.sources import SOURCE_KEYS, LateSpec, PartitionSpec, QualitySpec
 from tidemark.config.streams import STREAM_KEYS, HoppingSpec, TumblingSpec
 from tidemark.config.yaml import read_yaml
+from tidemark.core.times import parse_duration
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = DOCS / "example-pipeline.yml"
@@ -51,6 +52,19 @@ def test_every_pattern_of_the_schema_is_a_regular_expression_that_lets_the_envir
     patterns = set(_patterns(json_schema()))
     assert len(patterns) == 3
     assert all(re.search(pattern, "${NAME:-5s}") for pattern in patterns)
+
+
+def test_editors_and_the_reader_take_the_same_durations() -> None:
+    (pattern,) = (
+        each for each in set(_patterns(json_schema())) if re.search(each, "5s") and not re.search(each, "-5s")
+    )
+    for text in ("5s", "2h10m", "1d1us", "2m500ms"):
+        assert re.search(pattern, text), text
+        assert parse_duration(text) > 0
+    for text in ("", "10m2h", "1h1h", "1h30", "h", "1 h"):
+        assert not re.search(pattern, text), text
+        with pytest.raises(ValueError, match="is not a duration"):
+            parse_duration(text)
 
 
 @pytest.mark.parametrize("environ", [{}, {"TOLL_WAREHOUSE": "/big/disk"}], ids=["default", "variable"])

@@ -13,6 +13,7 @@ from tidemark.core.times import (
     HOUR,
     MAX_TIME,
     MIN_TIME,
+    MINUTE,
     SECOND,
     TICK,
     format_duration,
@@ -20,6 +21,7 @@ from tidemark.core.times import (
     format_time,
     from_datetime,
     parse_duration,
+    parse_moment,
     parse_size,
     parse_time,
 )
@@ -36,14 +38,37 @@ from tidemark.core.times import (
         ("1h", HOUR),
         ("3d", 3 * DAY),
         ("007s", 7 * SECOND),
+        ("2h10m", 130 * MINUTE),
+        ("1d1h1m1s1ms1us", DAY + HOUR + MINUTE + SECOND + 1_001),
+        ("2m500ms", 120_500_000),
+        ("0h0m", 0),
     ],
 )
-def test_a_duration_is_a_whole_number_of_a_unit(text: str, micros: int) -> None:
+def test_a_duration_is_a_whole_number_of_a_unit_or_several_the_largest_first(text: str, micros: int) -> None:
     assert parse_duration(text) == micros
 
 
 @pytest.mark.parametrize(
-    "text", ["", "5", "5x", "5 s", "1.5s", "5S", "+5s", "1h30m", "s", "\uff15s", "5s\n", "--5s", "1e3s"]
+    "text",
+    [
+        "",
+        "5",
+        "5x",
+        "5 s",
+        "1.5s",
+        "5S",
+        "+5s",
+        "10m2h",
+        "1h1h",
+        "1h30",
+        "1h-30m",
+        "1h 30m",
+        "s",
+        "\uff15s",
+        "5s\n",
+        "--5s",
+        "1e3s",
+    ],
 )
 def test_anything_else_is_no_duration_and_the_error_says_what_is(text: str) -> None:
     with pytest.raises(ValueError, match="write a whole number and one of us, ms, s, m, h, d, such as 250ms"):
@@ -52,11 +77,12 @@ def test_anything_else_is_no_duration_and_the_error_says_what_is(text: str) -> N
 
 def test_a_duration_may_be_negative_only_where_it_is_said() -> None:
     assert parse_duration("-1us", signed=True) == -TICK
+    assert parse_duration("-1h30m", signed=True) == -90 * MINUTE
     with pytest.raises(ValueError, match="'-1us' is negative"):
         parse_duration("-1us")
 
 
-@pytest.mark.parametrize("text", ["3660000d", "9" * 5000 + "us"], ids=["days", "digits"])
+@pytest.mark.parametrize("text", ["3660000d", "9" * 5000 + "us", "3652058d24h1us", "1h" + "9" * 5000 + "us"])
 def test_a_duration_beyond_all_of_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="longer than 9999 years"):
         parse_duration(text)
@@ -114,6 +140,46 @@ def test_a_time_is_iso_8601_with_an_offset(text: str, micros: int) -> None:
 def test_a_time_that_names_no_instant_is_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_time(text)
+
+
+NOW = parse_time("2026-03-01T12:30:00Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-01-01", "2026-01-01T00:00:00Z"),
+        ("2d", "2026-02-27T12:30:00Z"),
+        ("36h", "2026-02-28T00:30:00Z"),
+        ("1h30m", "2026-03-01T11:00:00Z"),
+        ("0s", "2026-03-01T12:30:00Z"),
+        ("2026-01-01T02:00:00+02:00", "2026-01-01T00:00:00Z"),
+    ],
+)
+def test_a_moment_is_a_date_an_age_or_a_time(text: str, time: str) -> None:
+    assert format_time(parse_moment(text, NOW)) == time
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2026-01-01T00:00:00", "has no offset: end it with Z"),
+        ("yesterday", "a date like 2026-01-01 \\(midnight UTC\\), or an age like 2d"),
+        ("2026-02-30", "is not a time"),
+        ("-2d", "'-2d' is negative"),
+        ("3000d2", "is not a time"),
+        ("3000000d", "outside the years 0001 to 9999"),
+        ("2026-01-01T00:00:00.1234567Z", "at most six digits$"),
+    ],
+)
+def test_a_moment_that_names_no_instant_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_moment(text, NOW)
+
+
+@given(st.integers(0, NOW - MIN_TIME))
+def test_an_age_counts_back_from_the_clock(age: int) -> None:
+    assert parse_moment(format_duration(age), NOW) == NOW - age
 
 
 @pytest.mark.parametrize(

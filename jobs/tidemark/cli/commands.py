@@ -42,7 +42,8 @@ config_argument = click.argument("config", type=click.Path(path_type=Path))
 def tidemark() -> None:
     """Judge event data that lands late and out of order, the same way each time.
 
-    CONFIG is a pipeline's YAML file. Times are ISO 8601, UTC if they name no zone.
+    CONFIG is a pipeline's YAML file. A time (T) is ISO 8601 with Z or an offset, such as
+    2026-01-01T08:00:00+02:00; a date, its midnight UTC; or an age, such as 2d or 1h30m, back from now.
 
     \b
     Exit status: 0 done; 1 a check failed; 2 bad usage or configuration;

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, Pl
 
 from tidemark.config import values
 from tidemark.config.ddl import Column, schema_text
-from tidemark.core.times import format_duration, format_size, format_time
+from tidemark.core.times import DURATION_PATTERN, format_duration, format_size, format_time
 
 REFERENCE = r"\$\{[^}]+\}"
 
@@ -29,7 +29,7 @@ def described(kind: str | list[str], *examples: str, **more: Any) -> WithJsonSch
     return WithJsonSchema({"type": kind, **({"examples": list(examples)} if examples else {}), **more})
 
 
-_DURATION = pattern("[0-9]+(us|ms|s|m|h|d)", "250ms", "5s", "1d")
+_DURATION = pattern(DURATION_PATTERN, "250ms", "5s", "2h10m", "1d")
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 _SCHEMA_FILE = {
     "type": "object",
@@ -48,7 +48,7 @@ SignedDuration = Annotated[
     int,
     BeforeValidator(values.signed_duration),
     PlainSerializer(format_duration),
-    pattern("-?[0-9]+(us|ms|s|m|h|d)", "5m", "-1h"),
+    pattern(f"-?{DURATION_PATTERN}", "5m", "-1h"),
 ]
 """Microseconds, below zero too."""
 Instant = Annotated[

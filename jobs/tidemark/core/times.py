@@ -27,7 +27,11 @@ _SIZES: dict[str, int] = {"B": 1} | {
     for suffix, base in (("iB", 1024), ("B", 1000))
     for power, prefix in enumerate("KMGT")
 }
-_DURATION = re.compile(r"(-?)([0-9]+)(us|ms|s|m|h|d)")
+DURATION_PATTERN = "(?=[0-9])" + "".join(f"(?:[0-9]+{unit})?" for unit in _UNITS)
+"""A duration without its sign: each unit once at most, the largest first."""
+_DURATION = re.compile(f"(-?)({DURATION_PATTERN})")
+_PART = re.compile(r"([0-9]+)([a-z]+)")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SIZE = re.compile(r"([0-9]+) ?([KMGT]?i?B)", re.IGNORECASE)
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2})"
@@ -37,22 +41,25 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_duration(text: str, *, signed: bool = False) -> int:
-    """Microseconds named by `1us`, `250ms`, `5s`, `2m`, `1h` or `3d`; below zero only when `signed`.
+    """Microseconds named by `1us`, `250ms`, `5s`, `2m`, `1h` or `3d`, or by several of them, the largest unit first:
+    `2h10m`; below zero only when `signed`, and then as a whole.
 
     Raises ValueError for anything else, and for a duration longer than all of time (9999 years).
     """
     match = _DURATION.fullmatch(text)
     if match is None:
         raise ValueError(
-            f"{text!r} is not a duration: write a whole number and one of us, ms, s, m, h, d, such as 250ms"
+            f"{text!r} is not a duration: write a whole number and one of us, ms, s, m, h, d, such as 250ms, "
+            "or several, the largest unit first, such as 2h10m"
         )
-    sign, digits, unit = match.groups()
-    if sign and not signed:
+    if match[1] and not signed:
         raise ValueError(f"{text!r} is negative: this duration must be zero or more, such as 5s")
-    micros = int(digits) * _UNITS[unit] if len(digits) <= 20 else MAX_TIME - MIN_TIME + 1
+    parts = [(digits, _UNITS[unit]) for digits, unit in _PART.findall(match[2])]
+    too_long = any(len(digits) > 20 for digits, _ in parts)
+    micros = MAX_TIME - MIN_TIME + 1 if too_long else sum(int(digits) * unit for digits, unit in parts)
     if micros > MAX_TIME - MIN_TIME:
         raise ValueError(f"{text!r} is longer than 9999 years")
-    return -micros if sign else micros
+    return -micros if match[1] else micros
 
 
 def format_duration(micros: int) -> str:
@@ -82,6 +89,26 @@ def parse_time(text: str) -> int:
         raise ValueError(f"{text!r} is not a time: {error}") from None
     micros = from_datetime(local) + int((fraction or ".0")[1:].ljust(6, "0"))
     return _in_range(micros - _offset(offset, text), text)
+
+
+def parse_moment(text: str, now: int) -> int:
+    """The instant that a person names at `now`: a date (its midnight UTC), an age (`2d`, back from `now`), or a text
+    that `parse_time` reads.
+
+    Raises ValueError for anything else, a time of day without an offset too.
+    """
+    if _DURATION.fullmatch(text):
+        return _in_range(now - parse_duration(text), text)
+    if _DATE.fullmatch(text):
+        return parse_time(f"{text}T00:00:00Z")
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        if _TIME.fullmatch(text):
+            raise
+        raise ValueError(
+            f"{error}, a date like 2026-01-01 (midnight UTC), or an age like 2d (back from now)"
+        ) from None
 
 
 def within_years(micros: int) -> int:
