@@ -112,11 +112,12 @@ class Lineage:
         """The policies by which runs have moved the watermarks up to a row."""
         if made(self.ledger) is None:
             return History(((0, source.policy),))  # runs alone go on under the same tolerances
-        found: list[tuple[int, Policy]] = []
+        found, known = list[tuple[int, Policy]](), None
         for batch in self._changes(row.batch_id):
             declared = self._declared(self._configuration(batch), row.source)
-            if declared is not None and (not found or found[-1][1] != declared.policy):
+            if declared is not None and (declared.policy, declared.punctuated) != known:
                 found.append((batch if found else 0, declared.policy))
+                known = declared.policy, declared.punctuated
         return History(tuple(found) or ((0, source.policy),), self._rebased(row.source))
 
     def _rebased(self, source: str) -> int:

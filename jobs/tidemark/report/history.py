@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import pyarrow.compute as pc
 
@@ -38,8 +37,8 @@ class History:
 
     @property
     def several(self) -> bool:
-        """Whether there are two policies that differ."""
-        return any(one[1] != other[1] for one, other in pairwise(self.policies))
+        """Whether settings have changed from one batch to another."""
+        return len(self.policies) > 1
 
     def at(self, batch: int) -> Policy:
         """The policy that batch was judged by, or the first one after it that its arrivals count under."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow.compute as pc
@@ -12,6 +12,7 @@ from tidemark.core.policy import Fate, Reason
 from tidemark.core.punctuation import Mark, Punctuation
 from tidemark.core.times import MAX_TIME, within_years
 from tidemark.report.events import EventRow, instant, read_row
+from tidemark.report.history import History
 from tidemark.report.origin import Kind, Origin, Past
 from tidemark.report.scan import first_offset
 from tidemark.report.steps import ADJUSTED, DROPPED, PASSED, Step
@@ -139,6 +140,25 @@ def tell_punctuated(past: Past, origin: Origin | None, day: str | None) -> Itera
             yield f"{start}, imported from source {below}, which had come so far when the row arrived."
     else:
         yield f"{start}. What set it is no longer in the tables."
+
+
+def kept_with(steps: Sequence[Step], punctuation: Punctuation, history: History) -> Iterator[str]:
+    """What would have kept a row that violates. Which rows generate punctuations does not depend on `delay`: a larger
+    one leaves each as much earlier."""
+    step = next((each for each in steps if each.reason is Reason.VIOLATION and each.outcome != PASSED), None)
+    if step is None or step.time is None or step.reference is None:
+        return
+    others = "rows of the producer" if punctuation.row is not None else f"source {punctuation.import_from}"
+    if punctuation.every is None:
+        yield f"No setting would have kept it: its punctuations come from {others}."
+    elif punctuation.row is not None or punctuation.import_from is not None:
+        yield f"What would have kept it is not known: punctuations come from {others}, too, which no delay moves."
+    elif history.several or history.sliced or history.rebased or step.reference >= MAX_TIME:
+        yield "What would have kept it does not follow from the settings that are recorded."
+    else:
+        least = punctuation.delay + step.reference - step.time
+        wanted = f"punctuation.delay at least {duration(least)} ({least} us)"
+        yield f"It would have been no violation with {wanted}, all else being the same."
 
 
 def _setter(row: EventRow, punctuation: Punctuation, past: Past, day: str | None) -> str:

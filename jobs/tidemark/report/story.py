@@ -8,7 +8,7 @@ from tidemark.core.policy import Action, Fate
 from tidemark.core.progress import UNKNOWN
 from tidemark.report.arrival import Arrival
 from tidemark.report.origin import Kind, Origin, Past
-from tidemark.report.punctuated import tell_punctuated
+from tidemark.report.punctuated import kept_with, tell_punctuated
 from tidemark.report.steps import DROPPED, Step
 from tidemark.report.tolerances import Need
 from tidemark.report.wording import day_of, duration, moment, signed
@@ -32,6 +32,7 @@ def tell(
         yield from tell_punctuated(past, origin, day)
         yield from (step.sentence for step in steps)
         yield _result(past, day)
+        yield from kept_with(steps, past.facts.punctuation, past.facts.history)
         return
     if not steps:
         yield (
