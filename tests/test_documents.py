@@ -1,0 +1,105 @@
+"""The commands that README.md and docs/ print are commands that there are: each is given to the command line's parser."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from tidemark import cli
+from tidemark.core.times import MAX_TIME, parse_moment
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`((?:tidemark|make)\s[^`]+)`")
+TARGETS = set(re.findall(r"^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def commands(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Each command of a page with its line, and whether it is printed whole: as a line of a block, to be copied."""
+    for block in BLOCK.finditer(text):
+        if block[1] not in ("sh", "console"):
+            continue
+        first = text.count("\n", 0, block.start()) + 2
+        for number, line in enumerate(block[2].replace("\\\n", "  ").splitlines(), first):
+            typed = line if block[1] == "sh" else line.removeprefix("$ ") if line.startswith("$ ") else ""
+            if typed.startswith(("tidemark ", "make ")):
+                yield number, typed, True
+    prose = BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)
+    for found in INLINE.finditer(prose):
+        yield prose.count("\n", 0, found.start()) + 1, found[1], False
+
+
+def fault(command: str, whole: bool) -> str | None:
+    """Why the command line would refuse it. In a sentence the arguments may be left out: `tidemark run`."""
+    program, *words = shlex.split(command, comments=True)
+    if program == "make":
+        unknown = [word for word in words if "=" not in word and word not in TARGETS]
+        return f"the Makefile has no target {unknown[0]}" if unknown else None
+    try:
+        return _parse(words)
+    except click.MissingParameter as error:
+        given = [word for word in words[1:] if not word.startswith("-")]
+        return error.format_message() if whole or given else None
+    except click.ClickException as error:
+        return error.format_message()
+    except ValueError as error:
+        return str(error)
+    except click.exceptions.Exit:
+        return None
+
+
+def _parse(words: list[str]) -> str | None:
+    group = cli.tidemark
+    with group.make_context("tidemark", [*words]) as context:
+        name, command, rest = group.resolve_command(context, [*words]) if words[0][0] != "-" else (None, None, [])
+        if command is None:
+            return None
+        with command.make_context(name, rest, parent=context) as called:
+            for option in command.params:
+                text = called.params.get(option.name or "")
+                if option.metavar in ("T", "T0", "T1") and text not in (None, "...", option.metavar):
+                    parse_moment(text, MAX_TIME)
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_a_page_prints_is_taken_by_the_command_line(page):
+    text = page.read_text(encoding="utf-8")
+    found = [(number, command, fault(command, whole)) for number, command, whole in commands(text)]
+    assert [f"{page.name}:{number}: {command}: {why}" for number, command, why in found if why] == []
+
+
+def test_the_pages_print_many_commands():
+    readme, operating = (ROOT / "README.md", ROOT / "docs" / "operating.md")
+    assert len([*commands(readme.read_text(encoding="utf-8"))]) > 20
+    assert len([*commands(operating.read_text(encoding="utf-8"))]) > 40
+
+
+@pytest.mark.parametrize(
+    ("page", "line", "why"),
+    [
+        ("```sh\ntidemark run\n```", 2, "Missing argument"),
+        ("so:\n\n```console\n$ tidemark run a.yml --as-off 2d\n```", 4, "No such option"),
+        ("```sh\ntidemark rows a.yml \\\n  --fate lost\n```", 2, "not one of"),
+        ("```sh\ntidemark rows a.yml --since 2026-01-01T00:00\n```", 2, "has no offset"),
+        ("`tidemark path a.yml`", 1, "Missing argument"),
+        ("first\n`tidemark run a.yml b.yml`", 2, "unexpected extra argument"),
+        ("`tidemark unheard of`", 1, "No such command"),
+        ("`make coffee`", 1, "no target coffee"),
+    ],
+)
+def test_a_command_that_does_not_parse_is_found_with_its_line(page, line, why):
+    ((number, command, whole),) = commands(page)
+    assert number == line
+    assert why in (fault(command, whole) or "")
+
+
+def test_a_command_named_in_a_sentence_may_leave_its_arguments_out():
+    ((_, command, whole),) = commands("Call `tidemark run` again.")
+    assert fault(command, whole) is None
