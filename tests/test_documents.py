@@ -1,4 +1,4 @@
-"""The commands that README.md and docs/ print are commands that there are: each is given to the command line's parser."""
+"""The commands that README.md and docs/ print are commands that there are: the command line's parser takes each."""
 
 from __future__ import annotations
 

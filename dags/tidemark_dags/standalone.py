@@ -1,8 +1,9 @@
 """A whole Airflow on this machine, with the demo's pipeline on a schedule: `make airflow`, for a first look.
 
 Everything it writes is in one folder: Airflow's home with an SQLite database, the pipeline file, landing files,
-tables and reports. It listens on loopback only, and its password is made anew for each folder. For more than a look
-see docker-compose.yml.
+tables and reports. Its pages and interface listen on loopback only. Airflow's two servers of log files (ports 8793
+and 8794) listen on every interface, and no setting binds them; they answer only who holds a token signed with this
+folder's secret. The password is made anew for each folder. For more than a look see docker-compose.yml.
 """
 
 from __future__ import annotations
