@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 from collections.abc import Iterator
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import click
 import pytest
+from ruamel.yaml import YAML
 
 from tidemark import cli
+from tidemark.config.cron import PRESETS
 from tidemark.core.times import MAX_TIME, parse_moment
+from tidemark.standing import State
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -73,6 +77,34 @@ def test_every_command_that_a_page_prints_is_taken_by_the_command_line(page):
     text = page.read_text(encoding="utf-8")
     found = [(number, command, fault(command, whole)) for number, command, whole in commands(text)]
     assert [f"{page.name}:{number}: {command}: {why}" for number, command, why in found if why] == []
+
+
+def test_operating_names_every_state_that_status_tells_and_every_preset_of_a_schedule():
+    operating = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    table = operating.partition("| `state` | means |\n|---|---|\n")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == set(State)
+    configuration = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    for page in (operating, configuration):
+        assert set(re.findall(r"`(@\w+)`", page)) == set(PRESETS)
+
+
+def test_the_times_that_operating_shows_are_taken():
+    operating = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    told = operating.partition("### Times\n")[2].partition("###")[0]
+    shown = re.findall(r"`(\d[^`]*)`", told)
+    assert len(shown) == 5
+    assert all(parse_moment(text, MAX_TIME) > 0 for text in shown)
+
+
+def test_the_ports_that_are_named_are_those_of_airflows_log_servers():
+    config = (
+        Path(importlib.util.find_spec("airflow").submodule_search_locations[0]) / "config_templates" / "config.yml"
+    )
+    options = YAML(typ="safe").load(config.read_text(encoding="utf-8"))["logging"]["options"]
+    ports = [options[name]["default"] for name in ("worker_log_server_port", "trigger_log_server_port")]
+    assert not [name for name in options if "log_server" in name and "port" not in name], "an address can be set now"
+    operating = " ".join((ROOT / "docs" / "operating.md").read_text(encoding="utf-8").split())
+    assert f"two servers of log files (ports {' and '.join(ports)})" in operating
 
 
 def test_the_pages_print_many_commands():

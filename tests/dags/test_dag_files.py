@@ -63,7 +63,7 @@ def test_a_pipeline_file_becomes_a_dag_of_four_tasks(home, pipelines):
     assert {told["retries"] for told in dag["tasks"].values()} == {5}
 
 
-def test_the_page_of_a_dag_draws_its_streams_and_tells_its_policies(home, pipelines):
+def test_the_page_of_a_dag_has_its_streams_in_mermaid_and_tells_its_policies(home, pipelines):
     streams = {"fast": {"from": "readings", "where": "lane <> '\"]; click'"}, "both": {"union": ["fast", "readings"]}}
     write_pipeline(pipelines, streams=streams)
     doc = loaded(home)["dags"]["tidemark_toll"]["doc"]
