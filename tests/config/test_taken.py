@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidemark.config import PipelineSpec, changes, load_pipeline
+from tidemark.config import PipelineSpec, changes, load_pipeline, taken
 from tidemark.config.taken import hidden
 from tidemark.errors import ConfigError
 from tidemark.recorded import KEY_FILE, content_of, key_of, spec_of
@@ -32,6 +32,12 @@ schema: "x STRING, t TIMESTAMP"
 timestamp_by: t
 over: "sha2(concat(x, '${TM_SALT}'), 256)"
 """
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch):
+    """What these tests take is hidden in no message of others."""
+    monkeypatch.setattr(taken, "_hidden", {})
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from test_closing_windows import SOURCE, STREAMS, minute
 
 from oracle import SECOND, Obj, Row
 from product import Product, declared
+from tidemark.errors import TidemarkError
 from tidemark.spark import closing, outputs, tables, unshuffled
 from tidemark.spark.chosen import Chosen
 
@@ -200,7 +201,7 @@ def test_the_plan_of_a_job_that_failed_is_not_kept(tmp_path, built, monkeypatch)
         return whole(rows, place, *more)
 
     monkeypatch.setattr(tables, "_appended", failing)
-    with pytest.raises(OSError, match="the disk is gone"):
+    with pytest.raises(TidemarkError, match="is planned and fails: OSError: the disk is gone"):
         feed(product, 3)
     monkeypatch.setattr(tables, "_appended", whole)
     feed(product, 4)
