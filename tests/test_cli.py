@@ -197,6 +197,17 @@ CALLS = [
             "limit": 5,
         },
     ),
+    (
+        "rows c.yml --dead-letters hourly --by run,fate",
+        "rows",
+        (),
+        {
+            **dict.fromkeys(["source", "fate", "reason", "partition", "since", "until", "batch"]),
+            "dead_letters": "hourly",
+            "by": ["run", "fate"],
+            "limit": 100,
+        },
+    ),
     ("release c.yml nightly --reason looked-at", "release", ("nightly", "looked-at"), {}),
     ("explain c.yml s p 17", "explain", ("s", "p", 17), {}),
     ("status c.yml", "status", (), {}),
@@ -454,6 +465,13 @@ def test_rows_never_mix_with_json_on_standard_output(fake, capsys):
     fake(None)
     status, out, _ = call(capsys, "rows", "c.yml", "--format", "csv", "--json")
     assert (status, parsed(out)["error"]["code"]) == (2, "usage")
+
+
+def test_counts_are_not_written_as_rows(fake, capsys):
+    fake(None)
+    status, _, err = call(capsys, "rows", "c.yml", "--by", "fate", "--format", "csv")
+    assert status == 2
+    assert "--by gives counts, and csv holds rows" in err
 
 
 @pytest.mark.parametrize("line", ["--out x"])

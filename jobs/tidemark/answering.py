@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from tidemark.arguments import file_path, known_names, number, number_or_none
+from tidemark.arguments import file_path, known_names, number, number_or_none, texts
 from tidemark.arguments import partition as name_of_partition
 from tidemark.reading import Filters, Reader, instant
 from tidemark.summaries import LONGEST_LIST, Record
@@ -24,10 +25,15 @@ class Answering:
         raise NotImplementedError
 
     @explained
-    def rows(self, limit: int | None = 100, **filters: Unpack[Filters]) -> Record:
+    def rows(
+        self, limit: int | None = 100, by: str | Iterable[str] | None = None, **filters: Unpack[Filters]
+    ) -> Record:
         """Which rows, why, and by how much they were moved, newest first; of at most `limit` (None: the longest list
-        there is) the record has each."""
+        there is) the record has each. With `by` their counts, by one or more of partition, reason, fate, hour, day,
+        file, run and source; with `dead_letters` those of a stream, with the window that each row is late for."""
         most = LONGEST_LIST if limit is None else number("limit", limit, 0)
+        if by is not None:
+            return self.reader.groups(texts("by", by, "partition"), most, **_checked("rows", filters))
         return self.reader.rows(most, **_checked("rows", filters))
 
     @explained
@@ -72,10 +78,12 @@ class Answering:
 
 def _checked(verb: str, filters: Filters) -> Filters:
     """Filters with the partition as text. UsageError: one that is not known, or a value that can't be."""
-    known_names(verb, filters, ["limit", *Filters.__annotations__])
+    known_names(verb, filters, ["limit", *["by"] * (verb == "rows"), *Filters.__annotations__])
     found = Filters(**filters)
     if filters.get("partition") is not None:
         found["partition"] = name_of_partition(filters["partition"])
+    if filters.get("dead_letters") is not None:
+        (found["dead_letters"],) = texts("dead_letters", [filters["dead_letters"]], "hourly")
     if filters.get("batch") is not None:
         found["batch"] = number("batch", filters["batch"], 1)
     return found

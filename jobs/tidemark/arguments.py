@@ -54,10 +54,10 @@ def alias(given: Mapping[str, object], *, verb: str, instead_of: Mapping[str, st
     return {instead_of[name]: value for name, value in given.items()}
 
 
-def texts(name: str, value: object) -> list[str]:
+def texts(name: str, value: object, example: str = "sources.s.settle=1m") -> list[str]:
     """A list of texts; a single text is a list of one."""
     given: list[object] = [*value] if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     for each in given:
         if not isinstance(each, str):
-            raise UsageError(f"{name} has {each!r} in it", hint="give text, such as 'sources.s.settle=1m'")
+            raise UsageError(f"{name} has {each!r} in it", hint=f"give text, such as {example!r}")
     return [str(each) for each in given]

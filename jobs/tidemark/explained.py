@@ -9,8 +9,10 @@ from tidemark.config import SourceSpec
 from tidemark.config.rebuilding import JUDGING
 from tidemark.config.taken import hidden
 from tidemark.lineage import Judged, Lineage
+from tidemark.places import is_table
 from tidemark.report.events import read_row
 from tidemark.report.explain import SourceFacts, explain
+from tidemark.report.late import WindowStep, late_for
 from tidemark.summaries import Record
 
 if TYPE_CHECKING:
@@ -24,17 +26,33 @@ def explained_row(reader: Reader, source: str, partition: str, offset: int) -> R
     events = reader.table(f"events/{source}", reader.judged_through())
     row = read_row(source, events, partition, offset)
     how = None if row is None else Lineage(reader.spec, reader.ledger).judged(row)
+    late = () if row is None else late_for(row, _windows(reader), Recorded(reader.ledger))
     if how is None:
-        return explain(
-            events, facts_of(reader.declared.sources[source]), Recorded(reader.ledger), partition, offset
-        ).record()
+        facts = facts_of(reader.declared.sources[source])
+        return explain(events, facts, Recorded(reader.ledger), partition, offset, late).record()
     if how.ledger.version != reader.ledger.version:
         there = Reader(reader.spec, how.ledger)
         events = there.table(f"events/{source}", there.judged_through())
     facts = replace(facts_of(how.source), before=how.history)
-    found = explain(events, facts, Recorded(how.ledger), partition, offset).record()
+    found = explain(events, facts, Recorded(how.ledger), partition, offset, late).record()
     found["sentences"][1:1] = _under(how, reader.spec.sources.get(source), reader.ledger.version)
     return found
+
+
+def _windows(reader: Reader) -> list[WindowStep]:
+    """The streams with windows that have dead letters in the live version."""
+    found = {name: step.window or step.measured for name, step in reader.spec.streams.items()}
+    return [
+        WindowStep(
+            name,
+            reader.table(f"dead_letters/{name}"),
+            windows.lateness,
+            windows.partition_by,
+            reader.spec.streams[name].measured is not None,
+        )
+        for name, windows in found.items()
+        if windows is not None and is_table(reader.ledger.folder / "dead_letters" / name)
+    ]
 
 
 def facts_of(source: SourceSpec) -> SourceFacts:

@@ -50,6 +50,7 @@ class Filters(TypedDict, total=False):
     since: str | int | None
     until: str | int | None
     batch: int | None
+    dead_letters: str | None
 
 
 @dataclass(frozen=True)
@@ -143,13 +144,21 @@ class Reader:
         """Matching rows, newest first, and how many there are in all."""
         from tidemark.report.rows import find_rows  # what reads rows is loaded for them alone
 
-        return find_rows(self._events(filters), self._filter(filters), limit)
+        return find_rows(self._events(filters), self._filter(filters), limit, self._letters(filters))
+
+    def groups(self, by: Sequence[str], limit: int, **filters: Unpack[Filters]) -> Record:
+        """Matching rows counted by dimensions, the largest groups first."""
+        from tidemark.report.groups import count_rows
+
+        events, batches = self._events(filters), self.ledger.table("batches", self.judged_through())
+        return count_rows(events, self._filter(filters), by, limit, batches, self._letters(filters))
 
     def export(self, target: Path, kind: str, limit: int | None, **filters: Unpack[Filters]) -> Record:
         """The newest `limit` matching rows, or all, as a CSV or Parquet file."""
         from tidemark.report.export import export_rows
 
-        return export_rows(self._events(filters), self._filter(filters), target, kind, limit)
+        letters = self._letters(filters)
+        return export_rows(self._events(filters), self._filter(filters), target, kind, limit, letters)
 
     def explain(self, source: str, partition: str, offset: int) -> Record:
         """One row's story."""
@@ -228,6 +237,22 @@ class Reader:
         present = [name for name in names if is_table(self.ledger.folder / "events" / name)]
         through = None if filters.get("batch") is None else self.judged_through()
         return {name: self.table(f"events/{name}", through) for name in present}
+
+    def _letters(self, filters: Filters) -> Dataset | None:
+        """The dead letters that are asked for. UsageError: there is no stream of that name, or it has no windows."""
+        name = filters.get("dead_letters")
+        if name is None:
+            return None
+        windowed = [each for each, step in self.spec.streams.items() if step.windowed]
+        if name not in windowed:
+            what = f"stream {name!r} has no windows" if name in self.spec.streams else f"there is no stream {name!r}"
+            hint = f"streams with windows: {', '.join(windowed)}" if windowed else "no stream has windows"
+            raise UsageError(f"{what}, so that no row can be late for one", hint=hint)
+        if not is_table(self.ledger.folder / "dead_letters" / name):
+            from tidemark.report.selection import no_letters
+
+            return no_letters()
+        return self.table(f"dead_letters/{name}")
 
     def _filter(self, filters: Filters) -> Filter:
         from tidemark.report.selection import Filter

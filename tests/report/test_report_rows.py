@@ -81,6 +81,13 @@ def test_every_condition_must_hold_and_rows_come_newest_first(
     assert found(two, **where) == rows
 
 
+def test_csv_comes_newest_first_by_number_and_not_by_text(tmp_path: Path) -> None:
+    rows = [event(n, T0, _batch_id=batch) for n, batch in ((9, 9), (10, 9), (1, 10))]
+    export_rows({"a": write(tmp_path / "a", table_of(rows))}, Filter(), tmp_path / "o.csv", "csv")
+    with (tmp_path / "o.csv").open(newline="") as lines:
+        assert [row["_offset"] for row in csv.DictReader(lines)] == ["1", "10", "9"]
+
+
 def test_equal_arrivals_come_by_batch_then_source_partition_and_offset(tmp_path: Path) -> None:
     rows = [
         event(n, T0, _partition=part, _batch_id=batch) for n, part, batch in ((0, "0", 1), (1, "0", 2), (2, "0", 2))

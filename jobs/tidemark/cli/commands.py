@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from tidemark import __version__
-from tidemark.cli.exporting import export, fitting
+from tidemark.cli.exporting import export, fitting, only_given, shown
 from tidemark.cli.output import Answer, progress_bars, text_width
 from tidemark.errors import Blocked, ConfigError, UsageError
 
@@ -210,6 +210,10 @@ def replay(config: Path, read_from: str | None, **which: Any) -> Answer:
 @click.option("--since", metavar="T", help="Only rows that arrived at or after this time.")
 @click.option("--until", metavar="T", help="Only rows that arrived before this time.")
 @click.option("--batch", type=click.IntRange(1), metavar="N", help="Only rows of this batch.")
+@click.option("--dead-letters", metavar="STREAM", help="Only rows late for a window of this stream, once a window.")
+@click.option(
+    "--by", metavar="LIST", help="Counts instead: by source, partition, reason, fate, hour, day, file, run."
+)
 @click.option(
     "--limit",
     type=click.IntRange(1),
@@ -221,14 +225,13 @@ def replay(config: Path, read_from: str | None, **which: Any) -> Answer:
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write csv or parquet there.")
 def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
     """Show which rows met which fate, and why; newest first."""
-    from tidemark.report.text import rows_view
-
     fitting(kind, out, _as_json())
+    options = only_given(filters, kind)
     with opened(config) as pipeline:
         if kind == "table":
-            return Answer(pipeline.rows(**filters), lambda record: rows_view(record, text_width(), str(config)))
-        filters["limit"] = filters["limit"] if _was_given("limit") else None
-        return export(pipeline, kind, out, filters)
+            return shown(pipeline, config, options)
+        options["limit"] = options["limit"] if _was_given("limit") else None
+        return export(pipeline, kind, out, options)
 
 
 @_command

@@ -1,4 +1,4 @@
-"""Rows as CSV or Parquet: in a file, or on standard output."""
+"""Rows as a table, or as CSV or Parquet: in a file, or on standard output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidemark.cli.output import Answer, reader_may_leave
+from tidemark.cli.output import Answer, reader_may_leave, text_width
 from tidemark.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +24,27 @@ def fitting(kind: str, out: Path | None, as_json: bool) -> None:
     if out is None and (as_json or (kind == "parquet" and sys.stdout.isatty())):
         taken = "--json prints there" if as_json else "it is a terminal"
         raise UsageError(f"rows can't be written as {kind} to standard output: {taken}", hint="give --out FILE")
+
+
+def only_given(filters: dict[str, Any], kind: str) -> dict[str, Any]:
+    """What the verb takes: a list of dimensions as one, and without what was not asked for."""
+    found = {
+        name: value for name, value in filters.items() if value is not None or name not in {"by", "dead_letters"}
+    }
+    if "by" in found:
+        if kind != "table":
+            raise UsageError(f"--by gives counts, and {kind} holds rows", hint="leave out one of --by and --format")
+        found["by"] = [name.strip() for name in found["by"].split(",")]
+    return found
+
+
+def shown(pipeline: Pipeline, config: Path, filters: dict[str, Any]) -> Answer:
+    """The rows, or their counts, as a table."""
+    from tidemark.report.text import groups_view, rows_view
+
+    if "by" in filters:
+        return Answer(pipeline.rows(**filters), groups_view)
+    return Answer(pipeline.rows(**filters), lambda record: rows_view(record, text_width(), str(config)))
 
 
 def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer:

@@ -13,6 +13,7 @@ from tidemark.errors import UsageError
 from tidemark.report.arrival import Arrival, arrival_of
 from tidemark.report.events import EventRow, read_row
 from tidemark.report.history import follows
+from tidemark.report.late import Late
 from tidemark.report.origin import Origin, Past, Recorded, SourceFacts, origin_of_watermark
 from tidemark.report.punctuated import origin_of_punctuation, steps_of_punctuated
 from tidemark.report.scan import sql, stream
@@ -37,6 +38,7 @@ class Explanation:
     origin: Origin | None
     needs: tuple[Need, ...] | None
     sentences: tuple[str, ...]
+    late: tuple[Late, ...] = ()
 
     def record(self) -> dict[str, Any]:
         """As commands return it: times ISO 8601 with Z, durations readable and in microseconds."""
@@ -46,12 +48,21 @@ class Explanation:
             "steps": [step.record() for step in self.steps],
             "set_by": self.origin.record() if self.origin else None,
             "on_time_with": None if self.needs is None else [need.record() for need in self.needs],
+            "late_for": [late.record() for late in self.late],
             "sentences": list(self.sentences),
         }
 
 
-def explain(events: Dataset, facts: SourceFacts, recorded: Recorded, partition: str, offset: int) -> Explanation:
-    """The story of the row at `offset` of a partition. UsageError: there is none; it says what there is."""
+def explain(
+    events: Dataset,
+    facts: SourceFacts,
+    recorded: Recorded,
+    partition: str,
+    offset: int,
+    late: tuple[Late, ...] = (),
+) -> Explanation:
+    """The story of the row at `offset` of a partition, with the windows that it is `late` for. UsageError: there
+    is none; it says what there is."""
     row = read_row(facts.name, events, partition, offset)
     if row is None:
         raise _missing(events, facts, partition, offset)
@@ -61,13 +72,14 @@ def explain(events: Dataset, facts: SourceFacts, recorded: Recorded, partition: 
     arrival = arrival_of(past)
     if judged and facts.punctuation is not None:
         compared, set_by = tuple(steps_of_punctuated(past, day)), origin_of_punctuation(past)
-        told = tuple(tell(past, arrival, compared, set_by, None))
-        return Explanation(row, arrival, compared, set_by, None, told)
+        told = tuple(tell(past, arrival, compared, set_by, None, late))
+        return Explanation(row, arrival, compared, set_by, None, told, late)
     if not judged or not follows(facts.policy, row):
-        return Explanation(row, arrival, (), None, None, tuple(tell(past, arrival, (), None, None)))
+        return Explanation(row, arrival, (), None, None, tuple(tell(past, arrival, (), None, None, late)), late)
     steps = tuple(steps_of(row, facts.policy, day))
     origin, needs = origin_of_watermark(past), needs_of(past)
-    return Explanation(row, arrival, steps, origin, needs, tuple(tell(past, arrival, steps, origin, needs)))
+    told = tuple(tell(past, arrival, steps, origin, needs, late))
+    return Explanation(row, arrival, steps, origin, needs, told, late)
 
 
 def _missing(events: Dataset, facts: SourceFacts, partition: str, offset: int) -> UsageError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from pyarrow.dataset import Dataset
 from tidemark.errors import UsageError
 from tidemark.report.events import COLUMNS, payload_columns
 from tidemark.report.scan import single, sql
-from tidemark.report.selection import NEWEST_FIRST, Filter, choose, matching
+from tidemark.report.selection import NEWEST_FIRST, WINDOW_COLUMNS, Chosen, Filter, choose, matching
 from tidemark.report.target import written_whole
 
 FORMATS = {"csv": "FORMAT csv, HEADER true", "parquet": "FORMAT parquet, COMPRESSION zstd"}
@@ -28,8 +28,10 @@ def export_rows(
     target: Path,
     format: str,  # noqa: A002
     limit: int | None = None,
+    letters: Dataset | None = None,
 ) -> dict[str, Any]:
-    """Write the matching rows (the newest `limit`, or all) to `target` and return `{path, format, rows}`.
+    """Write the matching rows (the newest `limit`, or all) to `target` and return `{path, format, rows}`; with the
+    dead letters of a stream, each of them with its row's columns, after `_window_start` and `_window_end`.
 
     Columns: `_source`, those of the events tables, `_moved_micros`, then the payload; sources that lack a
     column have nulls. In CSV times are ISO 8601 with Z, reasons joined by `;`, bytes base64, nested values
@@ -38,8 +40,8 @@ def export_rows(
     """
     if format not in FORMATS:
         raise UsageError(f"there is no format {format!r}", hint=f"one of: {', '.join(FORMATS)}")
-    chosen = choose(datasets, where)
-    payload = _payload(chosen, text=format == "csv")
+    chosen = choose(datasets, where, letters)
+    payload = _payload({each.source: each.events for each in chosen}, text=format == "csv")
     with sql() as connection, tempfile.TemporaryDirectory() as scratch:
         connection.execute(f"SET memory_limit = '{_MEMORY}'")
         connection.execute("SET temp_directory = ?", [scratch])
@@ -66,7 +68,7 @@ def _payload(datasets: Mapping[str, Dataset], *, text: bool) -> dict[str, str]:
 
 def _query(
     connection: duckdb.DuckDBPyConnection,
-    datasets: Mapping[str, Dataset],
+    chosen: Sequence[Chosen],
     where: Filter,
     payload: Mapping[str, str],
     *,
@@ -74,15 +76,28 @@ def _query(
 ) -> str:
     taken = {name.lower() for name in payload}
     moved = next(name for name in (_MOVED + "_" * n for n in range(len(taken) + 1)) if name not in taken)
-    shown = ["source", *(f"r_{name}" for name in COLUMNS), "moved", *(f"p{n}" for n in range(len(payload)))]
-    titles = ["_source", *COLUMNS, moved, *payload]
+    windows = any(each.letters is not None for each in chosen)
+    shown = [
+        *["window_start", "window_end"] * windows,
+        "source",
+        *(f"r_{name}" for name in COLUMNS),
+        "moved",
+        *(f"p{n}" for n in range(len(payload))),
+    ]
+    titles = [*["_window_start", "_window_end"] * windows, "_source", *COLUMNS, moved, *payload]
     parts = []
-    for number, (source, dataset) in enumerate(datasets.items()):
-        found = matching(connection, f"rows{number}", dataset, where, None)
-        parts.append(f"SELECT {_columns(source, dataset.schema, payload, text=text)} FROM {found}")  # noqa: S608
+    for number, each in enumerate(chosen):
+        found = matching(connection, f"rows{number}", each, where, None)
+        columns = _columns(each.source, each.events.schema, payload, text=text)
+        if each.letters is not None:
+            schema = pa.schema([(name, each.letters.schema.field("_window_start").type) for name in WINDOW_COLUMNS])
+            start, end = (_written(schema, name, text=text) for name in WINDOW_COLUMNS)
+            columns += f", {start} AS window_start, {end} AS window_end"
+        parts.append(f"SELECT {columns} FROM {found}")  # noqa: S608
     renamed = ", ".join(f'{column} AS "{_quoted(title)}"' for column, title in zip(shown, titles, strict=True))
     union = " UNION ALL BY NAME ".join(parts)
-    return f"SELECT {renamed} FROM ({union}) ORDER BY {NEWEST_FIRST}"  # noqa: S608
+    order = ", ".join(f"found.{each}" for each in [*NEWEST_FIRST.split(", "), *["window_start"] * windows])
+    return f"SELECT {renamed} FROM ({union}) AS found ORDER BY {order}"  # noqa: S608 - not by what is written as text
 
 
 def _columns(source: str, schema: pa.Schema, payload: Mapping[str, str], *, text: bool) -> str:

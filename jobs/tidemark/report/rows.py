@@ -6,7 +6,7 @@ that hold some of those found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -18,8 +18,9 @@ from tidemark.errors import UsageError
 from tidemark.report.events import EventRow, event_rows, instant
 from tidemark.report.export import export_rows
 from tidemark.report.scan import Condition, both, single, sql, stream
-from tidemark.report.selection import NEWEST_FIRST, Filter, choose, matching
+from tidemark.report.selection import NEWEST_FIRST, WINDOW_COLUMNS, Chosen, Filter, choose, matching
 from tidemark.report.values import micros_of
+from tidemark.report.wording import iso
 
 __all__ = ["LONGEST", "Filter", "export_rows", "find_rows"]
 
@@ -29,60 +30,84 @@ LONGEST = 1_000
 _KEY = ["_arrival_time", "_batch_id", "_partition", "_offset"]
 
 
-def find_rows(datasets: Mapping[str, Dataset], where: Filter, limit: int = 100) -> dict[str, Any]:
+def find_rows(
+    datasets: Mapping[str, Dataset], where: Filter, limit: int = 100, letters: Dataset | None = None
+) -> dict[str, Any]:
     """The newest `limit` (at most 1,000) of the matching rows of `datasets`, which are by source.
 
     Newest first: by arrival (rows without one last), then batch, both descending, then source, partition
     and offset, the last descending. `total` counts all that match, `truncated` says there are more.
+    With the dead letters of a stream: each of them, with its row's payload and the window that it is late for;
+    if no other condition than the source is given, `gone` counts those whose row the events table has no more.
     """
-    chosen = choose(datasets, where)
+    chosen = choose(datasets, where, letters)
     if limit < 0:
         raise UsageError(f"--limit {limit} is negative", hint="give the number of rows to show, such as 100")
     with sql() as connection:
-        total = sum(_count(connection, dataset, where) for dataset in chosen.values())
+        total = sum(_count(connection, each, where) for each in chosen)
         keys = _newest(connection, chosen, where, min(limit, LONGEST)) if total and limit else None
         rows = [] if keys is None else _whole(connection, chosen, keys)
-    return {"rows": [row.record() for row in rows], "total": total, "truncated": total > len(rows)}
+    found = {"rows": rows, "total": total, "truncated": total > len(rows)}
+    if letters is not None and where == Filter(source=where.source):
+        found["gone"] = sum(each.letters.count_rows() for each in chosen if each.letters is not None) - total
+    return found
 
 
-def _count(connection: duckdb.DuckDBPyConnection, dataset: Dataset, where: Filter) -> int:
-    if where.reason is None:
-        return dataset.count_rows(filter=where.condition())
-    found = matching(connection, "counted", dataset, where, [])
+def _count(connection: duckdb.DuckDBPyConnection, chosen: Chosen, where: Filter) -> int:
+    if where.reason is None and chosen.letters is None:
+        return chosen.events.count_rows(filter=where.condition())
+    found = matching(connection, "counted", chosen, where, [])
     return single(connection, f"SELECT count(*) FROM {found}") or 0  # noqa: S608
 
 
-def _newest(
-    connection: duckdb.DuckDBPyConnection, datasets: Mapping[str, Dataset], where: Filter, limit: int
-) -> pa.Table:
-    parts = []
-    for number, (source, dataset) in enumerate(datasets.items()):
-        found = matching(connection, f"keys{number}", dataset, where, _KEY)
-        quoted = source.replace("'", "''")
-        parts.append(f"SELECT '{quoted}' AS source, {', '.join(_KEY)} FROM {found}")  # noqa: S608
+def _newest(connection: duckdb.DuckDBPyConnection, chosen: Sequence[Chosen], where: Filter, limit: int) -> pa.Table:
+    parts, order = [], NEWEST_FIRST
+    for number, each in enumerate(chosen):
+        found = matching(connection, f"keys{number}", each, where, _KEY)
+        names = list(_KEY)
+        if each.letters is not None:
+            names += [f'"{name}"' for name in WINDOW_COLUMNS]
+            order = f'{NEWEST_FIRST}, "{WINDOW_COLUMNS[0]}"'
+        quoted = each.source.replace("'", "''")
+        parts.append(f"SELECT '{quoted}' AS source, {', '.join(names)} FROM {found}")  # noqa: S608
     union = " UNION ALL ".join(parts)
     table: pa.Table = connection.sql(
-        f"SELECT * FROM ({union}) ORDER BY {NEWEST_FIRST} LIMIT {limit}"  # noqa: S608
+        f"SELECT * FROM ({union}) ORDER BY {order} LIMIT {limit}"  # noqa: S608
     ).to_arrow_table()
     return table
 
 
-def _whole(connection: duckdb.DuckDBPyConnection, datasets: Mapping[str, Dataset], keys: pa.Table) -> list[EventRow]:
+def _whole(connection: duckdb.DuckDBPyConnection, chosen: Sequence[Chosen], keys: pa.Table) -> list[dict[str, Any]]:
     connection.register("wanted", keys)
     found: dict[tuple[str, str, int], EventRow] = {}
-    for source, dataset in datasets.items():
-        here = keys.filter(pc.field("source") == source)
+    for each in chosen:
+        here = keys.filter(pc.field("source") == each.source)
         if not here.num_rows:
             continue
-        connection.register("candidates", stream(dataset, None, _range(here)))
+        connection.register("candidates", stream(each.events, None, _range(here)))
+        wanted = "(SELECT DISTINCT source, _partition, _offset, _batch_id FROM wanted) AS w"
         table = connection.sql(
-            "SELECT candidates.* FROM candidates JOIN wanted USING (_partition, _offset, _batch_id) "
-            "WHERE wanted.source = ?",
-            params=[source],
+            f"SELECT candidates.* FROM candidates JOIN {wanted} USING (_partition, _offset, _batch_id) "  # noqa: S608
+            "WHERE w.source = ?",
+            params=[each.source],
         ).to_arrow_table()
-        found |= {(source, row.partition, row.offset): row for row in event_rows(source, table)}
+        found |= {(each.source, row.partition, row.offset): row for row in event_rows(each.source, table)}
     names = keys.select(["source", "_partition", "_offset"])
-    return [found[key["source"], key["_partition"], key["_offset"]] for key in names.to_pylist()]
+    windows = _windows(keys)
+    return [
+        found[key["source"], key["_partition"], key["_offset"]].record() | window
+        for key, window in zip(names.to_pylist(), windows, strict=True)
+    ]
+
+
+def _windows(keys: pa.Table) -> list[dict[str, Any]]:
+    """The window of each dead letter, as commands return it; nothing of other rows."""
+    if WINDOW_COLUMNS[0] not in keys.schema.names:
+        return [{}] * keys.num_rows
+    start, end = (keys[name] for name in WINDOW_COLUMNS)
+    return [
+        {"window_start": iso(micros_of(start[n])), "window_end": iso(micros_of(end[n]))} for n in range(keys.num_rows)
+    ]
 
 
 def _range(keys: pa.Table) -> Condition:

@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import duckdb
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 from pyarrow.dataset import Dataset
 
 from tidemark.core.policy import Fate, Reason
 from tidemark.errors import UsageError
-from tidemark.report.events import instant
+from tidemark.report.events import TIME, instant
 from tidemark.report.scan import Condition, both, stream
 
 NEWEST_FIRST = "_arrival_time DESC NULLS LAST, _batch_id DESC, source, _partition, _offset DESC"
+
+WINDOW_COLUMNS = ("start of window", "end of window")
+"""The window of a dead letter beside its row: names that no column of an events table has."""
+
+_PLACE = ("_partition", "_offset")
 
 
 @dataclass(frozen=True)
@@ -41,26 +48,68 @@ class Filter:
         )
 
 
-def choose(datasets: Mapping[str, Dataset], where: Filter) -> dict[str, Dataset]:
-    """The datasets a filter speaks of. UsageError: a filter that can match nothing in any table."""
+@dataclass(frozen=True)
+class Chosen:
+    """The rows of one source's events table that a command speaks of; with `letters`, one dead letter each."""
+
+    source: str
+    events: Dataset
+    letters: Dataset | None = None
+
+
+def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | None = None) -> list[Chosen]:
+    """The tables a filter speaks of, with the dead letters of a stream if given. UsageError: a filter that can match
+    nothing in any table."""
     _known("source", where.source, list(datasets))
     _known("fate", where.fate, [fate.value for fate in Fate])
     _known("reason", where.reason, [reason.value for reason in Reason])
     if where.since is not None and where.until is not None and where.since >= where.until:
         raise UsageError("--until is not after --since", hint="rows from --since up to before --until are shown")
-    return {name: data for name, data in datasets.items() if where.source in (None, name)}
+    mine = {name: data for name, data in datasets.items() if where.source in (None, name)}
+    if letters is None:
+        return [Chosen(name, data) for name, data in mine.items()]
+    found = [Chosen(name, data, letters.filter(pc.field("_source") == name)) for name, data in mine.items()]
+    return [each for each in found if each.letters is not None and each.letters.count_rows()] or found
+
+
+def no_letters() -> Dataset:
+    """The dead letters of a stream that has none yet."""
+    kinds: dict[str, pa.DataType] = {"_source": pa.string(), "_partition": pa.string(), "_offset": pa.int64()}
+    kinds |= dict.fromkeys(("_watermark", "_window_start", "_window_end"), TIME)
+    return ds.dataset(pa.schema(kinds).empty_table())
 
 
 def matching(
-    connection: duckdb.DuckDBPyConnection, name: str, dataset: Dataset, where: Filter, columns: list[str] | None
+    connection: duckdb.DuckDBPyConnection, name: str, chosen: Chosen, where: Filter, columns: list[str] | None
 ) -> str:
-    """SQL of a relation of the matching rows, registered under `name`; it can be read once."""
+    """SQL of a relation of the matching rows, registered under `name`; it can be read once. Of dead letters it has a
+    row each, with their `WINDOW_COLUMNS`."""
     if columns is not None and where.reason is not None:
         columns = [*columns, "_reasons"]
-    connection.register(name, stream(dataset, columns, where.condition()))
+    if chosen.letters is None:
+        connection.register(name, stream(chosen.events, columns, where.condition()))
+        found = name
+    else:
+        found = _lettered(connection, name, chosen, where, columns)
     if where.reason is None:
-        return name
-    return f"(SELECT * FROM {name} WHERE list_contains(_reasons, '{Reason(where.reason).value}'))"  # noqa: S608
+        return found
+    return f"(SELECT * FROM {found} WHERE list_contains(_reasons, '{Reason(where.reason).value}'))"  # noqa: S608
+
+
+def _lettered(
+    connection: duckdb.DuckDBPyConnection, name: str, chosen: Chosen, where: Filter, columns: list[str] | None
+) -> str:
+    """The rows with each window that they came late for. Events outside the offsets of letters are not read."""
+    letters = chosen.letters if chosen.letters is not None else chosen.events
+    narrow = None if columns is None else list(dict.fromkeys([*columns, "_partition", "_offset"]))
+    connection.register(f"{name}_range", stream(letters, ["_offset"], None))
+    low = connection.execute(f"SELECT min(_offset), max(_offset) FROM {name}_range").fetchall()[0]  # noqa: S608
+    held = pc.scalar(False) if low[0] is None else (pc.field("_offset") >= low[0]) & (pc.field("_offset") <= low[1])
+    connection.register(name, stream(chosen.events, narrow, both(where.condition(), held)))
+    connection.register(f"{name}_letters", stream(letters, [*_PLACE, "_window_start", "_window_end"], None))
+    windows = f'l._window_start AS "{WINDOW_COLUMNS[0]}", l._window_end AS "{WINDOW_COLUMNS[1]}"'
+    joined = f"{name} r JOIN {name}_letters l ON r._partition = l._partition AND r._offset = l._offset"
+    return f"(SELECT r.*, {windows} FROM {joined})"  # noqa: S608
 
 
 def _known(option: str, value: str | None, allowed: list[str]) -> None:

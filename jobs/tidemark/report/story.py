@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tidemark.core.policy import Action, Fate
 from tidemark.core.progress import UNKNOWN
 from tidemark.report.arrival import Arrival
+from tidemark.report.late import Late, outcome
 from tidemark.report.origin import Kind, Origin, Past
 from tidemark.report.punctuated import kept_with, tell_punctuated
 from tidemark.report.steps import DROPPED, Step
@@ -17,9 +18,14 @@ _LONGEST_RAW = 500
 
 
 def tell(
-    past: Past, arrival: Arrival, steps: Sequence[Step], origin: Origin | None, needs: tuple[Need, ...] | None
+    past: Past,
+    arrival: Arrival,
+    steps: Sequence[Step],
+    origin: Origin | None,
+    needs: tuple[Need, ...] | None,
+    late: Sequence[Late] = (),
 ) -> Iterator[str]:
-    """Where the row came from, what each step did, what was in force, and what would have kept it."""
+    """Where the row came from, what each step did, what was in force, late windows, and what would have kept it."""
     row = past.row
     day = day_of(row.arrival_time)
     yield _where(past, day)
@@ -31,7 +37,8 @@ def tell(
     if past.facts.punctuation is not None:
         yield from tell_punctuated(past, origin, day)
         yield from (step.sentence for step in steps)
-        yield _result(past, day)
+        yield from (each.sentence(day) for each in late)
+        yield _result(past, day) + outcome(late)
         yield from kept_with(steps, past.facts.punctuation, past.facts.history)
         return
     if not steps:
@@ -39,7 +46,8 @@ def tell(
             f"The watermark in force before it was {moment(row.watermark, day)}. The settings that judged it are not "
             "kept any more: only what came of it is recorded."
         )
-        yield _result(past, day)
+        yield from (each.sentence(day) for each in late)
+        yield _result(past, day) + outcome(late)
         return
     if past.facts.timestamp_by is None:
         yield "The source has no timestamp_by: arrival is the event time, and no tolerance can act."
@@ -49,7 +57,8 @@ def tell(
     if not dropped:
         yield _watermark(past, origin, day)
         yield steps[2].sentence
-    yield _result(past, day)
+    yield from (each.sentence(day) for each in late)
+    yield _result(past, day) + outcome(late)
     if row.disposition != Fate.ON_TIME:
         yield _kept(past, needs)
 

@@ -34,6 +34,10 @@ def rows_view(result: Mapping[str, Any], width: int, config: str = "CONFIG") -> 
     """What `find_rows` returned: a line a row, newest first, and where to read on."""
     rows = result["rows"]
     total = result["total"]
+    gone = result.get("gone", 0)
+    if gone:
+        lost = f"{gone:,} dead letters are not shown: their rows are no longer in events, see retention.events."
+        return Group(rows_view({**result, "gone": 0}, width, config), Text(lost))
     if not total:
         return Text("No row matches.")
     if not rows:
@@ -43,7 +47,13 @@ def rows_view(result: Mapping[str, Any], width: int, config: str = "CONFIG") -> 
     columns = [("source", _CUT)] * several
     cut = _FULL if wide else _CUT
     columns += [("part.", _CUT), ("offset", _NUMBER), ("arrival (UTC)", _FULL), ("event is", cut), ("fate", _FULL)]
-    columns += [("why", cut), ("moved", _NUMBER), *([("batch", _NUMBER), ("file", _CUT)] * wide)]
+    windowed = "window_start" in rows[0]
+    columns += [
+        ("why", cut),
+        ("moved", _NUMBER),
+        *([("late for window (UTC)", _FULL)] * windowed),
+        *([("batch", _NUMBER), ("file", _CUT)] * wide),
+    ]
     table = _table(columns, wide=wide)
     for row in rows:
         table.add_row(*_row_cells(row, several=several, wide=wide))
@@ -52,6 +62,18 @@ def rows_view(result: Mapping[str, Any], width: int, config: str = "CONFIG") -> 
     first = rows[0]
     story = ["tidemark", "explain", config, first["source"], first["partition"], str(first["offset"])]
     return Group(table, Text(f"{shown}{more}. The story of the first one:"), _command(shlex.join(story), width))
+
+
+def groups_view(result: Mapping[str, Any]) -> RenderableType:
+    """What `count_rows` returned: a line a group, the largest first."""
+    if not result["total"]:
+        return Text("No row matches.")
+    table = _table([*((name, _CUT) for name in result["by"]), ("rows", _NUMBER)], wide=True)
+    for group in result["groups"]:
+        names = ("none" if group[name] is None else str(group[name]).replace("_", " ") for name in result["by"])
+        table.add_row(*map(_cell, names), _cell(f"{group['rows']:,}"))
+    more = f"; the {len(result['groups']):,} largest groups are shown" if result["truncated"] else ""
+    return Group(table, Text(f"{result['total']:,} {'rows match' if result['total'] != 1 else 'row matches'}{more}."))
 
 
 def explanation_view(record: Mapping[str, Any]) -> RenderableType:
@@ -152,6 +174,9 @@ def _row_cells(row: Mapping[str, Any], *, several: bool, wide: bool) -> Iterator
     yield _cell(", ".join(row["reasons"]).replace("_", " "))
     moved = row["moved_micros"]
     yield _cell("" if not moved else f"{'+' if moved > 0 else ''}{brief(moved)}", style)
+    if "window_start" in row:
+        start = moment_of(row["window_start"])
+        yield _cell(f"{start} to {moment_of(row['window_end'], start.partition(' ')[0])}")
     if wide:
         yield _cell(row["batch_id"])
         yield _cell(row["file"] or "")
