@@ -130,9 +130,11 @@ def test_every_number_is_what_the_rows_say(usual: Warehouse) -> None:
         f"by {sizes[3]} at most.",
     ]
     looks = page.sentences[2 : page.sentences.index("Fates")]
-    assert looks[:3] == [
+    unread = counts["quarantined"]
+    assert looks[:4] == [
         "Quality: events/readings, max_dropped failed in run r2.",
         f"readings: {dropped} rows were dropped ({percent(dropped, len(verdicts))}); they are in no stream.",
+        f"readings: {unread} rows were quarantined ({percent(unread, len(verdicts))}); they are in no stream.",
         "Stream rolling: 5 times a row was late for a window, and is not in it.",
     ]
 

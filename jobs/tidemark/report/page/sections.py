@@ -90,7 +90,8 @@ def moves(answers: Answers) -> Html:
     rows = [_move(judged.source.name, move) for judged in answers.sources for move in _telling(judged)]
     heads = ("source", "reason", "partition", "adjusted", "dropped", "quarantined", *SIZE_HEADS)
     if not rows:
-        return section("moves", "Adjusted and dropped", paragraph("Every row was on time."))
+        told = "Every row was on time." if any(each.fates.rows for each in answers.sources) else "There is no row."
+        return section("moves", "Adjusted and dropped", paragraph(told))
     note = "Sizes are how far adjusted rows were moved. A row with two reasons counts for both, and once for all."
     inner += [paragraph(note, class_="quiet"), table("moves-table", heads, rows[:MOST_LINES]), *cut(len(rows))]
     return section("moves", "Adjusted and dropped", *inner)

@@ -46,7 +46,7 @@ def summary(answers: Answers) -> Iterator[Html]:
     if looks:
         yield element("div", element("h3", "Look at this"), bullets(looks), class_="look")
     elif totals["batches"]:
-        yield paragraph("Nothing needs a look: no check failed, no row was dropped, nothing is held back.")
+        yield paragraph("Nothing needs a look: no check failed, no row was dropped or quarantined.")
 
 
 def _told(answers: Answers) -> str:
@@ -128,6 +128,10 @@ def _lost(answers: Answers) -> Iterator[str]:
         if dropped:
             share = percent(dropped, judged.fates.rows)
             yield f"{judged.source.name}: {dropped:,} rows were dropped ({share}); they are in no stream."
+        unread = judged.fates.totals[Fate.QUARANTINED]
+        if unread:
+            share = percent(unread, judged.fates.rows)
+            yield f"{judged.source.name}: {unread:,} rows were quarantined ({share}); they are in no stream."
     for letters in answers.letters:
         if letters.letters:
             yield f"Stream {letters.stream}: {letters.letters:,} times a row was late for a window, and is not in it."
