@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,11 @@ def test_objects_are_told_from_the_plan_and_quality_is_let_go(folder, whole, cap
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-@pytest.mark.parametrize("table", [*lost.SPARK, "objects", "watermarks", "diagnostics"])
+@pytest.mark.parametrize(
+    ("table", "damage"),
+    list(zip([*lost.SPARK, "objects", "watermarks", "diagnostics"], cycle(DAMAGES), strict=False)),
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
+)
 def test_each_table_alone(folder, whole, capsys, table, damage):
     damage(ending_with_rows(lost.place(folder, table)))
     assert not repaired(folder, capsys)["left"]
