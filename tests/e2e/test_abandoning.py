@@ -73,7 +73,6 @@ def hold_as_never_planned(product: Product, committed: set[int]) -> None:
         pytest.param("diagnostics", 1, id="amid its first batch"),
         pytest.param("planned", 1, id="before its first batch", marks=pytest.mark.long),
         pytest.param("events", 1, id="after its first events", marks=pytest.mark.long),
-        pytest.param("quality", 1, id="before it publishes", marks=pytest.mark.long),
         pytest.param("committed", 1, id="with a batch committed"),
     ],
 )
