@@ -77,6 +77,9 @@ def contents(product: Product, through: int = 1000) -> dict[str, list[str]]:
 
 def lines(rows_: Iterable[dict[str, Any]]) -> list[str]:
     kept = [{key: value for key, value in row.items() if key not in _OF_ONE_ATTEMPT} for row in rows_]
+    for row in kept:  # checks are not compared, nor how many there were: a released run has one more
+        if row.get("written"):
+            row["written"] = [each for each in row["written"] if each["table"] != "quality"]
     return sorted(json.dumps(row, sort_keys=True, default=str) for row in kept)
 
 
