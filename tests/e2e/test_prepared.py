@@ -18,6 +18,7 @@ from samples import KEYED, PLAIN, at, contents, obj, plans_of, shuffled_into
 import oracle
 from oracle import SECOND, Obj, Row, Run
 from product import Product, expected, verdicts
+from tidemark.errors import TidemarkError
 from tidemark.spark import building, damage, layout, prepared, spread, tables, unshuffled
 from tidemark.spark.small import local_frame
 
@@ -185,7 +186,7 @@ def test_the_plan_of_a_job_that_failed_is_not_kept(tmp_path, built, monkeypatch)
         return whole(rows, place, batch_id, *more)
 
     monkeypatch.setattr(tables, "_appended", failing)
-    with pytest.raises(OSError, match="the disk is gone"):
+    with pytest.raises(TidemarkError, match="is planned and fails: OSError: the disk is gone"):
         product.feed("s", runs[1:2])
     assert sys.getswitchinterval() == interval, "threads of the process take turns as before"
     monkeypatch.setattr(tables, "_appended", whole)
