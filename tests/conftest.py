@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture.providers import Constants, HypothesisProvider
 
+from interpreted import INTERPRETED
 from tidemark.errors import TidemarkError
 from tidemark.spark.jars import require_java
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 MASTER = "local[2]"
 TESTS = Path(__file__).parent
 SPARK_FOLDERS = {"spark", "e2e"}
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-"""Compiling code for a few rows takes longer than judging them; results do not depend on it."""
 
 os.environ.setdefault("TIDEMARK_MASTER", MASTER)
 settings.register_profile("same", derandomize=True)

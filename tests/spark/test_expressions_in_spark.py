@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from conftest import INTERPRETED
+from interpreted import INTERPRETED
 from tidemark.errors import ConfigError
 from tidemark.spark.settings import ARITHMETIC, arithmetic_of
 from tidemark.spark.sql import aggregate_of, value_of
