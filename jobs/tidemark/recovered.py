@@ -77,10 +77,11 @@ class Recovered:
     def repair(self, wait: bool = False) -> Record:
         """Rebuild damaged tables: events from landing, others from events, each batch proven by its digest."""
         from tidemark.ledger.versions_again import mend
-        from tidemark.repairing import Repairing
+        from tidemark.repairing import Repairing, ensure_batches
 
         with hold(self.root, wait) as self._still_held:
             listed = mend(self.root, self.clock())
+            ensure_batches(self.ledger)
             made, _ = versioning.rebuilt(self.ledger, str(self.spec.path))
             replay = self._replay(made)
             repairing = Repairing(self.spec, self.ledger, replay, lambda: self.engine, self.progress, made)

@@ -42,6 +42,17 @@ _COPY = "restore the folder from a copy"
 _PUBLISHED = ("streams", "dead_letters", "before_start")
 
 
+def ensure_batches(ledger: Ledger) -> None:
+    """The table `batches`, which all rebuilding starts from, is sound, else TidemarkError."""
+    damage = soundness.wounded(ledger.folder / "batches")
+    if damage:
+        raise TidemarkError(
+            f"the table `batches` is damaged ({damage}): it says what there is to rebuild",
+            where=str(ledger.folder / "batches"),
+            hint="restore this folder from a copy; or take history in again, into another warehouse",
+        )
+
+
 @dataclass
 class Repairing:
     """One repair of the `live` version. `replay` computes batches again; `rebuilt` are those that no run comes to."""
@@ -83,13 +94,6 @@ class Repairing:
 
     def _wounds(self) -> dict[str, Wound]:
         """By table what is wrong with it; sound ones are left out."""
-        tail = soundness.wounded(self.live.folder / "batches")
-        if tail:
-            raise TidemarkError(
-                f"the table `batches` is damaged ({tail}): it says what there is to rebuild",
-                where=str(self.live.folder / "batches"),
-                hint="restore this folder from a copy; or take history in again, into another warehouse",
-            )
         lost = losses(self.live)
         names = sorted({*tables_below(self.live.folder), *self._recorded_tables(), *lost})
         names = [name for name in names if not name.startswith(("difference/", "_slice"))]

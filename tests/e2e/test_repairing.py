@@ -178,8 +178,9 @@ def test_what_cannot_be_made_again_is_told(product, said):
     assert "no longer in landing as they were" in one["why"]
 
 
-def test_without_batches_nothing_can_be_rebuilt(product):
-    garble(files(product, "batches")[0])
+@pytest.mark.parametrize("which", [0, -1], ids=["oldest", "newest"])
+def test_without_batches_nothing_can_be_rebuilt(product, which):
+    garble(sorted(files(product, "batches"), key=lambda path: path.stat().st_mtime_ns)[which])
     with pytest.raises(TidemarkError, match="the table `batches` is damaged") as refused:
         product.pipeline().repair()
     assert "restore this folder" in refused.value.hint
