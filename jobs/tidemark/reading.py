@@ -24,6 +24,8 @@ from tidemark.ledger.rows import partition_state, uri_key
 from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED
 from tidemark.ledger.written import ensure_whole, losses
 from tidemark.places import delta_table, is_table
+from tidemark.quality.measures import limits_of
+from tidemark.report.attention import Limits
 from tidemark.report.status import status
 from tidemark.running import rules_of
 from tidemark.standing import standing
@@ -177,6 +179,7 @@ class Reader:
             records[-1].as_of if records else None,
             records,
             sources=rules_of(self.declared),
+            limits={name: self._limits(name) for name in self.declared.sources},
             config=str(self.spec.path),
         )
         pending = [record.batch_id for record in tail.pending]
@@ -192,6 +195,10 @@ class Reader:
             "damaged": [{"table": name, "why": str(loss)} for name, loss in losses(self.ledger).items()],
             **found,
         }
+
+    def _limits(self, source: str) -> Limits:
+        quality = limits_of(self.declared, source)
+        return Limits(quality.max_watermark_delay, quality.max_output_delay)
 
     def _abandoned(self, through: int) -> list[Record]:
         """Runs that were set aside lately, or are being set aside, and why."""

@@ -9,8 +9,10 @@ from urllib.parse import quote
 
 import pytest
 from dashboard_warehouse import Doorman, application, client_of, write_file, write_tables
-from page_warehouse import HOSTILE, Page, two_runs
+from page_warehouse import HOSTILE, T0, Page, two_runs
 
+from oracle import Obj, Row, Run
+from tidemark.core.times import HOUR, MINUTE
 from tidemark.pipeline import Pipeline
 from tidemark.report.text import safe
 from tidemark_dashboard.host import Verified
@@ -93,6 +95,21 @@ def test_a_pipeline_shows_what_status_tells(client, folder):
         entry["watermark_delay"] or "-" for entry in told["partitions"]
     ]
     assert [line["stream"] for line in page.lines("streams-table")] == ["rolling"]
+
+
+def test_only_what_is_abnormal_is_to_be_looked_at(tmp_path, host):
+    write_file(tmp_path, "toll")
+    both = Run(T0 + HOUR, tuple(Obj(f"{n}", T0 + HOUR, (Row(f"{n}", T0, T0 + n * MINUTE),)) for n in range(2)))
+    shorter = Run(T0 + 61 * MINUTE, (Obj("later", T0 + HOUR, (Row("0", T0 + HOUR, T0 + HOUR),)),))
+    write_tables(tmp_path, runs=[both, shorter])
+    healthy = client_of(application(tmp_path, host))
+    assert Pipeline.load(tmp_path / "toll.yml").status()["sources"][0]["held_back_by"] == ["1"]
+    assert "Look at this" not in healthy.get("/pipelines/toll").text
+    with (tmp_path / "toll.yml").open("a") as file:
+        file.write("quality: {max_output_delay: 5m}\n")
+    slow = page_of(client_of(application(tmp_path, host)), "/pipelines/toll").sentences
+    assert any("exceeds max_output_delay 5m" in each for each in slow)
+    assert any(each.startswith("readings: partition 1 is lowest") for each in slow)
 
 
 def test_partitions_are_filtered_by_the_server(client):

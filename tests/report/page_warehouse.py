@@ -16,6 +16,7 @@ from report_warehouse import TIME, record
 
 from oracle import Obj, Outcome, Row, Run, Source, Verdict
 from tidemark.core.account import Account, BatchRecord, TableDigest
+from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.progress import PartitionState
 from tidemark.core.streams import StreamEnd, StreamState
@@ -129,6 +130,7 @@ def warehouse(
     newest: dict[tuple[str, str], PartitionState] = {
         ("readings", name): past[-1][1] for name, past in told.ledger.history.items()
     }
+    rules = {"readings": SourceRules("readings", told.facts.policy, (), 0, told.facts.substreams)}
     given: dict[str, Any] = {
         "pipeline": "toll",
         "config": "toll.yml",
@@ -143,7 +145,7 @@ def warehouse(
         "diagnostics": delta(place / "diagnostics", findings, DIAGNOSTICS),
         "status": {
             "pending": [],
-            **status(newest, batches[-1].combined, batches[-1].as_of, batches, config="toll.yml"),
+            **status(newest, batches[-1].combined, batches[-1].as_of, batches, sources=rules, config="toll.yml"),
         },
         "letters": {"rolling": delta(place / "letters", letters, LETTERS)} if letters else {},
         "quality": None if quality is None else delta(place / "quality", quality, QUALITY),

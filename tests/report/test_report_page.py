@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from page_warehouse import HOSTILE, SETTINGS, T0, Page, Warehouse, found, rows, two_runs, warehouse
 
-from oracle import Obj, Run, Verdict
+from oracle import Obj, Row, Run, Verdict
 from strategies import Log, logs
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.times import DAY, HOUR, MINUTE
@@ -110,6 +110,32 @@ def check_against_rows(page: Page, verdicts: Sequence[Verdict]) -> None:
         for reason in ("all", *v.reasons)
         for partition in ("all", *((v.partition,) if not single else ()))
     }
+
+
+def punctual(partition: str, first: int) -> tuple[Row, ...]:
+    """Five rows on time, from minute `first` on."""
+    return tuple(Row(partition, T0 + n * MINUTE, T0 + n * MINUTE) for n in range(first, first + 5))
+
+
+def looks_of(place: Path, *runs: Run) -> list[str]:
+    page = Page.of(build(warehouse(place, SETTINGS, runs).tables))
+    return page.sentences[2 : page.sentences.index("Fates")]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_nothing_needs_a_look_where_rows_are_on_time_and_some_partition_is_lowest(tmp_path: Path) -> None:
+    both = Run(T0 + HOUR, tuple(Obj(name, T0 + HOUR, punctual(name, n)) for n, name in enumerate("01")))
+    calm = "Nothing needs a look: no check failed, no row was dropped or quarantined."
+    assert looks_of(tmp_path / "healthy", both) == [calm]
+    one = Run(T0 + 3 * HOUR, (Obj("later", T0 + 3 * HOUR, punctual("1", 175)),))
+    (told,) = looks_of(tmp_path / "idle", both, one)
+    assert told.startswith(
+        "Source readings: partition 0 is lowest, at 2026-01-01 13:54:00: it has brought no row since"
+    )
+    unread = Run(T0 + HOUR, (Obj("bad", T0 + HOUR, (*punctual("0", 0), Row("0", None, T0 + 5 * MINUTE))),))
+    assert looks_of(tmp_path / "unread", unread) == [
+        "readings: 1 rows were quarantined (16.7 %); they are in no stream."
+    ]
 
 
 @pytest.mark.usefixtures("undrawn")

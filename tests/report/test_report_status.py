@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +15,12 @@ from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Action, Fate, Policy, Reason, Tolerance
 from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.times import HOUR, MINUTE, SECOND, parse_time
+from tidemark.report.attention import MOST_NAMED, Limits
 from tidemark.report.status import LONGEST, status
 
 T0 = parse_time("2026-01-01T12:00:00Z")
 POLICY = Policy(None, Tolerance(MINUTE, Action.ADJUST), Tolerance(0, Action.ADJUST))
+OFF = Policy(None, None, Tolerance(0, Action.ADJUST))
 MOVING = PartitionState(
     watermark=T0, high=T0, last_arrival=T0 + MINUTE, last_seen=T0 + HOUR, estimated_arrival=T0 + MINUTE, next_offset=7
 )
@@ -169,3 +172,64 @@ def test_a_run_that_is_not_wholly_committed_is_planned() -> None:
     both = {"run_id": "x", "run_first": 1, "run_last": 2}
     found = answer({}, batches=[dropping(1, T0, **both), dropping(2, T0, status="planned", **both)])
     assert found["runs"][0]["status"] == "planned"
+
+
+def attention(states: dict[tuple[str, str], PartitionState], **values: Any) -> list[str]:
+    given = {"sources": rules(), "as_of": T0 + HOUR} | values
+    return answer(states, **given)["sources"][0]["attention"]
+
+
+LOWEST = replace(MOVING, watermark=T0 - SECOND)
+TWO = {("a", "0"): MOVING, ("a", "1"): LOWEST}
+COMBINED = {"combined": {"a": Combined(T0 - SECOND)}}
+
+
+def test_a_partition_that_is_merely_the_lowest_is_nothing_to_look_at() -> None:
+    found = answer(TWO, sources=rules())
+    assert found["sources"][0]["held_back_by"] == ["1"]
+    assert found["sources"][0]["attention"] == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "beyond"),
+    [
+        pytest.param(Limits(HOUR, HOUR + SECOND), [], id="both at their limits"),
+        pytest.param(
+            Limits(HOUR - 1, None), ["its watermark delay of 1h exceeds max_watermark_delay 59m 59s"], id="watermark"
+        ),
+        pytest.param(
+            Limits(None, HOUR),
+            [
+                "its output delay of 1h 1s exceeds max_output_delay 1h",
+                "partition 1 is lowest, at 2026-01-01 11:59:59: its last row arrived at 2026-01-01 12:01:00",
+            ],
+            id="output, with what holds it back",
+        ),
+    ],
+)
+def test_a_delay_beyond_its_limit_is_to_be_looked_at(limits: Limits, beyond: list[str]) -> None:
+    told = attention(TWO, limits={"a": limits}, **COMBINED)
+    assert [re.sub(r"59m 59.*s$", "59m 59s", each) for each in told] == beyond
+    assert attention(TWO, limits={"a": limits}, combined={"a": Combined(T0, complete=True)}) == []
+
+
+def test_an_idle_partition_that_holds_back_is_to_be_looked_at_after_its_late_tolerance() -> None:
+    idle = replace(LOWEST, idle=True, last_seen=T0 + HOUR - MINUTE)
+    assert attention({**TWO, ("a", "1"): idle}) == []
+    (told,) = attention({**TWO, ("a", "1"): replace(idle, last_seen=idle.last_seen - 1)})
+    assert told.startswith("partition 1 is lowest, at 2026-01-01 11:59:59: it has brought no row since")
+
+
+@pytest.mark.parametrize(("before", "found"), [(T0 + 10 * MINUTE, 0), (T0 + 11 * MINUTE, 1)])
+def test_without_a_late_tolerance_it_is_after_two_runs_without_rows(before: int, found: int) -> None:
+    idle = replace(LOWEST, idle=True, last_seen=T0 + 10 * MINUTE)
+    runs = [dropping(1, before), dropping(2, T0 + HOUR)]
+    told = attention({**TWO, ("a", "1"): idle}, sources=rules(policy=OFF), batches=runs)
+    assert len(told) == found
+
+
+def test_of_many_partitions_without_a_watermark_a_few_are_named() -> None:
+    told = attention({("a", f"p{n}"): PartitionState(last_seen=T0) for n in range(20)})
+    assert len(told) == MOST_NAMED + 1
+    assert told[0] == "partition p0 has no watermark: it has no judged row yet"
+    assert told[-1] == "15 more partitions hold it back"

@@ -11,6 +11,7 @@ from tidemark.core.account import BatchRecord, total
 from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Fate
 from tidemark.core.progress import UNKNOWN, Combined, PartitionState, latest
+from tidemark.report.attention import Limits, abnormal, standing_still
 from tidemark.report.wording import duration, iso, moment
 
 LONGEST = 1_000
@@ -26,6 +27,7 @@ def status(
     batches: Sequence[BatchRecord],
     *,
     sources: Mapping[str, SourceRules] | None = None,
+    limits: Mapping[str, Limits] | None = None,
     config: str = "CONFIG",
 ) -> dict[str, Any]:
     """`{as_of, partitions[], sources[], runs[], truncated}`, partitions by source and name, runs newest first.
@@ -33,25 +35,34 @@ def status(
     `as_of` is the last recorded one: delays and idle times are measured from it, never from a clock.
     `batches` are the recent ones; a run of which the first are missing only dates the run after it.
     `sources` adds declared partitions that have no state yet and what the sentences say of policies.
+    `limits` are those of each source's delays: `attention` of a source names what is beyond them, and partitions that
+    stand still.
     `config` is the pipeline's file as it stands in the commands that are shown.
     """
     rules = sources or {}
     declared = {(rule.name, name): PartitionState() for rule in rules.values() for name in rule.partitions}
     known = declared | dict(states)
     names = sorted({source for source, _ in known} | set(combined) | set(rules))
+    before = max((record.as_of for record in batches if record.as_of != as_of), default=None)
     held: dict[str, dict[str, str]] = {}
+    still: dict[str, set[str]] = {}
     for source in names:
         own = {part: state for (name, part), state in known.items() if name == source}
         held[source] = _holding(own, combined.get(source), rules.get(source))
+        still[source] = standing_still(own, rules.get(source), as_of, before)
     partitions = [_partition(key, known[key], as_of, held[key[0]].get(key[1])) for key in sorted(known, key=_by_name)]
-    newest = {source: _newest(known, source) for source in names}
+    described = [
+        _source(name, combined.get(name, Combined(None)), _newest(known, name), as_of, held[name]) for name in names
+    ]
+    for each in described:
+        name, delays = each["source"], Limits(each["watermark_delay_micros"], each["output_delay_micros"])
+        limit = Limits() if each["complete"] else (limits or {}).get(name, Limits())
+        each["attention"] = list(abnormal(delays, limit, held[name], still[name]))
     shown = _cut(partitions)
     return {
         "as_of": iso(as_of),
         "partitions": shown,
-        "sources": [
-            _source(name, combined.get(name, Combined(None)), newest[name], as_of, held[name]) for name in names
-        ],
+        "sources": described,
         "runs": list(_runs(batches, rules, config)),
         "truncated": len(shown) < len(partitions),
     }

@@ -17,8 +17,7 @@ from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, form, pager, quiet, select, void
 
 _NEWEST = 5
-_NAMED = 5
-"""Most runs of the overview, and most partitions that one of its sentences names."""
+"""Most runs of the overview."""
 
 
 def overview(status: Record, asked: Partitions, sources: Sequence[str], links: Links) -> Page:
@@ -65,12 +64,8 @@ def _look(status: Record) -> list[Html]:
     """What may need someone's attention."""
     told: list[Html | str] = []
     told += _standing(status["standing"])
-    why = {(each["source"], each["partition"]): each["why"] for each in status["partitions"]}
     for source in status["sources"]:
-        held = source["held_back_by"]
-        told += [f"{source['source']}: {why.get((source['source'], part)) or part}." for part in held[:_NAMED]]
-        if len(held) > _NAMED:
-            told.append(f"{source['source']} is held back by {len(held) - _NAMED:,} more partitions.")
+        told += [f"{source['source']}: {each}." for each in source["attention"]]
     return [element("div", element("h2", "Look at this"), bullets(told), class_="look")] if told else []
 
 

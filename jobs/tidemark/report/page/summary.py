@@ -9,7 +9,7 @@ from tidemark.report.page.answers import Answers
 from tidemark.report.page.drawn import words
 from tidemark.report.page.markup import Html, bullets, element, paragraph
 from tidemark.report.page.moves import by_reason
-from tidemark.report.wording import counted, duration, moment, moment_of
+from tidemark.report.wording import counted, duration, moment
 
 _NAMED = 5
 """Most partitions that a sentence names."""
@@ -116,9 +116,7 @@ def _look(answers: Answers) -> Iterator[str]:
             where = f"{finding['type']}, source {finding['source']}"
             yield f"{where}: {finding['n']:,} {_LOOKED[finding['type']]}."
     for source in status["sources"]:
-        if source["held_back_by"]:
-            mark, parts = moment_of(source["watermark"]) or "no watermark", _some(source["held_back_by"])
-            yield f"Source {source['source']} is held back by partition {parts}, at {mark}."
+        yield from (f"Source {source['source']}: {each}." for each in source["attention"])
 
 
 def _lost(answers: Answers) -> Iterator[str]:

@@ -1,0 +1,62 @@
+"""What of a source's progress is abnormal: delays beyond their limits, and partitions that stand still.
+
+The rules are those of the quality checks `watermark_delay`, `output_delay` and `partitions_progress`. One partition
+of several is always the lowest: that alone is nothing abnormal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from tidemark.core.advance import SourceRules
+from tidemark.core.progress import PartitionState, not_progressing
+from tidemark.report.wording import duration
+
+MOST_NAMED = 5
+"""Most partitions of a source that are named each for itself."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The longest delays that a source may have, microseconds; None: no limit."""
+
+    watermark_delay: int | None = None
+    output_delay: int | None = None
+
+
+def abnormal(delays: Limits, limits: Limits, held: Mapping[str, str], standing: Collection[str]) -> Iterator[str]:
+    """A clause for each: a delay beyond its limit, and a partition that holds its source back though it should not.
+
+    `held` has by partition why it holds back, `standing` the partitions that stand still. Where outputs are behind
+    their limit, each partition that holds them back is named.
+    """
+    over = [name for name in ("watermark_delay", "output_delay") if _exceeds(delays, limits, name)]
+    for name in over:
+        told, limit = (duration(getattr(each, name)) for each in (delays, limits))
+        yield f"its {name.replace('_', ' ')} of {told} exceeds max_{name} {limit}"
+    named = list(held) if "output_delay" in over else [name for name in held if name in standing]
+    yield from (held[name] for name in named[:MOST_NAMED])
+    if len(named) > MOST_NAMED:
+        yield f"{len(named) - MOST_NAMED:,} more partitions hold it back"
+
+
+def _exceeds(delays: Limits, limits: Limits, name: str) -> bool:
+    delay, limit = getattr(delays, name), getattr(limits, name)
+    return delay is not None and limit is not None and bool(delay > limit)
+
+
+def standing_still(
+    states: Mapping[str, PartitionState], rules: SourceRules | None, as_of: int | None, before: int | None
+) -> set[str]:
+    """Partitions without a watermark, and those idle for longer than the late tolerance of their source (without one:
+    for more than one run). `as_of` is that of the last run, `before` that of the run before it, microseconds UTC."""
+    return {name for name, state in states.items() if state.watermark is None or _idle(state, rules, as_of, before)}
+
+
+def _idle(state: PartitionState, rules: SourceRules | None, as_of: int | None, before: int | None) -> bool:
+    if rules is None or as_of is None:
+        return False
+    last = state.since if state.last_seen is None else state.last_seen
+    was_idle = last is not None and before is not None and last < before
+    return not_progressing(state, rules.policy, as_of, was_idle)
