@@ -22,7 +22,7 @@ from tidemark.ledger.tail import BLOCKED
 from tidemark.quality import docs, measures
 from tidemark.quality.gathered import Gathered
 from tidemark.quality.measures import Line, limits_of
-from tidemark.quality.suites import Suite, of_users, shipped
+from tidemark.quality.suites import Suite, shipped
 
 if TYPE_CHECKING:
     from tidemark.quality.judging import Judging
@@ -179,15 +179,6 @@ class Audit:
         source = table.removeprefix("events/")
         found = limits_of(self.spec, source if source in self.spec.sources else None).on_failure
         return Severity(found or Severity.RECORD)
-
-
-def check_suites(spec: PipelineSpec) -> None:
-    """That users' suites are ones for Great Expectations; raises ConfigError."""
-    if suites := of_users(spec):
-        from tidemark.quality.judging import made  # slow to import
-
-        for suite in suites:
-            made(suite)
 
 
 def blocks(ledger: Ledger, checks: Sequence[Check], record: BatchRecord) -> bool:

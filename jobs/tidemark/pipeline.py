@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tidemark import versioning
 from tidemark.answering import Answering
 from tidemark.arguments import alias, file_path
-from tidemark.auditing import check_suites, ensure_not_blocked
+from tidemark.auditing import ensure_not_blocked
 from tidemark.config import Loaded, PipelineSpec, load_pipeline, with_on_failure
 from tidemark.core.account import BatchRecord, Finding
 from tidemark.core.batch import RunPlan
@@ -26,6 +26,7 @@ from tidemark.ledger.lock import hold
 from tidemark.ledger.written import ensure_whole
 from tidemark.places import Place, place_of
 from tidemark.planning import Planning, analyse, on_s3
+from tidemark.quality import trying
 from tidemark.quality.suites import of_users, record_of
 from tidemark.reading import Reader, instant
 from tidemark.recovered import Recovered
@@ -112,10 +113,11 @@ class Pipeline(Answering, Recovered, Versioned):
         return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, reached=self._step)
 
     def validate(self, deep: bool = False) -> Record:
-        """That configuration and suites hold, if `deep` by Spark's own analysis; raises ConfigError."""
-        check_suites(self.spec)
+        """That configuration and suites hold, if `deep` by Spark's own analysis and by trying each suite on its
+        table without rows; raises ConfigError."""
+        trying.check(self.spec)
         if deep:
-            analyse(self.spec)
+            analyse(self.spec, suites=True)
         return {"valid": True, "errors": [], "warnings": [asdict(problem) for problem in self.warnings]}
 
     @explained

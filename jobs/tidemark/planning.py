@@ -7,7 +7,7 @@ import os
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from tidemark.config import PipelineSpec
 from tidemark.config.address import is_s3
@@ -20,6 +20,7 @@ from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.listing import LandingPlace
 from tidemark.ledger.tail import PLANNED, Tail
 from tidemark.places import Place
+from tidemark.quality import trying
 from tidemark.recorded import key_of
 from tidemark.spark import settings
 from tidemark.spark.jars import require_s3
@@ -160,12 +161,15 @@ def judged_under(spec: PipelineSpec, root: Place) -> dict[str, str]:
     }
 
 
-def analyse(spec: PipelineSpec) -> None:
-    """That Spark understands and plans all of a configuration; raises ConfigError. Starts a JVM."""
-    from tidemark.spark.analysis import analyse as analysed
+def analyse(spec: PipelineSpec, suites: bool = False) -> None:
+    """That Spark understands and plans all of a configuration, with `suites` that users' suites can be evaluated on
+    its tables; raises ConfigError. Starts a JVM."""
+    from tidemark.spark import analysis
     from tidemark.spark.session import open_session
 
-    analysed(open_session(on_s3=on_s3(spec)), spec)
+    rows = analysis.analyse(open_session(on_s3=on_s3(spec)), spec)
+    if suites:
+        trying.check(spec, partial(analysis.table, rows))
 
 
 def on_s3(spec: PipelineSpec) -> bool:

@@ -14,7 +14,7 @@ from samples import Crash, CrashAt, at, contents, fork, hold_conservation, hold_
 
 from oracle import SECOND, Obj, Row, Source
 from product import Product
-from tidemark.errors import Blocked, CheckFailed, UsageError
+from tidemark.errors import Blocked, CheckFailed, ConfigError, UsageError
 from tidemark.scheduled import answer, blocking, foresee
 from tidemark.spark.paths import Rows
 from tidemark.spark.spans import Span
@@ -286,7 +286,8 @@ def test_suites_of_users_see_what_is_about_to_be_published(base, tmp_path):
             ],
         },
     )
-    assert product.pipeline().validate()["valid"]
+    with pytest.raises(ConfigError, match=r"between\(_partition\): streams/longer has no column '_partition'"):
+        product.pipeline().validate()
     (product.folder / "landing" / "s" / "b").unlink()
     product.land("s", objects("d", 30))
     with pytest.raises(

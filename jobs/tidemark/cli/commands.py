@@ -91,7 +91,7 @@ def init(landing: str, out: Path | None) -> Answer:
 
 @_command
 @config_argument
-@click.option("--deep", is_flag=True, help="Have Spark analyse every expression and schema, too; starts a JVM.")
+@click.option("--deep", is_flag=True, help="Have Spark analyse all expressions, and try all suites; starts a JVM.")
 def validate(config: Path, deep: bool) -> Answer:
     """Check the configuration; touches nothing."""
     from tidemark.cli.texts import validate_text

@@ -50,15 +50,15 @@ def refused(suite: Suite) -> dict[int, str]:
         try:
             ExpectationConfiguration(**each).to_domain_obj()  # a suite would only log what is wrong
         except Exception as error:  # noqa: BLE001 # whatever it raises is its opinion of the file
-            found[index] = _first_line(error)
+            found[index] = _told(error)
     return found
 
 
 def problems(suite: Suite, reasons: Mapping[int, str]) -> list[Problem]:
     """What is wrong with expectations of a suite, by their positions, each with its place."""
-    asked = suite.content["expectations"]
+    names = names_of(suite.content["expectations"])
     return [
-        Problem(str(suite.file), f"expectations.{index}", f"{asked[index]['type']}: {reason}")
+        Problem(str(suite.file), f"expectations.{index}", f"{names[index]}: {reason}")
         for index, reason in sorted(reasons.items())
     ]
 
@@ -69,6 +69,15 @@ def _suite(suite: Suite, which: Iterable[int]) -> ExpectationSuite:
     own = [asked[index] | {"meta": {**(asked[index].get("meta") or {}), _POSITION: index}} for index in which]
     found: ExpectationSuite = imported().ExpectationSuite(**{**suite.content, "expectations": own})
     return found
+
+
+def _told(error: Exception) -> str:
+    """What an error about an expectation says; of one about its settings each setting with what is wrong."""
+    errors = getattr(error, "errors", None)
+    if not callable(errors):
+        return _first_line(error)
+    told = dict.fromkeys(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors())
+    return "; ".join(told)[:_LONGEST_REASON]
 
 
 def _first_line(error: object) -> str:
@@ -151,6 +160,12 @@ class Judging:
             results[index] if index in results else _not_judged(each, wrong[index])
             for index, each in enumerate(asked)
         ]
+
+    def not_evaluated(self, suite: Suite, frame: Any) -> dict[int, str]:  # noqa: ANN401 # a data frame
+        """Why expectations of a suite cannot be evaluated over a frame of Spark, by their positions; whether they are
+        met is no matter."""
+        results = self.validated(suite, "spark", frame, "BOOLEAN_ONLY")
+        return {index: each[_REASON] for index, each in enumerate(results) if _REASON in each}
 
     def _judged(self, suite: Suite, which: Sequence[int], batch: Any, form: Any) -> dict[int, Result]:  # noqa: ANN401
         """The results of some expectations by their positions; each alone where all at once raise an error."""

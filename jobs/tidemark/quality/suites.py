@@ -94,10 +94,15 @@ def _name(config: Mapping[str, Any]) -> str:
     given = (config.get("meta") or {}).get("name")
     if given is not None:
         return str(given)
+    columns = columns_named(config)
+    return f"{config['type']}({', '.join(columns)})" if columns else str(config["type"])
+
+
+def columns_named(config: Mapping[str, Any]) -> list[str]:
+    """The columns that an expectation names."""
     kwargs = config.get("kwargs") or {}
     columns = [kwargs[key] for key in _COLUMNS if isinstance(kwargs.get(key), str)]
-    columns += [str(each) for key in _COLUMN_LISTS for each in kwargs.get(key) or ()]
-    return f"{config['type']}({', '.join(columns)})" if columns else str(config["type"])
+    return columns + [str(each) for key in _COLUMN_LISTS for each in kwargs.get(key) or ()]
 
 
 def _content(file: Path) -> Mapping[str, Any]:
@@ -131,3 +136,7 @@ def _wrong(content: object) -> Iterator[tuple[str, str]]:
             yield f"{key}.type", "is missing: an expectation has a type, such as expect_column_values_to_not_be_null"
         elif each.get("severity", "critical") not in _SEVERITIES:
             yield f"{key}.severity", f"{each['severity']!r} is not allowed: write {', '.join(_SEVERITIES)}"
+        else:
+            for part in ("kwargs", "meta"):
+                if not isinstance(each.get(part) or {}, dict):
+                    yield f"{key}.{part}", "is no object: write {name: value, ...}"

@@ -6,7 +6,7 @@ refuses is an error of the configuration, and no run that it could not finish is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 
 from py4j.protocol import Py4JJavaError
@@ -19,10 +19,12 @@ from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
 from tidemark.config.topology import columns_of, in_order
 from tidemark.errors import ConfigError, Problem
+from tidemark.quality.trying import EVENTS
 from tidemark.spark import landing, paths, windows
 from tidemark.spark.fitness import column_of
 from tidemark.spark.joins import Side, paired
 from tidemark.spark.names import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOURCE, TEXT, WINDOW
+from tidemark.spark.tables import quoted
 
 _STORED = frozenset({
     "string", "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp",
@@ -31,8 +33,9 @@ _STORED = frozenset({
 _BINARY_ORDER = "UTF8_BINARY"
 
 
-def analyse(spark: SparkSession, spec: PipelineSpec) -> None:
-    """Raises ConfigError with everything that Spark refuses in sources and streams, each with its key."""
+def analyse(spark: SparkSession, spec: PipelineSpec) -> dict[str, DataFrame]:
+    """The rows of all sources and streams, without one. Raises ConfigError with everything that Spark refuses in
+    them, each with its key."""
     found: list[Problem] = []
     rows: dict[str, DataFrame] = {}
     for name, source in spec.sources.items():
@@ -44,6 +47,15 @@ def analyse(spark: SparkSession, spec: PipelineSpec) -> None:
             found += _problems(spec, f"streams.{name}", partial(_add, rows, spec, step))
     if found:
         raise ConfigError(found)
+    return rows
+
+
+def table(rows: Mapping[str, DataFrame], name: str, columns: Sequence[str]) -> DataFrame:
+    """An events or streams table with these columns, of `analyse`'s rows."""
+    found = rows[name.partition("/")[2]]
+    known = {each.lower() for each in found.columns}
+    lacking = {each: F.lit(None).cast(EVENTS[each]) for each in columns if each.lower() not in known}
+    return found.select(*[lacking[each].alias(each) if each in lacking else quoted(each) for each in columns])
 
 
 def _problems(spec: PipelineSpec, key: str, build: Callable[[], None]) -> list[Problem]:
