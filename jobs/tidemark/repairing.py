@@ -44,11 +44,11 @@ _PUBLISHED = ("streams", "dead_letters", "before_start")
 
 def ensure_batches(ledger: Ledger) -> None:
     """The table `batches`, which all rebuilding starts from, is sound, else TidemarkError."""
-    damage = soundness.wounded(ledger.folder / "batches")
-    if damage:
+    place = ledger.folder / "batches"
+    if damage := soundness.wounded(place):
         raise TidemarkError(
             f"the table `batches` is damaged ({damage}): it says what there is to rebuild",
-            where=str(ledger.folder / "batches"),
+            where=str(place),
             hint="restore this folder from a copy; or take history in again, into another warehouse",
         )
 

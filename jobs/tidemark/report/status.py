@@ -35,8 +35,7 @@ def status(
     `as_of` is the last recorded one: delays and idle times are measured from it, never from a clock.
     `batches` are the recent ones; a run of which the first are missing only dates the run after it.
     `sources` adds declared partitions that have no state yet and what the sentences say of policies.
-    `limits` are those of each source's delays: `attention` of a source names what is beyond them, and partitions that
-    stand still.
+    `attention` of a source names delays beyond its `limits`, and partitions that stand still.
     `config` is the pipeline's file as it stands in the commands that are shown.
     """
     rules = sources or {}
