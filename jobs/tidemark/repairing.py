@@ -119,9 +119,7 @@ class Repairing:
                 continue
             if pending := self.live.last().pending:
                 run = pending[0].run_id
-                self._leave(
-                    name, f"{wounds[name]}: run {run} is planned; restore the folder from a copy, or abandon it"
-                )
+                self._leave(name, f"{wounds[name]}: run {run} is planned; {_COPY}, or abandon it")
                 continue
             soundness.put_aside(self.live.folder / name, self._aside(name))
             self.live.store(name).close()
