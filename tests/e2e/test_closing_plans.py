@@ -14,7 +14,7 @@ from test_closing_windows import SOURCE, STREAMS, minute
 from oracle import SECOND, Obj, Row
 from product import Product, declared
 from tidemark.errors import TidemarkError
-from tidemark.spark import closing, outputs, tables, unshuffled
+from tidemark.spark import closing, outputs, tables
 from tidemark.spark.chosen import Chosen
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -87,28 +87,27 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch, chan
 
 
 @pytest.mark.parametrize(
-    ("changed", "most", "shuffled"),
-    [({}, 0, True), ({}, 2, False), (SHAPES["in any order"], 2, True)],
-    ids=["shuffled", "read by each task", "in any order"],
+    ("changed", "cores"),
+    [({}, 2), ({}, 3), (SHAPES["in any order"], 2)],
+    ids=["two tasks", "three tasks", "in any order"],
 )
-def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch, changed, most, shuffled):
+def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch, changed, cores):
+    """By the same plan, however many they are: one shuffle brings groups together."""
     alone = feed(Product(tmp_path / "alone", {"s": SOURCE}, streams(**changed)), *range(4))
     plans = plans_of(monkeypatch, "streams/minutes", shuffled_into)
     monkeypatch.setattr(closing, "_ALONE_BYTES", 0)
-    monkeypatch.setattr(closing, "_TASK_BYTES", 1)
-    monkeypatch.setattr(unshuffled, "MOST", most)
+    monkeypatch.setattr(closing, "_tasks", lambda *_: cores)
     several = feed(Product(tmp_path / "several", {"s": SOURCE}, streams(**changed)), *range(4))
     assert built == [1, 2, 1, 2], "its plans are others"
     assert told(several) == told(alone)
-    assert plans[1:] == [(shuffled, 2)] * 3
+    assert plans[1:] == [(True, cores)] * 3
 
 
-def test_one_task_reads_all_of_no_more_than_it_may_have_alone(spark, tmp_path, monkeypatch):
+def test_one_task_reads_all_of_no_more_than_it_may_have_alone(tmp_path):
     """Where there is one core, too: what is larger is sorted piece by piece."""
-    monkeypatch.setattr(closing, "_tasks", lambda *_: 1)
     files = Chosen(str(tmp_path), (), closing._ALONE_BYTES, "")
-    assert closing._reading(spark, files) == 1
-    assert closing._reading(spark, replace(files, size=files.size + 1)) is None
+    assert closing._alone(files)
+    assert not closing._alone(replace(files, size=files.size + 1))
 
 
 def test_many_rows_are_shared_out_by_how_much_comes_through(tmp_path, spark, built, monkeypatch):

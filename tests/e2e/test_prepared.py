@@ -19,7 +19,7 @@ import oracle
 from oracle import SECOND, Obj, Row, Run
 from product import Product, expected, verdicts
 from tidemark.errors import TidemarkError
-from tidemark.spark import building, damage, layout, prepared, spread, tables, unshuffled
+from tidemark.spark import building, damage, layout, prepared, spread, tables
 from tidemark.spark.small import local_frame
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -66,14 +66,10 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch):
 EVEN, LONE = ("p0", "p1", "p2"), ("p0",)
 
 
-def several_tasks(monkeypatch: pytest.MonkeyPatch, cores: int = 2, apart: bool = False) -> None:
-    """Three tasks judge each micro-batch, each of which reads all rows where they are `apart`; hot is a partition
-    that has more rows than one of `cores` has to judge."""
-    monkeypatch.setattr(building.Builder, "_tasks", lambda *_: 3)
+def several_tasks(monkeypatch: pytest.MonkeyPatch, cores: int = 2, tasks: int = 3) -> None:
+    """`tasks` judge each micro-batch; hot is a partition that has more rows than one of `cores` has to judge."""
+    monkeypatch.setattr(building.Builder, "_tasks", lambda *_: tasks)
     monkeypatch.setattr(building.Builder, "_cores", lambda _: cores)
-    if apart:
-        monkeypatch.setattr(building, "_COSTLY_TO_PARSE", ())
-        monkeypatch.setattr(unshuffled, "MOST", 3)
 
 
 def mixed(*mixes: tuple[str, ...]) -> list[Run]:
@@ -83,10 +79,9 @@ def mixed(*mixes: tuple[str, ...]) -> list[Run]:
     ]
 
 
-@pytest.mark.parametrize("apart", [False, True], ids=["shuffled", "read by each task"])
-def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, monkeypatch, apart):
+def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, monkeypatch):
     runs = mixed(("p0", "p1"), ("p1", "p2"), ("p2", "p0", "p0"), ("p0", "p1", "p2"))
-    several_tasks(monkeypatch, 1, apart)
+    several_tasks(monkeypatch, 1)
     bound, fresh = Product(tmp_path / "bound", {"s": PLAIN}), Product(tmp_path / "fresh", {"s": PLAIN})
     bound.feed("s", runs)
     assert built == [1]
@@ -110,19 +105,19 @@ def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built,
     assert adapted == [[False, False, False, True], [True]], "the fourth has a hot partition, the fifth substreams"
 
 
-def test_rows_at_hand_are_judged_by_several_tasks_without_a_shuffle(tmp_path, monkeypatch):
+@pytest.mark.parametrize("tasks", [2, 3, 4])
+def test_rows_of_several_tasks_cross_a_shuffle_however_many_these_are(tmp_path, monkeypatch, tasks):
+    """Rows that are cheap to decode, too, so that what a run costs has one shape on any number of cores."""
     plans = plans_of(monkeypatch, "events/s", shuffled_into)
-    several_tasks(monkeypatch)
-    Product(tmp_path / "shuffled", {"s": PLAIN}).feed("s", mixed(EVEN))
-    several_tasks(monkeypatch, apart=True)
-    prepared._PLANS.clear()
-    Product(tmp_path / "apart", {"s": PLAIN}).feed("s", mixed(EVEN, EVEN))
-    assert plans == [(True, 3), (False, 3), (False, 3)]
+    monkeypatch.setattr(building, "_COSTLY_TO_PARSE", ())
+    several_tasks(monkeypatch, tasks=tasks)
+    Product(tmp_path, {"s": PLAIN}).feed("s", mixed(EVEN, EVEN))
+    assert plans == [(True, tasks)] * 2
 
 
 def test_a_hot_partition_is_cut_from_the_micro_batch_after_on(tmp_path, built, monkeypatch):
     runs = mixed(EVEN, EVEN, LONE, LONE, LONE, EVEN, EVEN)
-    several_tasks(monkeypatch, apart=True)
+    several_tasks(monkeypatch)
     product = Product(tmp_path, {"s": PLAIN})
     product.feed("s", runs)
     assert built == [1, 4, 5, 6], "those before which a partition was hot, which one without a plan kept looks for"

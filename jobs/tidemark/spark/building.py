@@ -31,7 +31,6 @@ from tidemark.spark.punctuation import stamped
 from tidemark.spark.sight import Sight
 from tidemark.spark.spread import Placed
 from tidemark.spark.tally import Tally
-from tidemark.spark.unshuffled import at_hand
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -157,16 +156,14 @@ class Builder:
         """The layout, found from a `sample` of the rows if there is one, and the staged rows. `landed` rows are read
         from landing: where they are read more than once and cost much to parse, they are kept, and the caller lets
         go of them. `scattered` rows do not come in their order."""
-        tasks, cheap = self._tasks(source, size), source.format not in _COSTLY_TO_PARSE
-        apart = landed and cheap and at_hand(source.landing, tasks)
-        layout = Layout(tasks, self.cell_bits, apart=apart)
+        layout = Layout(self._tasks(source, size), self.cell_bits)
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
             layout = place(sizes_of(rows if sample is None else sample), layout, self._cores())
         elif layout.tasks > 1:
             layout = replace(layout, hot=(SINGLE,))
         if layout.hot:
-            if landed and not cheap:
+            if landed and source.format in _COSTLY_TO_PARSE:
                 rows.persist()
             layout = cut_hot(rows, source, opening, layout, scattered)
         if opening.imported is not None:

@@ -26,7 +26,6 @@ from tidemark.spark.paths import paths_into
 from tidemark.spark.prepared import Plans, bound
 from tidemark.spark.spans import Span
 from tidemark.spark.unadapted import simplified, unadapted
-from tidemark.spark.unshuffled import at_hand
 
 _ALONE_BYTES = 16 << 20
 """Of events that one task reads for the windows of a run."""
@@ -39,12 +38,12 @@ _TASK_BYTES = 8 << 20
 @dataclass(frozen=True)
 class Shape:
     """All that a plan follows from besides its files and what is told of a run: `due` without that. `behind` is that
-    of the run, which follows from more, and `tasks` those that read all of the files, if they are few."""
+    of the run, which follows from more. `alone`: one task reads all of the files."""
 
     spec: PipelineSpec
     due: Due
     behind: bool
-    tasks: int | None
+    alone: bool
     schema: str
 
 
@@ -63,9 +62,9 @@ class Closing:
         return replace(self, counting=replace(self.counting, rows=rows))
 
 
-Build = Callable[[DataFrame, int | None, Held], tuple[DataFrame, Column] | None]
-"""Of given event rows, which may be few enough for one task or several that read all of them, the rows of closed
-windows and which of them are not due, with numbers that are held."""
+Build = Callable[[DataFrame, bool, Held], tuple[DataFrame, Column] | None]
+"""Of given event rows, which may be in one task alone, the rows of closed windows and which of them are not due, with
+numbers that are held."""
 
 _PLANS: WeakKeyDictionary[SparkContext, Plans[Shape, Closing]] = WeakKeyDictionary()
 
@@ -93,10 +92,10 @@ def closing(
 ) -> Iterator[Counting | None]:
     """The counted rows of windows that a run closes, for one job: of the plan that is kept for its shape, or else of
     a new one, which is kept if the job succeeds. None: there are none."""
-    shape = Shape(spec, _without_times(due), due.behind, _reading(spark, files), files.schema)
+    shape = Shape(spec, _without_times(due), due.behind, _alone(files), files.schema)
     plans = _PLANS.setdefault(spark.sparkContext, Plans())
     known = plans.take(shape)
-    plan = _built(spark, due, files, shape.tasks, build) if known is None else known.bound(due, files)
+    plan = _built(spark, due, files, build) if known is None else known.bound(due, files)
     yield None if plan is None else _planned(plan.counting, files)
     if plan is not None:
         plans.put(shape, plan)
@@ -107,9 +106,9 @@ def numbers_of(due: Due) -> dict[str, int | None]:
     return {"before": due.before.reached, "after": due.after.reached, "last": due.last_batch}
 
 
-def _built(spark: SparkSession, due: Due, files: Chosen, tasks: int | None, build: Build) -> Closing | None:
-    held, rows = Held(), files.read(spark)
-    made = build(rows.coalesce(1) if tasks == 1 else rows, tasks, held)
+def _built(spark: SparkSession, due: Due, files: Chosen, build: Build) -> Closing | None:
+    held, rows, alone = Held(), files.read(spark), _alone(files)
+    made = build(rows.coalesce(1) if alone else rows, alone, held)
     if made is None:
         return None
     held.tell(numbers_of(due))
@@ -132,13 +131,6 @@ def _alone(files: Chosen) -> bool:
 def _tasks(spark: SparkSession, files: Chosen) -> int:
     """How many tasks the windows of larger files are computed by."""
     return min(spark.sparkContext.defaultParallelism, math.ceil(files.size / _TASK_BYTES))
-
-
-def _reading(spark: SparkSession, files: Chosen) -> int | None:
-    """How many tasks read all of the files: that spares a shuffle. None: each reads some of them."""
-    tasks = 1 if _alone(files) else _tasks(spark, files)
-    few = _alone(files) or (files.size <= _ONCE_BYTES and at_hand(files.place, tasks))
-    return tasks if few else None
 
 
 def _without_times(due: Due) -> Due:

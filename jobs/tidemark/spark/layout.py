@@ -76,8 +76,7 @@ class Cell:
 class Layout:
     """Which task judges which rows: `cells` maps the cells of `hot` partitions to chunks (`reached`: to what was
     reached before them), `placed` maps other large partitions to tasks, and the rest go by the hash of their name.
-    `ranges` share out what is imported along arrivals. Tasks that stand `apart` read all rows, each for its
-    own, unless there are chunks."""
+    `ranges` share out what is imported along arrivals."""
 
     tasks: int
     bits: int = CELL_BITS
@@ -87,7 +86,6 @@ class Layout:
     chunks: dict[tuple[str, int], Chunk] = field(default_factory=dict)
     placed: dict[str, int] = field(default_factory=dict)
     ranges: Ranges = field(default_factory=Ranges)
-    apart: bool = False
 
     def with_cells(self, cells: Iterable[Cell], opened: Callable[[str], Reached], every: int | None = None) -> Layout:
         """The layout with cells grouped into chunks of about a quarter of a task's rows, at least one cell. `opened`

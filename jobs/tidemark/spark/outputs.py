@@ -42,7 +42,7 @@ class Outputs:
     """Reads and writes under `root`, the folder of one version. `recompute`: substreams' watermarks come from the
     rows that set them, for replays. `ahead` holds by table what was made to be checked before it is written, and
     `not_due` how many of the rows written are not due. Of a plan that serves several runs the event rows are `given`,
-    few of them for so many `tasks`, and what differs from run to run is `known`."""
+    in one task if `alone`, and what differs from run to run is `known`."""
 
     spark: SparkSession
     root: str
@@ -52,7 +52,7 @@ class Outputs:
     written: set[str] = field(default_factory=set)
     not_due: dict[str, int] = field(default_factory=dict)
     given: DataFrame | None = None
-    tasks: int | None = None
+    alone: bool = False
     known: Known = constant
 
     def making(self, due: Due) -> dict[str, DataFrame]:
@@ -164,17 +164,15 @@ class Outputs:
             end = F.unix_micros("_window_end" if window is None else windows.end_of(window))
             counted = counted.where(end <= due.starts if early else end > due.starts)
         types = {column.name.lower(): column.type for column in columns_of(self.spec, step.inputs[0]) or ()}
-        found = windows.aggregated(counted, step, window, types, self.tasks)
+        found = windows.aggregated(counted, step, window, types, alone=self.alone)
         own = ["_window_start", "_window_end", *step.parts]
         rest = [quoted(name) for name in found.columns if name not in own]
         bounds = [within_years(name) for name in own[:2]]
         return found.select(*bounds, *own[2:], self._batch(due, own[0]), *rest)
 
-    def _closed_of(
-        self, due: Due, given: DataFrame, tasks: int | None, known: Known
-    ) -> tuple[DataFrame, Column] | None:
+    def _closed_of(self, due: Due, given: DataFrame, alone: bool, known: Known) -> tuple[DataFrame, Column] | None:
         """The windows that the run closes, of given event rows, and which of them are not due."""
-        rows = replace(self, given=given, tasks=tasks, known=known)._closed(due, early=False)
+        rows = replace(self, given=given, alone=alone, known=known)._closed(due, early=False)
         return None if rows is None else (rows, not_due(due, known))
 
     def _counted(self, due: Due) -> DataFrame | None:

@@ -34,7 +34,6 @@ _COST_SETTINGS = {
     "spark.databricks.delta.optimize.maxFileSize": str(256 << 20),
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
     "spark.sql.maxConcurrentOutputFileWriters": "16",
-    "spark.sql.unionOutputPartitioning": "false",  # parts of one task each would be put into one
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
     "spark.sql.ui.explainMode": "simple",  # each query and each of its stages is described at length otherwise

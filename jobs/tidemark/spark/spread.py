@@ -41,7 +41,6 @@ from tidemark.spark.names import (
 )
 from tidemark.spark.small import Columns, local_frame, small_frame
 from tidemark.spark.tables import quoted
-from tidemark.spark.unshuffled import shares, united
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -99,11 +98,7 @@ def spread(
     task = (F.lit(0) if layout.tasks == 1 else _task(layout, placed or Placed())).alias(TASK)
     none = F.lit(None).cast(seeds.schema[SEED].dataType)
     whole = narrow.select("*", task, none.alias(SEED)).unionByName(seeds.select("*", task))
-    if layout.tasks == 1:
-        return whole.coalesce(1)
-    if layout.apart and not layout.cells:
-        return united(shares(whole, F.col(TASK), layout.tasks))
-    return whole.repartitionById(layout.tasks, F.col(TASK))
+    return whole.coalesce(1) if layout.tasks == 1 else whole.repartitionById(layout.tasks, F.col(TASK))
 
 
 def _task(layout: Layout, placed: Placed) -> Column:

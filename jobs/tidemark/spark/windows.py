@@ -24,7 +24,6 @@ from tidemark.spark.paths import order_of
 from tidemark.spark.sql import aggregate_of
 from tidemark.spark.tables import quoted
 from tidemark.spark.times import divided
-from tidemark.spark.unshuffled import shares, united
 
 _FIRST, _LAST = f"{WINDOW}_first", f"{WINDOW}_last"
 _BOUNDS = ("_window_start", "_window_end")
@@ -82,14 +81,14 @@ def bounded(rows: DataFrame, window: Window) -> DataFrame:
 
 
 def aggregated(
-    rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None], tasks: int | None = None
+    rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None], *, alone: bool = False
 ) -> DataFrame:
     """One row a window and group: its bounds, its part, what it is grouped by, what is selected. Without `window`
     rows have the bounds of theirs.
 
     Aggregates that depend on the order of rows see them in that of the sort key, each group in one task: so their
-    bits do not depend on how rows are spread. The others are computed where the rows are. `tasks`: of few rows, which
-    are in one task already or had better be read by each of several.
+    bits do not depend on how rows are spread. The others are computed where the rows are. `alone`: all rows are in
+    one task already.
     """
     keys = [WINDOW, *step.parts, *step.group_by]
     read = window is None or any(name in text.lower() for name in _BOUNDS for text in step.select.values())
@@ -97,8 +96,8 @@ def aggregated(
     grouped = [quoted(name) for name in (*keys, *(_BOUNDS if read else ()))]
     whose = WINDOW if window is not None else _BOUNDS[0]
     if any(order_sensitive(text, types) for text in step.select.values()):
-        spread = _by_group(_with_equal_groups(rows, step), keys, tasks)
-        found = united(_in_order(each, step, grouped, whose) for each in spread)
+        rows = _with_equal_groups(rows, step)
+        found = _in_order(rows if alone else rows.repartition(*map(quoted, keys)), step, grouped, whose)
     else:
         found = _groups(rows, step, step.select, grouped)
     selected = [fit(found.schema[name].dataType, quoted(name)).alias(name) for name in step.select]
@@ -111,14 +110,6 @@ def _with_equal_groups(rows: DataFrame, step: StreamSpec) -> DataFrame:
     rows are told from each other by their bits."""
     fields = rows.select(*map(quoted, step.group_by)).schema
     return rows.withColumns({each.name: alike(each.dataType, quoted(each.name)) for each in fields})
-
-
-def _by_group(rows: DataFrame, keys: list[str], tasks: int | None) -> list[DataFrame]:
-    """All rows of a group in one task of one of these."""
-    named = list(map(quoted, keys))
-    if tasks is None:
-        return [rows.repartition(*named)]
-    return [rows] if tasks == 1 else shares(rows, F.pmod(F.hash(*named), F.lit(tasks)), tasks)
 
 
 def _in_order(rows: DataFrame, step: StreamSpec, grouped: list[Column], whose: str) -> DataFrame:
