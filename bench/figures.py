@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,14 +16,14 @@ from rich.table import Table
 
 from bench.clock import Spread, ratios
 
-HEADINGS = ("what", "against", "ratio", "spread", "reach", "ours", "theirs")
+HEADINGS = ("what", "against", "cores", "ratio", "spread", "reach", "ours", "theirs")
 MIB = "MiB"
 
 
 @dataclass(frozen=True)
 class Figure:
     """One comparison. `ratio` is ours over theirs, `reach` the most it should be (None: only told); what is compared
-    has a unit: seconds, or memory."""
+    has a unit: seconds, or memory. `cores` are those of both sides (None: not said yet)."""
 
     what: str
     against: str
@@ -32,6 +32,7 @@ class Figure:
     theirs: Spread
     reach: float | None = None
     unit: str = "s"
+    cores: int | None = None
 
     @classmethod
     def of(
@@ -56,6 +57,7 @@ class Figure:
         return (
             self.what,
             self.against,
+            "" if self.cores is None else str(self.cores),
             f"{self.ratio.median:.2f}",
             f"{self.ratio.low:.2f}-{self.ratio.high:.2f}",
             reach,
@@ -76,12 +78,16 @@ class Section:
     figures: list[Figure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def on(self, cores: int) -> Section:
+        """The same, each figure with the number of cores that it was measured on."""
+        return replace(self, figures=[replace(figure, cores=cores) for figure in self.figures])
+
 
 def machine() -> str:
     """The machine and the versions, in general terms."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "delta-spark", "deltalake"))
-    return f"{os.cpu_count()} cores, {memory:.0f} GiB of memory; {packages}"
+    return f"a machine with {os.cpu_count()} cores, {memory:.0f} GiB of memory; {packages}"
 
 
 def show(sections: Sequence[Section], scale: str) -> None:

@@ -37,13 +37,18 @@ def _figure(told: dict) -> Figure:  # type: ignore[type-arg] # as JSON has it
     return Figure(**{**told, **spreads})
 
 
+def _key(figure: Figure) -> tuple[str, str, int | None]:
+    """What a figure is compared by with one of before: ratios of other numbers of cores are others."""
+    return figure.what, figure.against, figure.cores
+
+
 def worse(sections: Sequence[Section]) -> Iterator[str]:
     """A sentence on each ratio that has become worse, and on what can't be told."""
     for section in sections:
-        before = {(figure.what, figure.against): figure for figure in figures(section.row)}
+        before = {_key(figure): figure for figure in figures(section.row)}
         for figure in section.figures:
-            then = before.get((figure.what, figure.against))
-            told = f"{section.row}: {figure.what}, against {figure.against}"
+            then = before.get(_key(figure))
+            told = f"{section.row}: {figure.what}, against {figure.against} (cores: {figure.cores})"
             if then is None:
                 yield f"{told}: no figure is kept to compare with; measure with `make bench`"
             elif figure.ratio.low > then.ratio.high and figure.ratio.median > WORSE * then.ratio.median:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
-from bench import guard, pictures
+from bench import __main__ as bench
+from bench import figures, guard, pictures
+from bench.__main__ import CORES, main
 from bench.clock import Spread
 from bench.figures import Figure, Section, write_docs
 from bench.peers.workers import ROOT, worker
+from click.testing import CliRunner
 
-BEFORE = Figure("what", "a peer", Spread(1.0, 0.95, 1.1), Spread(10, 9, 11), Spread(10, 9, 11), 1.2)
+BEFORE = Figure("what", "a peer", Spread(1.0, 0.95, 1.1), Spread(10, 9, 11), Spread(10, 9, 11), 1.2, cores=2)
 
 
 @pytest.fixture(autouse=True)
@@ -36,12 +41,17 @@ def test_what_is_not_worse_beyond_the_noise_is_not_told():
 
 def test_a_ratio_that_is_worse_beyond_the_noise_is_told_with_both():
     (sentence,) = told(Spread(1.3, 1.2, 1.4))
-    assert sentence == "row: what, against a peer: 1.30 (1.20-1.40), was 1.00 (0.95-1.10)"
+    assert sentence == "row: what, against a peer (cores: 2): 1.30 (1.20-1.40), was 1.00 (0.95-1.10)"
 
 
 def test_what_was_never_measured_cannot_be_compared():
     (sentence,) = guard.worse([Section("row", "Title", [replace(BEFORE, what="something new")])])
     assert "no figure is kept" in sentence
+
+
+def test_a_figure_is_compared_with_one_on_as_many_cores():
+    (sentence,) = guard.worse([Section("row", "Title", [BEFORE]).on(4)])
+    assert sentence.startswith("row: what, against a peer (cores: 4): no figure is kept")
 
 
 def test_figures_of_other_rows_stay():
@@ -74,7 +84,7 @@ def test_a_block_of_the_page_is_replaced_and_nothing_else(tmp_path):
     text = page.read_text()
     assert text.startswith("before\n<!-- bench: row -->\n| what |")
     assert text.endswith("<!-- end of row -->\nafter\n")
-    assert "| what | a peer | 1.00 | 0.95-1.10 | at most 1.2: reached | 10.00 s | 10.00 s |" in text
+    assert "| what | a peer | 2 | 1.00 | 0.95-1.10 | at most 1.2: reached | 10.00 s | 10.00 s |" in text
     assert "- a \\note" in text
     assert "old" not in text
     with pytest.raises(ValueError, match="has no block <!-- bench: other -->"):
@@ -87,6 +97,50 @@ def test_the_page_has_a_place_for_each_row_of_the_bench():
     assert len(rows) > 10
     assert set(re.findall(r"<!-- bench: (\w+) -->", page)) == rows
     assert set(json.loads((ROOT / "bench" / "figures.json").read_text())) <= rows
+
+
+def test_each_figure_says_on_how_many_cores_it_was_measured(monkeypatch, capsys):
+    section = Section("row", "Title", [replace(BEFORE, cores=None)] * 2).on(8)
+    assert [figure.cores for figure in section.figures] == [8, 8]
+    monkeypatch.setattr(figures, "machine", lambda: "a machine")
+    figures.show([section], "once")
+    table = [[cell.strip() for cell in re.split("[┃│]", line)[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    assert [row[2] for row in table if len(row) > 2] == ["cores", "8", "8"]
+    page = (ROOT / "docs" / "performance.md").read_text()
+    tables = re.findall(r"^\| what \| against \|.*\n(?:\|.*\n)+", page, re.MULTILINE)
+    cells = [line.split(" | ")[2] for text in tables for line in text.splitlines() if "---" not in line]
+    assert len(tables) > 10
+    assert all(cell == "cores" or int(cell) > 0 for cell in cells)
+    stored = json.loads((ROOT / "bench" / "figures.json").read_text())
+    assert all(told["cores"] > 0 for row in stored.values() for told in row)
+
+
+@pytest.mark.parametrize("cores", ["0", "3", "two", "-1"])
+def test_cores_that_are_not_offered_are_refused_before_anything_is_measured(cores):
+    found = CliRunner().invoke(main, ["--cores", cores, "judge"])
+    assert found.exit_code == 2
+    assert f"Invalid value for '--cores': '{cores}' is not one of '1', '2', '4', '8'." in found.output
+
+
+@pytest.mark.parametrize("cores", [*CORES, None])
+def test_both_sides_have_the_cores_that_are_asked_for(tmp_path, monkeypatch, cores):
+    """By the master of each session that a row opens; figures on a number of cores asked for are not kept."""
+    masters, written = [], []
+
+    def opened() -> SimpleNamespace:
+        masters.append(os.environ["TIDEMARK_MASTER"])
+        return SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=cores or 2))
+
+    monkeypatch.setenv("TIDEMARK_MASTER", "local[2]")
+    monkeypatch.setattr(bench, "open_session", opened)
+    monkeypatch.setattr(bench, "ROWS", {"row": bench.Row(lambda _: Section("row", "Title", [BEFORE]))})
+    monkeypatch.setattr(bench, "write_docs", lambda _, section, scale: written.append((section, scale)))
+    monkeypatch.setattr(bench, "draw", lambda _: None)
+    asked = [] if cores is None else ["--cores", str(cores)]
+    found = CliRunner().invoke(main, ["--folder", str(tmp_path), *asked])
+    assert found.exit_code == 0, found.output
+    assert masters == [f"local[{cores or 2}]"]
+    assert [section.figures[0].cores for section, _ in written] == ([2] if cores is None else [])
 
 
 PRINTING = """

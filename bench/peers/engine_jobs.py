@@ -2,10 +2,12 @@
 
 Each judges all readings and makes 1-minute windows by lane of them: tidemark to its tables, DuckDB and Polars to
 Parquet files `rows/rows.parquet` and `windows/windows.parquet`, the rows with the columns that `bench.answers` needs.
+All have as many threads, given after the name.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -50,22 +52,22 @@ _COUNTING = """
 """
 
 
-def tidemark() -> Callable[..., object]:
+def tidemark(threads: int) -> Callable[..., object]:
     """A run over everything landed, after which nothing more can come: all windows close in it."""
     from tidemark.pipeline import Pipeline
     from tidemark.spark.session import open_session
 
-    open_session()
+    open_session(f"local[{threads}]")
     return lambda config, end: Pipeline.load(config, {}).close(as_of=end)
 
 
-def by_duckdb() -> Callable[..., object]:
+def by_duckdb(threads: int) -> Callable[..., object]:
     """One query for the rows, by window functions, and one for the windows, from what the first has written."""
     import duckdb
 
     def job(files: list[str], target: str) -> None:
         rows, windows = _targets(target)
-        with duckdb.connect() as connection:
+        with duckdb.connect(config={"threads": threads}) as connection:
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute(_JUDGING.format(rows=rows), {"files": files})
             connection.execute(_COUNTING.format(rows=rows, windows=windows))
@@ -73,8 +75,9 @@ def by_duckdb() -> Callable[..., object]:
     return job
 
 
-def by_polars() -> Callable[..., object]:
+def by_polars(threads: int) -> Callable[..., object]:
     """The same two steps by lazy frames, which Polars streams to the files where its plan lets it."""
+    os.environ["POLARS_MAX_THREADS"] = str(threads)  # it asks when it is imported
     import polars as pl
 
     def job(files: list[str], target: str) -> None:
@@ -121,4 +124,4 @@ def _targets(target: str) -> tuple[str, str]:
 JOBS = {"tidemark": tidemark, "duckdb": by_duckdb, "polars": by_polars}
 
 if __name__ == "__main__":
-    serve(JOBS[sys.argv[1]]())
+    serve(JOBS[sys.argv[1]](int(sys.argv[2])))

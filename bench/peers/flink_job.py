@@ -1,4 +1,4 @@
-"""Flink SQL's part of row `engines`, run in an environment of its own: `python -m bench.peers.flink_job MODE`.
+"""Flink SQL's part of row `engines`, run in an environment of its own, as `bench.peers.flink_job MODE THREADS`.
 
 The rows as they come, each with the watermark that it met, and 1-minute windows by lane, both to Parquet, in one job.
 """
@@ -6,7 +6,8 @@ The rows as they come, each with the watermark that it met, and 1-minute windows
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from py4j.java_gateway import JavaObject
 from pyflink.common import Configuration, TypeInformation, WatermarkStrategy
@@ -60,10 +61,12 @@ class _Told(TypeInformation):
         return self._j_typeinfo
 
 
-def streaming(files: list[str], target: str) -> None:
+def streaming(threads: int, files: list[str], target: str) -> None:
     """Watermarks decide: what comes for a window that they have passed is dropped. One reader takes the files one
     after the other: those of a table of files take them in no order, and a quarter of all rows comes too late."""
-    stream = StreamExecutionEnvironment.get_execution_environment(_settings({"execution.runtime-mode": "STREAMING"}))
+    stream = StreamExecutionEnvironment.get_execution_environment(
+        _settings(threads, {"execution.runtime-mode": "STREAMING"})
+    )
     table = StreamTableEnvironment.create(stream)
     schema = Schema.new_builder()
     for name, kind in COLUMNS.items():
@@ -73,19 +76,20 @@ def streaming(files: list[str], target: str) -> None:
     _write(table, target, "CURRENT_WATERMARK(rowtime)")
 
 
-def batch(files: list[str], target: str) -> None:
+def batch(threads: int, files: list[str], target: str) -> None:
     """No watermarks: a window has all rows of its minute."""
-    settings = EnvironmentSettings.new_instance().in_batch_mode().with_configuration(_settings({})).build()
+    settings = EnvironmentSettings.new_instance().in_batch_mode().with_configuration(_settings(threads)).build()
     table = TableEnvironment.create(settings)
     folder = files[0].rpartition("/")[0]
     _create(table, "readings", f"{_TYPED}, rowtime AS {_ROWTIME}", folder)
     _write(table, target, "CAST(NULL AS TIMESTAMP(3))")
 
 
-def _settings(keys: dict[str, str]) -> Configuration:
+def _settings(threads: int, keys: Mapping[str, str] = {}) -> Configuration:
     """Watermarks move with each row, not by the clock (which costs as much): so it is known which rows are late."""
     found = Configuration()
-    for key, value in {"pipeline.auto-watermark-interval": "0 ms", "table.local-time-zone": "UTC", **keys}.items():
+    known = {"pipeline.auto-watermark-interval": "0 ms", "table.local-time-zone": "UTC"}
+    for key, value in {**known, "parallelism.default": str(threads), **keys}.items():
         found.set_string(key, value)
     return found
 
@@ -121,8 +125,8 @@ def _write(table: TableEnvironment, target: str, watermark: str) -> None:
     both.execute().wait()
 
 
-MODES: dict[str, Callable[[list[str], str], None]] = {"streaming": streaming, "batch": batch}
+MODES: dict[str, Callable[..., None]] = {"streaming": streaming, "batch": batch}
 
 if __name__ == "__main__":
     get_gateway()  # its JVM is up before anything is measured, as the others' is
-    serve(MODES[sys.argv[1]])
+    serve(partial(MODES[sys.argv[1]], int(sys.argv[2])))

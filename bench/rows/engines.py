@@ -92,10 +92,10 @@ def _flink(mode: str) -> str:
 
 def _workers(place: Place) -> dict[str, AbstractContextManager[Worker]]:
     """What starts each worker: its own interpreter for Flink, where it can be had, this one for the others."""
-    ours = {"PYTHONPATH": f"{ROOT / 'jobs'}:{ROOT}"}
+    threads, ours = str(place.cores), {"PYTHONPATH": f"{ROOT / 'jobs'}:{ROOT}"}
     started = partial(worker, folder=place.work)
     workers = {
-        name: started(name, [sys.executable, "-m", "bench.peers.engine_jobs", name.lower()], ours)
+        name: started(name, [sys.executable, "-m", "bench.peers.engine_jobs", name.lower(), threads], ours)
         for name in ("tidemark", *FLOORS)
     }
     folder = environment(place.cache, place.say)
@@ -103,7 +103,7 @@ def _workers(place: Place) -> dict[str, AbstractContextManager[Worker]]:
         return workers
     theirs = settings(folder, place.spark.conf.get("spark.driver.memory", "8g"), place.work)
     for mode in FLINK:
-        command = [str(folder / "bin" / "python"), "-m", "bench.peers.flink_job", mode]
+        command = [str(folder / "bin" / "python"), "-m", "bench.peers.flink_job", mode, threads]
         workers[_flink(mode)] = started(f"flink-{mode}", command, {**theirs, "PYTHONPATH": str(ROOT)})
     return workers
 
