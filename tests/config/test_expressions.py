@@ -149,7 +149,7 @@ def test_an_expression_over_the_row_can_be_a_key(text: str) -> None:
         ("payload.rand()", "rand() is called with a qualified name"),
         ("to_timestmp(text)", "the function to_timestmp() cannot be used"),
         ("to_timestmp(text)", "there are to_timestamp"),
-        ("map(text, ts, Speed)", "is not a Spark SQL expression"),
+        ("map(text, ts, Speed)", "map() has 3 arguments: it takes an even number"),
         ("coalesce(rand(), uuid())", "the function uuid() cannot be used"),
     ],
 )
@@ -243,3 +243,38 @@ def test_a_literal_that_says_no_date_reads_the_clock(kind: str, literal: str) ->
 )
 def test_a_literal_that_says_the_year_does_not_read_the_clock(literal: str) -> None:
     assert expression_findings(f"EventTime > timestamp {literal}", ROW) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("to_unix_timestamp()", "to_unix_timestamp() has no arguments: it takes 1 to 2"),
+        ("length(text, ts)", "length() has 2 arguments: it takes 1"),
+        ("coalesce()", "coalesce() has no arguments: it takes 1 or more"),
+        ("make_timestamp(ts, ts, ts, ts)", "make_timestamp() has 4 arguments: it takes 1 to 3 or 6 to 7"),
+        ("upper(concat(text, nullif(text)))", "nullif() has 1 argument: it takes 2"),
+    ],
+)
+def test_a_call_with_more_or_fewer_arguments_than_the_function_takes_is_refused(text: str, message: str) -> None:
+    assert message in expression_findings(text, ROW, constants=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trim(BOTH 'x' FROM text)",
+        "substring(text FROM 1 FOR 2)",
+        "position('a' IN text)",
+        "overlay(text PLACING 'x' FROM 1)",
+        "cast(Speed as decimal(10, 2))",
+        "Speed div (2)",
+        "text rlike ('a')",
+        "text like any ('a', 'b')",
+        "date_add(DAY, 1, ts)",
+        "if(text in ('a,b', '(', 'c'), concat(text, '),'), left(text, 2))",
+        "transform(array(text, text), (x, i) -> x)",
+        "array(text, text)[0]",
+    ],
+)
+def test_arguments_are_counted_as_spark_reads_them(text: str) -> None:
+    assert not any("argument" in each for each in expression_findings(text, ROW, constants=True))

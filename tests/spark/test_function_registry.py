@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from tidemark.config.arities import takes
 from tidemark.config.functions import AGGREGATES, ALLOWED_FUNCTIONS, KEYWORDS, SESSION_WORDS, WINDOW_FUNCTIONS
+from tidemark.spark.functions import running
 
 OPERATORS = """
 ! != % & * + - / < << <= <=> <> = == > >= >> >>> ^ | || ~ and or not between case when in like ilike regexp
@@ -65,3 +67,31 @@ def test_every_function_of_spark_is_allowed_or_was_looked_at(spark: SparkSession
 
 def test_what_is_refused_is_no_word_that_may_stand_before_a_parenthesis() -> None:
     assert {name for name in REFUSED & KEYWORDS if name not in OPERATORS.split()} == set()
+
+
+MOST_ARGUMENTS = 12
+NOT_LOOKED_UP = frozenset({"cast", *OF_THE_GRAMMAR})
+MISCOUNTED = ("WRONG_NUM_ARGS", "REQUIRED_PARAMETER_NOT_FOUND")
+
+
+def test_each_function_takes_as_many_arguments_as_spark_says(spark: SparkSession) -> None:
+    jvm = running()
+    literal = getattr(getattr(jvm.org.apache.spark.sql.catalyst.expressions, "Literal$"), "MODULE$")
+    text, some = literal.apply("x"), jvm.scala.Option.apply
+    registry = spark._jsparkSession.sessionState().functionRegistry()
+
+    def accepted(name: str, count: int) -> bool:
+        """Whether Spark has no objection to the number; to the types it may have one."""
+        called = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name, some("builtin"), some("system"))
+        try:
+            made = registry.lookupFunction(called, jvm.PythonUtils.toSeq([text] * count))
+            said = f"{made.checkInputDataTypes()} {made.resolved()}"
+            if name == "try_parse_url":  # looks at its arguments where it is replaced
+                said += str(made.children().head().child().checkInputDataTypes())
+        except Exception as error:  # noqa: BLE001 # of many kinds: what it says is looked at
+            said = str(error)
+        return not any(each in said for each in MISCOUNTED)
+
+    names = sorted((ALLOWED_FUNCTIONS | AGGREGATES) - NOT_LOOKED_UP)
+    found = {(name, count): accepted(name, count) for name in names for count in range(MOST_ARGUMENTS + 1)}
+    assert {each: takes(*each) for each in found if takes(*each) != found[each]} == {}

@@ -16,6 +16,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from tidemark.config.arities import counted
 from tidemark.config.functions import (
     AGGREGATES,
     ALLOWED_FUNCTIONS,
@@ -56,7 +57,9 @@ def findings(text: str, row: Row, *, constants: bool = False, aggregates: Contai
         tokens = sqlglot.tokenize(text, dialect="spark")
     except SqlglotError as error:
         return [f"{text!r} is not a Spark SQL expression{_position(error)}"]
-    found = list(dict.fromkeys([*_functions(text, tokens, aggregates), *_session_words(tokens)]))
+    found = list(
+        dict.fromkeys([*_functions(text, tokens, aggregates), *_session_words(tokens), *_miscounted(tokens)])
+    )
     try:
         tree = _parsed(text)
     except _PARSER_ERRORS as error:
@@ -142,6 +145,13 @@ def _functions(text: str, tokens: Sequence[sqlglot.Token], aggregates: Container
                 yield f"{token.text} '{following.text}' reads the clock: {_ROW_ONLY}; write {name} '2026-01-31' or so"
         elif is_call(tokens, index) and name not in aggregates and not _within_group(tokens, index):
             yield from _call(name, _before(tokens, index), tokens[index + 2 : index + 3])
+
+
+def _miscounted(tokens: Sequence[sqlglot.Token]) -> Iterator[str]:
+    """Findings about calls that have more or fewer arguments than their function takes."""
+    for index in range(len(tokens)):
+        if is_call(tokens, index) and (finding := counted(tokens, index)):
+            yield finding
 
 
 def is_call(tokens: Sequence[sqlglot.Token], index: int) -> bool:
