@@ -300,7 +300,7 @@ def test_a_stream_that_cannot_be_is_refused(
             },
             {},
         ),
-        ({"a": W | {"select": {"s": "sum(ts)", "n": "count(distinct Lane)", "e": "max(_event_time)"}}}, {}),
+        ({"a": W | {"select": {"s": "max(ts)", "n": "count(distinct Lane)", "e": "max(_event_time)"}}}, {}),
     ],
 )
 def test_what_is_usual_gives_no_warning(files: Files, streams: dict[str, Any], source: dict[str, Any]) -> None:
@@ -354,6 +354,14 @@ def test_what_is_rarely_meant_gives_a_warning(
     (warning,) = files.load({"streams": streams}, **source).warnings
     assert warning.key == f"streams.a.{key}"
     assert message in warning.message
+
+
+def test_sums_that_may_wrap_give_one_warning_a_step(files: Files) -> None:
+    sums = {"s": "sum(ts)", "t": "1 + sum(distinct ts)", "n": "sum(cast(ts as decimal(20, 0)))", "m": "max(ts)"}
+    told = files.load({"streams": {"a": W | {"select": sums}}}).warnings
+    (warning,) = (each for each in told if "wraps" in each.message)
+    assert warning.key == "streams.a.select.s"
+    assert "a sum of BIGINT wraps beyond 9223372036854775807 (2 columns: s, t)" in warning.message
 
 
 def test_all_problems_are_told_at_once(files: Files) -> None:

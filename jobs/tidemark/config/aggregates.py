@@ -86,6 +86,15 @@ def order_sensitive(text: str, types: Mapping[str, str | None]) -> tuple[str, ..
     return tuple(dict.fromkeys(call.name for call in outermost(text) if not _order_free(call, types)))
 
 
+def wrapping(text: str, types: Mapping[str, str | None]) -> bool:
+    """Whether an expression has a `sum` of a BIGINT column, which Spark wraps where it is beyond BIGINT."""
+    return any(
+        call.name == "sum" and len(names) == 1 and types.get(names[0].lower()) == "BIGINT"
+        for call in outermost(text)
+        if (names := plain_names(call.arguments))
+    )
+
+
 def distinct_calls(text: str) -> list[str]:
     """The texts of the DISTINCT aggregates in an expression."""
     return [text[call.start : call.end] for call in outermost(text) if call.distinct]

@@ -27,15 +27,23 @@ _ANY_WINDOW = "tumbling, hopping, session, sliding or snapshot"
 
 
 def expression_warnings(streams: Streams) -> Iterator[Finding]:
-    """What costs more than it seems: aggregates that need their rows sorted."""
+    """What costs more than it seems, aggregates that need their rows sorted; and sums that may wrap."""
     windowed = {name: stream for name, stream in streams.streams.items() if stream.spec.windowed}
     if not windowed:
         return
-    from tidemark.config.aggregates import order_sensitive  # slow to import
+    from tidemark.config.aggregates import order_sensitive, wrapping  # slow to import
 
     for name, stream in windowed.items():
         columns = (*(streams.before(stream.spec) or ()), *ROW_COLUMNS)
         types = {column.name.lower(): column.type for column in columns}
+        wrap = [column for column, text in stream.spec.select.items() if wrapping(text, types)]
+        if wrap:
+            more = f" ({len(wrap)} columns: {', '.join(wrap)})" if len(wrap) > 1 else ""
+            yield (
+                ("streams", name, "select", wrap[0]),
+                f"a sum of BIGINT wraps beyond 9223372036854775807{more}: where that can be, sum cast(x AS"
+                " DECIMAL(20, 0)), or try_sum, which gives null",
+            )
         found = {column: order_sensitive(text, types) for column, text in stream.spec.select.items()}
         sensitive = [column for column, calls in found.items() if calls]
         if not sensitive:
