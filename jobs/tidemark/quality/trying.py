@@ -3,7 +3,7 @@ suite on its table without a row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tidemark.config import PipelineSpec
@@ -33,19 +33,19 @@ _ROWS, _WINDOWS = ("_system_timestamp", "_end_time", "_partition", "_offset"), (
 _MATCH = "expect_table_columns_to_match"
 _MAY_LACK = ("expect_column_to_exist", f"{_MATCH}_set", f"{_MATCH}_ordered_list")
 """Expectations about which columns there are."""
-Frame = Callable[[str, Sequence[str]], Any]
-"""A table's frame without rows, by the name of the table and its columns."""
+Frame = Callable[[str, Mapping[str, str | None]], Any]
+"""A table's frame without rows, by the name of the table and its `columns`."""
 
 
-def columns(spec: PipelineSpec, table: str) -> tuple[str, ...]:
-    """The columns of a table that suites are about, in its order."""
+def columns(spec: PipelineSpec, table: str) -> dict[str, str | None]:
+    """The columns of a table that suites are about, in its order; with their types those that are ours."""
     kind, _, name = table.partition("/")
-    payload = tuple(column.name for column in columns_of(spec, name) or ())
+    payload = dict.fromkeys(column.name for column in columns_of(spec, name) or ())
     if kind == "events":
-        return (*EVENTS, *payload)
+        return {**EVENTS, **payload}
     step = spec.streams[name]
     own = (*_WINDOWS, *step.parts) if step.windowed else _ROWS
-    return (*own, "_batch_id", *(each for each in payload if each not in own))
+    return {**dict.fromkeys((*own, "_batch_id")), **payload}
 
 
 def check(spec: PipelineSpec, frame: Frame | None = None) -> None:
@@ -79,7 +79,7 @@ def _reasons(suite: Suite, spec: PipelineSpec, frame: Frame | None) -> Mapping[i
     return found | {rest[position]: reason for position, reason in reasons.items()}
 
 
-def _unknown(suite: Suite, names: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _unknown(suite: Suite, names: Mapping[str, str | None]) -> Iterator[tuple[int, str]]:
     """Expectations about columns that the table has not, by their positions."""
     for index, each in enumerate(suite.content["expectations"]):
         lacking = [name for name in columns_named(each) if name not in names]

@@ -6,7 +6,7 @@ refuses is an error of the configuration, and no run that it could not finish is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial, reduce
 
 from py4j.protocol import Py4JJavaError
@@ -19,7 +19,6 @@ from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.streams import StreamSpec
 from tidemark.config.topology import columns_of, in_order
 from tidemark.errors import ConfigError, Problem
-from tidemark.quality.trying import EVENTS
 from tidemark.spark import landing, paths, windows
 from tidemark.spark.fitness import column_of
 from tidemark.spark.joins import Side, paired
@@ -50,11 +49,11 @@ def analyse(spark: SparkSession, spec: PipelineSpec) -> dict[str, DataFrame]:
     return rows
 
 
-def table(rows: Mapping[str, DataFrame], name: str, columns: Sequence[str]) -> DataFrame:
-    """An events or streams table with these columns, of `analyse`'s rows."""
+def table(rows: Mapping[str, DataFrame], name: str, columns: Mapping[str, str | None]) -> DataFrame:
+    """An events or streams table with these columns, of `analyse`'s rows; one that these lack has the type given."""
     found = rows[name.partition("/")[2]]
     known = {each.lower() for each in found.columns}
-    lacking = {each: F.lit(None).cast(EVENTS[each]) for each in columns if each.lower() not in known}
+    lacking = {each: F.lit(None).cast(kind) for each, kind in columns.items() if kind and each.lower() not in known}
     return found.select(*[lacking[each].alias(each) if each in lacking else quoted(each) for each in columns])
 
 
