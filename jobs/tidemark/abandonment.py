@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tidemark.core.account import APPLICATION, BatchRecord, Written, writer_of
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger.aside import set_aside
+from tidemark.ledger.lasting import lasting
 from tidemark.ledger.ledger import Ledger, records_all
 from tidemark.ledger.rows import state_rows
 from tidemark.ledger.tail import ABANDONED, ABANDONING
@@ -63,7 +64,8 @@ class Abandonment:
     def finish(self, pending: Sequence[BatchRecord]) -> Record:
         """Delete what a run that is being set aside has in any table, and record that it is."""
         first, last = pending[0].batch_id, pending[-1].batch_id
-        self.withdraw(first, last)
+        with lasting(*(self.ledger.folder / name for name in tables_below(self.ledger.folder))):
+            self.withdraw(first, last)
         self.reached("withdrawn")
         set_aside(self.ledger, pending, ABANDONED, pending[0].reason or "", tuple(self._known(first, last)))
         self.reached("abandoned")

@@ -43,6 +43,7 @@ from tidemark.ledger.slices import SliceLedger
 from tidemark.ledger.versions import Made
 from tidemark.merging import Merged, Merging
 from tidemark.places import Place
+from tidemark.places.synced import sync_tree
 from tidemark.places.trees import remove_tree, tables_below
 from tidemark.planning import judged_under
 from tidemark.recorded import content_of
@@ -129,6 +130,7 @@ class Backfill:
             merged.input_rows,
             json.dumps(labelled(found, self.label), sort_keys=True),
         )
+        sync_tree(folder)
         versions.add(self.live.root, now, how)
         self.reached("listed")
         return built_summary(number, folder, how, found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +11,7 @@ from tidemark.config import PipelineSpec
 from tidemark.core.account import BatchRecord
 from tidemark.core.times import DAY
 from tidemark.ledger import upkeep
+from tidemark.ledger.lasting import lasting
 from tidemark.ledger.ledger import Ledger
 from tidemark.running import rules_of
 
@@ -54,6 +56,14 @@ class Keeping:
 
     def after(self, records: Sequence[BatchRecord]) -> float | None:
         """Seconds spent on merging after a run of these batches; None when nothing had to be merged."""
+        with self._lasting():
+            return self._after(records)
+
+    def _lasting(self) -> AbstractContextManager[None]:
+        """What replaces files that a version relies on is on the disk at the end."""
+        return lasting(*(self.ledger.folder / name for name in (*self.ledger.stores, *self.written_by_spark())))
+
+    def _after(self, records: Sequence[BatchRecord]) -> float | None:
         first, last = records[0], records[-1]
         merged = upkeep.compact(self.ledger)
         if self.tables is not None and (first.run_first - 1) // MERGE_EVERY != last.run_last // MERGE_EVERY:
@@ -81,8 +91,9 @@ class Keeping:
     def now(self, last: BatchRecord) -> float:
         """Seconds spent on merging everything that may be, whenever that was done last."""
         tables = self._spark()
-        merged = upkeep.compact(self.ledger) or 0.0
-        return merged + self._merge(last, tables)
+        with self._lasting():
+            merged = upkeep.compact(self.ledger) or 0.0
+            return merged + self._merge(last, tables)
 
     def vacuum(self, hours: int) -> int:
         """Delete files that no table has needed for so many hours; how many tables of Spark's were looked at."""

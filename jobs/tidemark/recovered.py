@@ -17,6 +17,7 @@ from tidemark.ledger.tail import ABANDONING
 from tidemark.ledger.written import ensure_whole
 from tidemark.places import Place
 from tidemark.places.faults import known_fault
+from tidemark.places.synced import sync_tree
 from tidemark.quality.suites import of_run
 from tidemark.recorded import spec_of
 from tidemark.replaying import Replay, located
@@ -88,6 +89,8 @@ class Recovered:
             if listed is not None:
                 repairing.tell_versions(*listed)
             found = repairing.repair()
+            if found["repaired"] or found["rewritten"]:
+                sync_tree(self.ledger.folder)
             self._forget()
             return found
 

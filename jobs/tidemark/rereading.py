@@ -29,6 +29,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.schemas import TABLES
 from tidemark.ledger.versions import Made
 from tidemark.places import Place
+from tidemark.places.synced import sync_tree
 from tidemark.places.trees import remove_tree, tables_below
 from tidemark.planning import judged_under
 from tidemark.running import rules_of
@@ -113,6 +114,7 @@ class Rereading:
             json.dumps(labelled(difference, self.label), sort_keys=True),
             from_landing=True,
         )
+        sync_tree(folder)
         versions.add(self.live.root, now, how)
         self.reached("listed")
         return built_summary(number, folder, how, difference)

@@ -111,6 +111,12 @@ def test_of_several_sources_the_one_furthest_off_its_own_limit_is_told(given, ob
     assert f"(in source {source}" in check.message
 
 
+def test_of_sources_equally_far_off_the_first_by_name_is_told_in_whichever_order_they_come():
+    given = [("slow", 7.0, None), ("fast", 7.0, None)]
+    for lines in (given, given[::-1]):
+        assert of("watermarks", *delays(*lines))["watermarks", "watermark_delay"].message == "(in source fast)"
+
+
 def test_of_several_partitions_the_smallest_step_and_the_most_lost_rows_are_told():
     columns = dict.fromkeys(COLUMNS["watermarks"])
     steps = [Line("watermarks", columns | {"step": step}, f"p{step:g}") for step in (5.0, 2.0, 9.0)]

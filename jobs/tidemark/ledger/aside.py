@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidemark.core.account import BatchRecord, Written
+from tidemark.ledger.lasting import lasting
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rows import batch_row
 from tidemark.ledger.tail import ABANDONED
@@ -21,7 +22,8 @@ def set_aside(
     """Turn the rows of a run's uncommitted batches to `status`, with the reason; once a status."""
     rows = [batch_row(replace(each, status=status, reason=reason, written=written)) for each in records]
     first, last = records[0].batch_id, records[-1].batch_id
-    ledger.stores["batches"].replace(f"batch_id >= {first} AND batch_id <= {last}", rows, status, last)
+    with lasting(ledger.folder / "batches"):
+        ledger.stores["batches"].replace(f"batch_id >= {first} AND batch_id <= {last}", rows, status, last)
 
 
 def skip(ledger: Ledger, base: Ledger, first: int) -> None:

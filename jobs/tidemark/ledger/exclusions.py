@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from tidemark.ledger.lasting import lasting
 from tidemark.ledger.schemas import EXCLUSIONS
 from tidemark.ledger.store import Store
 from tidemark.places import Place
@@ -28,12 +29,9 @@ def excluded(root: Place) -> tuple[Exclusion, ...]:
 
 def exclude(root: Place, found: list[Exclusion]) -> None:
     """Record some, in one commit; what was said of the same objects before is replaced."""
-    objects = {(each.source, each.uri) for each in found}
-    _store(root).rewrite(
-        lambda known: (
-            [row for row in known if (row["source"], row["uri"]) not in objects] + [asdict(each) for each in found]
-        )
-    )
+    objects, rows = {(each.source, each.uri) for each in found}, [asdict(each) for each in found]
+    with lasting(root / FOLDER):
+        _store(root).rewrite(lambda known: [r for r in known if (r["source"], r["uri"]) not in objects] + rows)
 
 
 def _store(root: Place) -> Store:

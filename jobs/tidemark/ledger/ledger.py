@@ -25,6 +25,7 @@ from tidemark.core.quality import RELEASED, Check, Severity
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.digest import digest_rows
+from tidemark.ledger.lasting import lasting, settle
 from tidemark.ledger.plans import lost_plan, of_objects, plan_rows
 from tidemark.ledger.rows import (
     Row,
@@ -126,11 +127,12 @@ class Ledger:
         expected = [batch.batch_id for batch in plan.batches]
         if len(tokens) != 1 or [record.batch_id for record in records] != expected:
             raise TidemarkError(f"run {plan.run_id}: records and planned batches differ")
-        rows = plan_rows(plan, tokens.pop(), noticed or Noticed())
-        if rows:
-            self.stores["plans"].append(rows)
         planned = [batch_row(replace(record, status=PLANNED)) for record in records]
-        self.stores["batches"].append_next(planned, "plan", plan.first, plan.last)
+        if rows := plan_rows(plan, tokens.pop(), noticed or Noticed()):
+            with lasting(self.folder / "plans"):
+                self.stores["plans"].append(rows)
+        with lasting(self.folder / "batches"):
+            self.stores["batches"].append_next(planned, "plan", plan.first, plan.last)
 
     def objects_of(self, record: BatchRecord) -> tuple[LandedObject, ...]:
         """The objects of a batch in log order, without paths: as planned, or once committed as taken."""
@@ -206,8 +208,7 @@ class Ledger:
 
     def block(self, record: BatchRecord) -> None:
         """Turn the row of a run's last batch from `planned` to `blocked`: nothing of the run is published."""
-        blocked = batch_row(replace(record, status=BLOCKED))
-        self.stores["batches"].replace(f"batch_id = {record.batch_id}", [blocked], "block", record.batch_id)
+        self._turn(replace(record, status=BLOCKED), self._written_by(record), "block")
 
     def digests(self, batch_id: int) -> dict[str, TableDigest]:
         """The digests of what stands in the small tables of which a batch records one."""
@@ -228,8 +229,15 @@ class Ledger:
         row from `planned` to `committed` in one commit. Repeated, it changes nothing."""
         self._record_objects(record.batch_id, objects)
         done = replace(record, status=COMMITTED, written=self._written_by(record))
-        self.stores["batches"].replace(f"batch_id = {record.batch_id}", [batch_row(done)], "commit", record.batch_id)
+        self._turn(done, done.written or (), "commit")
         self._committed = done
+
+    def _turn(self, record: BatchRecord, written: Sequence[Written], how: str) -> None:
+        """Replace the row of a batch, once what the batch has written to tables is on the disk."""
+        settle([self.folder / each.table for each in written if each.batch_id == record.batch_id], record.batch_id)
+        number, row = record.batch_id, batch_row(record)
+        with lasting(self.folder / "batches"):
+            self.stores["batches"].replace(f"batch_id = {number}", [row], how, number)
 
     def _written_by(self, record: BatchRecord) -> tuple[Written, ...]:
         """What every table's log knows now that all of a batch but its own row stands."""

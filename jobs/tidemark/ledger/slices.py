@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tidemark.core.account import BatchRecord
+from tidemark.core.account import BatchRecord, Written
 from tidemark.core.batch import LandedObject
 from tidemark.core.progress import PartitionState
 from tidemark.ledger.ledger import Ledger, Noticed
@@ -42,3 +42,7 @@ class SliceLedger(Ledger):
     def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:  # noqa: ARG002 - they stand there
         """Turn the row of a batch to `committed`."""
         super().commit(record, ())
+
+    def _turn(self, record: BatchRecord, written: Sequence[Written], how: str) -> None:  # noqa: ARG002 - it is removed
+        """Replace the row of a batch; nothing of a slice has to outlast a power loss."""
+        self.stores["batches"].replace(f"batch_id = {record.batch_id}", [batch_row(record)], how, record.batch_id)

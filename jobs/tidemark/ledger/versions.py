@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tidemark.errors import TidemarkError, UsageError
+from tidemark.ledger.lasting import lasting
 from tidemark.ledger.rows import Row
 from tidemark.ledger.schemas import VERSIONS
 from tidemark.ledger.store import Store
@@ -170,11 +171,12 @@ def _change(root: Place, change: Callable[[list[Version]], list[Version]]) -> No
 
 
 def _commit(root: Place, change: Callable[[list[Version]], list[Version]], number: int) -> None:
-    rows = _store(root).rewrite(
-        lambda known: [_row(each) for each in change([_version(row) for row in known])], _WRITER, number + 1
-    )
+    with lasting(root / _WRITER):
+        rows = _store(root).rewrite(
+            lambda known: [_row(each) for each in change([_version(row) for row in known])], _WRITER, number + 1
+        )
     if isinstance(root, Path):
-        write_bytes(root / _COPY, json.dumps({"number": number + 1, "rows": rows}).encode())
+        write_bytes(root / _COPY, json.dumps({"number": number + 1, "rows": rows}).encode(), lasting=True)
 
 
 def _copy(root: Place) -> Row | None:

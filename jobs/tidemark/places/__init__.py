@@ -18,6 +18,7 @@ from deltalake import DeltaTable
 
 from tidemark.config.address import S3Place, is_s3
 from tidemark.places import arrow, s3
+from tidemark.places.synced import sync_file, sync_folder
 
 arrow.load()
 T = TypeVar("T")
@@ -72,18 +73,22 @@ def read_if_there(place: Place) -> bytes | None:
     return place.read_bytes() if place.is_file() else None
 
 
-def write_bytes(place: Place, content: bytes) -> None:
-    """Write a file or object, which appears whole or not at all."""
+def write_bytes(place: Place, content: bytes, lasting: bool = False) -> None:
+    """Write a file or object, which appears whole or not at all; a `lasting` one is on the disk then."""
     if isinstance(place, S3Place):
         s3.put(place, content)
         return
     partial = place.with_name(f"{place.name}.partial")
     partial.write_bytes(content)
+    if lasting:
+        sync_file(partial)
     partial.replace(place)
+    if lasting:
+        sync_folder(place.parent)
 
 
 def write_once(place: Place, content: bytes) -> None:
-    """Write a file or object that only its owner may read, unless it is there."""
+    """Write a file or object that only its owner may read, unless it is there; it is on the disk then."""
     if isinstance(place, S3Place):
         s3.put_if(place, content, None)
         return
@@ -91,8 +96,10 @@ def write_once(place: Place, content: bytes) -> None:
     with NamedTemporaryFile(dir=place.parent, prefix=f"{place.name}.") as partial:  # its mode is 0600
         partial.write(content)
         partial.flush()
+        sync_file(Path(partial.name))
         with suppress(FileExistsError):
             os.link(partial.name, place)
+    sync_folder(place.parent)
 
 
 def remove(place: Place) -> None:

@@ -190,7 +190,8 @@ class Judging:
         """The check of one table; None where there was nothing to judge."""
         config = result["expectation_config"]
         meta, table = config["meta"], lines[0][0].table
-        judged = [(line, bad) for line, bad in lines if line.values.get(meta["observed"]) is not None]
+        known = [(line, bad) for line, bad in lines if line.values.get(meta["observed"]) is not None]
+        judged = sorted(known, key=lambda each: each[0].where)  # of equals the first is named, however they came
         if not judged:
             return None
         failing = sorted([line for line, bad in judged if bad], key=partial(_beyond, meta), reverse=True)
