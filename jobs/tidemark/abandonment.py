@@ -2,8 +2,10 @@
 
 planned -> abandoning -> nothing of it is in any table -> abandoned
 
-Readers never saw what is deleted: it was behind the last committed batch. The numbers of its batches are not used
-again, since logs know them. Every step may be repeated; a run that was left in the middle is set aside by the next.
+Readers that end at the last committed batch never saw what is deleted: it was behind that. Others may have seen rows
+of streams; therefore a run that has published to one is set aside only if that is asked for. The numbers of its
+batches are not used again, since logs know them. Every step may be repeated; a run that was left in the middle is set
+aside by the next.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ class Abandonment:
     engine: Callable[[], Engine]
     reached: Callable[[str], None]
 
-    def abandon(self, run: str, reason: str) -> Record:
-        """Set a run aside, and record why. UsageError: there is no such planned run, or it has published."""
+    def abandon(self, run: str, reason: str, published: bool = False) -> Record:
+        """Set a run aside, and record why; with `published` also one that has published to streams. UsageError: there
+        is no such planned run, or it has published and that is not asked for."""
         if not reason.strip():
             raise UsageError("abandoning a run needs a reason", hint="say with --reason why it cannot be finished")
         pending = self.ledger.last().pending
@@ -51,10 +54,11 @@ class Abandonment:
             raise UsageError(
                 f"run {run!r} is not planned and uncommitted{other}", hint="`tidemark status` lists the last runs"
             )
-        if table := next(self._published(pending[0].batch_id), None):
+        if not published and (table := next(self._published(pending[0].batch_id), None)):
             raise UsageError(
-                f"run {run!r} has published to {table}: it can only be finished",
-                hint="mend what stops it, then `tidemark run`",
+                f"run {run!r} has published to {table}",
+                hint="mend what stops it, then `tidemark run`; if that cannot be, `--published` withdraws its rows: "
+                "readers that do not end at the last committed batch may have seen them",
             )
         if pending[0].status != ABANDONING:
             set_aside(self.ledger, pending, ABANDONING, reason.strip())
@@ -102,7 +106,9 @@ class Abandonment:
     def _appended(self, first: int) -> list[str]:
         """Tables to which Spark has appended rows of batches from `first` on."""
         found = [
-            name for name in tables_below(self.ledger.folder) if name.partition("/")[0] in (*_STATE, _SUBSTREAMS)
+            name
+            for name in tables_below(self.ledger.folder)
+            if name.partition("/")[0] in (*_STATE, *_PUBLISHED, _SUBSTREAMS)
         ]
         return [name for name in found if self._last_of(name) >= first]
 
@@ -121,7 +127,8 @@ class Abandonment:
         before = must_know(self.ledger, self.ledger.settled_before(first))
         yield from (each for each in before if each.writer != ABANDONED)
         withdrawn = {each.table: each.batch_id for each in before if each.writer == ABANDONED}
-        names = [*WRITERS, *(name for name in tables_below(self.ledger.folder) if name.partition("/")[0] in _STATE)]
+        kinds = (*_STATE, *_PUBLISHED)
+        names = [*WRITERS, *(name for name in tables_below(self.ledger.folder) if name.partition("/")[0] in kinds)]
         for table in sorted({*names, _SUBSTREAMS, *withdrawn}):
             known = self.ledger.store(table).number(ABANDONED)
             if known and known in (last, withdrawn.get(table)):

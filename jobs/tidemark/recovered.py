@@ -68,11 +68,11 @@ class Recovered:
             return self._finished(self.ledger.batches(record.batch_id, record.batch_id), []) | {"released": True}
 
     @explained
-    def abandon(self, run: str, reason: str, wait: bool = False) -> Record:
+    def abandon(self, run: str, reason: str, wait: bool = False, published: bool = False) -> Record:
         """Set a planned run aside that cannot be finished, and record why. UsageError: there is none, or it has
-        published to streams."""
+        published to streams and `published` does not ask for these rows to be withdrawn."""
         with hold(self.root, wait) as self._still_held:
-            return self._abandonment().abandon(run, reason)
+            return self._abandonment().abandon(run, reason, published)
 
     @explained
     def repair(self, wait: bool = False) -> Record:
