@@ -64,7 +64,7 @@ bench-check: $(STAMP) ## fail if anything is slower than docs/performance.md say
 # the build tools of the lock are installed first, then everything else with them.
 $(STAMP): requirements.lock jars.lock pyproject.toml $(FUNCTIONS)
 	@command -v python3.11 >/dev/null || { echo "error: Python 3.11 was not found: install it (Debian: apt-get install python3.11 python3.11-venv)" >&2; exit 4; }
-	@PYTHONPATH=jobs python3.11 -m tidemark.spark.jars check
+	@PYTHONPATH=jobs python3.11 -m tidemark.spark.session.jars check
 	@rm -f $@
 	@echo "installing into $(VENV): Python packages, then jars; this takes a few minutes the first time"
 	@python3.11 -m venv $(VENV) || { echo "error: no virtual environment could be made: install python3.11-venv" >&2; exit 4; }
@@ -72,10 +72,10 @@ $(STAMP): requirements.lock jars.lock pyproject.toml $(FUNCTIONS)
 	@$(PIP) --require-hashes -r $(VENV)/build-tools.lock
 	@$(PIP) --require-hashes --no-build-isolation -r requirements.lock
 	@$(PIP) --no-build-isolation --editable .
-	@$(BIN)/python -m tidemark.spark.jars install jars.lock $(JARS)
+	@$(BIN)/python -m tidemark.spark.session.jars install jars.lock $(JARS)
 	@touch $@
 
 $(S3_STAMP): jars-s3.lock | $(STAMP)
 	@echo "fetching the jars for S3, about 690 MB"
-	@$(BIN)/python -m tidemark.spark.jars fetch jars-s3.lock $(JARS)-s3
+	@$(BIN)/python -m tidemark.spark.session.jars fetch jars-s3.lock $(JARS)-s3
 	@touch $@

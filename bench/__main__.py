@@ -38,7 +38,7 @@ from bench.rows import (
     substreams,
     windows,
 )
-from tidemark.spark.session import open_session
+from tidemark.spark.session.session import open_session
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from deltalake import DeltaTable
 
 from bench.data import object_name
 from bench.subject import EVENTS, SOURCE
-from tidemark.core.account import BatchRecord
 from tidemark.core.batch import LandedObject
+from tidemark.core.batch_result import BatchRecord
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.rows import batch_row, object_row, state_row
-from tidemark.spark.tables import APPLICATION, CHECKPOINT_EVERY
+from tidemark.ledger.tables.rows import batch_row, object_row, state_row
+from tidemark.spark.tables.delta import APPLICATION, CHECKPOINT_EVERY
 
 _BATCHES_A_FILE = 10_000
 _OBJECTS_A_FILE = 100_000

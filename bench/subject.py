@@ -12,7 +12,7 @@ from typing import Any
 from bench.answers import LANE, Answer, expected, found
 from bench.clock import seconds
 from bench.data import SCHEMA, Landed
-from tidemark.core.account import BatchRecord
+from tidemark.core.batch_result import BatchRecord
 from tidemark.pipeline import Pipeline
 
 SOURCE = "readings"

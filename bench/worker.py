@@ -12,7 +12,7 @@ from unittest.mock import patch
 from bench.data import Landed
 from bench.memory import peak
 from bench.subject import check, fresh
-from tidemark.spark import session
+from tidemark.spark.session import session
 
 
 def main(heap: str, work: str, small: str, large: str) -> None:

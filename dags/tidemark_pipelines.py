@@ -7,7 +7,7 @@ from pathlib import Path
 
 from airflow.sdk import get_parsing_context
 
-from tidemark.files import dag_id
+from tidemark.config.pipeline_files import dag_id
 
 sys.path.append(str(Path(__file__).parent))  # bundles have it there already, other readers of DAG files don't
 

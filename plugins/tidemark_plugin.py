@@ -48,9 +48,9 @@ class TidemarkPlugin(AirflowPlugin):
 
 
 def _dashboard() -> FastAPI:
-    from tidemark import files
+    from tidemark.config import pipeline_files
     from tidemark_dashboard.airflow_host import AirflowHost
     from tidemark_dashboard.app import create_app
     from tidemark_dashboard.known import Pipelines
 
-    return create_app(Pipelines(lambda: files.folder(DEFAULT_FOLDER)), AirflowHost())
+    return create_app(Pipelines(lambda: pipeline_files.folder(DEFAULT_FOLDER)), AirflowHost())

@@ -13,7 +13,7 @@ from hypothesis.internal.conjecture.providers import Constants, HypothesisProvid
 
 from interpreted import INTERPRETED
 from tidemark.errors import TidemarkError
-from tidemark.spark.jars import require_java
+from tidemark.spark.session.jars import require_java
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,7 +58,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The product's own session, one for all tests."""
-    from tidemark.spark.session import open_session
+    from tidemark.spark.session.session import open_session
 
     session = open_session(MASTER)
     yield session
@@ -95,8 +95,8 @@ def scattered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replays from events read them in an order of their own, as from merged files that are read in pieces."""
     from pyspark.sql import functions as F
 
-    from tidemark.spark import replay
-    from tidemark.spark.names import ROW
+    from tidemark.spark.columns import ROW
+    from tidemark.spark.rebuild import replay
 
     def mixed(*given: Any) -> DataFrame:
         return whole(*given).repartition(5, ROW).sortWithinPartitions(F.xxhash64(ROW))

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tidemark import auditing
 from tidemark.core.quality import Check
-from tidemark.quality import docs, judging
-from tidemark.quality.judging import Judging, Suite, name_of
-from tidemark.quality.measures import Line
+from tidemark.quality import docs
+from tidemark.quality import validate as judging
+from tidemark.quality.metrics import Line
+from tidemark.quality.validate import Suite, Validation, name_of
+from tidemark.runner import checks
 
 NO_RULE = ("partitions_progress", "watermark_delay", "output_delay")
 """What says something of the data, not of the product; so do shares and jumps."""
@@ -29,7 +30,7 @@ def is_wrong(kind: str, asked: dict[str, Any], line: Line) -> bool:
     return one != other if kind.endswith("equal") else one < other
 
 
-def judged(judging: Judging, suite: Suite, lines: Sequence[Line]) -> Iterator[Check]:
+def judged(judging: Validation, suite: Suite, lines: Sequence[Line]) -> Iterator[Check]:
     """As `Judging.lines`."""
     for config in suite.content["expectations"]:
         for table in dict.fromkeys(line.table for line in lines):
@@ -38,7 +39,7 @@ def judged(judging: Judging, suite: Suite, lines: Sequence[Line]) -> Iterator[Ch
                 yield check
 
 
-def judged_and_held(judging: Judging, suite: Suite, lines: Sequence[Line]) -> Iterator[Check]:
+def judged_and_held(judging: Validation, suite: Suite, lines: Sequence[Line]) -> Iterator[Check]:
     """The same; what holds whatever the data are has to hold."""
     for check in judged(judging, suite, lines):
         of_data = check.expectation in NO_RULE or check.expectation.endswith(("_share", "_jump"))
@@ -52,6 +53,6 @@ def names(suite: Suite) -> list[str]:
 
 def use(put: Callable[[Any, str, Any], None]) -> None:
     """Have runs judge so; `put` sets an attribute."""
-    put(auditing.Audit, "begin", lambda _: None)
-    put(judging.Judging, "lines", judged_and_held)
+    put(checks.Audit, "begin", lambda _: None)
+    put(judging.Validation, "lines", judged_and_held)
     put(docs, "page", lambda *_: "")

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 import oracle
 from tidemark.pipeline import Pipeline
-from tidemark.places import is_table
+from tidemark.storage import is_table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = 86_400_000_000

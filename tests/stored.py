@@ -23,7 +23,7 @@ from deltalake import DeltaTable
 
 from tidemark.core.times import format_time
 from tidemark.pipeline import Pipeline
-from tidemark.places.trees import tables_below
+from tidemark.storage.folders import tables_below
 
 DATA = Path(__file__).parent / "data" / "stored"
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -68,7 +68,7 @@ AGES = {
 
 @pytest.mark.parametrize(("given", "time"), AGES.items())
 def test_a_time_may_be_a_date_or_an_age_back_from_the_clock_at_the_call(pipeline, monkeypatch, given, time):
-    pipeline.clock = lambda: NOW
+    pipeline.context.clock = lambda: NOW
     asked = []
     monkeypatch.setattr("tidemark.report.rows.find_rows", lambda _, where, *__: asked.append(where) or {})
     pipeline.rows(since=given, until="0s")
@@ -77,14 +77,14 @@ def test_a_time_may_be_a_date_or_an_age_back_from_the_clock_at_the_call(pipeline
 
 
 def test_an_age_counts_from_the_call_however_long_the_run_waits_for_another(pipeline, monkeypatch):
-    pipeline.clock = lambda: NOW
+    pipeline.context.clock = lambda: NOW
 
     @contextmanager
     def held(*_):
-        pipeline.clock = lambda: NOW + DAY
+        pipeline.context.clock = lambda: NOW + DAY
         yield
 
-    monkeypatch.setattr("tidemark.pipeline.hold", held)
+    monkeypatch.setattr("tidemark.context.hold", held)
     assert pipeline.close(as_of="2h", wait=True)["as_of"] == format_time(NOW - 2 * HOUR)
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from tidemark import cli, scheduled
+from tidemark import cli
 from tidemark.cli.output import LONGEST_LIST
+from tidemark.commands import schedule
 from tidemark.core.times import MAX_TIME, parse_moment
 from tidemark.errors import Blocked, CheckFailed, ConfigError, Held, Problem, TidemarkError, UsageError
 from tidemark.pipeline import Pipeline
@@ -134,7 +135,7 @@ def test_a_run_that_quality_blocks_is_exit_1_and_no_failure_of_a_scheduled_proce
     def answer(*_: Any) -> None:
         raise blocked
 
-    monkeypatch.setattr(scheduled, "answer", answer)
+    monkeypatch.setattr(schedule, "answer", answer)
     status, out, _ = call(capsys, "process", "c.yml", "--as-of", "T", "--run-id", "I", "--json")
     assert (status, parsed(out)["blocked"]) == (0, "quality blocks run nightly")
 

@@ -13,9 +13,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from tidemark import cli
-from tidemark.config.cron import PRESETS
+from tidemark.commands.state import PipelineState
+from tidemark.config.models.cron import PRESETS
 from tidemark.core.times import MAX_TIME, parse_moment
-from tidemark.standing import State
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -82,7 +82,7 @@ def test_every_command_that_a_page_prints_is_taken_by_the_command_line(page):
 def test_operating_names_every_state_that_status_tells_and_every_preset_of_a_schedule():
     operating = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
     table = operating.partition("| `state` | means |\n|---|---|\n")[2].partition("\n\n")[0]
-    assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == set(State)
+    assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == set(PipelineState)
     configuration = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     for page in (operating, configuration):
         assert set(re.findall(r"`(@\w+)`", page)) == set(PRESETS)

@@ -17,7 +17,7 @@ import pytest
 
 import tidemark
 from tidemark.errors import TidemarkError
-from tidemark.spark import compiled, jars
+from tidemark.spark.session import compiler, jars
 
 ROOT = Path(__file__).parents[1]
 JOBS = ROOT / "jobs"
@@ -32,16 +32,21 @@ LONGEST_FUNCTION = 45
 ROOMS = {
     "core": {"core"},
     "config": {"core", "config", "errors"},
-    "places": {"core", "config", "places", "errors"},
-    "spark": {"core", "config", "places", "spark", "errors"},
-    "ledger": {"core", "config", "places", "ledger", "errors"},
+    "storage": {"core", "config", "storage", "errors"},
+    "spark": {"core", "config", "storage", "spark", "errors"},
+    "ledger": {"core", "config", "storage", "ledger", "errors"},
     "quality": {"core", "config", "quality", "errors"},
     "report": {"core", "config", "report", "errors"},
-    "proposal": {"core", "config", "places", "proposal", "errors"},
+    "proposal": {"core", "config", "storage", "proposal", "errors"},
+    "landing": {"core", "config", "storage", "ledger", "landing", "errors"},
+    "runner": {"core", "config", "storage", "spark", "ledger", "quality", "landing", "runner", "errors"},
 }
-"""What a module of each room may import of the package; a module outside all rooms is the pipeline's or the cli's."""
+"""What a module of each room may import of the package."""
 
-SHOWN = {"core", "report", "errors", "files", "paging", "summaries"}
+ABOVE = {"pipeline", "cli", "demo"}
+"""What `commands` may not import: they are made of commands."""
+
+SHOWN = tuple("tidemark." + each for each in ("core", "report", "errors", "config.pipeline_files", "commands"))
 """What the dashboard may import of the package: it reads through the report, and through the pages made for it."""
 
 PURE = {
@@ -96,8 +101,8 @@ def modules_in(room: str) -> list[str]:
     return [module for module in MODULES if room_of(module) == room]
 
 
-# the arrows: core <- config <- places <- {spark, ledger, quality, report, proposal} <- pipeline <- cli
-# and report <- plugins
+# the arrows: core <- config <- storage <- {spark, ledger, quality, report, proposal} <- landing <- runner
+# <- context <- commands <- pipeline <- cli, and report <- plugins
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -106,6 +111,13 @@ def test_a_room_imports_only_what_is_below_it(room):
         for name in imported(path_of(module)):
             if name.startswith("tidemark."):
                 assert room_of(name) in ROOMS[room], f"{module} imports {name}: move one of them to another room"
+
+
+def test_commands_import_nothing_that_is_made_of_them():
+    for module in modules_in("commands"):
+        for name in imported(path_of(module)):
+            if name.startswith("tidemark."):
+                assert room_of(name) not in ABOVE, f"{module} imports {name}"
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -145,7 +157,7 @@ def test_no_module_imports_airflow():
 
 
 def test_commands_that_read_import_no_spark():
-    commands = ("tidemark.pipeline", "tidemark.proposing", "tidemark.cli.commands", "tidemark.cli.texts")
+    commands = ("tidemark.pipeline", "tidemark.commands.init", "tidemark.cli.commands.runs", "tidemark.cli.text.runs")
     loaded = loaded_by(*commands, *modules_in("report"))
     assert not (SPARK | {"great_expectations"}) & loaded
 
@@ -168,15 +180,17 @@ def test_a_run_with_nothing_to_do_loads_little(tmp_path):
     loaded = set(ran.stdout.split("loaded ")[1].split())
     assert "pyarrow.dataset" in loaded
     slow = SPARK | {"great_expectations", "pandas", "duckdb", "matplotlib", "boto3", "sqlglot"}
-    slow |= {"tidemark.backfilling"}
+    slow |= {"tidemark.commands.backfill.from_events"}
     assert not slow & loaded
 
 
 def test_the_dashboard_reads_through_the_report():
     for path in PLUGINS.rglob("*.py"):
         for name in imported(path):
-            if name.startswith("tidemark."):
-                assert room_of(name) in SHOWN, f"{path.name} imports {name}: let `tidemark.paging` tell it"
+            if name.startswith("tidemark.") and name != "tidemark.config":
+                assert name.startswith(SHOWN), (
+                    f"{path.name} imports {name}: let `tidemark.commands.dashboard` read it"
+                )
     assert not SPARK & loaded_by("tidemark_dashboard.app")
 
 
@@ -348,10 +362,10 @@ def test_ci_runs_the_tests_of_the_readme():
 
 
 def test_the_jars_that_jobs_use_are_those_of_the_lock():
-    from tidemark.spark.session import installed_jars
+    from tidemark.spark.session.session import installed_jars
 
     locked = {jar.file_name: jar for jar in jars.read_lock(ROOT / "jars.lock")}
-    found = {path.name: path for path in installed_jars() if path.name != compiled.JAR}
+    found = {path.name: path for path in installed_jars() if path.name != compiler.JAR}
     assert found.keys() == locked.keys(), "run `make install`"
     for name, path in found.items():
         assert jars.is_sound(path, locked[name]), f"{path} differs from jars.lock"
@@ -382,23 +396,23 @@ def test_jars_that_are_there_are_not_resolved_again(tmp_path, monkeypatch):
 def test_our_functions_are_compiled_anew_when_their_sources_change(tmp_path, monkeypatch):
     sources = tmp_path / "jvm"
     sources.mkdir()
-    monkeypatch.setattr(compiled, "SOURCES", sources)
+    monkeypatch.setattr(compiler, "SOURCES", sources)
     (sources / "One.java").write_text("package tidemark; public class One { static int one() { return 1; } }")
-    jar = compiled.compile_into(tmp_path)
+    jar = compiler.compile_into(tmp_path)
     first = jar.read_bytes()
-    assert compiled.is_current(jar)
-    monkeypatch.setattr(compiled, "_compile", lambda *_: pytest.fail("it is current"))
-    assert compiled.compile_into(tmp_path).read_bytes() == first
+    assert compiler.is_current(jar)
+    monkeypatch.setattr(compiler, "_compile", lambda *_: pytest.fail("it is current"))
+    assert compiler.compile_into(tmp_path).read_bytes() == first
     monkeypatch.undo()
-    monkeypatch.setattr(compiled, "SOURCES", sources)
+    monkeypatch.setattr(compiler, "SOURCES", sources)
     (sources / "One.java").write_text("package tidemark; public class One { static int one() { return")
-    assert not compiled.is_current(jar)
+    assert not compiler.is_current(jar)
     with pytest.raises(TidemarkError, match=r"do not compile: .*One\.java"):
-        compiled.compile_into(tmp_path)
+        compiler.compile_into(tmp_path)
 
 
 def test_jars_that_are_missing_or_older_than_the_code_are_told(tmp_path, monkeypatch):
-    from tidemark.spark.session import installed_jars
+    from tidemark.spark.session.session import installed_jars
 
     monkeypatch.setenv("TIDEMARK_JARS", str(tmp_path))
     with pytest.raises(TidemarkError, match="older than the code"):
@@ -444,7 +458,7 @@ def test_no_java_is_one_line_that_says_what_to_install(tmp_path):
     with pytest.raises(TidemarkError, match="Spark needs Java, and none was found"):
         jars.require_java({"PATH": str(tmp_path)})
     done = subprocess.run(
-        [sys.executable, "-m", "tidemark.spark.jars", "check"],
+        [sys.executable, "-m", "tidemark.spark.session.jars", "check"],
         env={"PATH": str(tmp_path), "PYTHONPATH": str(JOBS)},
         capture_output=True,
         text=True,

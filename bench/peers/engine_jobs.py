@@ -55,7 +55,7 @@ _COUNTING = """
 def tidemark(threads: int) -> Callable[..., object]:
     """A run over everything landed, after which nothing more can come: all windows close in it."""
     from tidemark.pipeline import Pipeline
-    from tidemark.spark.session import open_session
+    from tidemark.spark.session.session import open_session
 
     open_session(f"local[{threads}]")
     return lambda config, end: Pipeline.load(config, {}).close(as_of=end)

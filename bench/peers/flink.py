@@ -15,7 +15,7 @@ from pathlib import Path
 import pyspark
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.jars import install
+from tidemark.spark.session.jars import install
 
 LOCK, JARS = (Path(__file__).with_name(name) for name in ("flink.lock", "flink-jars.lock"))
 

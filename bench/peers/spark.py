@@ -12,7 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from bench.data import SCHEMA
 from tidemark.core.times import parse_time
-from tidemark.spark.events import PARTITION_COLUMN, STATISTICS
+from tidemark.spark.judge.events import PARTITION_COLUMN, STATISTICS
 
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",

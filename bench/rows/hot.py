@@ -12,8 +12,8 @@ from bench.place import Place
 from bench.subject import check, fresh, timed
 from bench.tasks import last_stage, stages_since
 from tidemark.pipeline import Pipeline
-from tidemark.spark.engine import Engine
-from tidemark.spark.layout import CELL_BITS
+from tidemark.spark.judge.engine import Engine
+from tidemark.spark.partitioning.layout import CELL_BITS
 
 MOST_SKEW = 2.0
 
@@ -55,4 +55,4 @@ def _with_tasks(place: Place, pipeline: Pipeline, rows: int, tasks: int) -> None
     """Give the pipeline an engine with so many tasks; with fewer rows than the full number, cells shrink alike."""
     bits = CELL_BITS - max(0, round(math.log2(FULL_ROWS / rows)))
     engine = Engine(place.spark, pipeline.ledger.folder, tasks=tasks, cell_bits=max(bits, 4))
-    pipeline.__dict__["engine"] = engine
+    pipeline.context.__dict__["engine"] = engine

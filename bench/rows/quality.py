@@ -49,19 +49,19 @@ def measure(place: Place) -> Section:
 @contextmanager
 def without_checks() -> Iterator[None]:
     """Nothing is imported, counted for a check, judged or recorded."""
-    audit = "tidemark.auditing.Audit"
+    audit = "tidemark.runner.checks.Audit"
     with (
         patch(f"{audit}.begin", lambda _: None),
         patch(f"{audit}.of_run", lambda *_: ()),
-        patch("tidemark.spark.tally.rules_of", lambda *_: None),
+        patch("tidemark.spark.tables.fate_counter.rules_of", lambda *_: None),
     ):
         yield
 
 
 def imported() -> float:
     """Seconds of an import in a process of its own, less those of an empty one."""
-    code = "from tidemark.quality.judging import imported; imported()"
-    return seconds(lambda: _python(code)) - seconds(lambda: _python("import tidemark.quality.judging"))
+    code = "from tidemark.quality.validate import imported; imported()"
+    return seconds(lambda: _python(code)) - seconds(lambda: _python("import tidemark.quality.validate"))
 
 
 def _python(code: str) -> None:

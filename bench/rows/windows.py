@@ -16,12 +16,12 @@ from bench.data import LANES, landed
 from bench.figures import Figure, Section
 from bench.place import Place
 from bench.subject import EVENTS, SOURCE, fresh
-from tidemark.advancing import rules_of_streams
 from tidemark.config import PipelineSpec, StreamSpec
-from tidemark.config.topology import has_pairs
-from tidemark.core.due import Due
+from tidemark.config.models.stream_graph import has_pairs
+from tidemark.core.stream_output import Due
 from tidemark.core.streams import StreamState
-from tidemark.spark.outputs import Outputs
+from tidemark.runner.stream_progress import rules_of_streams
+from tidemark.spark.streams.writer import Outputs
 
 GROUP = "device"
 

@@ -21,7 +21,7 @@ def load(config: str) -> Pipeline:
     from tidemark.pipeline import Pipeline
 
     pipeline = Pipeline.load(config)
-    if pipeline.on_s3:
+    if pipeline.context.on_s3:
         _use_connection()
     return pipeline
 

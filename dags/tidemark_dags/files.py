@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tidemark import files
-from tidemark.files import PipelineFile
+from tidemark.config import pipeline_files
+from tidemark.config.pipeline_files import PipelineFile
 
 DEFAULT_FOLDER = Path(__file__).parents[2] / "pipelines"
 
 
 def sound() -> list[PipelineFile]:
     """The pipeline files that hold, the first of each name."""
-    return list(files.read(files.folder(DEFAULT_FOLDER)).sound.values())
+    return list(pipeline_files.read(pipeline_files.folder(DEFAULT_FOLDER)).sound.values())
 
 
 def broken() -> list[str]:
     """What is wrong with pipeline files, file by file."""
-    return list(files.read(files.folder(DEFAULT_FOLDER)).broken.values())
+    return list(pipeline_files.read(pipeline_files.folder(DEFAULT_FOLDER)).broken.values())

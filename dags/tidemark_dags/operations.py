@@ -12,7 +12,7 @@ from typing import Any
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from tidemark.files import PipelineFile
+from tidemark.config.pipeline_files import PipelineFile
 from tidemark_dags import aws
 from tidemark_dags.steps import as_of_of
 from tidemark_dags.submit import TidemarkSubmitOperator
@@ -72,7 +72,7 @@ def tell(chosen: Mapping[str, Any]) -> list[str]:
     """What the backfill of this run came to, in the task's log: of the version that it built, whatever others there
     are. The arguments of its promotion; skips that where it is not asked
     for, or what was asked for does not hold."""
-    from tidemark.versioning import differs, exceeded
+    from tidemark.commands.versions import differs, exceeded
 
     pipeline, params = aws.load(chosen["config"]), get_current_context()["params"]
     asked = params["promote"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Asset, task
 
-from tidemark.files import PipelineFile, dag_id
-from tidemark.report.drawing import page
+from tidemark.config.pipeline_files import PipelineFile, dag_id
+from tidemark.report.pipeline_graph import page
 from tidemark_dags import steps
 from tidemark_dags.submit import TidemarkSubmitOperator
 

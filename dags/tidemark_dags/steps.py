@@ -23,35 +23,35 @@ def as_of_of(dag_run: DagRun) -> datetime:
 
 def discover(config: str) -> dict[str, str]:
     """What the run has to do, from the recorded manifest and a listing; empty: nothing, and Spark need not start."""
+    from tidemark.commands.schedule import ScheduledWork, foresee
     from tidemark.errors import Blocked, ConfigError, UsageError
-    from tidemark.scheduled import Need, foresee
 
     run = get_current_context()["dag_run"]
     as_of = as_of_of(run).isoformat()
     try:
-        foreseen = foresee(aws.load(config), as_of, run.run_id)
+        foreseen = foresee(aws.load(config).context, as_of, run.run_id)
     except (Blocked, ConfigError, UsageError) as error:
         raise AirflowFailException(str(error)) from error
     print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # the task's log
-    if foreseen.need is Need.NOTHING:
+    if foreseen.need is ScheduledWork.NOTHING:
         return {}
     return {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
 
 
 def check_quality(config: str) -> None:
     """Fails, without a retry, if quality blocks the run."""
-    from tidemark.scheduled import blocking
+    from tidemark.commands.schedule import blocking
 
-    if reason := blocking(aws.load(config)):
+    if reason := blocking(aws.load(config).context):
         raise AirflowFailException(reason)
 
 
 def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:
     """Tell consumers' DAGs what is new: watermarks and counts are in the asset event."""
-    from tidemark.scheduled import Need, published
+    from tidemark.commands.schedule import ScheduledWork, published
 
-    if found["need"] == Need.VERIFY:
+    if found["need"] == ScheduledWork.VERIFY:
         raise AirflowSkipException(f"run {found['answered_by']} was verified: nothing new is published")
-    told = published(aws.load(config), found["run_id"])
+    told = published(aws.load(config).context, found["run_id"])
     get_current_context()["outlet_events"][asset].extra = told
     return told

@@ -34,10 +34,10 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         super().__init__(application=str(JOBS / f"{job}.py"), **options)
 
     def execute(self, context: Context) -> None:
-        from tidemark.spark.jars import s3_jars
-        from tidemark.spark.session import COMPILING, installed_jars  # imports pyspark: only where it is run
+        from tidemark.spark.session.jars import s3_jars
+        from tidemark.spark.session.session import COMPILING, installed_jars  # imports pyspark: only where it is run
 
-        on_s3 = aws.load(self.application_args[0]).on_s3
+        on_s3 = aws.load(self.application_args[0]).context.on_s3
         jars = list(map(str, [*installed_jars(), *(s3_jars() if on_s3 else [])]))
         self.jars, self.driver_class_path = ",".join(jars), os.pathsep.join(jars)
         self.conf = {"spark.driver.defaultJavaOptions": COMPILING, **(self.conf or {})}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tidemark.commands.init import init
     from tidemark.pipeline import Pipeline
-    from tidemark.proposing import init
 
 __version__ = "0.1.0"
 __all__ = ["Pipeline", "__version__", "init"]
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 # a class or a function
 
             return Pipeline
         case "init":
-            from tidemark.proposing import init
+            from tidemark.commands.init import init
 
             return init
     raise AttributeError(f"module 'tidemark' has no attribute {name!r}")

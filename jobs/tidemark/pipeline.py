@@ -1,74 +1,47 @@
-"""A pipeline and its verbs: the only module that knows all rooms."""
+"""A pipeline and its commands, for Python: one short method a command, each carried out in `tidemark.commands`."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tidemark import versioning
-from tidemark.answering import Answering
-from tidemark.arguments import alias, file_path
-from tidemark.auditing import ensure_not_blocked
-from tidemark.config import Loaded, PipelineSpec, load_pipeline, with_on_failure
-from tidemark.core.account import BatchRecord, Finding
-from tidemark.core.batch import RunPlan
-from tidemark.core.times import format_time
+from tidemark.arguments import alias, file_path, number, number_or_none, texts
+from tidemark.arguments import partition as name_of_partition
+from tidemark.commands import exclude, recover, replay, versions
+from tidemark.commands import run as runs
+from tidemark.commands.read import Filters, Reader, checked_filters, instant
+from tidemark.commands.records import LONGEST_LIST, Record
+from tidemark.commands.run import RunRequest
+from tidemark.config import Loaded, PipelineSpec, load_pipeline
+from tidemark.context import RunContext
 from tidemark.errors import Problem, UsageError
-from tidemark.keeping import Keeping
-from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.lock import hold
-from tidemark.ledger.written import ensure_whole
-from tidemark.places import Place, place_of
-from tidemark.planning import Planning, analyse, on_s3
-from tidemark.quality import trying
-from tidemark.quality.suites import of_users, record_of
-from tidemark.reading import Reader, instant
-from tidemark.recovered import Recovered
-from tidemark.replaying import Replay, chosen, replayed
-from tidemark.spark import settings
-from tidemark.summaries import LONGEST_LIST, Record, plan_summary, run_summary
+from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.quality import trial
+from tidemark.runner.planner import analyse
+from tidemark.storage import Place
 from tidemark.verbs import explained
-from tidemark.versioned import Versioned
 
 if TYPE_CHECKING:
-    from tidemark.advising import Wanted
-    from tidemark.spark.engine import Engine
-    from tidemark.spark.outputs import Outputs
-    from tidemark.spark.upkeep import Upkeep
+    from pyarrow.dataset import Dataset
+
+    from tidemark.commands.advise.advise import Wanted
 
 
-def _silent(phase: str, done: int, count: int) -> None:
-    """No progress is shown."""
+class Pipeline:
+    """One pipeline. `Pipeline.load(path)` reads its file.
 
+    Hooks are fields of its context: `progress(phase, done, all)` is called as long work goes on; `reached(step)` at
+    each step of a run that a crash may follow; `clock` gives microseconds UTC.
+    """
 
-def _nothing(step: str) -> None:
-    """No step is watched."""
-
-
-@dataclass
-class Pipeline(Answering, Recovered, Versioned):
-    """One pipeline. `progress(phase, done, all)` is told how far long work has come; `reached(step)` each
-    step of a run that a crash may follow; `clock` gives microseconds UTC."""
-
-    spec: PipelineSpec
-    warnings: list[Problem] = field(default_factory=list)
-    progress: Callable[[str, int, int], None] = _silent
-    reached: Callable[[str], None] = _nothing
-    clock: Callable[[], int] = lambda: time.time_ns() // 1000
-    environ: Mapping[str, str] | None = field(default=None, repr=False)
-    _still_held: Callable[[], None] | None = field(default=None, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.spec, PipelineSpec):
-            raise UsageError(
-                f"a pipeline is not made from {self.spec!r}", hint="use Pipeline.load('toll.yml') for a file"
-            )
+    def __init__(self, spec: PipelineSpec, warnings: Sequence[Problem] = (), **hooks: Any) -> None:
+        if not isinstance(spec, PipelineSpec):
+            raise UsageError(f"a pipeline is not made from {spec!r}", hint="use Pipeline.load('toll.yml') for a file")
+        self.warnings = list(warnings)
+        self.context = RunContext(spec, **hooks)
 
     @classmethod
     def load(
@@ -79,43 +52,31 @@ class Pipeline(Answering, Recovered, Versioned):
         return cls(loaded.spec, loaded.warnings, environ=environ, **hooks)
 
     @property
-    def root(self) -> Place:
-        """Place of the pipeline: its lock, its versions and their tables."""
-        return place_of(self.spec.warehouse) / self.spec.name
+    def spec(self) -> PipelineSpec:
+        """The configuration."""
+        return self.context.spec
 
     @property
-    def on_s3(self) -> bool:
-        """Whether its tables or a landing lie on S3."""
-        return on_s3(self.spec)
+    def root(self) -> Place:
+        """Location of the pipeline: its lock, its versions and their tables."""
+        return self.context.root
 
-    @cached_property
+    @property
     def ledger(self) -> Ledger:
         """The ledger of the live version."""
-        versions.ensure_whole(self.root)
-        return Ledger(self.root)
-
-    @cached_property
-    def planning(self) -> Planning:
-        """Finds what landed and cuts it into micro-batches."""
-        return Planning(self.spec, self.ledger, self.progress)
+        return self.context.ledger
 
     @property
     def reader(self) -> Reader:
         """Reads the live version's tables."""
-        return Reader(self.spec, self.ledger, self.clock)
+        return Reader(self.context.spec, self.context.ledger, self.context.clock)
 
-    @cached_property
-    def engine(self) -> Engine:
-        """The Spark room, which starts a JVM: asked for only when there are rows to judge."""
-        from tidemark.spark.engine import Engine  # a run without rows never imports it
-        from tidemark.spark.session import open_session
-
-        return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, reached=self._step)
+    # commands that run and prove
 
     def validate(self, deep: bool = False) -> Record:
-        """That configuration and suites hold, if `deep` by Spark's own analysis and by trying each suite on its
-        table without rows; raises ConfigError."""
-        trying.check(self.spec)
+        """Check configuration and suites; raises ConfigError. With `deep` Spark analyses every expression, and each
+        suite is tried on its table without rows."""
+        trial.check(self.spec)
         if deep:
             analyse(self.spec, suites=True)
         return {"valid": True, "errors": [], "warnings": [asdict(problem) for problem in self.warnings]}
@@ -136,18 +97,16 @@ class Pipeline(Answering, Recovered, Versioned):
         run holds the pipeline, UsageError for an `as_of` in the future, Blocked when quality blocks this run or an
         earlier one. `quality` (block, warn or record) wins over what the configuration does on failure.
         """
-        asked = instant(as_of, self.clock())  # an age counts from the call, however long the run waits
-        with nullcontext() if dry_run else hold(self.root, wait) as self._still_held:
-            return self._run(asked, run_id, max_files, dry_run, (), quality)
+        asked = instant(as_of, self.context.clock())  # an age counts from the call, however long the run waits
+        request = RunRequest(asked, run_id, max_files, dry_run, (), quality)
+        return runs.run(self.context, request, wait)
 
     @explained
     def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
         """A run after which the source (default: all) is complete: it takes no more objects."""
-        if source is not None:
-            self.reader.known(source)
-        asked = instant(as_of, self.clock())
-        with hold(self.root, wait) as self._still_held:
-            return self._run(asked, None, None, False, tuple(self.spec.sources) if source is None else (source,))
+        sources = [*self.spec.sources] if source is None else [self.reader.known(source)]
+        asked = instant(as_of, self.context.clock())
+        return runs.run(self.context, RunRequest(asked, closing=sources), wait)
 
     @explained
     def replay(
@@ -162,102 +121,135 @@ class Pipeline(Answering, Recovered, Versioned):
         """Compute recorded batches again (default: of the last run) and compare; writes nothing. `all` is
         `all_batches`."""
         every = alias(named, verb="replay", instead_of={"all": "all_batches"}).get("all_batches", all_batches)
-        ensure_whole(self.ledger)
-        records = chosen(self.ledger, run, from_batch, to_batch, bool(every))
-        made, proof = versioning.rebuilt(self.ledger, str(self.spec.path))
-        return replayed(self._replay(made).verdicts(records, input, self.progress), proof)
-
-    def _replay(self, made: range | None) -> Replay:
-        again = partial(self._outputs, recompute=True)
-        return Replay(self.spec, self.ledger, lambda: self.engine, again, self.planning.place, settings.changed, made)
+        return replay.replay(self.context, run, (from_batch, to_batch), bool(every), input)
 
     @explained
     def summary(self, run_id: str) -> Record:
-        """What a committed run did, as it told when it ended."""
-        return self._finished(chosen(self.ledger, run_id, None, None, False), [])
+        """The record of a committed run, as when it ended."""
+        return runs.summary(self.context, run_id)
 
     @explained
     def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Record:
         """What other tolerances would have cost a source (default: each), and the smallest that meet the targets."""
-        from tidemark.advising import Advising  # what a verb alone needs is loaded for it
+        from tidemark.commands.advise.advise import Advising  # what one command alone needs is loaded for it
 
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
         ensure_whole(self.ledger)
-        return Advising(self.spec, self.ledger, lambda: self.engine, self.progress).answer(names, wanted)
+        return Advising(self.spec, self.ledger, lambda: self.context.engine, self.context.progress).answer(
+            names, wanted
+        )
 
-    def _run(
+    # commands that lead out of what a fault or a check has left
+
+    @explained
+    def release(self, run: str, reason: str, wait: bool = False) -> Record:
+        """Publish a run that quality blocked, and record why. UsageError: no such run is blocked."""
+        return runs.release(self.context, run, reason, wait)
+
+    @explained
+    def abandon(self, run: str, reason: str, wait: bool = False, published: bool = False) -> Record:
+        """Set a planned run aside that cannot be finished, and record why. UsageError: there is none, or it has
+        published to streams and `published` does not ask for these rows to be withdrawn."""
+        return recover.abandon(self.context, run, reason, wait, published)
+
+    @explained
+    def repair(self, wait: bool = False) -> Record:
+        """Rebuild damaged tables: events from landing, others from events, each batch proven by its digest."""
+        from tidemark.commands.repair.command import repair
+
+        return repair(self.context, wait)
+
+    # commands about versions of the outputs
+
+    @explained
+    def backfill(
         self,
-        asked: int | None,
-        run_id: str | None,
-        max_files: int | None,
-        dry_run: bool,
-        closing: Sequence[str],
-        quality: str | None = None,
+        from_: str | int,
+        to: str | int | None = None,
+        settings_: Sequence[str] = (),
+        from_landing: bool = False,
+        wait: bool = False,
+        label: str | None = None,
+        **named: Sequence[str],
     ) -> Record:
-        now = self.clock()
-        given = now if asked is None else asked
-        if given > now:
-            raise UsageError(f"as_of {format_time(given)} is later than the clock, {format_time(now)}")
-        self.ledger.open()
-        ensure_whole(self.ledger)
-        if not dry_run:
-            versions.first(self.root, now)
-        notes = versioning.differing(self.ledger, self.spec)
-        suites = record_of(of_users(self.spec), self.spec)
-        ensure_not_blocked(self.ledger)
-        repaired = [] if dry_run else self._repair()
-        if run_id is not None and (known := self.ledger.run(run_id)) is not None:
-            return self._repeated(run_id, run_id in repaired, range(known.first, known.last + 1))
-        tail = self.ledger.last()
-        time_ = given if tail.as_of is None else max(given, tail.as_of)
-        landed = self.planning.discover(time_, tail)
-        self.planning.ensure_few_partitions(landed, tail)
-        batches = self.planning.cut(landed.objects, tail.next_batch_id, max_files)
-        if dry_run:
-            return plan_summary(landed.objects, time_, len(batches), landed.findings)
-        self.planning.prove(landed, tail)
-        plan = RunPlan(run_id or f"{format_time(time_)}-{tail.next_batch_id}", time_, batches, tuple(closing))
-        spec = self.spec if quality is None else with_on_failure(self.spec, quality)
-        records = self.planning.records(plan, spec, suites, tail.unended)
-        self.ledger.plan(plan, records, landed.noticed)
-        self._step("planned")
-        done = self._execute(spec, records, repairing=False)
-        return self._finished(done, notes) | {"repaired": repaired, "compacted_seconds": self._keep(done)}
+        """Build a version beside the live one, whose outputs in [from_, to) are made anew. `set` (KEY=VALUE each,
+        also called `settings_`) wins over the file. `from_landing`: rows are read from landing again, as they are
+        there now. `versions` shows the `label`, by which who asked for a version finds it."""
+        from tidemark.commands.backfill.build import BackfillRequest, build
 
-    def _step(self, step: str) -> None:
-        if self._still_held is not None:
-            self._still_held()
-        self.reached(step)
+        for values in alias(named, verb="backfill", instead_of={"set": "settings_"}).values():
+            settings_ = texts("set", values)
+        now = self.context.clock()
+        begin, end = instant(from_, now) or 0, instant(to, now)
+        return build(self.context, BackfillRequest(begin, end, tuple(settings_), from_landing, label), wait)
 
-    def _outputs(
-        self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None, recompute: bool = False
-    ) -> Outputs:
-        from tidemark.spark.outputs import Outputs
+    @explained
+    def versions(self) -> Record:
+        """The versions that there are, and which is live."""
+        return versions.told(self.root, self.ledger)
 
-        return Outputs(self.engine.spark, str(self.ledger.folder), spec, recompute, ahead or {})
+    @explained
+    def promote(self, version: int, wait: bool = False) -> Record:
+        """Make a version live, once it has the live one's last run; the earlier one can be promoted again."""
+        from tidemark.commands.promote import promote
 
-    def _repeated(self, run_id: str, repaired: bool, batches: range) -> Record:
-        """A run that is committed already: verified, unless it has only just been finished."""
-        summary = self._finished(self.ledger.batches(batches[0], batches[-1]), [])
-        if not repaired:
-            summary["verified"] = self.replay(run=run_id)
-        return summary | {"repaired": [run_id] if repaired else []}
+        return promote(self.context, number("version", version, 1), wait)
 
-    def _keep(self, records: Sequence[BatchRecord]) -> float | None:
-        """Upkeep after a commit, as far as it can be done without starting a JVM for it alone."""
-        running = "engine" in self.__dict__
-        return Keeping(self.spec, self.ledger, self.tables if running else None).after(records)
+    @explained
+    def exclude(self, uri: str, reason: str, wait: bool = False) -> Record:
+        """Record that an object is wrong, and why: the next backfill quarantines its rows. `uri` is relative to its
+        source's landing."""
+        with self.context.hold(wait):
+            return exclude.exclude(self.ledger, self.spec.sources, uri, reason, self.context.clock())
 
-    def tables(self) -> Upkeep:
-        """Upkeep of the tables that Spark writes; starts a JVM."""
-        from tidemark.spark.upkeep import Upkeep
+    # commands that only read; none starts a JVM
 
-        return Upkeep(self.engine.spark, self.ledger.folder)
+    @explained
+    def rows(
+        self, limit: int | None = 100, by: str | Iterable[str] | None = None, **filters: Unpack[Filters]
+    ) -> Record:
+        """Which rows, why, and by how much they were moved, newest first; of at most `limit` (None: the longest list
+        there is) the record has each. With `by` their counts, by one or more of partition, reason, fate, hour, day,
+        file, run and source; with `dead_letters` those of a stream, with the window that each row is late for."""
+        most = LONGEST_LIST if limit is None else number("limit", limit, 0)
+        if by is not None:
+            return self.reader.groups(texts("by", by, "partition"), most, **checked_filters("rows", filters))
+        return self.reader.rows(most, **checked_filters("rows", filters))
 
-    def _finished(self, records: Sequence[BatchRecord], notes: Sequence[str]) -> Record:
-        findings: list[Finding] = []
-        for record in records[:LONGEST_LIST]:
-            findings += self.ledger.findings(record.batch_id)
-        first, last = records[-1].run_first, records[-1].run_last
-        whole = records if len(records) == last - first + 1 else self.ledger.batches(first, last)
-        return run_summary(whole, self.ledger.states(last + 1), findings, notes, self.ledger.checks(last))
+    @explained
+    def export_rows(
+        self, target: Path | str, kind: str, limit: int | None = None, **filters: Unpack[Filters]
+    ) -> Record:
+        """The same rows, all of them unless limited, as a CSV or Parquet file."""
+        place, most = file_path("target", target), number_or_none("limit", limit, 0)
+        return self.reader.export(place, kind, most, **checked_filters("export_rows", filters))
+
+    @explained
+    def explain(self, source: str, partition: str | int, offset: int) -> Record:
+        """One row's story."""
+        return self.reader.explain(source, name_of_partition(partition), number("offset", offset, 0))
+
+    @explained
+    def status(self) -> Record:
+        """Watermarks, delays, idle partitions, last runs."""
+        return self.reader.status()
+
+    @explained
+    def report(
+        self, out: Path | str | None = None, since: str | int | None = None, until: str | int | None = None
+    ) -> Record:
+        """Write one HTML page with pictures of what runs did, of those with an as_of in [since, until) if given."""
+        from tidemark.commands.report import write_report  # what draws is loaded for a report alone
+
+        target = None if out is None else file_path("out", out)
+        now = self.context.clock()
+        return write_report(self.reader, target, instant(since, now), instant(until, now))
+
+    def path(self, table: str) -> Record:
+        """The folder of a table in the live version."""
+        return self.reader.path(table)
+
+    @explained
+    def table(self, name: str) -> Dataset:
+        """A table cut at the last committed batch, as a pyarrow dataset."""
+        return self.reader.table(name)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from tidemark.places import faults
+from tidemark.storage import s3_errors
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
     """Wrap a verb: its failures are errors for people, and the process's Spark is left as it was before the call."""
-    inner = faults.explained(verb)
+    inner = s3_errors.explained(verb)
 
     @wraps(verb)
     def wrapped(*args: P.args, **options: P.kwargs) -> T:
@@ -30,7 +30,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
 def _spark_kept() -> Iterator[None]:
     """Restore what a verb changes of Spark in this process. Nothing is imported where Spark is not."""
     if "pyspark" in sys.modules:
-        from tidemark.spark.surroundings import kept
+        from tidemark.spark.session.isolation import kept
 
         with kept():
             yield
@@ -38,7 +38,7 @@ def _spark_kept() -> Iterator[None]:
     try:
         yield
     finally:
-        if "tidemark.spark.surroundings" in sys.modules:
-            from tidemark.spark.surroundings import put_back
+        if "tidemark.spark.session.isolation" in sys.modules:
+            from tidemark.spark.session.isolation import put_back
 
             put_back(None)

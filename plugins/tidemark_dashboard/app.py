@@ -13,10 +13,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from tidemark.commands.records import Record
+from tidemark.config.pipeline_files import dag_id
 from tidemark.errors import UsageError
-from tidemark.files import dag_id
 from tidemark.report.page.style import DARK, LIGHT, STYLE
-from tidemark.summaries import Record
 from tidemark_dashboard import asked, failures
 from tidemark_dashboard.asked import Asset, BatchId, DagId, Name, RunId
 from tidemark_dashboard.host import Host, User
@@ -109,7 +109,7 @@ def _lists(served: Served) -> APIRouter:
         return answer(at(lists.quality(name, shown, given, links), name, "quality"), links)
 
     @router.get("/letters")
-    def letters(request: Request, name: Name, given: Annotated[asked.Letters, Query()]) -> Response:
+    def letters(request: Request, name: Name, given: Annotated[asked.LetterFilter, Query()]) -> Response:
         links, pages = Links.of(request), served.pages(name)
         stream = one_of(given.stream, pages.windowed, "stream") or next(iter(pages.windowed), None)
         shown = None if stream is None else within(pages.letters(stream, given.page))

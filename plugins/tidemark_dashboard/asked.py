@@ -51,7 +51,7 @@ class Checks(Paged):
     failed: bool = False
 
 
-class Letters(Paged):
+class LetterFilter(Paged):
     """Which dead letters are listed: those of one stream."""
 
     stream: Text = None

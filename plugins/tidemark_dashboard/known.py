@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from tidemark import files
+from tidemark.commands.dashboard import Pages
+from tidemark.config import pipeline_files as files
+from tidemark.config.pipeline_files import Files, PipelineFile
 from tidemark.errors import TidemarkError
-from tidemark.files import Files, PipelineFile
-from tidemark.paging import Pages
 
 KEPT = 30.0
 """Seconds for which a file is not read again while it has not changed: it may extend others, which may have."""

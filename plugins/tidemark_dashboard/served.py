@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from fastapi import Depends
 
-from tidemark.core.account import BatchRecord
+from tidemark.commands.dashboard import ListPage, Pages
+from tidemark.config.pipeline_files import Files, PipelineFile, dag_id
+from tidemark.core.batch_result import BatchRecord
 from tidemark.errors import TidemarkError
-from tidemark.files import Files, PipelineFile, dag_id
-from tidemark.paging import Pages, Part
 from tidemark_dashboard.asked import DagId, Name
 from tidemark_dashboard.failures import UNREADABLE, refusal
 from tidemark_dashboard.host import Host, User
@@ -71,11 +71,11 @@ class Served:
         sound = {name: files.sound[name] for name in sorted(files.sound) if dag_id(name) in allowed}
         return Files(sound, files.broken if errors else {})
 
-    def glances(self, found: Collection[PipelineFile], page: int) -> Part[tuple[PipelineFile, Told]]:
+    def glances(self, found: Collection[PipelineFile], page: int) -> ListPage[tuple[PipelineFile, Told]]:
         """A page of pipelines with what their ledgers say; one that can't be read does not hide the others."""
         begin, pages = (page - 1) * SHOWN, max(1, -(-len(found) // SHOWN))
         shown = [(file, self._glance(file)) for file in list(found)[begin : begin + SHOWN]]
-        return within(Part(shown, page, pages, len(found)))
+        return within(ListPage(shown, page, pages, len(found)))
 
     def _glance(self, file: PipelineFile) -> Told:
         try:
@@ -91,7 +91,7 @@ class Served:
         return Around(self.host.runs(dag_id(name), ids), self.host.verified(dag_id(name), ids))
 
 
-def within(part: Part[T]) -> Part[T]:
+def within(part: ListPage[T]) -> ListPage[T]:
     """The page; 404: the list ends before it."""
     if part.page > part.pages:
         raise refusal(404, f"The list has {part.pages:,} pages.")

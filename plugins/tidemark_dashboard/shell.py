@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from fastapi.responses import HTMLResponse
 
-from tidemark.paging import Part
+from tidemark.commands.dashboard import ListPage
 from tidemark.report.page.markup import Html, element, paragraph, text
-from tidemark.report.wording import counted
+from tidemark.report.words import counted
 from tidemark_dashboard.links import Links, link
 
 HEADERS = {
@@ -97,7 +97,7 @@ def _entry(told: str, address: str, *, current: bool) -> Html:
     return element("li", element("a", told, href=address, aria_current="page" if current else None))
 
 
-def pager(part: Part[object], address: str, noun: str, more: str = "s") -> Html:
+def pager(part: ListPage[object], address: str, noun: str, more: str = "s") -> Html:
     """Where a list goes on; `address` is that of the list, with its filters and without a page."""
     told = f"Page {part.page:,} of {part.pages:,}; {counted(part.total, noun, more)} in all."
     joined = "&" if "?" in address else "?"

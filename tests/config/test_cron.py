@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from croniter import croniter
 
-from tidemark.config.cron import PRESETS, checked_schedule
+from tidemark.config.models.cron import PRESETS, checked_schedule
 
 ITEMS = (
     "*",

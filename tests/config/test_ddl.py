@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemark.config.ddl import SYSTEM_COLUMNS, Column, parse_schema, parse_type, schema_text
+from tidemark.config.types import SYSTEM_COLUMNS, Column, parse_schema, parse_type, schema_text
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from config.pipeline_files import COLUMNS
-from tidemark.config.ddl import parse_schema
-from tidemark.config.expressions import expression_findings, key_findings, time_findings
-from tidemark.config.functions import AGGREGATES, ALLOWED_FUNCTIONS, SESSION_WORDS, WINDOW_FUNCTIONS
-from tidemark.config.row import Row
+from tidemark.config.sql.expressions import expression_findings, key_findings, time_findings
+from tidemark.config.sql.functions import AGGREGATES, ALLOWED_FUNCTIONS, SESSION_WORDS, WINDOW_FUNCTIONS
+from tidemark.config.sql.row import ReadableColumns
+from tidemark.config.types import parse_schema
 
 _REFUSED = """
 rand randn random uuid shuffle randstr uniform now curdate current_timestamp current_date localtimestamp
@@ -20,7 +20,7 @@ spark_partition_id java_method reflect try_reflect assert_true raise_error to_nu
 from_xml xpath explode posexplode inline stack json_tuple window session_window aes_encrypt ai_query
 read_files sleep
 """
-ROW = Row(parse_schema(COLUMNS + ", `timestamp` TIMESTAMP, `order` STRING"))
+ROW = ReadableColumns(parse_schema(COLUMNS + ", `timestamp` TIMESTAMP, `order` STRING"))
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_key_is_one_value(text: str) -> None:
 
 
 def test_any_column_may_be_right_while_the_schema_is_wrong() -> None:
-    unknown = Row(None)
+    unknown = ReadableColumns(None)
     assert time_findings("anything", unknown) == []
     assert time_findings("to_timestamp(anything)", unknown) == []
     assert len(time_findings("to_timestamp(rand())", unknown)) == 1
@@ -221,7 +221,7 @@ def test_any_column_may_be_right_while_the_schema_is_wrong() -> None:
 
 def test_plain_columns_need_no_sql_parser() -> None:
     code = (
-        "import sys; from tidemark.config.expressions import *; from tidemark.config.row import Row;"
+        "import sys; from tidemark.config.sql.expressions import *; from tidemark.config.sql.row import Row;"
         "time_findings('a.b', Row(None)); sys.exit('sqlglot' in sys.modules)"
     )
     paths = {"PYTHONPATH": ":".join(sys.path)}

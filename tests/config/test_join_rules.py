@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from config.pipeline_files import COLUMNS, Files
 from tidemark.config import changes
-from tidemark.config.topology import columns_of, has_pairs
-from tidemark.core.progress import Combined
+from tidemark.config.models.stream_graph import columns_of, has_pairs
 from tidemark.core.streams import StepRules, StreamState, advance_streams
+from tidemark.core.watermarks import Combined
 from tidemark.errors import ConfigError
 
 EVENTS: dict[str, Any] = {"arrival_time": "EnqueuedAt", "landing_delay": "15m", "timestamp_by": "EventTime"}

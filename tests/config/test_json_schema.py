@@ -14,13 +14,13 @@ import pytest
 from pydantic import BaseModel
 
 from tidemark.config import json_schema, load_pipeline
-from tidemark.config.landed_at import LandedAtSpec
-from tidemark.config.pipeline import PIPELINE_KEYS, MicroBatchSpec, RetentionSpec
-from tidemark.config.punctuation import EdgeSpec, PunctuationSpec
+from tidemark.config.files.yaml import read_yaml
+from tidemark.config.models.landing_time import LandedAtSpec
+from tidemark.config.models.pipeline import PIPELINE_KEYS, MicroBatchSpec, RetentionSpec
+from tidemark.config.models.punctuation import EdgeSpec, PunctuationSpec
+from tidemark.config.models.sources import SOURCE_KEYS, LateSpec, PartitionSpec, QualitySpec
+from tidemark.config.models.streams import STREAM_KEYS, HoppingSpec, TumblingSpec
 from tidemark.config.schema import SCHEMA_FILE, schema_text
-from tidemark.config.sources import SOURCE_KEYS, LateSpec, PartitionSpec, QualitySpec
-from tidemark.config.streams import STREAM_KEYS, HoppingSpec, TumblingSpec
-from tidemark.config.yaml import read_yaml
 from tidemark.core.times import parse_duration
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -146,7 +146,7 @@ def test_every_model_of_the_configuration_refuses_unknown_keys() -> None:
             yield model
             yield from models(model)
 
-    from tidemark.config.fields import Settings  # only here
+    from tidemark.config.models.fields import Settings  # only here
 
     assert all(model.model_config["extra"] == "forbid" and model.model_config["frozen"] for model in models(Settings))
     assert json.dumps(json_schema()).count('"additionalProperties": false') >= 9

@@ -8,8 +8,8 @@ import pytest
 
 from config.pipeline_files import Files
 from tidemark.config import changes, from_resolved
-from tidemark.config.rebuilding import check_rebuilding
-from tidemark.config.values import members_of
+from tidemark.config.backfill_rules import check_rebuilding
+from tidemark.config.models.values import members_of
 from tidemark.errors import ConfigError
 
 CSV: dict[str, Any] = {"format": "csv", "schema": "user STRING, page STRING", "options": {"header": "true"}}

@@ -12,12 +12,12 @@ from pydantic import ValidationError
 
 from config.pipeline_files import COLUMNS, Files
 from tidemark.config import PipelineSpec, changes, from_resolved
-from tidemark.config.aggregates import aggregate_findings, distinct_calls, order_sensitive, without_distinct
-from tidemark.config.ddl import parse_schema
-from tidemark.config.row import Row
-from tidemark.config.streams import HoppingSpec, StreamSpec
-from tidemark.config.topology import StreamColumn, columns_of, in_order, sources_below
-from tidemark.core.measured import Measured, Session, Snapshot
+from tidemark.config.models.stream_graph import StreamColumn, columns_of, in_order, sources_below
+from tidemark.config.models.streams import HoppingSpec, StreamSpec
+from tidemark.config.sql.aggregates import aggregate_findings, distinct_calls, order_sensitive, without_distinct
+from tidemark.config.sql.row import ReadableColumns
+from tidemark.config.types import parse_schema
+from tidemark.core.session_windows import Measured, Session, Snapshot
 from tidemark.core.times import HOUR, MINUTE, SECOND
 from tidemark.errors import ConfigError
 
@@ -28,7 +28,9 @@ VISITS = {"gap": "5m", "max_duration": "2h"}
 EVENTS: dict[str, Any] = {"arrival_time": "EnqueuedAt", "landing_delay": "15m", "timestamp_by": "EventTime"}
 SUBSTREAMS = EVENTS | {"over": "DeviceId", "late_arrival": {"tolerance": "5m", "action": "adjust"}}
 KEEP = EVENTS | {"out_of_order": {"tolerance": "0s", "action": "keep"}}
-ROW = Row(parse_schema(COLUMNS + ", price DECIMAL(10, 2), `two words` INT".replace("two words", "two-words")))
+ROW = ReadableColumns(
+    parse_schema(COLUMNS + ", price DECIMAL(10, 2), `two words` INT".replace("two words", "two-words"))
+)
 
 
 def _streams(files: Files, streams: Mapping[str, Any], **source: Any) -> PipelineSpec:
@@ -444,7 +446,7 @@ def test_columns_are_followed_from_the_source_through_the_streams(files: Files) 
     ],
 )
 def test_an_expression_over_the_rows_of_a_window(text: str) -> None:
-    row = Row((*(ROW.columns or ()), StreamColumn("_event_time", "TIMESTAMP")))
+    row = ReadableColumns((*(ROW.columns or ()), StreamColumn("_event_time", "TIMESTAMP")))
     assert aggregate_findings(text, row, {"lane"}) == []
 
 

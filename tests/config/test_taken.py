@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tidemark.config import PipelineSpec, changes, load_pipeline, taken
-from tidemark.config.taken import hidden
+from tidemark.config import PipelineSpec, changes, load_pipeline, secrets
+from tidemark.config.secrets import hidden
 from tidemark.errors import ConfigError
-from tidemark.recorded import KEY_FILE, content_of, key_of, spec_of
-from tidemark.report import drawing
+from tidemark.report import pipeline_graph
+from tidemark.runner.recorded import KEY_FILE, content_of, key_of, spec_of
 
 SALT = "planted-7f3a"
 PIPELINE = """
@@ -37,7 +37,7 @@ over: "sha2(concat(x, '${TM_SALT}'), 256)"
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch):
     """What these tests take is hidden in no message of others."""
-    monkeypatch.setattr(taken, "_hidden", {})
+    monkeypatch.setattr(secrets, "_hidden", {})
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_what_is_wrong_with_a_setting_is_said_without_values(folder, was, now):
 
 
 def test_docs_of_a_pipeline_name_the_variable(folder):
-    text = drawing.page(loaded(folder))
+    text = pipeline_graph.page(loaded(folder))
     assert SALT not in text
     assert "TM_SALT" in text
 

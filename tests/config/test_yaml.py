@@ -8,7 +8,7 @@ import pytest
 
 from config.pipeline_files import Files
 from tidemark.config.credentials import masked
-from tidemark.config.yaml import read_yaml
+from tidemark.config.files.yaml import read_yaml
 from tidemark.errors import ConfigError
 
 ENVIRON = {"HOME_DIR": "/data", "COUNT": "100", "EMPTY": "", "FLAG": "true", "SECRET": "hunter2"}

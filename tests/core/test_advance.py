@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tidemark.core.account import Diagnostic, Outcome
-from tidemark.core.advance import SourceRules, States, Step, advance
+from tidemark.core.advance import BatchPosition, SourceRules, States, advance
+from tidemark.core.batch_result import Diagnostic, Outcome
 from tidemark.core.policy import Action, Policy, Tolerance
-from tidemark.core.progress import UNKNOWN, Combined, Seen
+from tidemark.core.watermarks import UNKNOWN, Combined, Seen
 
 SECOND = 1_000_000
 OFF = Policy(early=None, late=None, out_of_order=Tolerance(0, Action.ADJUST))
@@ -22,9 +22,9 @@ def skipped(partition: str) -> dict[str, Outcome]:
 
 def test_unknown_rows_that_come_late_take_no_watermark() -> None:
     recorded = {"s": Combined(9 * SECOND)}
-    done = advance({"s": rules()}, {}, recorded, skipped(UNKNOWN), Step(10 * SECOND, True))
+    done = advance({"s": rules()}, {}, recorded, skipped(UNKNOWN), BatchPosition(10 * SECOND, True))
     assert done.states["s", UNKNOWN].watermark is None
-    other = advance({"s": rules()}, {}, recorded, skipped("p"), Step(10 * SECOND, True))
+    other = advance({"s": rules()}, {}, recorded, skipped("p"), BatchPosition(10 * SECOND, True))
     assert other.states["s", "p"].watermark == 9 * SECOND
 
 
@@ -32,7 +32,7 @@ def test_with_late_off_a_partition_idle_in_two_runs_is_reported_even_at_one_as_o
     states: States = {}
     found = []
     for _ in range(3):
-        done = advance({"s": rules("never")}, states, {}, {}, Step(10 * SECOND, True))
+        done = advance({"s": rules("never")}, states, {}, {}, BatchPosition(10 * SECOND, True))
         states = done.states
         found.append([finding.type for finding in done.findings])
     assert found == [[], [Diagnostic.NOT_PROGRESSING], [Diagnostic.NOT_PROGRESSING]]
@@ -42,7 +42,7 @@ def test_a_row_ends_idleness() -> None:
     states: States = {}
     found = []
     for outcomes in ({}, skipped("p"), {}, {}):
-        done = advance({"s": rules("p")}, states, {}, outcomes, Step(10 * SECOND, True))
+        done = advance({"s": rules("p")}, states, {}, outcomes, BatchPosition(10 * SECOND, True))
         states = done.states
         found.append(len(done.findings))
     assert found == [0, 0, 0, 1]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidemark.core.account import Account, Diagnostic, Occurrence, Outcome, PartitionReport, Sample
 from tidemark.core.advance import SourceRules
+from tidemark.core.batch_result import Account, Diagnostic, FindingSample, Occurrence, Outcome, PartitionReport
 from tidemark.core.findings import as_before, row_findings
 from tidemark.core.policy import Action, Policy, Tolerance
-from tidemark.core.progress import Seen
+from tidemark.core.watermarks import Seen
 
 SECOND = 1_000_000
 LATE, ORDER = Tolerance(5 * SECOND, Action.ADJUST), Tolerance(60 * SECOND, Action.ADJUST)
 
 
 def finding(policy: Policy):
-    found = Occurrence(2, 0, 0, Sample(0))
+    found = Occurrence(2, 0, 0, FindingSample(0))
     report = PartitionReport(Account("readings", "0", {}, {}), Seen(2, 0, 0), {Diagnostic.OUT_OF_ORDER: found})
     rules = SourceRules("readings", policy, ("0",), 0, substreams=False)
     return rules, next(iter(row_findings(rules, Outcome(partitions={"0": report}))))

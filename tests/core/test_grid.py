@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tidemark.core.advice import Cell, Fates, Targets, recommended, targets_for
-from tidemark.core.grid import MOST_CHOSEN, RUNGS, Grid, chosen, rungs
-from tidemark.core.highs import High, before_chunks, by_batch
+from tidemark.core.advice.costs import FateCounts, Targets, ToleranceCost, recommended, targets_for
+from tidemark.core.advice.grid import MOST_CHOSEN, RUNGS, Grid, chosen, rungs
+from tidemark.core.advice.maxima import High, before_chunks, by_batch
 from tidemark.core.policy import Action, Policy, Tolerance
 from tidemark.core.times import DAY, SECOND, format_duration, parse_duration
 
@@ -17,8 +17,8 @@ def policy(late: Action | None, order: Action) -> Policy:
     return Policy(None, None if late is None else Tolerance(0, late), Tolerance(0, order))
 
 
-def cell(late: int | None, order: int, delay: int | None, dropped: int = 0, adjusted: int = 0) -> Cell:
-    return Cell(late, order, Fates(100, adjusted, dropped, 0, 0), {}, delay, delay)
+def cell(late: int | None, order: int, delay: int | None, dropped: int = 0, adjusted: int = 0) -> ToleranceCost:
+    return ToleranceCost(late, order, FateCounts(100, adjusted, dropped, 0, 0), {}, delay, delay)
 
 
 def test_rungs_ascend_and_read_at_a_glance():

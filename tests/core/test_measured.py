@@ -16,12 +16,12 @@ from oracle import SECOND, Obj, Row, Run, Source
 from oracle_measured import Measured, sessions, snapshots
 from oracle_streams import COMPLETE, Step, StepRun, Window, flow, held
 from strategies import BASE, LawfulLog, Log, lawful_logs, logs, recuts, sources
-from tidemark.core.due import Due
-from tidemark.core.measured import Passed, Session, Snapshot, begun, needed, settled
-from tidemark.core.progress import Combined
+from tidemark.core.session_windows import Passed, Session, Snapshot, begun, needed, settled
+from tidemark.core.stream_output import Due
 from tidemark.core.streams import StepRules, StreamState, advance_streams, longest_lives, opening_states, reach
 from tidemark.core.times import MAX_TIME
-from tidemark.looking import Looking
+from tidemark.core.watermarks import Combined
+from tidemark.runner.session_progress import Looking
 
 LAW = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 KEPT = Source(early=None, late=None, out_of_order=(0, "keep"), single=True)

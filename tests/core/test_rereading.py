@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidemark.core.backfill.landing import PastRun, Sources, missing, reread
 from tidemark.core.batch import Batch, LandedObject, ObjectState
-from tidemark.core.rereading import PastRun, Sources, missing, reread
 
 SOURCES = Sources({"a": 0, "b": 2}, {"a": None, "b": 10})
 

@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tidemark.core.advance import SourceRules
-from tidemark.core.policy import Action, Policy, Tolerance
-from tidemark.core.progress import Combined, PartitionState
-from tidemark.core.slices import (
+from tidemark.core.backfill.ranges import (
     Range,
-    Reading,
+    ReadRange,
     first_batch,
     floors_after,
     kept_streams,
@@ -19,7 +17,9 @@ from tidemark.core.slices import (
     rebased,
     recombined,
 )
+from tidemark.core.policy import Action, Policy, Tolerance
 from tidemark.core.streams import StepRules, Window
+from tidemark.core.watermarks import Combined, PartitionState
 
 S = 1_000_000
 
@@ -39,15 +39,15 @@ ENDLESS = replace(WINDOW, endless=True)
 @pytest.mark.parametrize(
     ("asked", "before", "now", "steps", "wanted"),
     [
-        (Range(100 * S, 200 * S), rules(), rules(), [], Reading(97 * S, 204 * S)),
-        (Range(100 * S, 200 * S), rules(3, 4), rules(7, 2), [], Reading(93 * S, 204 * S)),
-        (Range(100 * S, 200 * S), rules(), rules(), [WINDOW], Reading(87 * S, 204 * S)),
-        (Range(100 * S, 200 * S), rules(), rules(), [BACK], Reading(97 * S, 209 * S)),
-        (Range(100 * S), rules(), rules(), [WINDOW], Reading(87 * S)),
-        (Range(500 * S), rules(), rules(), [WINDOW], Reading(277 * S)),
-        (Range(100 * S, 200 * S), rules(None), rules(), [], Reading()),
-        (Range(100 * S, 200 * S), rules(), rules(3, None), [], Reading()),
-        (Range(100 * S, 200 * S), rules(), rules(), [ENDLESS], Reading()),
+        (Range(100 * S, 200 * S), rules(), rules(), [], ReadRange(97 * S, 204 * S)),
+        (Range(100 * S, 200 * S), rules(3, 4), rules(7, 2), [], ReadRange(93 * S, 204 * S)),
+        (Range(100 * S, 200 * S), rules(), rules(), [WINDOW], ReadRange(87 * S, 204 * S)),
+        (Range(100 * S, 200 * S), rules(), rules(), [BACK], ReadRange(97 * S, 209 * S)),
+        (Range(100 * S), rules(), rules(), [WINDOW], ReadRange(87 * S)),
+        (Range(500 * S), rules(), rules(), [WINDOW], ReadRange(277 * S)),
+        (Range(100 * S, 200 * S), rules(None), rules(), [], ReadRange()),
+        (Range(100 * S, 200 * S), rules(), rules(3, None), [], ReadRange()),
+        (Range(100 * S, 200 * S), rules(), rules(), [ENDLESS], ReadRange()),
     ],
     ids=[
         "early before T0, late after T1",
@@ -67,7 +67,7 @@ def test_a_backfill_reads_the_arrivals_that_the_range_needs(asked, before, now, 
 
 
 def test_without_an_end_everything_is_read_if_nothing_is_sure_to_have_been_passed():
-    assert readings(Range(100 * S), [({"a": rules()}, [])] * 2, None) == {"a": Reading()}
+    assert readings(Range(100 * S), [({"a": rules()}, [])] * 2, None) == {"a": ReadRange()}
 
 
 def test_a_source_that_is_judged_otherwise_starts_from_what_arrivals_tell():
@@ -87,9 +87,9 @@ def test_a_source_that_is_judged_otherwise_starts_from_what_arrivals_tell():
 
 def test_the_slice_begins_with_the_first_batch_that_brought_an_arrival_of_it():
     arrivals = [(1, "a", 10), (2, "a", 20), (3, "a", 30), (3, "gone", 99)]
-    assert first_batch(arrivals, {"a": Reading(20)}) == 2
-    assert first_batch(arrivals, {"a": Reading(31)}) is None
-    assert first_batch(arrivals, {"a": Reading()}) == 1
+    assert first_batch(arrivals, {"a": ReadRange(20)}) == 2
+    assert first_batch(arrivals, {"a": ReadRange(31)}) is None
+    assert first_batch(arrivals, {"a": ReadRange()}) == 1
 
 
 def test_a_streams_state_stands_where_nothing_below_it_is_judged_otherwise():

@@ -12,10 +12,10 @@ from oracle import Outcome
 from product import Product
 from report.report_warehouse import batch_of, record
 from strategies import Log
-from tidemark.core.account import Account
+from tidemark.core.batch_result import Account
 from tidemark.core.policy import Fate
 from tidemark.ledger import versions
-from tidemark.ledger.rows import batch_row, state_row
+from tidemark.ledger.tables.rows import batch_row, state_row
 
 
 def recorded(folder: Path, logs: Mapping[str, Log], **settings: Any) -> Product:

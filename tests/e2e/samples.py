@@ -20,7 +20,7 @@ from hypothesis.strategies import SearchStrategy
 from oracle import SECOND, Obj, Row, Source
 from product import Product
 from strategies import BASE
-from tidemark.spark import tables
+from tidemark.spark.tables import delta
 
 T = TypeVar("T")
 PARTITIONS = ("p0", "p1", "p2")
@@ -123,14 +123,14 @@ def findings(product: Product, batch_id: int | None = None) -> Counter[tuple[str
 
 def plans_of(monkeypatch: pytest.MonkeyPatch, table: str, look: Callable[[Any], T]) -> list[T]:
     """What `look` finds in the plan of each append to a table from now on, in Java, as appends come."""
-    whole, found = tables._appended, []
+    whole, found = delta._appended, []
 
     def appended(rows_: Any, place: str, *more: Any) -> Any:
         if place.endswith(table):
             found.append(look(rows_._jdf.queryExecution().executedPlan()))
         return whole(rows_, place, *more)
 
-    monkeypatch.setattr(tables, "_appended", appended)
+    monkeypatch.setattr(delta, "_appended", appended)
     return found
 
 

@@ -19,18 +19,18 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 import plain_checks
-from tidemark import maintaining
 from tidemark.cli import invoke, main
+from tidemark.commands import maintain
 from tidemark.ledger import versions
 from tidemark.pipeline import Pipeline
-from tidemark.spark import session
-from tidemark.spark.upkeep import Upkeep
+from tidemark.spark.maintenance import Upkeep
+from tidemark.spark.session import session
 
 PROCESSES = multiprocessing.get_context("forkserver")
 STEPS: tuple[tuple[Any, str], ...] = (
     (Pipeline, "_step"),
     (versions, "forget"),
-    (maintaining, "remove_tree"),
+    (maintain, "remove_tree"),
     (Upkeep, "_merge_days"),
     (Upkeep, "_forget"),
     (Upkeep, "vacuum"),

@@ -11,7 +11,7 @@ from samples import KEYED, Crash, CrashAt, at, fork, hold_replay, obj
 from oracle import Run, judge
 from product import Product, expected, verdicts
 from tidemark.errors import TidemarkError, UsageError
-from tidemark.spark.engine import Engine
+from tidemark.spark.judge.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("quick")
 STREAMS = {"streams": {"good": {"from": "s", "publish": True}}}

@@ -19,13 +19,13 @@ from oracle import SECOND, Obj, Row, Run, Source
 from product import Product
 from strategies import NAMES, Log, logs, sources, started, wide_names
 from tidemark import cli
-from tidemark.advising import Advising
+from tidemark.commands.advise.advise import Advising
 from tidemark.config import QualitySpec
-from tidemark.core.advice import Targets
+from tidemark.core.advice.costs import Targets
 from tidemark.core.times import parse_duration
 from tidemark.errors import UsageError
 from tidemark.ledger.lock import hold
-from tidemark.spark.engine import Engine
+from tidemark.spark.judge.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("quick")
 LATES, DISORDERS = "0s,2s,5s,1m", "0s,1s,4s,30s"
@@ -42,7 +42,7 @@ def advised(product: Product, spark: Any, tasks: int | None = None, **options: A
     """The record of `advise`, of rows spread over so many tasks in chunks as small as there can be."""
     pipeline = product.pipeline()
     if tasks is not None:
-        pipeline.__dict__["engine"] = Engine(spark, pipeline.ledger.folder, tasks=tasks, cell_bits=1)
+        pipeline.context.__dict__["engine"] = Engine(spark, pipeline.ledger.folder, tasks=tasks, cell_bits=1)
     return pipeline.advise(**options)
 
 
@@ -225,7 +225,7 @@ def test_a_source_with_a_limit_of_its_own_has_the_others_of_the_pipeline(made):
     own = QualitySpec.model_validate({"max_adjusted": "5%"})
     plain = pipeline.spec.sources["plain"].model_copy(update={"quality": own})
     spec = pipeline.spec.model_copy(update={"sources": {**pipeline.spec.sources, "plain": plain}})
-    asked = Advising(spec, pipeline.ledger, lambda: pipeline.engine, pipeline.progress)
+    asked = Advising(spec, pipeline.ledger, lambda: pipeline.context.engine, pipeline.context.progress)
     assert asked._limits("plain") == Targets(0.3, 0.05)
 
 

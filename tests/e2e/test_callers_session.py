@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.session import installed_jars, open_session
+from tidemark.spark.session.session import installed_jars, open_session
 
 CONFIG = """
 pipeline: beside
@@ -119,7 +119,7 @@ def test_a_session_without_delta_is_refused_with_what_it_lacks(tmp_path: Path):
     code = (
         "from pyspark.sql import SparkSession\n"
         "SparkSession.builder.master('local[1]').config('spark.ui.enabled', 'false').getOrCreate()\n"
-        "from tidemark.spark.session import open_session\n"
+        "from tidemark.spark.session.session import open_session\n"
         "open_session()\n"
     )
     ran = subprocess.run(  # noqa: S603 - the tests' own interpreter

@@ -14,8 +14,9 @@ from test_closing_windows import SOURCE, STREAMS, minute
 from oracle import SECOND, Obj, Row
 from product import Product, declared
 from tidemark.errors import TidemarkError
-from tidemark.spark import closing, outputs, tables
-from tidemark.spark.chosen import Chosen
+from tidemark.spark.streams import window_plans, writer
+from tidemark.spark.tables import delta
+from tidemark.spark.tables.file_pruning import SelectedFiles
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -24,16 +25,16 @@ pytestmark = pytest.mark.usefixtures("quick")
 def built(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The batches whose closing plans were built, none being kept from before."""
     batches: list[int] = []
-    whole = outputs.Outputs._closed_of
+    whole = writer.Outputs._closed_of
 
-    def built_of(self: outputs.Outputs, due: Any, *more: Any) -> Any:
+    def built_of(self: writer.Outputs, due: Any, *more: Any) -> Any:
         batches.append(due.last_batch)
         return whole(self, due, *more)
 
-    monkeypatch.setattr(outputs.Outputs, "_closed_of", built_of)
-    closing._PLANS.clear()
+    monkeypatch.setattr(writer.Outputs, "_closed_of", built_of)
+    window_plans._PLANS.clear()
     yield batches
-    closing._PLANS.clear()
+    window_plans._PLANS.clear()
 
 
 def feed(product: Product, *numbers: int) -> Product:
@@ -79,7 +80,7 @@ _LONG = ("closing later", "closing by time alone", "in any order")
 def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch, changed):
     bound = feed(Product(tmp_path / "bound", {"s": SOURCE}, streams(**changed)), *range(5))
     assert built == [1, 2], "the first run had passed nothing before it"
-    monkeypatch.setattr(outputs, "files_for", lambda *_: None)
+    monkeypatch.setattr(writer, "files_for", lambda *_: None)
     fresh = feed(Product(tmp_path / "fresh", {"s": SOURCE}, streams(**changed)), *range(5))
     assert len(built) == 2
     assert len(bound.table("streams/minutes")) >= 3
@@ -95,8 +96,8 @@ def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch, chan
     """By the same plan, however many they are: one shuffle brings groups together."""
     alone = feed(Product(tmp_path / "alone", {"s": SOURCE}, streams(**changed)), *range(4))
     plans = plans_of(monkeypatch, "streams/minutes", shuffled_into)
-    monkeypatch.setattr(closing, "_ALONE_BYTES", 0)
-    monkeypatch.setattr(closing, "_tasks", lambda *_: cores)
+    monkeypatch.setattr(window_plans, "_ALONE_BYTES", 0)
+    monkeypatch.setattr(window_plans, "_tasks", lambda *_: cores)
     several = feed(Product(tmp_path / "several", {"s": SOURCE}, streams(**changed)), *range(4))
     assert built == [1, 2, 1, 2], "its plans are others"
     assert told(several) == told(alone)
@@ -105,28 +106,28 @@ def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch, chan
 
 def test_one_task_reads_all_of_no_more_than_it_may_have_alone(tmp_path):
     """Where there is one core, too: what is larger is sorted piece by piece."""
-    files = Chosen(str(tmp_path), (), closing._ALONE_BYTES, "")
-    assert closing._alone(files)
-    assert not closing._alone(replace(files, size=files.size + 1))
+    files = SelectedFiles(str(tmp_path), (), window_plans._ALONE_BYTES, "")
+    assert window_plans._alone(files)
+    assert not window_plans._alone(replace(files, size=files.size + 1))
 
 
 def test_many_rows_are_shared_out_by_how_much_comes_through(tmp_path, spark, built, monkeypatch):
     once = feed(Product(tmp_path / "once", {"s": SOURCE}, streams()), *range(4))
-    monkeypatch.setattr(closing, "_ALONE_BYTES", 0)
-    monkeypatch.setattr(closing, "_ONCE_BYTES", 0)
-    whole, told_of = closing.unadapted, []
+    monkeypatch.setattr(window_plans, "_ALONE_BYTES", 0)
+    monkeypatch.setattr(window_plans, "_ONCE_BYTES", 0)
+    whole, told_of = window_plans.unadapted, []
 
     def unadapted(rows: Any, tasks: int) -> Any:
         told_of.append(tasks)
         return whole(rows, tasks)
 
-    monkeypatch.setattr(closing, "unadapted", unadapted)
+    monkeypatch.setattr(window_plans, "unadapted", unadapted)
     many = feed(Product(tmp_path / "many", {"s": SOURCE}, streams()), *range(4))
     assert built == [1, 2, 1, 2]
     assert not told_of
     assert told(many) == told(once)
-    monkeypatch.setattr(closing, "_ONCE_BYTES", 1 << 30)
-    monkeypatch.setattr(closing, "_TASK_BYTES", 1)
+    monkeypatch.setattr(window_plans, "_ONCE_BYTES", 1 << 30)
+    monkeypatch.setattr(window_plans, "_TASK_BYTES", 1)
     feed(many, 4)
     assert told_of == [spark.sparkContext.defaultParallelism]
 
@@ -144,7 +145,7 @@ def test_rows_behind_their_watermark_are_in_no_window_that_had_closed(tmp_path, 
 
     bound = product("bound")
     assert built == [1, 2]
-    monkeypatch.setattr(outputs, "files_for", lambda *_: None)
+    monkeypatch.setattr(writer, "files_for", lambda *_: None)
     fresh = product("fresh")
     assert bound.table("dead_letters/minutes")
     assert told(bound) == told(fresh)
@@ -191,7 +192,7 @@ def test_two_pipelines_in_turns_get_windows_of_their_own(tmp_path, built):
 
 
 def test_the_plan_of_a_job_that_failed_is_not_kept(tmp_path, built, monkeypatch):
-    whole = tables._appended
+    whole = delta._appended
     product = feed(Product(tmp_path / "p", {"s": SOURCE}, streams()), 0, 1, 2)
 
     def failing(rows: Any, place: str, *more: Any) -> Any:
@@ -199,10 +200,10 @@ def test_the_plan_of_a_job_that_failed_is_not_kept(tmp_path, built, monkeypatch)
             raise OSError("the disk is gone")
         return whole(rows, place, *more)
 
-    monkeypatch.setattr(tables, "_appended", failing)
+    monkeypatch.setattr(delta, "_appended", failing)
     with pytest.raises(TidemarkError, match="is planned and fails: OSError: the disk is gone"):
         feed(product, 3)
-    monkeypatch.setattr(tables, "_appended", whole)
+    monkeypatch.setattr(delta, "_appended", whole)
     feed(product, 4)
     assert built == [1, 2, 4, 5], "the repair is under the configuration as it was recorded"
     sound = feed(Product(tmp_path / "sound", {"s": SOURCE}, streams()), *range(5))

@@ -23,7 +23,7 @@ import oracle
 from loopback import free_port
 from oracle import SECOND
 from product import Product, expected, verdicts
-from tidemark.spark.session import installed_jars
+from tidemark.spark.session.session import installed_jars
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

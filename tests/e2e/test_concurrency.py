@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from samples import KEYED, PLAIN, at, contents, fork, hold_conservation, hold_replay, obj
 
-import tidemark.pipeline
+import tidemark.context
 from product import Product, verdicts
 from tidemark.core.times import format_time
 from tidemark.errors import Held
@@ -120,7 +120,7 @@ def test_without_the_lock_a_second_run_finishes_the_first_and_nothing_doubles(tm
     product = landed(tmp_path / "unlocked")
     twin = fork(product, tmp_path / "twin")
     twin.run(at(12))
-    monkeypatch.setattr(tidemark.pipeline, "hold", lambda *_: nullcontext())
+    monkeypatch.setattr(tidemark.context, "hold", lambda *_: nullcontext())
     (second,) = twice(product, Product(product.folder, product.sources), step)
     assert second["repaired"]
     assert contents(product, 1) == contents(twin)
@@ -133,7 +133,7 @@ def test_without_the_lock_the_ledger_refuses_the_second_plan(tmp_path, monkeypat
     """Both have listed the same objects before either has planned them."""
     product = landed(tmp_path / "unlocked")
     other = Product(product.folder, product.sources)
-    monkeypatch.setattr(tidemark.pipeline, "hold", lambda *_: nullcontext())
+    monkeypatch.setattr(tidemark.context, "hold", lambda *_: nullcontext())
     plan, won = Ledger.plan, []
 
     def planning(*given: Any) -> None:

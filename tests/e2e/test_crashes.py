@@ -26,7 +26,7 @@ from samples import (
 from oracle import Obj, Run, Source, judge
 from product import Product, expected, verdicts
 from tidemark.errors import UsageError
-from tidemark.ledger.store import Store
+from tidemark.ledger.tables.store import Store
 
 pytestmark = pytest.mark.usefixtures("quick")
 END = ["watermarks", "diagnostics", "committed"]

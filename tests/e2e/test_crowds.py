@@ -9,12 +9,12 @@ from samples import at, hold_conservation, hold_replay
 
 from oracle import SECOND, Obj, Row, Source
 from product import Product
-from tidemark.config.crowds import MOST_PARTITIONS, VARIABLE
+from tidemark.config.rules.partition_limit import MOST_PARTITIONS, VARIABLE
 from tidemark.errors import TidemarkError, UsageError
-from tidemark.places import is_table
-from tidemark.spark.accounts import count_arrivals_before
-from tidemark.spark.judge import limited, told_crowded
-from tidemark.spark.names import OFFSET
+from tidemark.spark.columns import OFFSET
+from tidemark.spark.judge.judge import limited, told_crowded
+from tidemark.spark.tables.accounts import count_arrivals_before
+from tidemark.storage import is_table
 
 pytestmark = pytest.mark.usefixtures("quick")
 SOURCE = Source(late=(4 * SECOND, "adjust"), out_of_order=(2 * SECOND, "adjust"), landing_delay=SECOND, partitions=())

@@ -19,9 +19,9 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 
 import stored
-from tidemark.ledger.null_counts import miscounted
+from tidemark.ledger.tables.null_counts import miscounted
 from tidemark.pipeline import Pipeline
-from tidemark.places.trees import tables_below
+from tidemark.storage.folders import tables_below
 
 pytestmark = pytest.mark.usefixtures("quick")
 KINDS = {
@@ -109,8 +109,8 @@ def test_no_page_says_a_wrong_number_of_nulls(warehouse):
 
 @pytest.mark.long
 def test_spark_reads_every_table_without_the_products_jar(warehouse, tmp_path):
-    from tidemark.spark.compiled import JAR
-    from tidemark.spark.session import installed_jars
+    from tidemark.spark.session.compiler import JAR
+    from tidemark.spark.session.session import installed_jars
 
     script = tmp_path / "plain.py"
     script.write_text(PLAIN)

@@ -20,7 +20,7 @@ from product import Product, declared
 from tidemark.core.times import parse_duration, parse_time
 from tidemark.errors import UsageError
 from tidemark.pipeline import Pipeline
-from tidemark.report.wording import moment
+from tidemark.report.words import moment
 
 pytestmark = pytest.mark.usefixtures("quick")
 TODAY = {"early_arrival": "off", "late_arrival": {"tolerance": "77s", "action": "drop"}}

@@ -12,7 +12,7 @@ from samples import KEYED, at, drawn, obj
 import oracle
 from product import Product, expected, micros, verdicts
 from strategies import every_policy, wide_logs, wide_names
-from tidemark.spark import judge
+from tidemark.spark.judge import judge
 
 PARTITIONS = 20
 POLICIES = every_policy(partitions=wide_names(2), landing_delay=2_000_000, clock_skew=1_000_000)

@@ -17,7 +17,7 @@ from oracle import SECOND, Obj, Run
 from oracle_punctuation import Row, Source, judge
 from product import DAY, Product, micros
 from strategies import BASE
-from tidemark import keeping
+from tidemark.runner import maintenance
 
 pytestmark = pytest.mark.usefixtures("quick")
 EDGES = Source("adjust", "edge", rows=True, single=True)
@@ -104,7 +104,7 @@ def merged(tmp_path_factory, quick):  # noqa: ARG001 # the session's settings
     """A pipeline after many runs, what they said, and how many rows and files of open lifetimes each left."""
     sizes = []
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(keeping, "MERGE_EVERY", MERGE_EVERY)
+        patched.setattr(maintenance, "MERGE_EVERY", MERGE_EVERY)
         product, said = fed(tmp_path_factory.mktemp("lifetimes") / "merged", EDGES, [])
         for each in steady(3 * MERGE_EVERY):
             said += followed(product, [each])

@@ -16,7 +16,7 @@ import stored
 from damages import DAMAGES, emptied, ending_with_rows, removed
 from tidemark.cli import invoke
 from tidemark.pipeline import Pipeline
-from tidemark.places import is_table
+from tidemark.storage import is_table
 
 pytestmark = pytest.mark.usefixtures("quick")
 PARTICULAR = ("timings", "plan", "configuration", "engine", "written", "suites")

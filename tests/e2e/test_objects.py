@@ -18,7 +18,7 @@ from oracle import Obj, Row
 from product import DAY, Product, line, micros
 from strategies import BASE
 from tidemark.errors import TidemarkError, UsageError
-from tidemark.ledger import listing
+from tidemark.landing import listing
 
 pytestmark = pytest.mark.usefixtures("quick")
 JOBS = Path(__file__).parents[2] / "jobs"

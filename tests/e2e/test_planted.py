@@ -11,8 +11,8 @@ from product import Product
 from tidemark.cli import invoke
 from tidemark.errors import ConfigError, Problem, TidemarkError
 from tidemark.pipeline import Pipeline
-from tidemark.places.faults import explained
-from tidemark.report import drawing
+from tidemark.report import pipeline_graph
+from tidemark.storage.s3_errors import explained
 
 pytestmark = pytest.mark.usefixtures("quick")
 SALT = "planted-7f3a"
@@ -59,7 +59,7 @@ def test_a_value_of_the_environment_is_in_no_file_no_output_and_no_error(product
         assert said(*words)[0] == 0
     assert said("report", "--out", str(page))[0] == 0
     assert said("replay", "--all")[0] == 0
-    assert SALT not in page.read_text() + drawing.page(Pipeline.load(product.config).spec)
+    assert SALT not in page.read_text() + pipeline_graph.page(Pipeline.load(product.config).spec)
     assert product.table("streams/salted")
     assert "${TM_SALT}" in product.table("batches")[0]["configuration"]
     monkeypatch.setenv("TM_SALT", "planted-other")

@@ -15,7 +15,7 @@ import power
 import stored
 from tidemark.errors import TidemarkError
 from tidemark.pipeline import Pipeline
-from tidemark.places.synced import sync_tree
+from tidemark.storage.sync import sync_tree
 
 pytestmark = pytest.mark.usefixtures("quick")
 NEXT = stored.as_of(lost.RUNS + 1)

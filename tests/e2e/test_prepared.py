@@ -19,8 +19,11 @@ import oracle
 from oracle import SECOND, Obj, Row, Run
 from product import Product, expected, verdicts
 from tidemark.errors import TidemarkError
-from tidemark.spark import building, damage, layout, prepared, spread, tables
-from tidemark.spark.small import local_frame
+from tidemark.spark.judge import plan_cache, planner
+from tidemark.spark.local_frames import local_frame
+from tidemark.spark.partitioning import layout, shuffle
+from tidemark.spark.read import unreadable
+from tidemark.spark.tables import delta
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -29,16 +32,16 @@ pytestmark = pytest.mark.usefixtures("quick")
 def built(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The batches whose plans were built, none being kept from before."""
     batches: list[int] = []
-    whole = building.Builder._planned
+    whole = planner.Builder._planned
 
-    def planned(self: building.Builder, source: Any, batch_id: int, *more: Any) -> Any:
+    def planned(self: planner.Builder, source: Any, batch_id: int, *more: Any) -> Any:
         batches.append(batch_id)
         return whole(self, source, batch_id, *more)
 
-    monkeypatch.setattr(building.Builder, "_planned", planned)
-    prepared._PLANS.clear()
+    monkeypatch.setattr(planner.Builder, "_planned", planned)
+    plan_cache._PLANS.clear()
     yield batches
-    prepared._PLANS.clear()
+    plan_cache._PLANS.clear()
 
 
 def log(count: int) -> list[Run]:
@@ -57,7 +60,7 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch):
     runs = log(4)
     bound, fresh = Product(tmp_path / "bound", {"s": PLAIN}), Product(tmp_path / "fresh", {"s": PLAIN})
     bound.feed("s", runs)
-    monkeypatch.setattr(prepared.Plans, "take", lambda *_: None)
+    monkeypatch.setattr(plan_cache.Plans, "take", lambda *_: None)
     fresh.feed("s", runs)
     assert built == [1, 1, 2, 3, 4]
     assert contents(bound) == contents(fresh)
@@ -68,8 +71,8 @@ EVEN, LONE = ("p0", "p1", "p2"), ("p0",)
 
 def several_tasks(monkeypatch: pytest.MonkeyPatch, cores: int = 2, tasks: int = 3) -> None:
     """`tasks` judge each micro-batch; hot is a partition that has more rows than one of `cores` has to judge."""
-    monkeypatch.setattr(building.Builder, "_tasks", lambda *_: tasks)
-    monkeypatch.setattr(building.Builder, "_cores", lambda _: cores)
+    monkeypatch.setattr(planner.Builder, "_tasks", lambda *_: tasks)
+    monkeypatch.setattr(planner.Builder, "_cores", lambda _: cores)
 
 
 def mixed(*mixes: tuple[str, ...]) -> list[Run]:
@@ -86,7 +89,7 @@ def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, mo
     bound.feed("s", runs)
     assert built == [1]
     assert verdicts(bound.events("s")) == expected(oracle.judge(PLAIN, runs))
-    monkeypatch.setattr(prepared.Plans, "take", lambda *_: None)
+    monkeypatch.setattr(plan_cache.Plans, "take", lambda *_: None)
     fresh.feed("s", runs)
     assert built == [1, 1, 2, 3, 4]
     assert contents(bound) == contents(fresh)
@@ -109,7 +112,7 @@ def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built,
 def test_rows_of_several_tasks_cross_a_shuffle_however_many_these_are(tmp_path, monkeypatch, tasks):
     """Rows that are cheap to decode, too, so that what a run costs has one shape on any number of cores."""
     plans = plans_of(monkeypatch, "events/s", shuffled_into)
-    monkeypatch.setattr(building, "_COSTLY_TO_PARSE", ())
+    monkeypatch.setattr(planner, "_COSTLY_TO_PARSE", ())
     several_tasks(monkeypatch, tasks=tasks)
     Product(tmp_path, {"s": PLAIN}).feed("s", mixed(EVEN, EVEN))
     assert plans == [(True, tasks)] * 2
@@ -125,8 +128,8 @@ def test_a_hot_partition_is_cut_from_the_micro_batch_after_on(tmp_path, built, m
 
 
 def test_partitions_go_where_those_of_the_micro_batch_before_would_have_gone_best(tmp_path, built, monkeypatch):
-    told, tell = [], spread.Placed.tell
-    monkeypatch.setattr(spread.Placed, "tell", lambda self, tasks: (told.append(dict(tasks)), tell(self, tasks)))
+    told, tell = [], shuffle.Placed.tell
+    monkeypatch.setattr(shuffle.Placed, "tell", lambda self, tasks: (told.append(dict(tasks)), tell(self, tasks)))
     several_tasks(monkeypatch, 1)
     product = Product(tmp_path, {"s": PLAIN})
     product.feed("s", mixed(("p0", "p0", "p1", "p1", "p2"), ("p2", "p2", "p1", "p1", "p0"), ("p0", "p1", "p2")))
@@ -171,7 +174,7 @@ def test_what_is_looked_up_in_tables_is_built_each_time(tmp_path, built):
 
 
 def test_the_plan_of_a_job_that_failed_is_not_kept(tmp_path, built, monkeypatch):
-    runs, whole, interval = log(3), tables._appended, sys.getswitchinterval()
+    runs, whole, interval = log(3), delta._appended, sys.getswitchinterval()
     product = Product(tmp_path, {"s": PLAIN})
     product.feed("s", runs[:1])
 
@@ -180,11 +183,11 @@ def test_the_plan_of_a_job_that_failed_is_not_kept(tmp_path, built, monkeypatch)
             raise OSError("the disk is gone")
         return whole(rows, place, batch_id, *more)
 
-    monkeypatch.setattr(tables, "_appended", failing)
+    monkeypatch.setattr(delta, "_appended", failing)
     with pytest.raises(TidemarkError, match="is planned and fails: OSError: the disk is gone"):
         product.feed("s", runs[1:2])
     assert sys.getswitchinterval() == interval, "threads of the process take turns as before"
-    monkeypatch.setattr(tables, "_appended", whole)
+    monkeypatch.setattr(delta, "_appended", whole)
     product.feed("s", runs[2:])
     assert built == [1, 2], "the repair builds its own, which the run after it takes"
     assert verdicts(product.events("s")) == expected(oracle.judge(PLAIN, runs))
@@ -204,7 +207,7 @@ def test_an_object_that_cannot_be_read_is_found_in_a_bound_plan_too(tmp_path, bu
 
 
 def test_an_object_that_goes_before_a_bound_plan_reads_it_is_missed(tmp_path, built, monkeypatch):
-    product, gone = Product(tmp_path, {"s": PLAIN}), damage.gone
+    product, gone = Product(tmp_path, {"s": PLAIN}), unreadable.gone
     product.feed("s", log(1))
     product.land("s", [obj("01", 15), obj("02", 15)])
     lost = [product.folder / "landing" / "s" / "02"]
@@ -215,7 +218,7 @@ def test_an_object_that_goes_before_a_bound_plan_reads_it_is_missed(tmp_path, bu
             lost.pop().unlink()
         return found
 
-    monkeypatch.setattr(damage, "gone", going)
+    monkeypatch.setattr(unreadable, "gone", going)
     told = product.run(at(19))
     assert (built, lost) == ([1, 2], [])
     assert told["batches"][0]["rows"] == 12
@@ -226,8 +229,8 @@ def test_an_object_that_goes_before_a_bound_plan_reads_it_is_missed(tmp_path, bu
 
 
 def test_most_plans_are_let_go_of():
-    plans = prepared.Plans()
-    shapes = [prepared.Shape(None, None, number, 0) for number in range(prepared.MOST_KEPT + 2)]  # type: ignore[arg-type]
+    plans = plan_cache.Plans()
+    shapes = [plan_cache.BatchPlanKey(None, None, number, 0) for number in range(plan_cache.MOST_KEPT + 2)]  # type: ignore[arg-type]
     for number, shape in enumerate(shapes):
         plans.put(shape, number)  # type: ignore[arg-type]
     assert [plans.take(shape) for shape in shapes[:3]] == [None, None, 2]
@@ -242,12 +245,12 @@ def test_leaves_that_a_plan_does_not_have_are_an_error(quick, tmp_path):
     one.write_text("1\n")
     other.write_text("2\n3\n")
     plan = quick.read.text(str(one)).where(F.col("value") > "0").crossJoin(small("y"))
-    bound = prepared.bound(plan, [str(one), str(other)], [small("y")])
+    bound = plan_cache.bound(plan, [str(one), str(other)], [small("y")])
     assert sorted(row[0] for row in bound.collect()) == ["1", "2", "3"]
     for wrong in ([], ["z"], ["y", "z"]):
         with pytest.raises(Py4JJavaError, match=r"the leaf|the plan has"):
-            prepared.bound(plan, [str(one)], [small(name) for name in wrong])
+            plan_cache.bound(plan, [str(one)], [small(name) for name in wrong])
     with pytest.raises(Py4JJavaError, match="the plan has"):
-        prepared.bound(small("y"), [str(one)], [small("y")])
+        plan_cache.bound(small("y"), [str(one)], [small("y")])
     with pytest.raises(Py4JJavaError, match="there are only"):
-        prepared.bound(plan, [str(one), str(tmp_path / "none")], [small("y")])
+        plan_cache.bound(plan, [str(one), str(tmp_path / "none")], [small("y")])

@@ -34,7 +34,7 @@ import oracle
 from oracle import MIN_TIME, SECOND, Obj, Row, Run, Source, judge
 from product import Product, expected, verdicts
 from strategies import Log, recuts, sources, started, wide_lawful_logs, wide_logs, wide_names
-from tidemark.spark.engine import Engine
+from tidemark.spark.judge.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("quick")
 MORE = ("_watermark", "_substream")
@@ -123,7 +123,7 @@ def test_the_same_for_any_source(tmp_path):
 def with_engine(product: Product, spark: Any, tasks: int | None, bits: int = 1) -> Any:
     """The pipeline, its engine spreading rows over so many tasks, in chunks as small as there can be."""
     pipeline = product.pipeline()
-    pipeline.__dict__["engine"] = Engine(spark, pipeline.ledger.folder, tasks=tasks, cell_bits=bits)
+    pipeline.context.__dict__["engine"] = Engine(spark, pipeline.ledger.folder, tasks=tasks, cell_bits=bits)
     return pipeline
 
 

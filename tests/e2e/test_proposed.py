@@ -17,7 +17,7 @@ import tidemark
 from tidemark.core.times import from_datetime
 from tidemark.demo.flights import write_landing
 from tidemark.pipeline import Pipeline
-from tidemark.proposal.instants import FORMATS, Reading, iso_micros, of_format
+from tidemark.proposal.columns.timestamps import FORMATS, TimeFormat, iso_micros, of_format
 
 pytestmark = pytest.mark.usefixtures("quick")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -158,7 +158,7 @@ def test_each_form_of_a_time_is_the_instant_that_spark_reads(spark):
     """In one query, since a source for each would take minutes."""
     assert set(WRITTEN) == set(FORMATS)
     texts = [(form, text) for form, each in WRITTEN.items() for text in each]
-    columns = [f"unix_micros({Reading(form).expression(repr(text))})" for form, text in texts]
+    columns = [f"unix_micros({TimeFormat(form).expression(repr(text))})" for form, text in texts]
     columns += [f"unix_micros(CAST({text!r} AS TIMESTAMP))" for text in ISO]
     (found,) = spark.sql(f"SELECT {', '.join(columns)}").collect()
     assert list(found) == [*(of_format(text, form) for form, text in texts), *map(iso_micros, ISO)]

@@ -19,7 +19,7 @@ from oracle_punctuation import Log, Row, Source
 from product import Product
 from strategies import BASE, TICK
 from strategies_punctuation import logs, sources
-from tidemark.spark.layout import Layout
+from tidemark.spark.partitioning.layout import Layout
 
 pytestmark = pytest.mark.usefixtures("quick")
 SPLITS = {"spark.sql.files.maxPartitionBytes": "700b", "spark.sql.files.openCostInBytes": "1b"}
@@ -60,18 +60,18 @@ class Shared(Product):
 
     def pipeline(self) -> Any:
         pipeline = super().pipeline()
-        pipeline.__dict__["engine"] = replace(pipeline.engine, tasks=self.tasks, cell_bits=self.bits)
+        pipeline.context.__dict__["engine"] = replace(pipeline.context.engine, tasks=self.tasks, cell_bits=self.bits)
         return pipeline
 
 
 @pytest.fixture
 def cut(monkeypatch) -> list[Layout]:
     """The layouts with hot partitions that are made in a test."""
-    from tidemark.spark import building
+    from tidemark.spark.judge import planner
 
     made: list[Layout] = []
-    whole = building.cut_hot
-    monkeypatch.setattr(building, "cut_hot", lambda *given: made.append(whole(*given)) or made[-1])
+    whole = planner.cut_hot
+    monkeypatch.setattr(planner, "cut_hot", lambda *given: made.append(whole(*given)) or made[-1])
     return made
 
 

@@ -14,10 +14,10 @@ from samples import Crash, CrashAt, at, contents, fork, hold_conservation, hold_
 
 from oracle import SECOND, Obj, Row, Source
 from product import Product
+from tidemark.commands.schedule import answer, blocking, foresee
 from tidemark.errors import Blocked, CheckFailed, ConfigError, UsageError
-from tidemark.scheduled import answer, blocking, foresee
-from tidemark.spark.paths import Rows
-from tidemark.spark.spans import Span
+from tidemark.spark.streams.paths import StreamRows
+from tidemark.spark.tables.time_range import Span
 
 pytestmark = pytest.mark.usefixtures("quick")
 SOURCE = Source(late=(4 * SECOND, "drop"), out_of_order=(2 * SECOND, "adjust"), landing_delay=3 * SECOND)
@@ -234,8 +234,8 @@ def test_what_is_not_due_is_told_before_or_after_it_is_published(base, severity,
     product = fork(base, tmp_path / "p")
     (product.folder / "landing" / "s" / "b").unlink()
     product.land("s", objects("d", 30))
-    monkeypatch.setattr("tidemark.spark.outputs.passing", lambda rows, *_: rows)
-    monkeypatch.setattr("tidemark.spark.paths.Rows.along", everything(Rows.along))
+    monkeypatch.setattr("tidemark.spark.streams.writer.passing", lambda rows, *_: rows)
+    monkeypatch.setattr("tidemark.spark.streams.paths.StreamRows.along", everything(StreamRows.along))
     with pytest.raises(Blocked, match="published_in_time_order") if severity == "block" else nullcontext():
         product.run(at(51), quality=severity)
     checks = [row for row in product.table("quality") if row["batch_id"] == 2]
@@ -260,14 +260,14 @@ def test_a_run_without_rows_is_not_checked(base, tmp_path):
 
 def test_schedulers_are_told_what_stands_in_the_way(base, tmp_path):
     product = fork(base, tmp_path / "p")
-    assert blocking(product.pipeline()) is None
+    assert blocking(product.pipeline().context) is None
     with pytest.raises(CheckFailed):
-        answer(product.pipeline(), at(51), "scheduled-51")
-    told = blocking(product.pipeline())
+        answer(product.pipeline().context, at(51), "scheduled-51")
+    told = blocking(product.pipeline().context)
     assert told is not None
     assert f"tidemark release {product.config} scheduled-51 --reason" in told
     with pytest.raises(Blocked):
-        foresee(product.pipeline(), at(60), "scheduled-60")
+        foresee(product.pipeline().context, at(60), "scheduled-60")
 
 
 @pytest.mark.usefixtures("expectations")

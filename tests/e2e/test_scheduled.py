@@ -13,8 +13,8 @@ from samples import at, contents, hold_conservation, hold_replay, obj
 
 from oracle import SECOND, Source
 from product import Product
+from tidemark.commands.schedule import ScheduledWork, answer, foresee
 from tidemark.errors import CheckFailed
-from tidemark.scheduled import Need, answer, foresee
 
 pytestmark = pytest.mark.usefixtures("quick")
 SOURCE = Source(late=(20 * SECOND, "adjust"), out_of_order=(2 * SECOND, "adjust"), landing_delay=5 * SECOND)
@@ -35,14 +35,14 @@ def copy_of(product: Product, folder: Path) -> Product:
     return Product(folder, product.sources, product.settings)
 
 
-def scheduled(product: Product, ends: Sequence[int]) -> list[Need]:
+def scheduled(product: Product, ends: Sequence[int]) -> list[ScheduledWork]:
     """What each interval's run came to; those that have nothing to do are left out."""
     needs = []
     for end in ends:
-        foreseen = foresee(product.pipeline(), at(end), f"scheduled-{end}")
+        foreseen = foresee(product.pipeline().context, at(end), f"scheduled-{end}")
         needs.append(foreseen.need)
-        if foreseen.need is not Need.NOTHING:
-            answer(product.pipeline(), at(end), f"scheduled-{end}")
+        if foreseen.need is not ScheduledWork.NOTHING:
+            answer(product.pipeline().context, at(end), f"scheduled-{end}")
     return needs
 
 
@@ -55,12 +55,27 @@ def published(product: Product) -> dict[str, list[tuple]]:
 
 def test_intervals_in_order_in_reverse_and_twice_come_to_the_same_tables(tmp_path, landed):
     backwards, mixed = (copy_of(landed, tmp_path / name) for name in ("backwards", "mixed"))
-    assert scheduled(landed, INTERVALS) == [Need.RUN, Need.RUN, Need.NOTHING, Need.RUN]
-    assert scheduled(backwards, INTERVALS[::-1]) == [Need.RUN, Need.VERIFY, Need.VERIFY, Need.VERIFY]
-    assert scheduled(mixed, (20, 10, 40, 30)) == [Need.RUN, Need.VERIFY, Need.RUN, Need.VERIFY]
+    assert scheduled(landed, INTERVALS) == [
+        ScheduledWork.RUN,
+        ScheduledWork.RUN,
+        ScheduledWork.NOTHING,
+        ScheduledWork.RUN,
+    ]
+    assert scheduled(backwards, INTERVALS[::-1]) == [
+        ScheduledWork.RUN,
+        ScheduledWork.VERIFY,
+        ScheduledWork.VERIFY,
+        ScheduledWork.VERIFY,
+    ]
+    assert scheduled(mixed, (20, 10, 40, 30)) == [
+        ScheduledWork.RUN,
+        ScheduledWork.VERIFY,
+        ScheduledWork.RUN,
+        ScheduledWork.VERIFY,
+    ]
     assert published(landed) == published(backwards) == published(mixed)
     before = contents(landed)
-    assert scheduled(landed, INTERVALS) == [Need.VERIFY] * 4
+    assert scheduled(landed, INTERVALS) == [ScheduledWork.VERIFY] * 4
     assert contents(landed) == before
 
 
@@ -77,15 +92,15 @@ def test_intervals_at_once_come_to_the_tables_of_those_in_order(tmp_path, landed
 
 def test_a_run_that_finds_nothing_and_moves_nothing_has_nothing_to_do(tmp_path):
     product = Product(tmp_path, {"s": SOURCE})
-    assert scheduled(product, (10,)) == [Need.NOTHING]
+    assert scheduled(product, (10,)) == [ScheduledWork.NOTHING]
     product.land("s", [obj("a", 12)])
-    assert scheduled(product, (10, 20, 30)) == [Need.NOTHING, Need.RUN, Need.NOTHING]
+    assert scheduled(product, (10, 20, 30)) == [ScheduledWork.NOTHING, ScheduledWork.RUN, ScheduledWork.NOTHING]
 
 
 def test_streams_go_on_without_rows_until_time_has_passed_them(tmp_path):
     product = Product(tmp_path, {"s": SOURCE}, {"streams": MINUTES})
     product.land("s", [obj("a", 5)])
-    assert scheduled(product, (10, 60)) == [Need.RUN, Need.RUN]
+    assert scheduled(product, (10, 60)) == [ScheduledWork.RUN, ScheduledWork.RUN]
     assert product.table("streams/minutes")
 
 
@@ -96,7 +111,7 @@ def test_an_interval_whose_rows_are_others_now_fails_to_verify(landed):
     path.write_text(text.replace("00:00:0", "00:00:1", 1))
     os.utime(path, ns=(before.st_mtime_ns, before.st_mtime_ns))
     with pytest.raises(CheckFailed, match=r"scheduled-10 comes out differently now: .*events/s"):
-        answer(landed.pipeline(), at(10), "scheduled-10")
+        answer(landed.pipeline().context, at(10), "scheduled-10")
 
 
 def test_a_run_that_died_is_finished_by_whoever_comes_next(landed):
@@ -108,10 +123,10 @@ def test_a_run_that_died_is_finished_by_whoever_comes_next(landed):
             raise Died
 
     pipeline = landed.pipeline()
-    pipeline.reached = die
+    pipeline.context.reached = die
     with pytest.raises(Died):
-        answer(pipeline, at(10), "scheduled-10")
-    assert foresee(landed.pipeline(), at(10), "scheduled-10").need is Need.RUN
-    done = answer(landed.pipeline(), at(10), "scheduled-10")
+        answer(pipeline.context, at(10), "scheduled-10")
+    assert foresee(landed.pipeline().context, at(10), "scheduled-10").need is ScheduledWork.RUN
+    done = answer(landed.pipeline().context, at(10), "scheduled-10")
     assert done["repaired"] == ["scheduled-10"]
-    assert foresee(landed.pipeline(), at(10), "scheduled-10").need is Need.VERIFY
+    assert foresee(landed.pipeline().context, at(10), "scheduled-10").need is ScheduledWork.VERIFY

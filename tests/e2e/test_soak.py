@@ -20,7 +20,7 @@ from oracle import SECOND, Obj, Run, judge
 from oracle_streams import Step, flow
 from product import Product, expected, micros, verdicts
 from tidemark.cli import invoke
-from tidemark.ledger.store import Store
+from tidemark.ledger.tables.store import Store
 
 pytestmark = [pytest.mark.usefixtures("quick"), pytest.mark.soak]
 SOURCE = replace(KEYED, out_of_order=(2 * SECOND, "keep"))

@@ -22,7 +22,7 @@ import plain_checks
 from product import Product
 from tidemark.cli import invoke
 from tidemark.core.times import format_time
-from tidemark.places.trees import tables_below
+from tidemark.storage.folders import tables_below
 
 pytestmark = [pytest.mark.usefixtures("quick"), pytest.mark.long]
 TESTS = Path(__file__).parents[1]

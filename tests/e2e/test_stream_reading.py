@@ -11,7 +11,7 @@ from samples import at, obj
 
 from oracle import SECOND, Source
 from product import Product, iso
-from tidemark.cli.texts import run_text
+from tidemark.cli.text.runs import run_text
 from tidemark.errors import UsageError
 from tidemark.report.text import status_view
 
@@ -75,6 +75,6 @@ def test_tables_of_streams_have_a_path_and_are_read_to_the_last_committed_batch(
 
 def test_a_run_that_brings_nothing_and_closes_nothing_starts_no_jvm(product, monkeypatch):
     pipeline = product.pipeline()
-    monkeypatch.setattr(type(pipeline), "engine", property(lambda _: pytest.fail("a JVM was asked for")))
+    monkeypatch.setattr(type(pipeline.context), "engine", property(lambda _: pytest.fail("a JVM was asked for")))
     said = pipeline.run(at(15))
     assert {name: stream["rows"] for name, stream in said["streams"].items()} == {"kept": 0, "copy": 0, "counted": 0}

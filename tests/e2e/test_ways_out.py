@@ -17,10 +17,10 @@ import lost
 import stored
 from damages import removed, restored
 from tidemark.cli import invoke
-from tidemark.core.due import Due
+from tidemark.core.stream_output import Due
 from tidemark.pipeline import Pipeline
-from tidemark.spark.engine import Engine
-from tidemark.spark.outputs import Outputs
+from tidemark.spark.judge.engine import Engine
+from tidemark.spark.streams.writer import Outputs
 
 pytestmark = pytest.mark.usefixtures("quick")
 PAGE = Path(__file__).parents[2] / "docs" / "operating.md"

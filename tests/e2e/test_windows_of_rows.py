@@ -33,7 +33,7 @@ from oracle_measured import Measured
 from oracle_streams import Item, Step, Window, flow
 from product import Product
 from strategies import BASE, recuts, sources, wide_lawful_logs
-from tidemark.advancing import Streams
+from tidemark.runner.stream_progress import StreamProgress
 
 _examples = iter(range(1_000_000))
 
@@ -212,7 +212,7 @@ def hold_equal(folder: Path, logs_: Logs, names: Sequence[str] = tuple(STEPS), *
     said = feed(product, logs_, **options)
     start = logs_["a"][0].start
     if start is not None:
-        read_from = Streams(product.pipeline().spec).read_from
+        read_from = StreamProgress(product.pipeline().spec).read_from
         assert read_from is not None
         logs_ = {name: (replace(source, start=read_from), runs) for name, (source, runs) in logs_.items()}
     for number, run in enumerate(flow(logs_, steps, payload, start)):

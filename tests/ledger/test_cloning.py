@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
+from tidemark.commands.maintain import retain_versions
 from tidemark.ledger import versions
-from tidemark.ledger.cloning import clone
-from tidemark.ledger.schemas import VERSIONS
-from tidemark.ledger.store import Store
-from tidemark.maintaining import retain_versions
+from tidemark.ledger.tables.clone import clone
+from tidemark.ledger.tables.schemas import VERSIONS
+from tidemark.ledger.tables.store import Store
 
 COLUMNS = {"day": pa.string(), "n": pa.int64(), "text": pa.string()}
 

@@ -15,12 +15,12 @@ from deltalake import DeltaTable
 from ledger_samples import NOON, commit_run, finding, landed, plan_run, taken
 
 from power import key_of, watched
-from tidemark.core.progress import PartitionState
-from tidemark.ledger import upkeep, versions
+from tidemark.core.watermarks import PartitionState
+from tidemark.ledger import maintenance, versions
 from tidemark.ledger.exclusions import Exclusion, exclude
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.store import Store
-from tidemark.places import write_once
+from tidemark.ledger.tables.store import Store
+from tidemark.storage import write_once
 
 SMALL = ("watermarks", "diagnostics", "objects")
 
@@ -156,9 +156,9 @@ def test_versions_and_exclusions_and_the_key_are_on_the_disk_when_they_are_writt
 
 
 def test_files_that_upkeep_puts_in_the_place_of_others_are_on_the_disk(ledger, disk, monkeypatch):
-    from tidemark.keeping import Keeping
+    from tidemark.runner.maintenance import Keeping
 
-    monkeypatch.setattr(upkeep, "MANY_FILES", 2)
+    monkeypatch.setattr(maintenance, "MANY_FILES", 2)
     monkeypatch.setattr(Keeping, "written_by_spark", lambda _: [])
     monkeypatch.setattr(Keeping, "_with_edges", lambda _: [])
     for _ in range(3):

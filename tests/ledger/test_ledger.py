@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
+
 from ledger_samples import (
     FIRST_INSTANT,
     LAST_INSTANT,
@@ -18,14 +19,13 @@ from ledger_samples import (
     planned,
     taken,
 )
-
-from tidemark.core.account import Diagnostic, Sample
 from tidemark.core.batch import ObjectState
-from tidemark.core.progress import Combined, PartitionState
+from tidemark.core.batch_result import Diagnostic, FindingSample
+from tidemark.core.watermarks import Combined, PartitionState
 from tidemark.errors import Held, TidemarkError
 from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger, Noticed, records_all
-from tidemark.ledger.schemas import WATERMARKS
+from tidemark.ledger.tables.schemas import WATERMARKS
 from tidemark.ledger.tail import RunRange, Tail
 
 A, B, C = landed("a.json"), landed("b.json", modified=NOON + 1), landed("c.json", modified=NOON + 2)
@@ -198,7 +198,7 @@ def test_a_crash_between_objects_and_the_commit_is_repaired_by_repeating_it(ledg
 def test_a_plan_keeps_what_listing_noticed_until_its_first_batch_is_committed(ledger):
     changed = replace(landed("old.json"), tag="new", state=ObjectState.CHANGED)
     noticed = Noticed(
-        (finding(Diagnostic.OBJECT_CHANGED, partition=None, sample=Sample(file="x\udcff")),), (changed,)
+        (finding(Diagnostic.OBJECT_CHANGED, partition=None, sample=FindingSample(file="x\udcff")),), (changed,)
     )
     first, second = plan_run(ledger, [[A], [B]], noticed=noticed)
     assert ledger.noticed(first) == noticed

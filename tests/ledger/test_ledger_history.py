@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from ledger_samples import fabricate, landed, plan_run, taken
 
-from tidemark.core.progress import PartitionState
-from tidemark.ledger import files, parts, store
+from ledger_samples import fabricate, landed, plan_run, taken
+from tidemark.core.watermarks import PartitionState
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tables import file_rows, files, store
 from tidemark.ledger.tail import RunRange
 
 BATCHES = 100_000
@@ -34,7 +34,7 @@ def touched(monkeypatch):
 
         return counted
 
-    for room, name in ((parts, "read_batches"), (store, "read_hits"), (store, "read_all")):
+    for room, name in ((file_rows, "read_batches"), (store, "read_hits"), (store, "read_all")):
         monkeypatch.setattr(room, name, counting(getattr(files, name)))
     return seen
 
@@ -94,7 +94,7 @@ def test_what_a_table_has_told_is_not_read_again_and_later_only_what_was_written
 
 
 def test_of_what_was_told_longest_ago_nothing_is_kept(tmp_path, touched, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_KEPT", 2)
+    monkeypatch.setattr(file_rows, "MOST_KEPT", 2)
     ledger = Ledger(tmp_path)
     for batch_id in (1, 2, 3):
         ledger.record_states(batch_id, {("readings", "0"): PartitionState(next_offset=batch_id)})
@@ -117,7 +117,7 @@ def test_states_that_were_told_before_a_run_are_not_read_again_after_it(old, tou
 
 
 def test_what_is_large_is_not_kept(tmp_path, touched, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_BYTES_KEPT", 10)
+    monkeypatch.setattr(file_rows, "MOST_BYTES_KEPT", 10)
     monkeypatch.setattr(store, "MOST_ROWS_KEPT", 0)
     ledger = Ledger(tmp_path)
     ledger.record_states(1, {("readings", "0"): PartitionState()})

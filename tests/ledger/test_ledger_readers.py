@@ -11,15 +11,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from ledger_samples import FIRST_INSTANT, LAST_INSTANT, NOON, finding, full, landed, plan_run
 
-from tidemark.core.account import Sample
-from tidemark.core.measured import Passed
-from tidemark.core.progress import Combined, PartitionState
+from ledger_samples import FIRST_INSTANT, LAST_INSTANT, NOON, finding, full, landed, plan_run
+from tidemark.core.batch_result import FindingSample
+from tidemark.core.session_windows import Passed
 from tidemark.core.streams import StreamEnd, StreamState
+from tidemark.core.watermarks import Combined, PartitionState
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger, Noticed
-from tidemark.ledger.schemas import BATCHES
+from tidemark.ledger.tables.schemas import BATCHES
 
 EXTREMES = (FIRST_INSTANT, LAST_INSTANT)
 TIMES = {
@@ -39,7 +39,7 @@ def root(tmp_path_factory):
     ledger = Ledger(root)
     for time in (*EXTREMES, NOON + 1):
         versions.add(root, time)
-        found = finding(first_time=time, last_time=time, sample=Sample(1, time, time, "f"))
+        found = finding(first_time=time, last_time=time, sample=FindingSample(1, time, time, "f"))
         record = plan_run(ledger, [[landed("a", modified=time)]], Noticed((found,)))[0]
         ledger.record_states(record.batch_id, {("readings", "0"): PartitionState(watermark=time)})
         ledger.record_findings(record.batch_id, [found])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from deltalake import DeltaTable
-from ledger_samples import landed
 
-from tidemark.ledger.rows import object_row
-from tidemark.ledger.schemas import OBJECTS
-from tidemark.ledger.store import Store
+from ledger_samples import landed
+from tidemark.ledger.tables.rows import object_row
+from tidemark.ledger.tables.schemas import OBJECTS
+from tidemark.ledger.tables.store import Store
 
 
 @pytest.fixture

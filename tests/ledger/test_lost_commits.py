@@ -14,10 +14,10 @@ from deltalake import DeltaTable
 import lost
 import stored
 from damages import DAMAGES, emptied, ending_with_rows, entries, removed, restored
-from tidemark import planning
 from tidemark.cli import invoke
 from tidemark.pipeline import Pipeline
-from tidemark.spark import session
+from tidemark.runner import planner
+from tidemark.spark.session import session
 
 NEXT = stored.as_of(lost.RUNS + 1)
 COMMANDS = (
@@ -36,7 +36,7 @@ def no_jvm(monkeypatch) -> None:
         raise AssertionError("a JVM was started")
 
     monkeypatch.setattr(session, "open_session", refused)
-    monkeypatch.setattr(planning, "analyse", lambda _: None)  # of a configuration that another engine judged
+    monkeypatch.setattr(planner, "analyse", lambda _: None)  # of a configuration that another engine judged
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ledger_samples import commit_run, finding, landed, plan_run
 
+from ledger_samples import commit_run, finding, landed, plan_run
 from tidemark.core.batch import ObjectState
-from tidemark.core.progress import PartitionState
+from tidemark.core.watermarks import PartitionState
 from tidemark.errors import TidemarkError
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.store import Store
+from tidemark.ledger.tables.store import Store
 
 STATES = {("readings", "0"): PartitionState(high=5)}
 OBJECT = replace(landed("a.json"), state=ObjectState.READ, rows=1)

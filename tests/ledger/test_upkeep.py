@@ -6,19 +6,19 @@ import hashlib
 
 import pytest
 from deltalake.table import TableOptimizer
-from ledger_samples import NOON, finding, landed, plan_run, taken
 
-from tidemark.core.progress import PartitionState
-from tidemark.ledger import upkeep
-from tidemark.ledger.discover import known_objects
+from ledger_samples import NOON, finding, landed, plan_run, taken
+from tidemark.core.watermarks import PartitionState
+from tidemark.landing.discover import known_objects
+from tidemark.ledger import maintenance
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.rows import object_row
+from tidemark.ledger.tables.rows import object_row
 
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Merging begins with fewer files."""
-    monkeypatch.setattr(upkeep, "MANY_FILES", 6)
+    monkeypatch.setattr(maintenance, "MANY_FILES", 6)
 
 
 @pytest.fixture
@@ -43,13 +43,13 @@ def _content(ledger):
 
 def test_few_files_are_left_alone(ledger):
     _run(ledger, 3)
-    assert upkeep.compact(ledger) is None
+    assert maintenance.compact(ledger) is None
 
 
 def test_many_small_files_are_merged_without_changing_any_content(ledger):
-    _run(ledger, upkeep.MANY_FILES + 2)
+    _run(ledger, maintenance.MANY_FILES + 2)
     before = _content(ledger)
-    assert upkeep.compact(ledger) > 0
+    assert maintenance.compact(ledger) > 0
     assert _content(ledger) == before
     assert {name: len(store.files()) for name, store in ledger.stores.items()} == {
         "batches": 1,
@@ -62,12 +62,12 @@ def test_many_small_files_are_merged_without_changing_any_content(ledger):
     }
     assert _content(Ledger(ledger.root)) == before
     _run(ledger, 1)
-    assert ledger.last().committed_through == upkeep.MANY_FILES + 3
+    assert ledger.last().committed_through == maintenance.MANY_FILES + 3
 
 
 def test_merging_says_that_no_data_changed(ledger):
-    _run(ledger, upkeep.MANY_FILES + 2)
-    upkeep.compact(ledger)
+    _run(ledger, maintenance.MANY_FILES + 2)
+    maintenance.compact(ledger)
     log = sorted((ledger.folder / "watermarks" / "_delta_log").glob("*.json"))
     merged = [path.read_text() for path in log if '"operation":"OPTIMIZE"' in path.read_text()]
     assert merged
@@ -75,10 +75,10 @@ def test_merging_says_that_no_data_changed(ledger):
 
 
 def test_merging_keeps_a_pending_plan_and_what_was_recorded_once(ledger):
-    _run(ledger, upkeep.MANY_FILES + 2)
+    _run(ledger, maintenance.MANY_FILES + 2)
     record = plan_run(ledger, [[landed("pending.json")]], plan_id="pending")[0]
     ledger.record_states(record.batch_id, {("readings", "0"): PartitionState()})
-    upkeep.compact(ledger)
+    maintenance.compact(ledger)
     again = Ledger(ledger.root)
     assert [item.uri for item in again.objects_of(again.last().pending[0])] == ["pending.json"]
     again.record_states(record.batch_id, {("readings", "0"): PartitionState()})
@@ -86,8 +86,8 @@ def test_merging_keeps_a_pending_plan_and_what_was_recorded_once(ledger):
 
 
 def test_a_file_that_was_written_anew_without_some_batches_is_read_batch_by_batch(ledger):
-    _run(ledger, upkeep.MANY_FILES + 2)
-    upkeep.compact(ledger)
+    _run(ledger, maintenance.MANY_FILES + 2)
+    maintenance.compact(ledger)
     before = {name: [row for row in store.all() if row["batch_id"] > 2] for name, store in ledger.stores.items()}
     for store in ledger.stores.values():
         store.delete("batch_id <= 2")
@@ -101,43 +101,43 @@ def test_a_file_that_was_written_anew_without_some_batches_is_read_batch_by_batc
 
 
 def test_a_full_file_is_not_written_again(ledger, monkeypatch):
-    monkeypatch.setattr("tidemark.ledger.store.FULL_BYTES", 9000)
-    monkeypatch.setattr("tidemark.ledger.store.MIDDLE_BYTES", 9000)
-    _run(ledger, upkeep.MANY_FILES + 2)
-    upkeep.compact(ledger)
+    monkeypatch.setattr("tidemark.ledger.tables.store.FULL_BYTES", 9000)
+    monkeypatch.setattr("tidemark.ledger.tables.store.MIDDLE_BYTES", 9000)
+    _run(ledger, maintenance.MANY_FILES + 2)
+    maintenance.compact(ledger)
     full = {file.path for file in ledger.stores["batches"].files() if file.size >= 9000}
     assert full
-    _run(ledger, upkeep.MANY_FILES + 2)
-    upkeep.compact(ledger)
+    _run(ledger, maintenance.MANY_FILES + 2)
+    maintenance.compact(ledger)
     assert full <= {file.path for file in ledger.stores["batches"].files()}
 
 
 def test_merged_files_wait_until_many_have_gathered_and_are_merged_once_more(ledger, monkeypatch):
-    monkeypatch.setattr("tidemark.ledger.store.MIDDLE_BYTES", 16_000)
-    monkeypatch.setattr("tidemark.ledger.store.FULL_BYTES", 64_000)
+    monkeypatch.setattr("tidemark.ledger.tables.store.MIDDLE_BYTES", 16_000)
+    monkeypatch.setattr("tidemark.ledger.tables.store.FULL_BYTES", 64_000)
     objects = ledger.stores["objects"]
 
     def land(batch_id, number):
         objects.append([object_row(batch_id, landed(hashlib.sha256(b"%d" % each).hexdigest())) for each in number])
 
-    for batch_id in range(upkeep.MANY_FILES):
+    for batch_id in range(maintenance.MANY_FILES):
         land(batch_id, range(1000 * batch_id, 1000 * batch_id + 100))
     middle = {file.path for file in objects.files()}
     assert all(4_000 <= file.size < 16_000 for file in objects.files())
-    assert not objects.compact(upkeep.MANY_FILES)
+    assert not objects.compact(maintenance.MANY_FILES)
     land(50, range(50_000, 50_001))
-    assert not objects.compact(upkeep.MANY_FILES)
+    assert not objects.compact(maintenance.MANY_FILES)
     assert middle < {file.path for file in objects.files()}
     land(51, range(51_000, 51_100))
     before = sorted(map(repr, objects.all()))
-    assert objects.compact(upkeep.MANY_FILES)
+    assert objects.compact(maintenance.MANY_FILES)
     assert len(objects.files()) <= 2
     assert sorted(map(repr, objects.all())) == before
-    assert not objects.compact(upkeep.MANY_FILES)
+    assert not objects.compact(maintenance.MANY_FILES)
 
 
 def test_a_merge_that_meets_another_writer_gives_way(ledger, monkeypatch):
-    _run(ledger, upkeep.MANY_FILES + 2)
+    _run(ledger, maintenance.MANY_FILES + 2)
     before = _content(ledger)
     rival, merge = Ledger(ledger.root).stores["watermarks"], TableOptimizer.compact
 
@@ -146,14 +146,14 @@ def test_a_merge_that_meets_another_writer_gives_way(ledger, monkeypatch):
         return merge(table, **given)
 
     monkeypatch.setattr(TableOptimizer, "compact", overtaken)
-    assert not ledger.stores["watermarks"].compact(upkeep.MANY_FILES)
+    assert not ledger.stores["watermarks"].compact(maintenance.MANY_FILES)
     after = _content(ledger)
     assert len(after["watermarks"]) == len(before["watermarks"]) - 1
 
 
 def test_retention_forgets_whole_old_files_and_keeps_what_the_next_run_reads(ledger):
     _run(ledger, 6)
-    upkeep.retain(ledger, 4, NOON + 3)
+    maintenance.retain(ledger, 4, NOON + 3)
     assert [record.batch_id for record in ledger.batches(0, 99)] == [4, 5, 6]
     assert ledger.findings(3) == ()
     assert ledger.findings(4) != ()
@@ -164,14 +164,14 @@ def test_retention_forgets_whole_old_files_and_keeps_what_the_next_run_reads(led
 
 def test_retention_without_an_object_age_remembers_every_object(ledger):
     _run(ledger, 4)
-    upkeep.retain(ledger, 3, None)
+    maintenance.retain(ledger, 3, None)
     assert len(known_objects(ledger, "readings", ["1.json", "2.json", "3.json", "4.json"])) == 4
 
 
 def test_retention_never_forgets_the_last_committed_run(ledger):
     _run(ledger, 3)
     plan_run(ledger, [[landed("next.json")]], plan_id="next")
-    upkeep.retain(ledger, 10**6, NOON + 10**6)
+    maintenance.retain(ledger, 10**6, NOON + 10**6)
     tail = ledger.last()
     assert tail.last_run.first == 3
     assert tail.pending[0].batch_id == 4
@@ -183,6 +183,6 @@ def test_states_after_retention_start_at_a_checkpoint(ledger):
     ledger.record_states(1000, {("readings", "0"): PartitionState(next_offset=2)})
     ledger.record_states(1001, {("readings", "1"): PartitionState(next_offset=3)})
     store = ledger.stores["watermarks"]
-    upkeep._drop(store, upkeep.checkpoint_before(1002))
+    maintenance._drop(store, maintenance.checkpoint_before(1002))
     assert {key[1]: state.next_offset for key, state in ledger.states(1002).items()} == {"0": 2, "1": 3}
     assert [file.first for file in store.files()] == [1000, 1001]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from ledger_samples import NOON
 
-from tidemark import versioning
+from ledger_samples import NOON
+from tidemark.commands import versions as versioning
 from tidemark.errors import Held, UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.schemas import VERSIONS
-from tidemark.ledger.store import Store
+from tidemark.ledger.tables.schemas import VERSIONS
+from tidemark.ledger.tables.store import Store
 from tidemark.ledger.versions import Made, Version
 
 

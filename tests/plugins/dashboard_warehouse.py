@@ -15,13 +15,13 @@ from report_warehouse import record
 from ruamel.yaml import YAML
 
 from oracle import Outcome, Run
-from tidemark.core.account import BatchRecord, TableDigest
-from tidemark.core.progress import PartitionState
+from tidemark.core.batch_result import BatchRecord, TableDigest
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import HOUR
+from tidemark.core.watermarks import PartitionState
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.rows import batch_row, state_row
+from tidemark.ledger.tables.rows import batch_row, state_row
 from tidemark_dashboard.app import create_app
 from tidemark_dashboard.host import Verified
 from tidemark_dashboard.known import Pipelines

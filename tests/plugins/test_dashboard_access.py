@@ -138,7 +138,7 @@ def test_nothing_can_be_changed(app, method):
 
 def test_a_failure_tells_nothing_of_the_machine(folder, host, monkeypatch):
     app = application(folder, host)
-    monkeypatch.setattr("tidemark.paging.Pages.status", lambda _: 1 / 0)
+    monkeypatch.setattr("tidemark.commands.dashboard.Pages.status", lambda _: 1 / 0)
     answer = client_of(app).get("/pipelines/toll")
     assert answer.status_code == 500
     assert answer.headers["x-content-type-options"] == "nosniff"

@@ -252,7 +252,7 @@ def test_what_can_not_be_asked_is_a_page_that_says_so(client, path, status):
 
 @pytest.mark.parametrize("name", ["..", "%2e%2e", "toll%00", "TOLL", "toll.yml", "a" * 300, "..%2Ftoll", "warehouse"])
 def test_a_name_that_is_no_pipeline_reaches_no_file(client, name, monkeypatch):
-    monkeypatch.setattr("tidemark.paging.Pages.open", lambda _: pytest.fail("tables were opened"))
+    monkeypatch.setattr("tidemark.commands.dashboard.Pages.open", lambda _: pytest.fail("tables were opened"))
     assert client.get(f"/pipelines/{name}/versions").status_code in {403, 404, 422}
 
 

@@ -39,7 +39,7 @@ def test_what_serves_pages_is_loaded_by_the_process_that_serves_them_alone(home)
 
 
 def test_airflow_comes_up_without_a_dashboard_that_cannot_be_made(home):
-    assert home.python(LOADED.format(harm="sys.modules['tidemark.files'] = None"))["apps"] == []
+    assert home.python(LOADED.format(harm="sys.modules['tidemark.config.pipeline_files'] = None"))["apps"] == []
 
 
 @pytest.mark.parametrize(

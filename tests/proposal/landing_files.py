@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 import tidemark
 from tidemark.config import load_pipeline
 from tidemark.core.times import from_datetime
-from tidemark.proposal.objects import Landed
+from tidemark.proposal.objects import ListedObject
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -47,10 +47,10 @@ def millis(time: datetime) -> int:
     return from_datetime(time) // 1000
 
 
-def landed(folder: Path) -> list[Landed]:
+def landed(folder: Path) -> list[ListedObject]:
     """The files below a folder, in log order."""
     found = [
-        Landed(str(path.relative_to(folder)), str(path), path.stat().st_size, path.stat().st_mtime_ns // 1000)
+        ListedObject(str(path.relative_to(folder)), str(path), path.stat().st_size, path.stat().st_mtime_ns // 1000)
         for path in folder.rglob("*")
         if path.is_file()
     ]

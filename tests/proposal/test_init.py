@@ -17,12 +17,12 @@ from landing_files import HOUR, SECOND, START, cells, iso, lines, millis, propos
 from pyarrow import orc, parquet
 
 import tidemark
+from tidemark.commands.init import MOST_LISTED
 from tidemark.core.times import DAY
 from tidemark.core.times import HOUR as HOUR_MICROS
 from tidemark.core.times import SECOND as SECOND_MICROS
 from tidemark.errors import UsageError
 from tidemark.proposal.objects import MOST_OBJECTS, MOST_ROWS
-from tidemark.proposing import MOST_LISTED
 
 HOURS = range(6)
 ROWS = 40

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracle
 from tidemark.core.policy import Action, Fate, Policy, Tolerance
 from tidemark.core.times import HOUR, MINUTE, SECOND
-from tidemark.proposal.measuring import MAX_LATE, Row, Spread, judge, measure, timed
+from tidemark.proposal.tolerances import MAX_LATE, Quantiles, SampledRow, judge, measure, timed
 
 BASE = 1_767_225_600 * SECOND
 OFFSETS = st.integers(-20, 20).map(lambda number: number * SECOND)
@@ -32,8 +32,10 @@ def objects(draw: st.DrawFn) -> list[oracle.Obj]:
     return found
 
 
-def rows_of(found: list[oracle.Obj]) -> list[Row]:
-    return [Row(row.partition or "", row.event, row.arrival, each.modified) for each in found for row in each.rows]
+def rows_of(found: list[oracle.Obj]) -> list[SampledRow]:
+    return [
+        SampledRow(row.partition or "", row.event, row.arrival, each.modified) for each in found for row in each.rows
+    ]
 
 
 @given(
@@ -73,19 +75,19 @@ def test_the_proposed_tolerances_cost_what_is_said_and_lose_no_row(found):
 
 @given(st.lists(st.integers(0, 10 * HOUR), min_size=1), st.sampled_from([0, 0.001, 0.01, 0.5]))
 def test_enough_is_the_shortest_that_leaves_at_most_a_share(values, share):
-    spread = Spread.of(values)
+    spread = Quantiles.of(values)
     enough = spread.enough(share)
     assert spread.beyond(enough) <= share * len(values)
     assert spread.beyond(enough) == sum(value > enough for value in values)
     assert spread.p50 <= spread.p95 <= spread.p99 <= spread.p999 <= spread.largest == max(values)
 
 
-def late_by(*micros: int) -> list[Row]:
-    return [Row("0", BASE - each, BASE, BASE) for each in micros]
+def late_by(*micros: int) -> list[SampledRow]:
+    return [SampledRow("0", BASE - each, BASE, BASE) for each in micros]
 
 
 def test_rows_in_order_need_no_tolerance_beyond_the_defaults():
-    measured = measure([Row("0", BASE + n * SECOND, BASE + n * SECOND, BASE + HOUR) for n in range(100)], 0)
+    measured = measure([SampledRow("0", BASE + n * SECOND, BASE + n * SECOND, BASE + HOUR) for n in range(100)], 0)
     assert (measured.late, measured.out_of_order, measured.early) == (5 * SECOND, 0, 5 * MINUTE)
     assert measured.early_action is Action.DROP
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemark.config.ddl import parse_schema, parse_type
+from tidemark.config.types import parse_schema, parse_type
 from tidemark.core.times import format_duration, from_datetime, parse_duration
+from tidemark.proposal.columns.names import named
+from tidemark.proposal.columns.timestamps import FORMATS, TimeFormat, iso_micros, of_format, reading_of
+from tidemark.proposal.columns.types import arrow_type, cell_type, json_type, wider
+from tidemark.proposal.columns.words import ARRIVAL, EVENT, identifier, weight, words_of
 from tidemark.proposal.durations import LADDER, brief, rounded_up
-from tidemark.proposal.inferred import arrow_type, cell_type, json_type, wider
-from tidemark.proposal.instants import FORMATS, Reading, iso_micros, of_format, reading_of
-from tidemark.proposal.names import ARRIVAL, EVENT, identifier, weight, words_of
-from tidemark.proposal.naming import named
-from tidemark.spark.filetypes import fits
+from tidemark.spark.read.file_types import fits
 
 TIMES = st.datetimes(datetime(1990, 1, 2), datetime(2099, 1, 1))  # noqa: DTZ001 # zones are drawn
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=8))])
@@ -58,9 +58,9 @@ def test_numbers_since_1970_are_told_by_their_size(time, unit):
     name, size = unit
     number = from_datetime(time) * size // 10**6
     reading, share = reading_of([number])
-    assert (reading, share) == (Reading(name), 1)
+    assert (reading, share) == (TimeFormat(name), 1)
     assert 0 <= from_datetime(time) - reading.micros(number) < max(10**6 // size, 1)
-    assert reading_of([str(number)])[0] == Reading(f"text {name}")
+    assert reading_of([str(number)])[0] == TimeFormat(f"text {name}")
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidemark.config import PipelineSpec
-from tidemark.config.sources import QualitySpec
-from tidemark.core.account import Account, PartitionReport
+from tidemark.config.models.sources import QualitySpec
+from tidemark.core.batch_result import Account, PartitionReport
 from tidemark.core.policy import Fate
-from tidemark.core.progress import Combined, PartitionState, Seen
 from tidemark.core.quality import Broken, Offsets, RowChecks, RowRule
-from tidemark.quality.gathered import Gathered, Rows
-from tidemark.quality.measures import batches, events, limits_of, watermarks
+from tidemark.core.watermarks import Combined, PartitionState, Seen
+from tidemark.quality.metrics import batches, events, limits_of, watermarks
+from tidemark.quality.run_facts import Gathered, PartitionRows
 
 SECOND = 1_000_000
 SOURCE = {"landing": "/l", "format": "json", "schema": "p STRING", "partition": {"column": "p"}}
@@ -41,7 +41,7 @@ def report(offsets: list[int], **fates: int) -> PartitionReport:
 
 
 def test_rows_of_micro_batches_add_up_and_the_lowest_offsets_are_examples():
-    rows = Rows()
+    rows = PartitionRows()
     rows.add(report([0, 1, 2], on_time=3), 0, 3, 0)
     rows.add(report([3, 4], dropped=2), 3, 5, 0)
     assert (rows.taken, rows.fates, rows.offsets_wrong) == (5, 5, 0)
@@ -62,14 +62,14 @@ def test_rows_of_micro_batches_add_up_and_the_lowest_offsets_are_examples():
     ids=["whole", "a double", "a gap", "two missing", "others skipped", "beyond what was given out"],
 )
 def test_gaps_and_doubles_are_told(offsets, next_, skipped, wrong):
-    rows = Rows()
+    rows = PartitionRows()
     rows.add(report(offsets, on_time=len(offsets)), 0, next_, skipped)
     assert rows.offsets_wrong == wrong
 
 
 def test_a_line_of_events_has_the_rules_that_rows_break_with_examples():
     gathered = Gathered()
-    gathered.partitions["readings", "0"] = Rows(5, 4, 0, {RowRule.MOVED: 1}, {RowRule.MOVED: (7,)})
+    gathered.partitions["readings", "0"] = PartitionRows(5, 4, 0, {RowRule.MOVED: 1}, {RowRule.MOVED: (7,)})
     (line,) = events(gathered)
     assert (line.table, line.where) == ("events/readings", "partition 0")
     assert (line.values["taken"], line.values["fates"], line.values["moved"], line.values["within"]) == (5, 4, 1, 0)

@@ -11,9 +11,9 @@ import plain_checks
 from tidemark.core.quality import Check, Severity
 from tidemark.errors import ConfigError
 from tidemark.quality import docs
-from tidemark.quality.judging import Judging, made
-from tidemark.quality.measures import Line
+from tidemark.quality.metrics import Line
 from tidemark.quality.suites import SHIPPED, Suite, names_of, shipped
+from tidemark.quality.validate import Validation, made
 
 pytestmark = pytest.mark.usefixtures("expectations")
 COLUMNS = {
@@ -32,8 +32,8 @@ COLUMNS = {
 }
 
 
-def judging(severity: Severity = Severity.BLOCK) -> Judging:
-    return Judging(lambda _: severity)
+def judging(severity: Severity = Severity.BLOCK) -> Validation:
+    return Validation(lambda _: severity)
 
 
 def of(name: str, *lines: Line) -> dict[tuple[str, str], Check]:

@@ -15,16 +15,16 @@ from pyarrow.dataset import Dataset
 from report_warehouse import TIME, record
 
 from oracle import Obj, Outcome, Row, Run, Source, Verdict
-from tidemark.core.account import Account, BatchRecord, TableDigest
 from tidemark.core.advance import SourceRules
+from tidemark.core.batch_result import Account, BatchRecord, TableDigest
 from tidemark.core.policy import Fate, Reason
-from tidemark.core.progress import PartitionState
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import HOUR, MINUTE, parse_time
-from tidemark.ledger.rows import batch_row, finding_row, state_row
-from tidemark.ledger.schemas import BATCHES, DIAGNOSTICS, WATERMARKS, with_integer_times
-from tidemark.report.page import tables as page_tables
-from tidemark.report.page.tables import Scope, Tables
+from tidemark.core.watermarks import PartitionState
+from tidemark.ledger.tables.rows import batch_row, finding_row, state_row
+from tidemark.ledger.tables.schemas import BATCHES, DIAGNOSTICS, WATERMARKS, with_integer_times
+from tidemark.report.page.data import tables as page_tables
+from tidemark.report.page.data.tables import Scope, Tables
 from tidemark.report.status import status
 
 T0 = parse_time("2026-01-01T12:00:00Z")
@@ -136,7 +136,7 @@ def warehouse(
         "config": "toll.yml",
         "scope": Scope(1, len(runs)),
         "sources": [
-            page_tables.Source(
+            page_tables.SourceTable(
                 "readings", told.events, told.facts.policy, source.timestamp_by, substreams=told.facts.substreams
             )
         ],
@@ -172,10 +172,10 @@ def _batch(batch: BatchRecord, outcome: Outcome, number: int, letters: int) -> B
 
 def found(**values: Any) -> dict[str, Any]:
     """A row of diagnostics."""
-    from tidemark.core.account import Diagnostic, Finding, Sample
+    from tidemark.core.batch_result import Diagnostic, Finding, FindingSample
 
     given = {"source": "readings", "partition": "0", "type": Diagnostic.LATE, "count": 1, "first_time": 0}
-    given |= {"last_time": 0, "sample": Sample(3, 0, 0, "a.json"), "tolerance": None, "message": "late"}
+    given |= {"last_time": 0, "sample": FindingSample(3, 0, 0, "a.json"), "tolerance": None, "message": "late"}
     batch = values.pop("batch_id", 1)
     return finding_row(batch, Finding(**(given | values)))
 

@@ -12,10 +12,10 @@ from deltalake import DeltaTable, write_deltalake
 from pyarrow.dataset import Dataset
 
 from oracle import Outcome, Run, Source, State, Verdict, judge
-from tidemark.core.account import BatchRecord
+from tidemark.core.batch_result import BatchRecord
 from tidemark.core.policy import Action, Policy, Tolerance
-from tidemark.core.progress import Combined, PartitionState
-from tidemark.report.origin import SourceFacts
+from tidemark.core.watermarks import Combined, PartitionState
+from tidemark.report.explain.origin import SourceFacts
 
 TIME = pa.timestamp("us", tz="UTC")
 DAY = 86_400_000_000

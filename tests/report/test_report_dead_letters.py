@@ -17,14 +17,14 @@ from report_warehouse import FakeLedger, batch_of, event, facts_of, table_of, wr
 
 from oracle import Source
 from stored import DATA
-from tidemark.core.measured import Passed
+from tidemark.core.session_windows import Passed
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import MINUTE, SECOND, format_time, parse_duration
 from tidemark.errors import UsageError
 from tidemark.pipeline import Pipeline
 from tidemark.report.events import read_row
-from tidemark.report.explain import explain
-from tidemark.report.late import WindowStep, late_for
+from tidemark.report.explain.explain import explain
+from tidemark.report.explain.late import WindowStep, late_for
 from tidemark.report.rows import Filter, find_rows
 
 KEPT = Source(early=None, late=None, out_of_order=(0, "keep"), single=True)

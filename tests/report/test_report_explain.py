@@ -18,8 +18,8 @@ from published import EXAMPLES
 from strategies import BASE, Log, logs
 from tidemark.core.times import DAY, MINUTE, parse_time
 from tidemark.errors import UsageError
-from tidemark.report.explain import explain
-from tidemark.report.tolerances import Need
+from tidemark.report.explain.explain import explain
+from tidemark.report.explain.tolerances import LeastSetting
 
 AS_OF = parse_time("2026-01-01T12:30:00Z")
 DROP = Source(early=(5 * MINUTE, "drop"), late=(5 * MINUTE, "drop"), out_of_order=(MINUTE, "drop"), single=True)
@@ -197,7 +197,7 @@ def test_a_floor_from_an_idle_run_names_the_estimated_arrival(tmp_path: Path) ->
     assert found["row"]["disposition"] == "dropped"
     assert found["set_by"]["estimated_arrival"] == "2026-01-01T12:19:00Z"
     assert any("was idle, with estimated arrival 12:19:00" in sentence for sentence in found["sentences"])
-    assert found["on_time_with"] == [Need("late_arrival", 9 * MINUTE).record()]
+    assert found["on_time_with"] == [LeastSetting("late_arrival", 9 * MINUTE).record()]
 
 
 def test_a_partition_that_started_late_is_told_the_combined_watermark(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def first_to_reach(verdict: Verdict, before: list[Verdict]) -> int | None:
     return raised[0].offset if raised else None
 
 
-def fits(source: Source, needs: tuple[Need, ...], log: Log, verdict: Verdict) -> bool:
+def fits(source: Source, needs: tuple[LeastSetting, ...], log: Log, verdict: Verdict) -> bool:
     """Whether a row is on time under the given tolerances, judged again from the first row."""
     wanted = {need.setting: need.micros for need in needs}
     early, late, order = source.early, source.late, source.out_of_order
@@ -331,7 +331,7 @@ def check_origin(verdict: Verdict, verdicts: tuple[Verdict, ...], origin: Any) -
     assert kind == "row" if row is not None else kind in {"floor", "late_start"}
 
 
-def check_needs(log: Log, verdict: Verdict, needs: tuple[Need, ...]) -> None:
+def check_needs(log: Log, verdict: Verdict, needs: tuple[LeastSetting, ...]) -> None:
     assert fits(log.source, needs, log, verdict)
     for index, need in enumerate(needs):
         less = (*needs[:index], replace(need, micros=need.micros - 1), *needs[index + 1 :])

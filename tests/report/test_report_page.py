@@ -16,15 +16,15 @@ from oracle import Obj, Row, Run, Verdict
 from strategies import Log, logs
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.times import DAY, HOUR, MINUTE
-from tidemark.report.page import lags, tables
-from tidemark.report.page.answers import Answers
 from tidemark.report.page.build import build
-from tidemark.report.page.drawn import Picture
-from tidemark.report.page.fates import MOST_STEPS, step_of
-from tidemark.report.page.moves import drawn_together
+from tidemark.report.page.charts.vega import Picture
+from tidemark.report.page.data import lags, tables
+from tidemark.report.page.data.answers import Answers
+from tidemark.report.page.data.fates import MOST_STEPS, step_of
+from tidemark.report.page.data.moves import drawn_together
+from tidemark.report.page.data.tables import Scope
 from tidemark.report.page.summary import percent
-from tidemark.report.page.tables import Scope
-from tidemark.report.wording import duration
+from tidemark.report.words import duration
 
 LAST = Run(T0 + 3 * HOUR, ())
 """A run without rows."""

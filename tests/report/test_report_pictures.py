@@ -16,12 +16,12 @@ from oracle import Obj, Row, Run, Source
 from published import EXAMPLES, at, length
 from tidemark.core.policy import Fate, Policy
 from tidemark.core.times import HOUR, MINUTE
-from tidemark.report.page.answers import Answers
 from tidemark.report.page.build import build
-from tidemark.report.page.drawn import COLOURS, NARROW, WIDE, Picture, time_axis
-from tidemark.report.page.stretch import Stretch
-from tidemark.report.page.tables import Tables
-from tidemark.report.page.watermark_picture import Frame, watermark_picture
+from tidemark.report.page.charts.vega import COLOURS, NARROW, WIDE, Picture, time_axis
+from tidemark.report.page.charts.watermark import Frame, watermark_picture
+from tidemark.report.page.data.answers import Answers
+from tidemark.report.page.data.stretch import Stretch
+from tidemark.report.page.data.tables import Tables
 
 FIGURES = ("asa-12-events", "asa-12-events-without-early-policy", "asa-12-events-substreams")
 _SYMBOL = re.compile(r'<path transform="translate\(([\d.-]+),([\d.-]+)\)" d="[^"]*" fill="(var\(--[a-z-]+\))"')

@@ -7,17 +7,17 @@ from random import Random
 
 from tidemark.core.policy import Action, Policy, Reason
 from tidemark.core.punctuation import Every, Punctuation
-from tidemark.report.history import History
-from tidemark.report.punctuated import kept_with
-from tidemark.report.steps import DROPPED, PASSED, Step
+from tidemark.report.explain.history import PolicyHistory
+from tidemark.report.explain.punctuated import kept_with
+from tidemark.report.explain.steps import DROPPED, PASSED, Comparison
 
 NONE = Policy.of_punctuations()
-ONE = History(((0, NONE),))
+ONE = PolicyHistory(((0, NONE),))
 
 
-def said(punctuation: Punctuation, start: int, mark: int | None, history: History = ONE) -> str:
+def said(punctuation: Punctuation, start: int, mark: int | None, history: PolicyHistory = ONE) -> str:
     behind = mark is not None and start < mark
-    step = Step(Reason.VIOLATION, DROPPED if behind else PASSED, start, mark, start)
+    step = Comparison(Reason.VIOLATION, DROPPED if behind else PASSED, start, mark, start)
     return " ".join(kept_with([step], punctuation, history))
 
 
@@ -58,5 +58,9 @@ def test_no_delay_is_named_where_none_would_do():
 
 def test_no_delay_is_named_where_settings_have_changed():
     generated = Punctuation(Action.DROP, Every(count=1))
-    for history in (History(((0, NONE), (4, NONE))), History(((0, NONE),), sliced=True), History(((0, NONE),), 3)):
+    for history in (
+        PolicyHistory(((0, NONE), (4, NONE))),
+        PolicyHistory(((0, NONE),), sliced=True),
+        PolicyHistory(((0, NONE),), 3),
+    ):
         assert "does not follow" in said(generated, 1, 2, history)

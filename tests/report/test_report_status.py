@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from report_warehouse import batch_of
 
-from tidemark.core.account import Account, BatchRecord
 from tidemark.core.advance import SourceRules
+from tidemark.core.batch_result import Account, BatchRecord
 from tidemark.core.policy import Action, Fate, Policy, Reason, Tolerance
-from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.times import HOUR, MINUTE, SECOND, parse_time
+from tidemark.core.watermarks import Combined, PartitionState
 from tidemark.report.attention import MOST_NAMED, Limits
 from tidemark.report.status import LONGEST, status
 

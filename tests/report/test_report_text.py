@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console, RenderableType
 from test_report_status import dropping
 
-from tidemark.core.progress import Combined, PartitionState
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
+from tidemark.core.watermarks import Combined, PartitionState
 from tidemark.report.status import status
 from tidemark.report.text import explanation_view, rows_view, safe, status_view
-from tidemark.report.wording import brief, duration, iso, moment, signed
+from tidemark.report.words import brief, duration, iso, moment, signed
 
 T0 = parse_time("2026-01-01T12:00:00Z")
 

@@ -11,11 +11,11 @@ from page_warehouse import Page, delta, warehouse
 
 from oracle import Obj, Row, Run, Source
 from tidemark.core.times import MINUTE, SECOND, parse_time
-from tidemark.ledger.schemas import ADVICE
+from tidemark.ledger.tables.schemas import ADVICE
+from tidemark.report.advice import cost, share, target, yaml_of
 from tidemark.report.page.build import build
-from tidemark.report.page.drawn import NARROW, WIDE
-from tidemark.report.page.heat_picture import moved_picture
-from tidemark.report.tried import cost, share, target, yaml_of
+from tidemark.report.page.charts.tolerances import moved_picture
+from tidemark.report.page.charts.vega import NARROW, WIDE
 
 T0 = parse_time("2026-01-01T12:00:00Z")
 LATES, DISORDERS = (0, 5 * SECOND, None), (0, 30 * SECOND)
@@ -76,7 +76,7 @@ def test_a_page_without_advice_says_which_command_makes_it(tmp_path):
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_present_and_recommended_cells_are_framed(tmp_path, width):
-    from tidemark.report.page.advised import advised_of
+    from tidemark.report.page.data.advised import advised_of
 
     run = Run(T0 + MINUTE, (Obj("a", T0, (Row("0", T0, T0),)),))
     tables = warehouse(tmp_path, Source(), [run], advice=delta(tmp_path / "advice", cells(), ADVICE)).tables

@@ -13,7 +13,7 @@ import oracle
 from e2e.samples import hold_conservation
 from product import Product, line
 from tidemark.pipeline import Pipeline
-from tidemark.places import delta_table, is_table, place_of
+from tidemark.storage import delta_table, is_table, place_of
 
 
 @dataclass

@@ -12,8 +12,8 @@ from s3_service import SECRET
 from e2e.samples import PLAIN, obj
 from tidemark import cli
 from tidemark.errors import TidemarkError
-from tidemark.places import faults
-from tidemark.places.faults import fault_of
+from tidemark.storage import s3_errors
+from tidemark.storage.s3_errors import fault_of
 
 
 @pytest.fixture
@@ -136,14 +136,14 @@ def test_what_spark_and_delta_say_is_told_alike(text, message):
 
 def test_what_s3_has_no_part_in_is_left_alone():
     assert fault_of(RuntimeError("503 Connection refused")) is None
-    verb = faults.explained(lambda: 1 / 0)
+    verb = s3_errors.explained(lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         verb()
 
 
 @pytest.mark.spark
 def test_a_spark_that_was_started_without_hadoop_aws_is_told_so(spark, monkeypatch):
-    from tidemark.spark import s3a
+    from tidemark.spark.session import s3a
 
     monkeypatch.setitem(s3a._SETTINGS, "fs.s3.impl", "org.apache.hadoop.fs.s3a.NotThere")
     with pytest.raises(TidemarkError, match=r"no jars for s3:// places \(hadoop-aws\)") as caught:

@@ -13,7 +13,7 @@ from tidemark.errors import Held
 from tidemark.ledger import lease
 from tidemark.ledger.lease import Lease, hold_lease
 from tidemark.ledger.lock import hold
-from tidemark.places import s3
+from tidemark.storage import s3
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from tidemark.config.address import S3Place
 from tidemark.core.batch import loaded_uri, stored_uri
 from tidemark.errors import Held
 from tidemark.ledger import versions
-from tidemark.ledger.schemas import VERSIONS
-from tidemark.ledger.store import Store
-from tidemark.places import is_table, open_file, place_of, read_bytes, s3, tag_of
+from tidemark.ledger.tables.schemas import VERSIONS
+from tidemark.ledger.tables.store import Store
+from tidemark.storage import is_table, open_file, place_of, read_bytes, s3, tag_of
 
 
 @pytest.fixture

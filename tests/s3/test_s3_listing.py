@@ -8,8 +8,8 @@ import pytest
 from s3_service import fill, touch
 
 from tidemark.errors import TidemarkError
-from tidemark.ledger.listing import LandingPlace, list_objects
-from tidemark.places import s3
+from tidemark.landing.listing import LandingPlace, list_objects
+from tidemark.storage import s3
 
 DAY = 86_400_000_000
 MORNING = datetime(2026, 6, 1, 12, tzinfo=UTC)

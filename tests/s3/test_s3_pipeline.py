@@ -91,7 +91,7 @@ def test_objects_that_change_or_vanish_after_they_were_listed_are_not_read(tmp_p
 
 
 def test_an_object_that_changes_while_it_is_read_stops_the_reader(service, bucket):
-    from tidemark.spark.session import open_session
+    from tidemark.spark.session.session import open_session
 
     spark, client = open_session(on_s3=True), service.client()
     client.put_object(Bucket=bucket, Key="big", Body=b"x" * 3_000_000)
@@ -106,7 +106,7 @@ def test_an_object_that_changes_while_it_is_read_stops_the_reader(service, bucke
 
 def test_of_two_commits_of_one_version_one_fails(service, bucket):
     """Even where the second writer looks before the first has written."""
-    from tidemark.spark.session import open_session
+    from tidemark.spark.session.session import open_session
 
     spark = open_session(on_s3=True)
     jvm, settings = spark.sparkContext._jvm, spark._jsparkSession.sessionState().newHadoopConf()

@@ -14,7 +14,7 @@ from product import line
 from tidemark.config import load_pipeline
 from tidemark.config.address import S3Place
 from tidemark.core.batch import LandedObject
-from tidemark.places import s3
+from tidemark.storage import s3
 
 MANY = 300
 
@@ -72,9 +72,9 @@ def test_an_object_that_is_taken_costs_one_request_besides_listings(tmp_path, se
 @pytest.mark.usefixtures("quick")
 def test_what_is_read_has_the_tag_that_was_listed(tmp_path, service, bucket):
     """Even if an object changes after its tag was compared."""
-    from tidemark.spark.landing import read_rows
-    from tidemark.spark.session import open_session
-    from tidemark.spark.sight import look_at
+    from tidemark.spark.read.landed_rows import read_rows
+    from tidemark.spark.read.peek import look_at
+    from tidemark.spark.session.session import open_session
 
     client = service.client()
     source = {"landing": f"s3://{bucket}/in", "format": "csv", "schema": "v INT", "options": {"header": "true"}}

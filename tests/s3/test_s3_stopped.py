@@ -39,7 +39,7 @@ def lock_ends(remote: Remote) -> None:
 
 
 def test_a_run_that_is_killed_step_by_step_comes_to_what_one_in_a_folder_does(tmp_path, service, bucket):
-    from tidemark.spark.session import open_session
+    from tidemark.spark.session.session import open_session
 
     local = Product(tmp_path / "local", {"readings": KEYED})
     remote = Remote(tmp_path / "remote", {"readings": KEYED}, bucket=bucket, service=service)

@@ -10,7 +10,7 @@ from s3_product import Remote
 
 from e2e.samples import KEYED, at, hold_replay, obj
 from product import Product
-from tidemark.places import delta_table, place_of
+from tidemark.storage import delta_table, place_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("quick")]
 STREAMS = {"streams": {"counted": {"from": "readings", "tumbling": "2s", "select": {"n": "count(*)"}}}}

@@ -11,9 +11,9 @@ from typing import Any
 
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject
-from tidemark.ledger.listing import LandingPlace, list_objects
-from tidemark.spark import names
-from tidemark.spark.landing import read_rows
+from tidemark.landing.listing import LandingPlace, list_objects
+from tidemark.spark import columns
+from tidemark.spark.read.landed_rows import read_rows
 
 LANDED = 1_780_000_000_000_000
 """Landing time of files that are given none: 2026-05-28T20:26:40Z."""
@@ -65,7 +65,7 @@ def objects_in(folder: Path | str) -> list[LandedObject]:
 def read(spark, source: SourceSpec, objects: Sequence[LandedObject] | None = None, **options: Any) -> list[Read]:
     """All rows in log order; values as pyarrow gives them."""
     chosen = objects_in(Path(source.landing)) if objects is None else objects
-    rows = read_rows(spark, source, chosen, **options).orderBy(*names.ORDER)
+    rows = read_rows(spark, source, chosen, **options).orderBy(*columns.ORDER)
     return [_read(row, chosen) for row in rows.toArrow().to_pylist()]
 
 
@@ -78,14 +78,14 @@ def by_file(rows: Sequence[Read]) -> dict[str, list[Read]]:
 
 def _read(row: dict[str, Any], objects: Sequence[LandedObject]) -> Read:
     return Read(
-        uri=objects[row[names.OBJECT]].uri,
-        partition=row.pop(names.PARTITION),
-        arrival=row.pop(names.OWN),
-        event=row.pop(names.EVENT),
-        substream=row.pop(names.SUBSTREAM),
-        bad=row.pop(names.BAD),
-        raw=row.pop(names.RAW),
-        payload={name: value for name, value in row.items() if name not in names.ORDER},
+        uri=objects[row[columns.OBJECT]].uri,
+        partition=row.pop(columns.PARTITION),
+        arrival=row.pop(columns.OWN),
+        event=row.pop(columns.EVENT),
+        substream=row.pop(columns.SUBSTREAM),
+        bad=row.pop(columns.BAD),
+        raw=row.pop(columns.RAW),
+        payload={name: value for name, value in row.items() if name not in columns.ORDER},
     )
 
 

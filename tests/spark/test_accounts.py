@@ -10,14 +10,14 @@ from landed import source_of
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from tidemark.core.account import Diagnostic, Shifts
+from tidemark.core.batch_result import Diagnostic, Shifts
 from tidemark.core.policy import Fate, Reason
-from tidemark.spark.accounts import files_of, partitions_of
-from tidemark.spark.digest import HIGH, LOW, ROWS, digest_columns, measured, row_hash, table_digest
-from tidemark.spark.formats import UNREADABLE
-from tidemark.spark.names import OBJECT
-from tidemark.spark.tables import quoted
-from tidemark.spark.tally import Tally
+from tidemark.spark.columns import OBJECT
+from tidemark.spark.digests import HIGH, LOW, ROWS, digest_columns, measured, row_hash, table_digest
+from tidemark.spark.read.formats import UNREADABLE
+from tidemark.spark.tables.accounts import files_of, partitions_of
+from tidemark.spark.tables.delta import quoted
+from tidemark.spark.tables.fate_counter import FateCounter
 
 COLUMNS = (
     "_partition STRING, _offset BIGINT, _arrival_time TIMESTAMP, _event_time TIMESTAMP, _system_timestamp TIMESTAMP,"
@@ -60,7 +60,7 @@ def events(spark):
 
 
 def tallied(events, tasks):
-    tally = Tally(events.sparkSession, SOURCE, [*FILES, "d"])
+    tally = FateCounter(events.sparkSession, SOURCE, [*FILES, "d"])
     spread = events.repartition(tasks, "_offset").sortWithinPartitions("_partition", "_offset")
     kept = tally.counted(spread)
     assert kept.count() == events.count()
@@ -156,7 +156,7 @@ def test_a_finding_counts_its_rows_and_shows_the_first(told, events):
 
 
 def test_a_task_that_failed_adds_nothing(spark, events):
-    tally = Tally(spark, SOURCE, [*FILES, "d"])
+    tally = FateCounter(spark, SOURCE, [*FILES, "d"])
     broken = F.when(F.col("_offset") == 899, F.raise_error(F.lit("broken"))).otherwise(F.col("_raw"))
     with pytest.raises(PySparkException, match="broken"):
         tally.counted(events.coalesce(1)).select(broken).foreach(lambda _: None)

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from tidemark.config.streams import StreamSpec
+from tidemark.config.models.streams import StreamSpec
 from tidemark.core.streams import Window
-from tidemark.spark.names import JUDGED, RANK
-from tidemark.spark.windows import AFTER, BEFORE, aggregated, closing
+from tidemark.spark.columns import JUDGED, RANK
+from tidemark.spark.streams.windows import AFTER, BEFORE, aggregated, closing
 
 MINUTE = 60_000_000
 WINDOW = Window(MINUTE, MINUTE)

@@ -9,11 +9,11 @@ from delta import tables as deltas
 from deltalake import DeltaTable
 from pyspark.sql import functions as F
 
-from tidemark.spark import chosen
-from tidemark.spark.chosen import rows_of
-from tidemark.spark.prepared import bound
-from tidemark.spark.spans import Span, needed
-from tidemark.spark.tables import append
+from tidemark.spark.judge.plan_cache import bound
+from tidemark.spark.tables import file_pruning
+from tidemark.spark.tables.delta import append
+from tidemark.spark.tables.file_pruning import rows_of
+from tidemark.spark.tables.time_range import Span, needed
 
 START = "_system_timestamp"
 
@@ -54,12 +54,12 @@ def test_no_row_of_a_span_is_missed(spark, place, monkeypatch, span, begin, leng
         return rows.columns, sorted(kept.collect())
 
     told = found()
-    monkeypatch.setattr(chosen, "MOST", 0)
+    monkeypatch.setattr(file_pruning, "MOST", 0)
     assert told == found()
 
 
 def files(place, **span):
-    return chosen._files(DeltaTable(place), START, 0, 1, Span(**span), 4).num_rows
+    return file_pruning._files(DeltaTable(place), START, 0, 1, Span(**span), 4).num_rows
 
 
 def test_files_of_other_times_are_left_out(place):
@@ -74,7 +74,7 @@ def test_a_file_without_bounds_may_have_any_row(spark, tmp_path):
     place = str(tmp_path / "t")
     rows = spark.sql("SELECT TIMESTAMP_MICROS(5000000) AS _system_timestamp, 1L AS _batch_id")
     append(rows, place, 1, statistics="_batch_id")
-    assert chosen._files(DeltaTable(place), START, 0, 1, Span(after=9_000_000), 1).num_rows == 1
+    assert file_pruning._files(DeltaTable(place), START, 0, 1, Span(after=9_000_000), 1).num_rows == 1
 
 
 def test_a_table_whose_files_are_not_read_as_they_are_is_read_by_delta(spark, tmp_path):
@@ -90,10 +90,10 @@ def test_a_table_whose_files_are_not_read_as_they_are_is_read_by_delta(spark, tm
 
 def test_a_plan_of_chosen_files_serves_those_of_a_table_elsewhere(spark, place, tmp_path):
     """As that of the live version does after another one is promoted."""
-    known = chosen.few_of(place, START, 0, 1, Span(), 4)
+    known = file_pruning.few_of(place, START, 0, 1, Span(), 4)
     other = str(tmp_path / "elsewhere")
     shutil.copytree(place, other)
-    found = chosen.few_of(other, START, 0, 1, Span(since=3, only=True), 4)
+    found = file_pruning.few_of(other, START, 0, 1, Span(since=3, only=True), 4)
     rows = bound(known.read(spark), found.whole, base=found.base)
     shutil.rmtree(place)
     assert rows.columns == [START, "_batch_id", "day"]

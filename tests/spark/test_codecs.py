@@ -15,9 +15,9 @@ from pyarrow import orc, parquet
 import oracle
 from product import Product
 from tidemark.core.batch import ObjectState
-from tidemark.spark import codecs, damage
-from tidemark.spark.rowless import without_rows
-from tidemark.spark.sight import look_at
+from tidemark.spark.read import codecs, unreadable
+from tidemark.spark.read.empty_objects import without_rows
+from tidemark.spark.read.peek import look_at
 
 BODY = "".join(f'{{"n":{number}}}\n' for number in range(100)).encode()
 ONE, TWO = BODY[:300], BODY[300:]
@@ -62,7 +62,7 @@ def test_a_compressed_object_is_read_to_its_end_or_quarantined_whole(spark, tmp_
     land(tmp_path, {**GOOD, **BAD, "c.json._COPYING_": BODY})
     source = source_of(tmp_path, "n INT")
     objects = objects_in(tmp_path)
-    found = by_file(read(spark, source, damaged=damage.find_unreadable(spark, source, objects)))
+    found = by_file(read(spark, source, damaged=unreadable.find_unreadable(spark, source, objects)))
     assert set(found) == {*GOOD, *BAD}
     for name, rows in found.items():
         told = [row.payload["n"] for row in rows]

@@ -14,7 +14,7 @@ from pyarrow import orc, parquet
 
 import oracle
 from product import Product
-from tidemark.spark import damage
+from tidemark.spark.read import unreadable
 
 pytestmark = pytest.mark.usefixtures("quick")
 PLAIN = oracle.Source(timestamp_by=False, arrival_column=False, single=True)
@@ -84,9 +84,9 @@ def four(tmp_path):
 
 def test_damaged_objects_are_one_quarantined_row_each_and_the_run_goes_on(four, monkeypatch):
     searched = Counter()
-    search = damage.find_unreadable
+    search = unreadable.find_unreadable
     monkeypatch.setattr(
-        damage,
+        unreadable,
         "find_unreadable",
         lambda spark, source, objects: searched.update([source.name]) or search(spark, source, objects),
     )
@@ -260,10 +260,10 @@ def test_many_objects_of_one_wrong_type_are_found_by_trying_one(spark, tmp_path,
         parquet.write_table(pa.table({"n": [number]}), tmp_path / f"{number:02}")
         touch(tmp_path / f"{number:02}")
     tried = []
-    search = damage._search
-    monkeypatch.setattr(damage, "_search", lambda *args: tried.append(len(args[2])) or search(*args))
+    search = unreadable._search
+    monkeypatch.setattr(unreadable, "_search", lambda *args: tried.append(len(args[2])) or search(*args))
     source = source_of(tmp_path, "n STRING", format="parquet")
-    found = damage.find_unreadable(spark, source, objects_in(tmp_path))
+    found = unreadable.find_unreadable(spark, source, objects_in(tmp_path))
     assert set(found.values()) == {"column n is int64 in the file, STRING in the schema"}
     assert (len(found), tried) == (40, [1, 0])
 
@@ -271,11 +271,11 @@ def test_many_objects_of_one_wrong_type_are_found_by_trying_one(spark, tmp_path,
 def test_what_is_not_the_objects_fault_stops_the_run_and_quarantines_nothing(spark, tmp_path, monkeypatch):
     land(tmp_path, {"a.gz": compressed(0)[:-8]})
     source = source_of(tmp_path, "n INT")
-    monkeypatch.setattr(damage.os, "access", lambda *_: False)
-    with pytest.raises(damage.TidemarkError, match="permission denied"):
-        damage.find_unreadable(spark, source, objects_in(tmp_path))
+    monkeypatch.setattr(unreadable.os, "access", lambda *_: False)
+    with pytest.raises(unreadable.TidemarkError, match="permission denied"):
+        unreadable.find_unreadable(spark, source, objects_in(tmp_path))
     for number in range(2):
         land(tmp_path, {f"{number}.json": '{"m":{"1":2}}'})
     wrong = source_of(tmp_path, "m MAP<INT, INT>")
-    with pytest.raises(damage.SPARK_ERRORS):
-        damage.find_unreadable(spark, wrong, objects_in(tmp_path))
+    with pytest.raises(unreadable.SPARK_ERRORS):
+        unreadable.find_unreadable(spark, wrong, objects_in(tmp_path))

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 import digest_oracle as oracle
 from strategies_digest import a_type, a_value, arrow_type, changes, for_arrow
-from tidemark.core.account import NEWEST, TableDigest, versions_of
-from tidemark.spark.digest import measured, row_hash, table_digest
+from tidemark.core.batch_result import NEWEST, TableDigest, versions_of
+from tidemark.spark.digests import measured, row_hash, table_digest
 
 PAGE = Path(__file__).parents[2] / "docs" / "digest.md"
 MASK = (1 << 64) - 1

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from interpreted import INTERPRETED
 from tidemark.errors import ConfigError
-from tidemark.spark.settings import ARITHMETIC, arithmetic_of
-from tidemark.spark.sql import aggregate_of, value_of
+from tidemark.spark.expressions import aggregate_of, value_of
+from tidemark.spark.session.settings import ARITHMETIC, arithmetic_of
 
 SOUND = {"text": "2013-02-03 04:05:06", "list": ["2013-02-03 04:05:06"]}
 MOMENT = datetime(2013, 2, 3, 4, 5, 6, tzinfo=UTC)

@@ -448,7 +448,7 @@ def test_a_columnar_file_is_read_right_or_quarantined_whole(spark, tmp_path, kin
 
 
 def unreadable(spark, source):
-    from tidemark.spark.damage import find_unreadable
+    from tidemark.spark.read.unreadable import find_unreadable
 
     return find_unreadable(spark, source, objects_in(source.landing))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from tidemark.config.arities import takes
-from tidemark.config.functions import AGGREGATES, ALLOWED_FUNCTIONS, KEYWORDS, SESSION_WORDS, WINDOW_FUNCTIONS
-from tidemark.spark.functions import running
+from tidemark.config.sql.arities import takes
+from tidemark.config.sql.functions import AGGREGATES, ALLOWED_FUNCTIONS, KEYWORDS, SESSION_WORDS, WINDOW_FUNCTIONS
+from tidemark.spark.jvm_functions import running
 
 OPERATORS = """
 ! != % & * + - / < << <= <=> <> = == > >= >> >>> ^ | || ~ and or not between case when in like ilike regexp
@@ -59,7 +59,7 @@ OF_THE_GRAMMAR = frozenset({"timestampadd", "timestampdiff", "try_cast"})
 def test_every_function_of_spark_is_allowed_or_was_looked_at(spark: SparkSession) -> None:
     found = {row[0] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
     looked_at = {name for name in found if name.startswith(SKETCHES)} | REFUSED
-    assert found - KNOWN - looked_at == set(), "look at each: allow it in config/functions.py, or list it here"
+    assert found - KNOWN - looked_at == set(), "look at each: allow it in config/sql/functions.py, or list it here"
     assert KNOWN - found == OF_THE_GRAMMAR
     assert REFUSED - found == set(), "Spark has these no longer"
     assert KNOWN & looked_at == set()

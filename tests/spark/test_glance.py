@@ -5,7 +5,7 @@ import random
 import pytest
 from pyspark.sql import functions as F
 
-from tidemark.spark.functions import Glance, glance
+from tidemark.spark.jvm_functions import Glance, glance
 
 pytestmark = pytest.mark.spark
 

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidemark.spark.functions import Glance, glance, json_line
+from tidemark.spark.jvm_functions import Glance, glance, json_line
 
 pytestmark = pytest.mark.spark
 SCHEMA = (

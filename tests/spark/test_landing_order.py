@@ -14,10 +14,10 @@ from pyarrow import orc, parquet
 
 from tidemark.core.advance import Opening
 from tidemark.core.batch import ObjectState
-from tidemark.core.progress import PartitionState
-from tidemark.spark.engine import Engine
-from tidemark.spark.landing import read_rows
-from tidemark.spark.replay import Part, Recomputed
+from tidemark.core.watermarks import PartitionState
+from tidemark.spark.judge.engine import Engine
+from tidemark.spark.read.landed_rows import read_rows
+from tidemark.spark.rebuild.replay import Recomputed, SourceBatch
 
 SPLITS = "spark.sql.files.maxPartitionBytes"
 OPEN_COST = "spark.sql.files.openCostInBytes"
@@ -197,7 +197,7 @@ def test_offsets_do_not_depend_on_splits_tasks_cells_or_samples(spark, tmp_path,
     for case, (size, tasks, bits, sampled) in enumerate(
         [(whole, 1, 16, whole), (1500, 3, 4, whole), (whole, 5, 1, whole), (1500, 3, 4, 2000)]
     ):
-        monkeypatch.setattr("tidemark.spark.layout.SAMPLED_BYTES", sampled)
+        monkeypatch.setattr("tidemark.spark.partitioning.layout.SAMPLED_BYTES", sampled)
         conf(splits=size, open_cost=1)
         found[case] = _offsets(spark, source, tmp_path / f"version-{case}", tasks, bits)
     assert all(offsets == found[0] for offsets in found.values())
@@ -213,7 +213,7 @@ def _offsets(spark, source, folder: Path, tasks: int, bits: int):
     outcome = engine.judge(source, 1, objects_in(source.landing), _opening(), repairing=False)
     assert {item.state for item in outcome.objects} == {ObjectState.READ}
     for from_landing in (True, False):
-        again = Recomputed(engine, Part(source, 1, outcome.objects, _opening(), {}), from_landing)
+        again = Recomputed(engine, SourceBatch(source, 1, outcome.objects, _opening(), {}), from_landing)
         told = again.outcome()
         assert (told.digests, told.partitions) == (outcome.digests, outcome.partitions)
         assert not list(again.differences())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemark.spark.tables import append
+from tidemark.spark.tables.delta import append
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import functions as F
 
 from oracle_measured import sessions, snapshots
-from tidemark.config.streams import StreamSpec
-from tidemark.core.measured import Session, Snapshot
-from tidemark.spark.measured import FROM, UNTIL, in_windows, late, open_starts, taking_part, unclosed
-from tidemark.spark.names import JUDGED, RANK, WINDOW
-from tidemark.spark.windows import aggregated
+from tidemark.config.models.streams import StreamSpec
+from tidemark.core.session_windows import Session, Snapshot
+from tidemark.spark.columns import JUDGED, RANK, WINDOW
+from tidemark.spark.streams.session_windows import FROM, UNTIL, in_windows, late, open_starts, taking_part, unclosed
+from tidemark.spark.streams.windows import aggregated
 
 SYSTEM = (
     "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _watermark TIMESTAMP, _partition STRING, _offset BIGINT,"

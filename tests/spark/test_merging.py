@@ -7,9 +7,9 @@ from deltalake import DeltaTable
 
 import oracle
 from product import DAY, Product, expected, verdicts
-from tidemark import keeping
-from tidemark.spark import tables
-from tidemark.spark.upkeep import Upkeep
+from tidemark.runner import maintenance
+from tidemark.spark.maintenance import Upkeep
+from tidemark.spark.tables import delta
 
 S = oracle.SECOND
 BASE = 1_767_225_600 * S
@@ -35,7 +35,7 @@ def steady(count, step=10 * S):
 
 @pytest.mark.usefixtures("quick")
 def test_merging_keeps_the_latest_row_of_each_substream_above_its_floor(tmp_path, monkeypatch):
-    monkeypatch.setattr(keeping, "MERGE_EVERY", 2)
+    monkeypatch.setattr(maintenance, "MERGE_EVERY", 2)
     product, outcome = fed(tmp_path, steady(4, 30 * S))
     assert verdicts(product.events("s")) == expected(outcome)
     kept = {(row["partition"], row["substream"]) for row in product.table("substreams")}
@@ -50,7 +50,7 @@ def test_merging_keeps_the_latest_row_of_each_substream_above_its_floor(tmp_path
 @pytest.mark.usefixtures("quick")
 def test_state_is_as_large_after_many_batches_of_new_keys_as_after_a_few(tmp_path, monkeypatch):
     """A key stays for the late tolerance: 60 s, so for the keys of six batches, however many came before."""
-    monkeypatch.setattr(keeping, "MERGE_EVERY", 3)
+    monkeypatch.setattr(maintenance, "MERGE_EVERY", 3)
     source = oracle.Source(late=(60 * S, "adjust"), over=True, partitions=("0",), landing_delay=S)
     product = Product(tmp_path, {"s": source})
     sizes = []
@@ -70,7 +70,7 @@ def test_merging_keeps_the_rows_of_streams_and_makes_their_files_fewer(tmp_path,
         "w": {"from": "s", "tumbling": "5s", "select": {"n": "count(*)"}},
     }
     plain, _ = fed(tmp_path / "plain", steady(4, 60 * S), streams=streams)
-    monkeypatch.setattr(keeping, "MERGE_EVERY", 4)
+    monkeypatch.setattr(maintenance, "MERGE_EVERY", 4)
     merged, _ = fed(tmp_path / "merged", steady(4, 60 * S), streams=streams)
     for table in ("streams/copy", "streams/w"):
         rows = [sorted(map(repr, product.table(table))) for product in (plain, merged)]
@@ -83,7 +83,7 @@ def test_merging_keeps_the_rows_of_streams_and_makes_their_files_fewer(tmp_path,
 def test_retention_of_dead_letters_goes_by_batch(spark, tmp_path):
     place = tmp_path / "dead_letters" / "w"
     for number in (1, 2, 3):
-        tables.append(spark.range(2).selectExpr("id", f"CAST({number} AS BIGINT) AS _batch_id"), str(place), number)
+        delta.append(spark.range(2).selectExpr("id", f"CAST({number} AS BIGINT) AS _batch_id"), str(place), number)
     Upkeep(spark, tmp_path).retain_letters(["dead_letters/w", "dead_letters/none"], 3)
     assert set(DeltaTable(place).to_pyarrow_table(columns=["_batch_id"])["_batch_id"].to_pylist()) == {3}
 

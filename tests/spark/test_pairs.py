@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tidemark.config.streams import StreamSpec
+from tidemark.config.models.streams import StreamSpec
 from tidemark.errors import ConfigError
-from tidemark.spark.joins import Side, paired
+from tidemark.spark.streams.joins import Side, paired
 
 SCHEMA = "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _offset BIGINT, _batch_id BIGINT, k {kind}, n INT"
 TIMES = ("unix_micros(_system_timestamp) AS start", "unix_micros(_end_time) AS end")

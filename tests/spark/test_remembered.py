@@ -6,7 +6,7 @@ import pytest
 from py4j.clientserver import ClientServerConnection
 from pyspark.sql import functions as F
 
-from tidemark.spark.unadapted import unadapted
+from tidemark.spark.plans.static_plan import unadapted
 
 
 def heard(monkeypatch):

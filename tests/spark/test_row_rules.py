@@ -10,8 +10,8 @@ from landed import source_of
 from pyspark.sql import functions as F
 
 from tidemark.core.quality import RowRule
-from tidemark.spark.names import OBJECT
-from tidemark.spark.tally import Tally
+from tidemark.spark.columns import OBJECT
+from tidemark.spark.tables.fate_counter import FateCounter
 
 ARRIVAL = 1_700_000_000_000_000
 KINDS = (
@@ -81,7 +81,7 @@ def test_each_row_that_breaks_a_rule_is_found(spark, name):
         f"_partition STRING, _offset BIGINT, {', '.join(f'{each} BIGINT' for each in names)}, _disposition STRING,"
         f" _reasons ARRAY<STRING>, _file STRING, _raw STRING, {OBJECT} INT, tells BOOLEAN",
     ).withColumns({each: F.timestamp_micros(each) for each in names})
-    tally = Tally(spark, source, ["f"])
+    tally = FateCounter(spark, source, ["f"])
     tally.counted(frame).foreach(lambda _: None)
     found = tally.told().partitions["0"].broken
     assert {rule: (each.rows, each.offsets) for rule, each in found.items()} == {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemark.spark.session import _region, alone, spread
+from tidemark.spark.session.session import _region, alone, spread
 
 
 def test_parts_of_the_heap_hold_sparks_buffers(spark):

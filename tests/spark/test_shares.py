@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F
 
-from tidemark.spark.layout import Cell, Layout, Reached, balanced
-from tidemark.spark.ranges import Ranges
+from tidemark.spark.partitioning.layout import FilePiece, Layout, Reached, balanced
+from tidemark.spark.partitioning.ranges import Ranges
 
 
 def test_each_cell_is_told_what_the_cells_before_it_have_reached():
     told = [Reached(4, 10, 3, 2), Reached(4, None, 0, None), Reached(4, 9, 4, 1)]
-    cells = [Cell("p", (0, 0, number), each) for number, each in enumerate(told)]
+    cells = [FilePiece("p", (0, 0, number), each) for number, each in enumerate(told)]
     layout = Layout(tasks=1, bits=1).with_cells(reversed(cells), lambda _: Reached(100, 7, 5, None))
     before = [layout.reached["p", cell.place] for cell in cells]
     assert before == [Reached(100, 7, 5, None), Reached(104, 10, 8, 2), Reached(108, 10, 8, 2)]
@@ -18,8 +18,8 @@ def test_each_cell_is_told_what_the_cells_before_it_have_reached():
 
 
 def test_a_row_that_counts_is_in_the_period_of_an_earlier_arrival_that_is_later_than_its_own():
-    cells = [Cell("p", (0, 0, 0), Reached(1, 50)), Cell("p", (0, 0, 1), Reached(1, 20, 1, 2))]
-    cells.append(Cell("p", (0, 0, 2), Reached(1)))
+    cells = [FilePiece("p", (0, 0, 0), Reached(1, 50)), FilePiece("p", (0, 0, 1), Reached(1, 20, 1, 2))]
+    cells.append(FilePiece("p", (0, 0, 2), Reached(1)))
     layout = Layout(tasks=1, bits=0).with_cells(cells, lambda _: Reached(), every=10)
     assert [layout.reached["p", cell.place].period for cell in cells] == [None, None, 5]
 

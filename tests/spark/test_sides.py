@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tidemark.spark.sides import side_by_side
+from tidemark.spark.session.parallel import side_by_side
 
 
 def test_what_is_done_at_once_comes_in_order_and_each_has_begun_before_any_ends(spark):
@@ -47,7 +47,7 @@ def test_a_wait_that_is_broken_off_ends_their_jobs(spark, monkeypatch):
         raise KeyboardInterrupt
 
     cancelled = threading.Event()
-    monkeypatch.setattr("tidemark.spark.sides.wait", broken)
+    monkeypatch.setattr("tidemark.spark.session.parallel.wait", broken)
     monkeypatch.setattr(spark.sparkContext, "cancelAllJobs", cancelled.set)
     with pytest.raises(KeyboardInterrupt):
         side_by_side(spark, [lambda: cancelled.wait(60)] * 2)

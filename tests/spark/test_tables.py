@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from delta.exceptions import ConcurrentTransactionException
 from deltalake import DeltaTable
 
-from tidemark.spark.tables import append
+from tidemark.spark.tables.delta import append
 
 
 def batch(spark, number):

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from tidemark.spark.held import Held
-from tidemark.spark.prepared import bound
-from tidemark.spark.small import local_frame
-from tidemark.spark.unadapted import simplified, unadapted
+from tidemark.spark.judge.plan_cache import bound
+from tidemark.spark.local_frames import local_frame
+from tidemark.spark.plans.parameters import PlanParameters
+from tidemark.spark.plans.static_plan import simplified, unadapted
 
 
 def grouped(spark: Any) -> Any:
@@ -78,7 +78,7 @@ def test_a_simplified_plan_takes_other_leaves_whatever_its_own_held(spark, tmp_p
 
 
 def test_a_number_that_is_told_stays_open_in_a_simplified_plan(spark):
-    held = Held()
+    held = PlanParameters()
     rows = spark.range(4)
     whole = simplified(rows.where(F.col("id").isNotNull()).where(F.col("id") >= held("least", 1, "id")))
     for least in (3, 2):

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.sql import functions as F
 
-from tidemark.config.streams import StreamSpec
+from tidemark.config.models.streams import StreamSpec
 from tidemark.core.streams import Window
-from tidemark.spark.names import JUDGED, RANK
+from tidemark.spark.columns import JUDGED, RANK
+from tidemark.spark.streams.windows import AFTER, BEFORE, aggregated, closing, late, outside
 from tidemark.spark.times import divided
-from tidemark.spark.windows import AFTER, BEFORE, aggregated, closing, late, outside
 
 MINUTE = 60_000_000
 WINDOW = Window(MINUTE, MINUTE)

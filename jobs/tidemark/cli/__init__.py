@@ -16,13 +16,13 @@ from typing import NoReturn
 
 from click.exceptions import Exit
 
-from tidemark.cli import repaired, versioned
-from tidemark.cli.commands import tidemark
+from tidemark.cli.commands import recover, versions
+from tidemark.cli.commands.runs import tidemark
 from tidemark.cli.failures import failure_of, interruptible
 from tidemark.cli.output import Output
 
-versioned.add()
-repaired.add()
+versions.add()
+recover.add()
 
 _SPARED = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """What numpy, which comes with pyarrow and is asked for no algebra, and pydantic would start with: threads, and a

@@ -40,7 +40,7 @@ class Failure:
 
     def __post_init__(self) -> None:
         """Values that configurations have taken from the environment are shown as their references."""
-        from tidemark.config.taken import hidden  # `tidemark --help` needs no configuration
+        from tidemark.config.secrets import hidden  # `tidemark --help` needs no configuration
 
         for name in ("message", "hint", "trace"):
             object.__setattr__(self, name, hidden(getattr(self, name)))

@@ -5,14 +5,14 @@ Durations and times are int microseconds, folders absolute, every default filled
 
 from __future__ import annotations
 
-from tidemark.config.changes import changes
-from tidemark.config.ddl import SYSTEM_COLUMNS, Column
-from tidemark.config.landed_at import LandedAtSpec
+from tidemark.config.evolution import changes
 from tidemark.config.load import Loaded, from_resolved, load_pipeline
-from tidemark.config.pipeline import MicroBatchSpec, PipelineSpec, RetentionSpec, with_on_failure
+from tidemark.config.models.landing_time import LandedAtSpec
+from tidemark.config.models.pipeline import MicroBatchSpec, PipelineSpec, RetentionSpec, with_on_failure
+from tidemark.config.models.sources import PartitionSpec, QualitySpec, SourceSpec
+from tidemark.config.models.streams import StreamSpec
 from tidemark.config.schema import json_schema
-from tidemark.config.sources import PartitionSpec, QualitySpec, SourceSpec
-from tidemark.config.streams import StreamSpec
+from tidemark.config.types import SYSTEM_COLUMNS, Column
 
 __all__ = [
     "SYSTEM_COLUMNS",

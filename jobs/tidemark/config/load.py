@@ -10,15 +10,20 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tidemark.config.given import Given, read_source
-from tidemark.config.given_streams import read_streams
-from tidemark.config.imports import import_errors
-from tidemark.config.join_rules import join_errors
-from tidemark.config.messages import findings, unknown_key
-from tidemark.config.overriding import overridden
-from tidemark.config.paths import folder
-from tidemark.config.pipeline import PIPELINE_KEYS, PipelineSpec, checked_name, named
-from tidemark.config.rules import (
+from tidemark.config.files.merge import Given, read_source
+from tidemark.config.files.messages import findings, unknown_key
+from tidemark.config.files.overrides import overridden
+from tidemark.config.files.paths import folder
+from tidemark.config.files.yaml import Document, KeyPath, key_text, read_yaml
+from tidemark.config.models.pipeline import PIPELINE_KEYS, PipelineSpec, checked_name, named
+from tidemark.config.models.sources import SOURCE_KEYS, SourceSpec
+from tidemark.config.models.streams import StreamSpec
+from tidemark.config.models.values import shown
+from tidemark.config.rules.expressions import expression_errors, expression_warnings
+from tidemark.config.rules.imports import import_errors
+from tidemark.config.rules.joins import join_errors
+from tidemark.config.rules.read_streams import read_streams
+from tidemark.config.rules.sources import (
     Finding,
     Source,
     pipeline_errors,
@@ -26,13 +31,8 @@ from tidemark.config.rules import (
     source_errors,
     source_warnings,
 )
-from tidemark.config.sources import SOURCE_KEYS, SourceSpec
-from tidemark.config.stream_expressions import expression_errors, expression_warnings
-from tidemark.config.stream_rules import Streams, structure_errors, structure_warnings
-from tidemark.config.streams import StreamSpec
-from tidemark.config.taken import Taken, said
-from tidemark.config.values import shown
-from tidemark.config.yaml import Document, KeyPath, key_text, read_yaml
+from tidemark.config.rules.streams import CheckedStreams, structure_errors, structure_warnings
+from tidemark.config.secrets import Taken, said
 from tidemark.errors import ConfigError, Problem
 
 WAREHOUSE_VARIABLE = "TIDEMARK_WAREHOUSE"
@@ -81,7 +81,7 @@ def _loaded(
     specs = {name: _source_spec(given) for name, given in sources.items()}
     problems += [problem for given in sources.values() for problem in given.problems]
     streams = read_streams(document, problems)
-    ruled = Streams(streams, specs, _bad_sources(document, sources))
+    ruled = CheckedStreams(streams, specs, _bad_sources(document, sources))
     problems += _placed(document, sources, (*structure_errors(ruled), *join_errors(ruled), *expression_errors(ruled)))
     problems += _placed(document, sources, import_errors(specs, ruled.bad))
     spec = _pipeline_spec(document, specs, ruled.specs, environ, problems)

@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tidemark.config.pipeline import PipelineSpec
-from tidemark.config.sources import SourceSpec
-from tidemark.config.streams import StreamSpec
+from tidemark.config.models.pipeline import PipelineSpec
+from tidemark.config.models.sources import SourceSpec
+from tidemark.config.models.streams import StreamSpec
 
 SCHEMA_FILE = Path(__file__).with_name("pipeline.schema.json")
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tidemark.core.account import Finding, Outcome
+from tidemark.core.batch_result import Finding, Outcome
 from tidemark.core.findings import row_findings, standing_still
 from tidemark.core.policy import Policy
-from tidemark.core.progress import (
+from tidemark.core.punctuation import POINT, Punctuation, Shape
+from tidemark.core.watermarks import (
     UNKNOWN,
     Combined,
     PartitionState,
@@ -25,7 +26,6 @@ from tidemark.core.progress import (
     first_state,
     latest,
 )
-from tidemark.core.punctuation import POINT, Punctuation, Shape
 
 Key = tuple[str, str]
 States = dict[Key, PartitionState]
@@ -53,7 +53,7 @@ class SourceRules:
 
 
 @dataclass(frozen=True)
-class Step:
+class BatchPosition:
     """Where in its run a micro-batch stands. `brought` names the partitions to which the run has brought
     rows in earlier micro-batches."""
 
@@ -133,7 +133,7 @@ def advance(
     states: Mapping[Key, PartitionState],
     combined: Mapping[str, Combined],
     outcomes: Mapping[str, Outcome],
-    step: Step,
+    step: BatchPosition,
 ) -> Advance:
     """Apply one judged micro-batch to the recorded states."""
     after: States = dict(states)
@@ -165,7 +165,7 @@ def advance(
     return Advance(after, tuple(findings), found, frozenset(brought))
 
 
-def completes(rules: SourceRules, step: Step) -> bool:
+def completes(rules: SourceRules, step: BatchPosition) -> bool:
     """Whether the run completes a source: closing does, but a punctuated one only with `final`."""
     return rules.name in step.closing and (rules.punctuation is None or rules.punctuation.final)
 
@@ -196,7 +196,11 @@ def _seen(outcome: Outcome) -> dict[str, Seen]:
 
 
 def _ended(
-    rules: SourceRules, states: Mapping[Key, PartitionState], brought: set[Key], step: Step, imported: int | None
+    rules: SourceRules,
+    states: Mapping[Key, PartitionState],
+    brought: set[Key],
+    step: BatchPosition,
+    imported: int | None,
 ) -> States:
     ended: States = {}
     for partition, state in opening_states(rules, states).items():

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tidemark.core.account import Diagnostic, Finding, Outcome, Sample
-from tidemark.core.progress import UNKNOWN, PartitionState, not_progressing
+from tidemark.core.batch_result import Diagnostic, Finding, FindingSample, Outcome
 from tidemark.core.times import format_duration, format_time
+from tidemark.core.watermarks import UNKNOWN, PartitionState, not_progressing
 
 if TYPE_CHECKING:
-    from tidemark.core.advance import SourceRules, States, Step
+    from tidemark.core.advance import BatchPosition, SourceRules, States
 
 _NEVER_SEEN = "no row of it has been seen"
 _SENTENCES = {
@@ -96,7 +96,7 @@ def _left_open(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
         )
 
 
-def standing_still(rules: SourceRules, before: States, ended: States, step: Step) -> Iterator[Finding]:
+def standing_still(rules: SourceRules, before: States, ended: States, step: BatchPosition) -> Iterator[Finding]:
     if rules.punctuation is not None:
         return
     for (name, partition), state in sorted(ended.items()):
@@ -111,7 +111,7 @@ def standing_still(rules: SourceRules, before: States, ended: States, step: Step
                 1,
                 state.since if state.last_seen is None else state.last_seen,
                 step.as_of,
-                Sample(arrival_time=state.last_arrival),
+                FindingSample(arrival_time=state.last_arrival),
                 rules.policy.late.micros if rules.policy.late else None,
                 _stillness(state),
             )

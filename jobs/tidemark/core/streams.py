@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidemark.core.measured import Measured, Passed, begun
-from tidemark.core.progress import Combined, combine, idle_limit, latest
+from tidemark.core.session_windows import Measured, Passed, begun
+from tidemark.core.watermarks import Combined, combine, idle_limit, latest
 
 
 @dataclass(frozen=True)

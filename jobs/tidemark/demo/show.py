@@ -41,7 +41,7 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record: 
     if tables.exists():
         shutil.rmtree(tables)
     with ThreadPoolExecutor(1) as starting:
-        spark = starting.submit(lambda: pipeline.engine)  # its start takes as long as the files
+        spark = starting.submit(lambda: pipeline.context.engine)  # its start takes as long as the files
         landing = write_landing(folder / "landing", hooks.get("progress") and _writing(hooks["progress"]))
         hours = write_weather(folder / "landing")
         spark.result()

@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 
-from tidemark.core.account import Finding, TableDigest
-from tidemark.core.progress import PartitionState
-from tidemark.ledger.rows import Row, finding_rows, state_rows
+from tidemark.core.batch_result import Finding, TableDigest
+from tidemark.core.watermarks import PartitionState
+from tidemark.ledger.tables.rows import Row, finding_rows, state_rows
 
 
 def digest_rows(table: str, rows: Sequence[Row]) -> TableDigest:

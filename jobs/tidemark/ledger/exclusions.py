@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from tidemark.ledger.lasting import lasting
-from tidemark.ledger.schemas import EXCLUSIONS
-from tidemark.ledger.store import Store
-from tidemark.places import Place
+from tidemark.ledger.durability import lasting
+from tidemark.ledger.tables.schemas import EXCLUSIONS
+from tidemark.ledger.tables.store import Store
+from tidemark.storage import Place
 
 FOLDER = "exclusions"
 

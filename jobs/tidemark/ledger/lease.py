@@ -19,7 +19,7 @@ from typing import Any
 
 from tidemark.config.address import S3Place
 from tidemark.errors import Held, TidemarkError
-from tidemark.places import s3
+from tidemark.storage import s3
 
 LASTS = 60.0
 """Seconds that a lease lasts after it was last renewed."""

@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemark.core.account import Account, BatchRecord, Finding, TableDigest, Written
 from tidemark.core.batch import LandedObject, ObjectState, RunPlan
-from tidemark.core.progress import PartitionState
+from tidemark.core.batch_result import Account, BatchRecord, Finding, LastWrite, TableDigest
 from tidemark.core.quality import RELEASED, Check, Severity
+from tidemark.core.watermarks import PartitionState
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.digest import digest_rows
-from tidemark.ledger.lasting import lasting, settle
+from tidemark.ledger.durability import lasting, settle
+from tidemark.ledger.lost_commits import written_with
 from tidemark.ledger.plans import lost_plan, of_objects, plan_rows
-from tidemark.ledger.rows import (
+from tidemark.ledger.tables.rows import (
     Row,
     accounts_of,
     batch_record,
@@ -42,8 +43,8 @@ from tidemark.ledger.rows import (
     partition_state,
     state_rows,
 )
-from tidemark.ledger.schemas import TABLES
-from tidemark.ledger.store import Store
+from tidemark.ledger.tables.schemas import TABLES
+from tidemark.ledger.tables.store import Store
 from tidemark.ledger.tail import (
     ABANDONED,
     BLOCKED,
@@ -56,8 +57,7 @@ from tidemark.ledger.tail import (
     settled,
     tail_of,
 )
-from tidemark.ledger.written import written_with
-from tidemark.places import Place
+from tidemark.storage import Place
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -232,14 +232,14 @@ class Ledger:
         self._turn(done, done.written or (), "commit")
         self._committed = done
 
-    def _turn(self, record: BatchRecord, written: Sequence[Written], how: str) -> None:
+    def _turn(self, record: BatchRecord, written: Sequence[LastWrite], how: str) -> None:
         """Replace the row of a batch, once what the batch has written to tables is on the disk."""
         settle([self.folder / each.table for each in written if each.batch_id == record.batch_id], record.batch_id)
         number, row = record.batch_id, batch_row(record)
         with lasting(self.folder / "batches"):
             self.stores["batches"].replace(f"batch_id = {number}", [row], how, number)
 
-    def _written_by(self, record: BatchRecord) -> tuple[Written, ...]:
+    def _written_by(self, record: BatchRecord) -> tuple[LastWrite, ...]:
         """What every table's log knows now that all of a batch but its own row stands."""
         before = self._committed
         if before is None or before.batch_id != record.batch_id - 1:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tidemark.config.address import S3Place
 from tidemark.errors import Held, TidemarkError
 from tidemark.ledger.lease import hold_lease, lease_holder
-from tidemark.places import Place
+from tidemark.storage import Place
 
 
 @contextmanager

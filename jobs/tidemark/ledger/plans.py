@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tidemark.core.account import BatchRecord
 from tidemark.core.batch import RunPlan
+from tidemark.core.batch_result import BatchRecord
 from tidemark.errors import TidemarkError
-from tidemark.ledger.rows import Row, finding_text, object_row
-from tidemark.places import Place
+from tidemark.ledger.tables.rows import Row, finding_text, object_row
+from tidemark.storage import Place
 
 if TYPE_CHECKING:
     from tidemark.ledger.ledger import Noticed

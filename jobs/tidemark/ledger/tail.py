@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tidemark.core.account import BatchRecord
-from tidemark.core.progress import Combined
+from tidemark.core.batch_result import BatchRecord
+from tidemark.core.watermarks import Combined
 
 PLANNED = "planned"
 COMMITTED = "committed"

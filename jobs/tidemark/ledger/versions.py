@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tidemark.errors import TidemarkError, UsageError
-from tidemark.ledger.lasting import lasting
-from tidemark.ledger.rows import Row
-from tidemark.ledger.schemas import VERSIONS
-from tidemark.ledger.store import Store
-from tidemark.places import Place, read_if_there, write_bytes
-from tidemark.places.trees import tables_below
+from tidemark.ledger.durability import lasting
+from tidemark.ledger.tables.rows import Row
+from tidemark.ledger.tables.schemas import VERSIONS
+from tidemark.ledger.tables.store import Store
+from tidemark.storage import Place, read_if_there, write_bytes
+from tidemark.storage.folders import tables_below
 
 FIRST = 1
 _WRITER, _COPY = "versions", "versions.json"

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidemark.proposal.inferred import cell_type
-from tidemark.proposal.instants import reading_of
-from tidemark.proposal.names import TIME_WORDS, words_of
+from tidemark.proposal.columns.timestamps import reading_of
+from tidemark.proposal.columns.types import cell_type
+from tidemark.proposal.columns.words import TIME_WORDS, words_of
 
 SEPARATORS = (",", ";", "\t", "|")
 NULLS = ("NA", "N/A", "null", "NULL", "None", "\\N", "-", "nan")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tidemark.config.landed_at import LandedAtSpec
+from tidemark.config.models.landing_time import LandedAtSpec
 from tidemark.core.times import DAY, MINUTE
-from tidemark.proposal.names import DATED, words_of
-from tidemark.proposal.objects import Landed, in_log_order
-from tidemark.proposal.times import SKEW, Times
+from tidemark.proposal.columns.times import SKEW, Times
+from tidemark.proposal.columns.words import DATED, words_of
+from tidemark.proposal.objects import ListedObject, in_log_order
 
 _LETTERS = {"yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ss": 2}
 _PIECE = re.compile(r"'([^']*)'|(yyyy|MM|dd|HH|mm|ss)|([^A-Za-z'])")
@@ -39,7 +39,7 @@ _FIT = 0.999
 _MOSTLY = 0.5
 
 
-def dated(objects: Sequence[Landed]) -> list[dict[str, str]]:
+def dated(objects: Sequence[ListedObject]) -> list[dict[str, str]]:
     """`landed_at` for objects whose names all say a time, most exact first, and the least that may be added first."""
     found = []
     folders = _of_folders(objects[0].uri)
@@ -77,13 +77,13 @@ def _of_folders(uri: str) -> tuple[str, str] | None:
     return (f"(?:^|/){path})/", form) if form and form != "yyyy" else None
 
 
-def redated(objects: Sequence[Landed], landed_at: dict[str, str]) -> list[Landed]:
+def redated(objects: Sequence[ListedObject], landed_at: dict[str, str]) -> list[ListedObject]:
     """The objects in the order of the landing times that their names say."""
     spec = LandedAtSpec.model_validate(landed_at)
     return in_log_order([item._replace(modified=spec.landing_time(item.uri) or item.modified) for item in objects])
 
 
-def copied(objects: Sequence[Landed], times: Times) -> bool:
+def copied(objects: Sequence[ListedObject], times: Times) -> bool:
     """Whether the objects seem to have been copied: they landed long after all their rows, and at once for the
     time that these span, or most rows are later than the landing."""
     chosen = times.arrival or times.event
@@ -97,7 +97,7 @@ def copied(objects: Sequence[Landed], times: Times) -> bool:
     return first - found[-1] > _LONG_AFTER and last - first < max(span // 10, MINUTE)
 
 
-def agree(objects: Sequence[Landed], of: Sequence[int], times: Times, landed_at: dict[str, str]) -> bool:
+def agree(objects: Sequence[ListedObject], of: Sequence[int], times: Times, landed_at: dict[str, str]) -> bool:
     """Whether hardly any row of a sample is later than the landing that its object's name says."""
     chosen = times.arrival or times.event
     if chosen is None:

@@ -11,7 +11,7 @@ MOST_BYTES = 64 << 20
 """Bounds of one source's sample; bytes as they are when decompressed."""
 
 
-class Landed(NamedTuple):
+class ListedObject(NamedTuple):
     """An object: its URI below the landing folder, where it is read, its size, its landing time (microseconds)."""
 
     uri: str
@@ -20,12 +20,12 @@ class Landed(NamedTuple):
     modified: int
 
 
-def in_log_order(objects: Sequence[Landed]) -> list[Landed]:
+def in_log_order(objects: Sequence[ListedObject]) -> list[ListedObject]:
     """Objects as a run takes them: by landing time, then by the bytes of the URI."""
     return sorted(objects, key=lambda item: (item.modified, item.uri.encode("utf-8", "surrogateescape")))
 
 
-def spread(objects: Sequence[Landed], most: int = MOST_OBJECTS) -> list[Landed]:
+def spread(objects: Sequence[ListedObject], most: int = MOST_OBJECTS) -> list[ListedObject]:
     """At most so many of the objects, which are in log order: pairs of neighbours, the pairs spread from first to
     last, so that disorder from one object to the next is seen too."""
     if len(objects) <= most:

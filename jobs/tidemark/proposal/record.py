@@ -10,18 +10,18 @@ from itertools import islice
 from typing import Any
 
 from tidemark.core.times import format_time
-from tidemark.proposal.measuring import Cost, Measured
-from tidemark.proposal.sampling import Values
+from tidemark.proposal.columns.times import Candidate
+from tidemark.proposal.propose import ProposedSource
+from tidemark.proposal.samples import Values
 from tidemark.proposal.settings import settings_of
-from tidemark.proposal.source import Source
-from tidemark.proposal.times import Candidate
+from tidemark.proposal.tolerances import Cost, MeasuredTolerances
 
 Record = dict[str, Any]
 _SAMPLES = 3
 _LONGEST = 60
 
 
-def source_record(source: Source) -> Record:
+def source_record(source: ProposedSource) -> Record:
     """Everything about one source."""
     found, times = source.sample, source.times
     chosen = {"event_time": times.event, "arrival_time": times.arrival}
@@ -54,7 +54,7 @@ def source_record(source: Source) -> Record:
     }  # fmt: skip
 
 
-def _column(source: Source, name: str) -> Record:
+def _column(source: ProposedSource, name: str) -> Record:
     kind, values = source.sample.types[name], source.sample.values[name]
     return {
         "name": name,
@@ -94,7 +94,7 @@ def _candidate(each: Candidate) -> Record:
     }
 
 
-def _measured(found: Measured) -> Record:
+def _measured(found: MeasuredTolerances) -> Record:
     fates = found.fates
     return {
         "lateness": found.lateness.record(),

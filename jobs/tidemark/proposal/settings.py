@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark.config.ddl import quoted
+from tidemark.config.types import quoted
 from tidemark.core.times import DAY, MINUTE, format_duration, format_time
+from tidemark.proposal.columns.times import SKEW, Candidate
 from tidemark.proposal.durations import brief
 from tidemark.proposal.landing_dates import remark
-from tidemark.proposal.measuring import FEW_BEHIND, FEW_LATE, Cost, Measured
-from tidemark.proposal.source import Source
-from tidemark.proposal.times import SKEW, Candidate
+from tidemark.proposal.propose import ProposedSource
+from tidemark.proposal.tolerances import FEW_BEHIND, FEW_LATE, Cost, MeasuredTolerances
 
 _SOME = 5
 _LONG_DELAY = 7 * DAY
@@ -28,7 +28,7 @@ class Setting:
     hint: str = ""
 
 
-def settings_of(source: Source) -> list[Setting]:
+def settings_of(source: ProposedSource) -> list[Setting]:
     """All settings, in the order in which they are written."""
     return [
         _landing(source),
@@ -52,7 +52,7 @@ def share(part: float) -> str:
     return f"{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %" if percent >= 0.1 else "less than 0.1 %"
 
 
-def _landing(source: Source) -> Setting:
+def _landing(source: ProposedSource) -> Setting:
     interval, count = source.interval, len(source.objects)
     if interval.median is None or interval.longest is None:
         when = ", all landed at one moment" if count > 1 else " so far"
@@ -68,7 +68,7 @@ def _landing(source: Source) -> Setting:
     return Setting("landing", source.landing, tuple(remarks))
 
 
-def _landed_at(source: Source) -> Iterator[Setting]:
+def _landed_at(source: ProposedSource) -> Iterator[Setting]:
     if source.landed_at is not None:
         yield Setting("landed_at", source.landed_at, (remark(source.landed_at) + ".",))
     elif source.copied:
@@ -81,12 +81,12 @@ def _landed_at(source: Source) -> Iterator[Setting]:
         )  # fmt: skip
 
 
-def _options(source: Source) -> Iterator[Setting]:
+def _options(source: ProposedSource) -> Iterator[Setting]:
     if source.sample.options:
         yield Setting("options", source.sample.options, ("As the sampled lines are written.",))
 
 
-def _schema(source: Source) -> Setting:
+def _schema(source: ProposedSource) -> Setting:
     found = source.sample
     remarks = [f"{name}: {kind.note}." for name, kind in found.types.items() if kind.note]
     remarks += [f"{name} is left out: {why}." for name, why in found.left_out.items()]
@@ -98,7 +98,7 @@ def _schema(source: Source) -> Setting:
     return Setting("schema", schema, ("Types that hold every sampled value; where unsure, text.", *remarks))
 
 
-def _names(source: Source) -> Iterator[Setting]:
+def _names(source: ProposedSource) -> Iterator[Setting]:
     found = source.sample
     if found.names:
         yield Setting("header_columns", found.names, ("Names in the files that no column can have, and its own.",))
@@ -106,7 +106,7 @@ def _names(source: Source) -> Iterator[Setting]:
         yield Setting("rows", found.path, ("The rows are the elements of this array in each document.",))
 
 
-def _partition(source: Source) -> Iterator[Setting]:
+def _partition(source: ProposedSource) -> Iterator[Setting]:
     chosen, others = source.keys.partition, ", ".join(source.keys.others[:_SOME])
     if chosen is None:
         remark = f"Few different values, if one of them says who delivers rows in order: {others}." if others else ""
@@ -121,7 +121,7 @@ def _partition(source: Source) -> Iterator[Setting]:
     yield Setting("partitions", None, ("If these are all that there are, declare them:",), hint)
 
 
-def _times(source: Source) -> Iterator[Setting]:
+def _times(source: ProposedSource) -> Iterator[Setting]:
     times, rows = source.times, source.sample.rows
     if times.arrival is not None:
         arrival = times.arrival
@@ -149,7 +149,7 @@ def _times(source: Source) -> Iterator[Setting]:
         )  # fmt: skip
 
 
-def _longest(source: Source) -> str:
+def _longest(source: ProposedSource) -> str:
     arrival, taken = source.times.arrival, source.sample
     if arrival is None:
         return "unknown"
@@ -157,7 +157,7 @@ def _longest(source: Source) -> str:
     return brief(max([0, *(taken.objects[number].modified - time for number, time in pairs if time is not None)]))
 
 
-def _arrival_remarks(source: Source, arrival: Candidate) -> Iterator[str]:
+def _arrival_remarks(source: ProposedSource, arrival: Candidate) -> Iterator[str]:
     yield f"When a row arrived ({_sure(source, arrival.named_arrival)}): {arrival.reading.words}, {_facts(arrival)}."
     yield from _missing(arrival, source.sample.rows)
     if source.times.event is None:
@@ -166,7 +166,7 @@ def _arrival_remarks(source: Source, arrival: Candidate) -> Iterator[str]:
         yield f"It is the event time, too: nothing is ever late then.{more}"
 
 
-def _event_remarks(source: Source, event: Candidate, rows: int) -> Iterator[str]:
+def _event_remarks(source: ProposedSource, event: Candidate, rows: int) -> Iterator[str]:
     others = [each.column for each in source.times.candidates if each not in (event, source.times.arrival)]
     first = format_time(next(time for time in event.micros if time is not None))
     yield f"When it happened ({_sure(source, event.named_event)}): {event.reading.words}, e.g. {first}."
@@ -196,12 +196,12 @@ def _facts(arrival: Candidate) -> str:
     return f"{brief(arrival.lag)} before the object's landing in the middle, {order}"
 
 
-def _sure(source: Source, named: float) -> str:
+def _sure(source: ProposedSource, named: float) -> str:
     by = "by its name and values" if named > 0 else "by its values"
     return f"{source.times.sure}, {by}"
 
 
-def _over(source: Source) -> Iterator[Setting]:
+def _over(source: ProposedSource) -> Iterator[Setting]:
     if source.measured is not None and source.keys.over:
         columns = ", ".join(source.keys.over[:_SOME])
         remark = (
@@ -210,7 +210,7 @@ def _over(source: Source) -> Iterator[Setting]:
         yield Setting("over", None, (remark,), source.keys.over[0])
 
 
-def _tolerances(source: Source, found: Measured) -> Iterator[Setting]:
+def _tolerances(source: ProposedSource, found: MeasuredTolerances) -> Iterator[Setting]:
     rows, partial = found.lateness.rows, "" if source.sample.whole else ", the first of each object"
     yield _early(found, rows)
     basis = f"Of {rows:,} sampled rows{partial}"
@@ -229,7 +229,7 @@ def _tolerances(source: Source, found: Measured) -> Iterator[Setting]:
     yield Setting("out_of_order", order, (costs, f"{price} {aim}"))
 
 
-def _early(found: Measured, rows: int) -> Setting:
+def _early(found: MeasuredTolerances, rows: int) -> Setting:
     early = {"tolerance": format_duration(found.early), "action": found.early_action.value}
     ahead = found.earliness.beyond(0)
     seen = "No sampled row happened after it arrived" if not ahead else (

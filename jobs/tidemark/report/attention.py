@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tidemark.core.advance import SourceRules
-from tidemark.core.progress import PartitionState, not_progressing
-from tidemark.report.wording import duration
+from tidemark.core.watermarks import PartitionState, not_progressing
+from tidemark.report.words import duration
 
 MOST_NAMED = 5
 """Most partitions of a source that are named each for itself."""

@@ -10,7 +10,7 @@ from pyarrow.dataset import Dataset
 
 from tidemark.report.scan import sql, stream
 from tidemark.report.values import plain
-from tidemark.report.wording import moment_of
+from tidemark.report.words import moment_of
 
 Record = dict[str, Any]
 SHOWN = 20

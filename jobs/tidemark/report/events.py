@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
 from tidemark.report.values import micros_of, plain
-from tidemark.report.wording import iso, signed
+from tidemark.report.words import iso, signed
 
 TIME = pa.timestamp("us", tz="UTC")
 

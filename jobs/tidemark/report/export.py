@@ -14,7 +14,7 @@ from pyarrow.dataset import Dataset
 from tidemark.errors import UsageError
 from tidemark.report.events import COLUMNS, payload_columns
 from tidemark.report.scan import single, sql
-from tidemark.report.selection import NEWEST_FIRST, WINDOW_COLUMNS, Chosen, Filter, choose, matching
+from tidemark.report.selection import NEWEST_FIRST, WINDOW_COLUMNS, Filter, Selection, choose, matching
 from tidemark.report.target import written_whole
 
 FORMATS = {"csv": "FORMAT csv, HEADER true", "parquet": "FORMAT parquet, COMPRESSION zstd"}
@@ -68,7 +68,7 @@ def _payload(datasets: Mapping[str, Dataset], *, text: bool) -> dict[str, str]:
 
 def _query(
     connection: duckdb.DuckDBPyConnection,
-    chosen: Sequence[Chosen],
+    chosen: Sequence[Selection],
     where: Filter,
     payload: Mapping[str, str],
     *,

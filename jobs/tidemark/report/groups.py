@@ -11,8 +11,8 @@ from pyarrow.dataset import Dataset
 from tidemark.core.times import DAY, HOUR
 from tidemark.errors import UsageError
 from tidemark.report.scan import single, sql, stream
-from tidemark.report.selection import Chosen, Filter, choose, matching
-from tidemark.report.wording import iso
+from tidemark.report.selection import Filter, Selection, choose, matching
+from tidemark.report.words import iso
 
 _COLUMNS = {
     "source": None,
@@ -70,7 +70,7 @@ def count_rows(
 
 
 def _counted(
-    connection: duckdb.DuckDBPyConnection, number: int, chosen: Chosen, where: Filter, dimensions: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, number: int, chosen: Selection, where: Filter, dimensions: Sequence[str]
 ) -> str:
     """SQL of one source's counts; reasons are a list still, so that each row is in one count."""
     columns = list(dict.fromkeys(column for name in dimensions if (column := _COLUMNS[name]) is not None))

@@ -18,9 +18,9 @@ from tidemark.errors import UsageError
 from tidemark.report.events import EventRow, event_rows, instant
 from tidemark.report.export import export_rows
 from tidemark.report.scan import Condition, both, single, sql, stream
-from tidemark.report.selection import NEWEST_FIRST, WINDOW_COLUMNS, Chosen, Filter, choose, matching
+from tidemark.report.selection import NEWEST_FIRST, WINDOW_COLUMNS, Filter, Selection, choose, matching
 from tidemark.report.values import micros_of
-from tidemark.report.wording import iso
+from tidemark.report.words import iso
 
 __all__ = ["LONGEST", "Filter", "export_rows", "find_rows"]
 
@@ -53,14 +53,16 @@ def find_rows(
     return found
 
 
-def _count(connection: duckdb.DuckDBPyConnection, chosen: Chosen, where: Filter) -> int:
+def _count(connection: duckdb.DuckDBPyConnection, chosen: Selection, where: Filter) -> int:
     if where.reason is None and chosen.letters is None:
         return chosen.events.count_rows(filter=where.condition())
     found = matching(connection, "counted", chosen, where, [])
     return single(connection, f"SELECT count(*) FROM {found}") or 0  # noqa: S608
 
 
-def _newest(connection: duckdb.DuckDBPyConnection, chosen: Sequence[Chosen], where: Filter, limit: int) -> pa.Table:
+def _newest(
+    connection: duckdb.DuckDBPyConnection, chosen: Sequence[Selection], where: Filter, limit: int
+) -> pa.Table:
     parts, order = [], NEWEST_FIRST
     for number, each in enumerate(chosen):
         found = matching(connection, f"keys{number}", each, where, _KEY)
@@ -77,7 +79,9 @@ def _newest(connection: duckdb.DuckDBPyConnection, chosen: Sequence[Chosen], whe
     return table
 
 
-def _whole(connection: duckdb.DuckDBPyConnection, chosen: Sequence[Chosen], keys: pa.Table) -> list[dict[str, Any]]:
+def _whole(
+    connection: duckdb.DuckDBPyConnection, chosen: Sequence[Selection], keys: pa.Table
+) -> list[dict[str, Any]]:
     connection.register("wanted", keys)
     found: dict[tuple[str, str, int], EventRow] = {}
     for each in chosen:

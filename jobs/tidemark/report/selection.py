@@ -49,7 +49,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """The rows of one source's events table that a command speaks of; with `letters`, one dead letter each."""
 
     source: str
@@ -57,7 +57,7 @@ class Chosen:
     letters: Dataset | None = None
 
 
-def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | None = None) -> list[Chosen]:
+def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | None = None) -> list[Selection]:
     """The tables a filter speaks of, with the dead letters of a stream if given. UsageError: a filter that can match
     nothing in any table."""
     _known("source", where.source, list(datasets))
@@ -67,8 +67,8 @@ def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | No
         raise UsageError("--until is not after --since", hint="rows from --since up to before --until are shown")
     mine = {name: data for name, data in datasets.items() if where.source in (None, name)}
     if letters is None:
-        return [Chosen(name, data) for name, data in mine.items()]
-    found = [Chosen(name, data, letters.filter(pc.field("_source") == name)) for name, data in mine.items()]
+        return [Selection(name, data) for name, data in mine.items()]
+    found = [Selection(name, data, letters.filter(pc.field("_source") == name)) for name, data in mine.items()]
     return [each for each in found if each.letters is not None and each.letters.count_rows()] or found
 
 
@@ -80,7 +80,7 @@ def no_letters() -> Dataset:
 
 
 def matching(
-    connection: duckdb.DuckDBPyConnection, name: str, chosen: Chosen, where: Filter, columns: list[str] | None
+    connection: duckdb.DuckDBPyConnection, name: str, chosen: Selection, where: Filter, columns: list[str] | None
 ) -> str:
     """SQL of a relation of the matching rows, registered under `name`; it can be read once. Of dead letters it has a
     row each, with their `WINDOW_COLUMNS`."""
@@ -97,7 +97,7 @@ def matching(
 
 
 def _lettered(
-    connection: duckdb.DuckDBPyConnection, name: str, chosen: Chosen, where: Filter, columns: list[str] | None
+    connection: duckdb.DuckDBPyConnection, name: str, chosen: Selection, where: Filter, columns: list[str] | None
 ) -> str:
     """The rows with each window that they came late for. Events outside the offsets of letters are not read."""
     letters = chosen.letters if chosen.letters is not None else chosen.events

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 from typing import Any
 
-from tidemark.core.account import BatchRecord, total
 from tidemark.core.advance import SourceRules
+from tidemark.core.batch_result import BatchRecord, total
 from tidemark.core.policy import Fate
-from tidemark.core.progress import UNKNOWN, Combined, PartitionState, latest
+from tidemark.core.watermarks import UNKNOWN, Combined, PartitionState, latest
 from tidemark.report.attention import Limits, abnormal, standing_still
-from tidemark.report.wording import duration, iso, moment
+from tidemark.report.words import duration, iso, moment
 
 LONGEST = 1_000
 """Most partitions that are listed; those that hold a source back come first when it is cut."""

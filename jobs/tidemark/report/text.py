@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.core.times import parse_time
-from tidemark.report.wording import brief, moment_of
+from tidemark.report.words import brief, moment_of
 
 FATE_STYLES = {"on_time": "green", "adjusted": "yellow", "dropped": "red", "quarantined": "magenta"}
 WIDE = 110

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from tidemark.core.times import DAY
-from tidemark.report.wording import iso
+from tidemark.report.words import iso
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 

@@ -16,14 +16,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
 
 from tidemark.config import PipelineSpec, SourceSpec
-from tidemark.config.streams import StreamSpec
-from tidemark.config.topology import columns_of, in_order
+from tidemark.config.models.stream_graph import columns_of, in_order
+from tidemark.config.models.streams import StreamSpec
 from tidemark.errors import ConfigError, Problem
-from tidemark.spark import landing, paths, windows
-from tidemark.spark.fitness import column_of
-from tidemark.spark.joins import Side, paired
-from tidemark.spark.names import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOURCE, TEXT, WINDOW
-from tidemark.spark.tables import quoted
+from tidemark.spark.columns import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOURCE, TEXT, WINDOW
+from tidemark.spark.read import landed_rows
+from tidemark.spark.streams import paths, windows
+from tidemark.spark.streams.joins import Side, paired
+from tidemark.spark.tables.delta import quoted
+from tidemark.spark.validity import column_of
 
 _STORED = frozenset({
     "string", "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp",
@@ -82,7 +83,7 @@ def _landed(spark: SparkSession, source: SourceSpec) -> DataFrame:
     """The rows of a source as they come from landing."""
     kinds = ", ".join([f"{column_of(column.name)} {column.type}" for column in source.columns])
     parsed = _empty(spark, f"{kinds}, {CORRUPT} BOOLEAN, {TEXT} STRING, {PATH} STRING, {BLOCK} BIGINT, {ROW} BIGINT")
-    return landing.placed(source, parsed)
+    return landed_rows.placed(source, parsed)
 
 
 def _of_source(spark: SparkSession, source: SourceSpec) -> DataFrame:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from tidemark.core.measured import Session
-from tidemark.spark.functions import call, invoked, or_none
+from tidemark.core.session_windows import Session
+from tidemark.spark.jvm_functions import call, invoked, or_none
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

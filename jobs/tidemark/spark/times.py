@@ -10,8 +10,8 @@ from pyspark.sql.types import DateType, StringType, TimestampNTZType, TimestampT
 
 from tidemark.core.times import MAX_TIME, MIN_TIME
 from tidemark.errors import ConfigError, Problem
-from tidemark.spark.names import CAME
-from tidemark.spark.sql import TIME_OF_DAY, value_of
+from tidemark.spark.columns import CAME
+from tidemark.spark.expressions import TIME_OF_DAY, value_of
 
 _TIME_TYPES = (TimestampType, TimestampNTZType, DateType, StringType)
 

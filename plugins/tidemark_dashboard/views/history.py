@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidemark.commands.dashboard import BatchHistory
 from tidemark.core.policy import Fate
-from tidemark.paging import History
-from tidemark.report.page.drawn import words
-from tidemark.report.page.fate_pictures import OF_RUNS, over_time
+from tidemark.report.page.charts.fates import OF_RUNS, over_time
+from tidemark.report.page.charts.runs import delay_picture, idle_picture
+from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, table
-from tidemark.report.page.run_pictures import delay_picture, idle_picture
-from tidemark.report.wording import counted
+from tidemark.report.words import counted
 from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, quiet
 
@@ -18,7 +18,7 @@ _MOST_SOURCES = 4
 """Sources with pictures, those with most rows first; the table has all."""
 
 
-def history(name: str, found: History, links: Links) -> Page:
+def history(name: str, found: BatchHistory, links: Links) -> Page:
     """The page of pictures."""
     title = f"{name}: over time"
     if found.batches <= 0:
@@ -30,7 +30,7 @@ def history(name: str, found: History, links: Links) -> Page:
     return Page(title, inner)
 
 
-def _fates(found: History) -> Html:
+def _fates(found: BatchHistory) -> Html:
     heads = ("source", "rows", *map(words, Fate))
     counts_of = {
         source: [sum(n for (_, each), n in fates.bars.items() if each is fate) for fate in Fate]
@@ -40,7 +40,7 @@ def _fates(found: History) -> Html:
     return section("fates", "Fates", *_pictures(found), table("fates-by-source", heads, lines))
 
 
-def _pictures(found: History) -> Iterator[Html]:
+def _pictures(found: BatchHistory) -> Iterator[Html]:
     most = sorted(found.fates, key=lambda source: -sum(found.fates[source].bars.values()))[:_MOST_SOURCES]
     for source in most:
         picture = over_time(source, found.fates[source], OF_RUNS) if found.fates[source].bars else None
@@ -50,7 +50,7 @@ def _pictures(found: History) -> Iterator[Html]:
         yield quiet(f"{len(found.fates) - len(most):,} more sources are in the table.")
 
 
-def _progress(found: History) -> Html:
+def _progress(found: BatchHistory) -> Html:
     drawn = [
         figure(kind, picture)
         for kind, picture in (

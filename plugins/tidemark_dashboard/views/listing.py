@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tidemark.commands.dashboard import ListPage, PipelineSummary
+from tidemark.config.pipeline_files import PipelineFile, dag_id
 from tidemark.core.policy import Fate
 from tidemark.errors import TidemarkError
-from tidemark.files import PipelineFile, dag_id
-from tidemark.paging import Glance, Part
-from tidemark.report.page.drawn import words
+from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table, text
-from tidemark.report.wording import brief, moment
+from tidemark.report.words import brief, moment
 from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, pager, quiet
 
 SHOWN = 10
 """Pipelines of a page: the ledger of each is opened."""
 
-Told = Glance | TidemarkError
+Told = PipelineSummary | TidemarkError
 """What a pipeline's ledger says, or why it can't be read."""
 
 
-def listing(shown: Part[tuple[PipelineFile, Told]], broken: Mapping[Path, str], links: Links) -> Page:
+def listing(shown: ListPage[tuple[PipelineFile, Told]], broken: Mapping[Path, str], links: Links) -> Page:
     """The pipelines, and the files that do not hold."""
     heads = ("pipeline", "newest run as of", "behind", "rows of it", *map(words, Fate), "state", "in Airflow")
     rows = [_line(file, told, links) for file, told in shown.rows]
@@ -51,7 +51,7 @@ def _line(file: PipelineFile, told: Told, links: Links) -> Sequence[Cell | Html]
     return [start, as_of, behind(told), sum(counts), *counts, _state(told), dag]
 
 
-def behind(told: Glance) -> str | None:
+def behind(told: PipelineSummary) -> str | None:
     """How far the slowest source is behind the newest run; None where nothing is known or all is complete."""
     marks = [each.watermark for each in told.combined.values() if not each.complete]
     known = [mark for mark in marks if mark is not None]
@@ -60,7 +60,7 @@ def behind(told: Glance) -> str | None:
     return brief(told.as_of - min(known)) if len(known) == len(marks) else "a source has no watermark"
 
 
-def _state(told: Glance) -> str:
+def _state(told: PipelineSummary) -> str:
     state, run = told.standing.get("state"), told.standing.get("run_id")
     if run is not None:
         return f"{state}: run {run}"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from tidemark.paging import Part
+from tidemark.commands.dashboard import ListPage
+from tidemark.commands.records import Record
+from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Cell, Html, element, paragraph, table
-from tidemark.report.page.tables import Row
-from tidemark.report.wording import duration, moment
-from tidemark.summaries import Record
-from tidemark_dashboard.asked import Checks, Letters
+from tidemark.report.words import duration, moment
+from tidemark_dashboard.asked import Checks, LetterFilter
 from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, form, pager, quiet, select, void
 
 
-def quality(name: str, shown: Part[Row] | None, asked: Checks, links: Links) -> Page:
+def quality(name: str, shown: ListPage[Row] | None, asked: Checks, links: Links) -> Page:
     """What checks observed."""
     title = f"{name}: quality"
     if shown is None:
@@ -62,7 +62,7 @@ def _examples(value: object) -> Html | None:
 
 
 def letters(
-    name: str, stream: str | None, streams: list[str], shown: Part[Row] | None, asked: Letters, links: Links
+    name: str, stream: str | None, streams: list[str], shown: ListPage[Row] | None, asked: LetterFilter, links: Links
 ) -> Page:
     """Rows that came late for a window."""
     title = f"{name}: dead letters"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tidemark.commands.dashboard import SIZE, ListPage
+from tidemark.commands.records import Record
+from tidemark.config.pipeline_files import dag_id
 from tidemark.core.policy import Fate
-from tidemark.files import dag_id
-from tidemark.paging import SIZE, Part
-from tidemark.report.page.drawn import words
+from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, bullets, element, paragraph, section, table
 from tidemark.report.page.summary import percent
-from tidemark.report.wording import counted, moment_of
-from tidemark.summaries import Record
+from tidemark.report.words import counted, moment_of
 from tidemark_dashboard.asked import Partitions
 from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, form, pager, quiet, select, void
@@ -84,7 +84,7 @@ def _partitions(status: Record, asked: Partitions, sources: Sequence[str], links
         if asked.source in (None, each["source"]) and (each["holds_back"] or not asked.held)
     ]
     begin = (asked.page - 1) * SIZE
-    shown = Part(chosen[begin : begin + SIZE], asked.page, max(1, -(-len(chosen) // SIZE)), len(chosen))
+    shown = ListPage(chosen[begin : begin + SIZE], asked.page, max(1, -(-len(chosen) // SIZE)), len(chosen))
     heads = ("source", "partition", "watermark", "watermark delay", "last arrival", "idle for", "rows", "complete")
     here = links.pipeline(status["pipeline"])
     inner = [

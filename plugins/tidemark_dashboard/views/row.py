@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from tidemark.commands.records import Record
 from tidemark.core.policy import Fate
 from tidemark.errors import UsageError
-from tidemark.report.page.drawn import words
+from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Html, element, paragraph, section, table
-from tidemark.summaries import Record
 from tidemark_dashboard.asked import OneRow
 from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, form, quiet, select, void

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidemark.core.account import BatchRecord, Finding, total
+from tidemark.commands.dashboard import ListPage
+from tidemark.commands.records import Record
+from tidemark.config.pipeline_files import dag_id
+from tidemark.core.batch_result import BatchRecord, Finding, total
 from tidemark.core.policy import Fate
-from tidemark.files import dag_id
-from tidemark.paging import Part
-from tidemark.report.page.drawn import words
+from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
 from tidemark.report.page.records import engine
-from tidemark.report.wording import moment, moment_of
-from tidemark.summaries import Record
+from tidemark.report.words import moment, moment_of
 from tidemark_dashboard.asked import Moved
 from tidemark_dashboard.host import Verified
 from tidemark_dashboard.links import Links, link
@@ -36,7 +36,7 @@ class Around:
     verified: Mapping[str, Verified]
 
 
-def runs(name: str, shown: Part[BatchRecord], around: Around, links: Links) -> Page:
+def runs(name: str, shown: ListPage[BatchRecord], around: Around, links: Links) -> Page:
     """Batches of all runs, newest first."""
     inner = (
         paragraph("Micro-batches, newest first; a run is made of one or more. All times are UTC."),
@@ -47,7 +47,7 @@ def runs(name: str, shown: Part[BatchRecord], around: Around, links: Links) -> P
     return Page(f"{name}: runs", inner)
 
 
-def run(name: str, run_id: str, shown: Part[BatchRecord], around: Around, links: Links) -> Page:
+def run(name: str, run_id: str, shown: ListPage[BatchRecord], around: Around, links: Links) -> Page:
     """One run."""
     told = shown.rows[0] if shown.rows else None
     about = (

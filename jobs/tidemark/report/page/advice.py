@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from tidemark.report.page.advised import Advised
-from tidemark.report.page.answers import Answers
-from tidemark.report.page.heat_picture import delay_picture, moved_picture
+from tidemark.report.advice import behind, cost, target, tolerance
+from tidemark.report.page.charts.tolerances import delay_picture, moved_picture
+from tidemark.report.page.data.advised import Advised
+from tidemark.report.page.data.answers import Answers
+from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Cell, Html, element, figure, paragraph, section, table
-from tidemark.report.page.tables import Row
-from tidemark.report.tried import behind, cost, target, tolerance
-from tidemark.report.wording import counted, duration, moment_of
+from tidemark.report.words import counted, duration, moment_of
 
 _TITLE = "Other tolerances"
 

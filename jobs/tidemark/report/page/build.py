@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidemark.report.page import advice, records, sections
-from tidemark.report.page.answers import Answers
+from tidemark.report.page.data.answers import Answers
+from tidemark.report.page.data.tables import Tables
 from tidemark.report.page.markup import Html, document, element
 from tidemark.report.page.summary import summary, title
-from tidemark.report.page.tables import Tables
 
 _PARTS: dict[str, tuple[str, Callable[[Answers], Html]]] = {
     "fates": ("Fates", sections.fates),

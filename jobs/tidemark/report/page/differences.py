@@ -9,7 +9,7 @@ from typing import Any
 from tidemark.core.policy import Fate
 from tidemark.report.changed import SHOWN
 from tidemark.report.page.markup import Html, element, paragraph, table
-from tidemark.report.wording import counted, moment, moment_of
+from tidemark.report.words import counted, moment, moment_of
 
 LISTED = 3
 """Versions whose difference is on a page; the list has all."""

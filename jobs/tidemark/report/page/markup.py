@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from tidemark.report.page.drawn import NARROW, WIDE, Picture
+from tidemark.report.page.charts.vega import NARROW, WIDE, Picture
 from tidemark.report.page.style import STYLE
 from tidemark.report.text import safe
 

@@ -7,15 +7,15 @@ import json
 import shlex
 from collections.abc import Iterator
 
-from tidemark.report.page.answers import Answers
+from tidemark.report.page.charts.runs import quality_picture
+from tidemark.report.page.data.answers import Answers
+from tidemark.report.page.data.runs import FATES
+from tidemark.report.page.data.runs import MOST_RUNS as LISTED_RUNS
+from tidemark.report.page.data.tables import Row
 from tidemark.report.page.differences import differences
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
-from tidemark.report.page.run_pictures import quality_picture
-from tidemark.report.page.runs import FATES
-from tidemark.report.page.runs import MOST_RUNS as LISTED_RUNS
 from tidemark.report.page.sections import drawn
-from tidemark.report.page.tables import Row
-from tidemark.report.wording import moment
+from tidemark.report.words import moment
 
 _MOST_CHECKS = 200
 _DIGITS = 16

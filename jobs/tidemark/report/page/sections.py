@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidemark.core.policy import Fate
-from tidemark.report.page.answers import Answers, Judged
-from tidemark.report.page.drawn import Picture, words
-from tidemark.report.page.fate_pictures import MOST_BARS, adjusted_and_dropped, over_time, shift_sizes
-from tidemark.report.page.lag_picture import lag_picture
-from tidemark.report.page.letters import Letters
+from tidemark.report.page.charts.fates import MOST_BARS, adjusted_and_dropped, over_time, shift_sizes
+from tidemark.report.page.charts.lags import lag_picture
+from tidemark.report.page.charts.runs import delay_picture, idle_picture, letters_picture
+from tidemark.report.page.charts.vega import Picture, words
+from tidemark.report.page.charts.watermark import watermark_picture
+from tidemark.report.page.data.answers import Answers, SourceFates
+from tidemark.report.page.data.dead_letters import DeadLetters
+from tidemark.report.page.data.moves import Move, Sizes, drawn_together
+from tidemark.report.page.data.tables import Record
 from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, table
-from tidemark.report.page.moves import Move, Sizes, drawn_together
-from tidemark.report.page.run_pictures import delay_picture, idle_picture, letters_picture
-from tidemark.report.page.tables import Record
-from tidemark.report.page.watermark_picture import watermark_picture
-from tidemark.report.wording import duration, moment_of
+from tidemark.report.words import duration, moment_of
 
 MOST_SOURCES = 8
 """Sources with pictures, those with most rows first; all have their tables."""
@@ -45,7 +45,7 @@ def cut(lines: int) -> list[Html]:
     )
 
 
-def pictured(answers: Answers) -> list[Judged]:
+def pictured(answers: Answers) -> list[SourceFates]:
     """The sources that have pictures."""
     chosen = sorted(answers.sources, key=lambda judged: -judged.fates.rows)[:MOST_SOURCES]
     return [judged for judged in answers.sources if judged in chosen and judged.fates.rows]
@@ -64,7 +64,7 @@ def fates(answers: Answers) -> Html:
     return section("fates", "Fates", *inner)
 
 
-def _over_time(judged: Judged) -> tuple[str, Picture | None]:
+def _over_time(judged: SourceFates) -> tuple[str, Picture | None]:
     return f"over-time-{judged.source.name}", over_time(judged.source.name, judged.fates)
 
 
@@ -97,7 +97,7 @@ def moves(answers: Answers) -> Html:
     return section("moves", "Adjusted and dropped", *inner)
 
 
-def _telling(judged: Judged) -> list[Move]:
+def _telling(judged: SourceFates) -> list[Move]:
     """The moves, without those of the only partition there is, which are those of all."""
     single = len(judged.fates.by_partition) == 1
     return [move for move in judged.moves if move.partition is None or not single]
@@ -186,6 +186,6 @@ def late(answers: Answers) -> Html:
     return section("late", "Late for windows", *inner)
 
 
-def _late(letters: Letters) -> Iterator[list[Cell]]:
+def _late(letters: DeadLetters) -> Iterator[list[Cell]]:
     for part in letters.parts:
         yield [letters.stream, part.source, part.partition, part.letters, part.rows, *sizes(part.past)]

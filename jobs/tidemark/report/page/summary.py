@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidemark.core.policy import Fate
-from tidemark.report.page.answers import Answers
-from tidemark.report.page.drawn import words
+from tidemark.report.page.charts.vega import words
+from tidemark.report.page.data.answers import Answers
+from tidemark.report.page.data.moves import by_reason
 from tidemark.report.page.markup import Html, bullets, element, paragraph
-from tidemark.report.page.moves import by_reason
-from tidemark.report.wording import counted, duration, moment
+from tidemark.report.words import counted, duration, moment
 
 _NAMED = 5
 """Most partitions that a sentence names."""

@@ -1,0 +1,62 @@
+"""Rows as a table, or as CSV or Parquet: in a file, or on standard output."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidemark.cli.output import Answer, reader_may_leave, text_width
+from tidemark.errors import UsageError
+
+if TYPE_CHECKING:
+    from tidemark.pipeline import Pipeline
+
+
+def fitting(kind: str, out: Path | None, as_json: bool) -> None:
+    """The format suits where the rows go to; else UsageError."""
+    if kind == "table":
+        if out is not None:
+            raise UsageError("--out writes no table", hint="add --format csv or --format parquet")
+        return
+    if out is None and (as_json or (kind == "parquet" and sys.stdout.isatty())):
+        taken = "--json prints there" if as_json else "it is a terminal"
+        raise UsageError(f"rows can't be written as {kind} to standard output: {taken}", hint="give --out FILE")
+
+
+def only_given(filters: dict[str, Any], kind: str) -> dict[str, Any]:
+    """What the verb takes: a list of dimensions as one, and without what was not asked for."""
+    found = {
+        name: value for name, value in filters.items() if value is not None or name not in {"by", "dead_letters"}
+    }
+    if "by" in found:
+        if kind != "table":
+            raise UsageError(f"--by gives counts, and {kind} holds rows", hint="leave out one of --by and --format")
+        found["by"] = [name.strip() for name in found["by"].split(",")]
+    return found
+
+
+def shown(pipeline: Pipeline, config: Path, filters: dict[str, Any]) -> Answer:
+    """The rows, or their counts, as a table."""
+    from tidemark.report.text import groups_view, rows_view
+
+    if "by" in filters:
+        return Answer(pipeline.rows(**filters), groups_view)
+    return Answer(pipeline.rows(**filters), lambda record: rows_view(record, text_width(), str(config)))
+
+
+def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer:
+    """The rows in the file, or on standard output."""
+    from tidemark.cli.text.runs import export_text
+
+    if out is not None:
+        return Answer(pipeline.export_rows(out, kind, **filters), export_text(out))
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / f"rows.{kind}"
+        record = pipeline.export_rows(target, kind, **filters)
+        with target.open("rb") as rows_file, reader_may_leave():
+            shutil.copyfileobj(rows_file, sys.stdout.buffer)
+            sys.stdout.flush()
+    return Answer(record)

@@ -1,0 +1,62 @@
+"""The commands that lead out of what a fault left: damaged tables, a run that cannot be finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tidemark.cli.commands.runs import as_json_option, config_argument, opened, tidemark
+from tidemark.cli.output import Answer
+from tidemark.commands.records import Record
+from tidemark.errors import CheckFailed
+
+
+@click.command()
+@as_json_option
+@config_argument
+@click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
+def repair(config: Path, wait: bool) -> Answer:
+    """Rebuild damaged tables of the live version, and prove each batch by its digest.
+
+    Every file is read. Events are made again from landing, everything else from events; files that cannot be read are
+    kept in the folder `damaged`. Exit status 1: something could not be rebuilt.
+    """
+    from tidemark.cli.text.versions import repair_text
+
+    with opened(config) as pipeline:
+        record = pipeline.repair(wait)
+    return Answer(record, repair_text(config), CheckFailed.exit_code if record["left"] else 0)
+
+
+@click.command()
+@as_json_option
+@config_argument
+@click.argument("run")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it cannot be finished; recorded with its batches.")
+@click.option("--published", is_flag=True, help="Withdraw what it has published to streams, too; default: refuse.")
+def abandon(config: Path, run: str, reason: str, published: bool) -> Answer:
+    """Set a planned run aside that cannot be finished.
+
+    What it had appended, and never committed, is deleted; its objects are free for the next run. A run that has
+    published to streams is refused without --published: readers that do not end at the last committed batch may have
+    seen these rows.
+    """
+    with opened(config) as pipeline:
+        return Answer(pipeline.abandon(run, reason, published=published), abandon_text)
+
+
+def abandon_text(record: Record) -> str:
+    """That a run is set aside, for people."""
+    batches = record["batches"]
+    told = f"batch {batches[0]}" if len(batches) == 1 else f"batches {batches[0]} to {batches[-1]}"
+    return (
+        f"Run {record['run_id']} is abandoned ({told}): nothing of it is in any table.\n"
+        f"The next run takes its {record['objects']:,} objects anew."
+    )
+
+
+def add() -> None:
+    """Add them to `tidemark`."""
+    tidemark.add_command(repair)
+    tidemark.add_command(abandon)

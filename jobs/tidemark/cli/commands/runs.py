@@ -1,0 +1,306 @@
+"""The commands: each names its options, calls one method of the pipeline and returns its record as an Answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from tidemark import __version__
+from tidemark.cli.commands.export import export, fitting, only_given, shown
+from tidemark.cli.output import Answer, progress_bars, text_width
+from tidemark.errors import Blocked, ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from tidemark.pipeline import Pipeline
+
+FATES = ("on_time", "adjusted", "dropped", "quarantined")
+DEMO_FOLDER = Path("demo")
+
+
+class InOrder(click.Group):
+    """Lists its commands as they are written here: in the order in which they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self.commands)
+
+
+as_json_option = click.option(
+    "--json", is_flag=True, expose_value=False, help="Print one JSON object and nothing else."
+)
+config_argument = click.argument("config", type=click.Path(path_type=Path))
+
+
+@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="tidemark %(version)s")
+@as_json_option
+def tidemark() -> None:
+    """Judge event data that lands late and out of order, the same way each time.
+
+    CONFIG is a pipeline's YAML file. A time (T) is ISO 8601 with Z or an offset, such as
+    2026-01-01T08:00:00+02:00; a date, its midnight UTC; or an age, such as 2d or 1h30m, back from now.
+
+    \b
+    Exit status: 0 done; 1 a check failed; 2 bad usage or configuration;
+    3 another run holds the pipeline; 4 anything else; 130, 143 interrupted.
+    """
+
+
+def _command(function: Callable[..., Answer]) -> click.Command:
+    command: click.Command = tidemark.command(as_json_option(function))
+    return command
+
+
+def _as_json() -> bool:
+    return bool(click.get_current_context().obj)
+
+
+def _was_given(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
+
+
+@contextmanager
+def opened(config: Path) -> Iterator[Pipeline]:
+    """The pipeline of a file, telling its progress on a terminal's standard error."""
+    from tidemark.pipeline import Pipeline
+
+    with progress_bars() as progress:
+        yield Pipeline.load(config, progress=progress)
+
+
+@_command
+@click.argument("landing")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: <name of the folder>.yml here."
+)
+def init(landing: str, out: Path | None) -> Answer:
+    """Propose a configuration for what lies in the folder LANDING.
+
+    Looks at a sample, and writes a file with a remark on each proposed key.
+    """
+    from tidemark.cli.text.init import init_text
+    from tidemark.commands.init import init as propose
+
+    return Answer(propose(landing, out), init_text)
+
+
+@_command
+@config_argument
+@click.option("--deep", is_flag=True, help="Have Spark analyse all expressions, and try all suites; starts a JVM.")
+def validate(config: Path, deep: bool) -> Answer:
+    """Check the configuration; touches nothing."""
+    from tidemark.cli.text.runs import validate_text
+    from tidemark.pipeline import Pipeline
+
+    try:
+        pipeline = Pipeline.load(config)
+        pipeline.validate(deep)
+        errors, warnings = [], pipeline.warnings
+    except ConfigError as error:
+        errors, warnings = error.problems, []
+    record = {"valid": not errors, "errors": [*map(asdict, errors)], "warnings": [*map(asdict, warnings)]}
+    return Answer(record, validate_text(config), ConfigError.exit_code if errors else 0)
+
+
+@_command
+@config_argument
+@click.option("--as-of", metavar="T", help="Take what had landed by then; default: now.")
+@click.option("--run-id", metavar="ID", help="Name the run; an ID that is committed already is verified instead.")
+@click.option("--max-files", type=click.IntRange(1), metavar="N", help="At most N objects in a micro-batch.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken; change nothing, start no Spark.")
+@click.option("--wait", is_flag=True, help="Wait for another run of this pipeline to end; default: exit 3.")
+@click.option("--quality", type=click.Choice(["block", "warn", "record"]), help="What a failed check does.")
+def run(config: Path, dry_run: bool, **options: Any) -> Answer:
+    """Take what has landed, judge it and commit it."""
+    from tidemark.cli.text.runs import plan_text, run_text
+
+    with opened(config) as pipeline:
+        record = pipeline.run(dry_run=dry_run, **options)
+    differs = not record.get("verified", {}).get("identical", True)
+    return Answer(record, plan_text(config) if dry_run else run_text(config), int(differs))
+
+
+@tidemark.command(hidden=True)
+@as_json_option
+@config_argument
+@click.option("--as-of", required=True, metavar="T", help="End of the interval that the run answers for.")
+@click.option("--run-id", required=True, metavar="ID", help="The scheduler's name of the run.")
+def process(config: Path, as_of: str, run_id: str) -> Answer:
+    """Do what a scheduled run has to do: take what landed, or verify the run that has answered for it. That quality
+    blocks the run is no failure here: the scheduler asks for it next."""
+    from tidemark.cli.text.runs import run_text
+    from tidemark.commands.schedule import answer
+
+    with opened(config) as pipeline:
+        try:
+            return Answer(answer(pipeline.context, as_of, run_id), run_text(config))
+        except Blocked as error:
+            return Answer({"run_id": run_id, "blocked": error.message}, lambda record: record["blocked"])
+
+
+@tidemark.command(hidden=True)
+@as_json_option
+@config_argument
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+def maintain(config: Path, dry_run: bool) -> Answer:
+    """Merge small files, and delete those that no table has needed for a week."""
+    from tidemark.cli.text.runs import maintain_text
+    from tidemark.commands.maintain import maintain as maintained
+
+    with opened(config) as pipeline:
+        return Answer(maintained(pipeline.context, dry_run), maintain_text)
+
+
+@_command
+@config_argument
+@click.option("--source", metavar="S", help="Close this source only; default: all.")
+@click.option("--as-of", metavar="T", help="Take what had landed by then; default: now.")
+def close(config: Path, source: str | None, as_of: str | None) -> Answer:
+    """Do a last run; the source then takes no more objects."""
+    from tidemark.cli.text.runs import run_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.close(source=source, as_of=as_of), run_text(config))
+
+
+@_command
+@config_argument
+@click.argument("run")
+@click.option(
+    "--reason", required=True, metavar="TEXT", help="Why it may be published; recorded with the run's checks."
+)
+def release(config: Path, run: str, reason: str) -> Answer:
+    """Publish a run that quality blocked."""
+    from tidemark.cli.text.runs import release_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.release(run, reason), release_text(config))
+
+
+@_command
+@config_argument
+@click.option("--run", metavar="ID", help="The batches of this run; default: of the last run.")
+@click.option("--from-batch", type=click.IntRange(1), metavar="A", help="From this batch on.")
+@click.option("--to-batch", type=click.IntRange(1), metavar="B", help="Up to this batch, with it.")
+@click.option("--all", "all_batches", is_flag=True, help="All recorded batches.")
+@click.option("--input", "read_from", type=click.Choice(["landing", "events"]), help="Where to read the rows again.")
+def replay(config: Path, read_from: str | None, **which: Any) -> Answer:
+    """Compute recorded batches again and compare; writes nothing."""
+    from tidemark.cli.text.runs import replay_text
+
+    ranged = which["from_batch"] is not None or which["to_batch"] is not None
+    if (which["run"] is not None) + ranged + which["all_batches"] > 1:
+        raise UsageError("--run, --all and --from-batch/--to-batch exclude one another", hint="give one of them")
+    with opened(config) as pipeline:
+        record = pipeline.replay(**which, input=read_from)
+    return Answer(record, replay_text, 0 if record["identical"] else 1)
+
+
+@_command
+@config_argument
+@click.option("--source", metavar="S", help="Only rows of this source.")
+@click.option("--fate", type=click.Choice(FATES), help="Only rows with this fate.")
+@click.option("--reason", metavar="R", help="Only rows with this reason: late, out_of_order, early, invalid_time ...")
+@click.option("--partition", metavar="P", help="Only rows of this partition.")
+@click.option("--since", metavar="T", help="Only rows that arrived at or after this time.")
+@click.option("--until", metavar="T", help="Only rows that arrived before this time.")
+@click.option("--batch", type=click.IntRange(1), metavar="N", help="Only rows of this batch.")
+@click.option("--dead-letters", metavar="STREAM", help="Only rows late for a window of this stream, once a window.")
+@click.option(
+    "--by", metavar="LIST", help="Counts instead: by source, partition, reason, fate, hour, day, file, run."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="At most so many rows in the table; csv and parquet hold all.",
+)
+@click.option("--format", "kind", type=click.Choice(["table", "csv", "parquet"]), default="table", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write csv or parquet there.")
+def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
+    """Show which rows met which fate, and why; newest first."""
+    fitting(kind, out, _as_json())
+    options = only_given(filters, kind)
+    with opened(config) as pipeline:
+        if kind == "table":
+            return shown(pipeline, config, options)
+        options["limit"] = options["limit"] if _was_given("limit") else None
+        return export(pipeline, kind, out, options)
+
+
+@_command
+@config_argument
+@click.argument("source")
+@click.argument("partition")
+@click.argument("offset", type=click.IntRange(0))
+def explain(config: Path, source: str, partition: str, offset: int) -> Answer:
+    """Tell one row's story: its times, each step, what set the watermark."""
+    from tidemark.report.text import explanation_view
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.explain(source, partition, offset), explanation_view)
+
+
+@_command
+@config_argument
+def status(config: Path) -> Answer:
+    """Show how far each partition has come, and the last runs."""
+    from tidemark.report.text import status_view
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.status(), lambda record: status_view(record, text_width()))
+
+
+@_command
+@config_argument
+@click.option("--source", metavar="S", help="Advise on this source only; default: all.")
+@click.option("--target-dropped", metavar="P", help="At most this share of rows dropped, such as 1%.")
+@click.option("--target-adjusted", metavar="P", help="At most this share of rows adjusted, such as 5%.")
+@click.option("--late", metavar="LIST", help="Late tolerances to try, such as 0s,5s,1m; default: from the rows.")
+@click.option("--out-of-order", metavar="LIST", help="Out-of-order tolerances to try; default: from the rows.")
+def advise(config: Path, **options: Any) -> Answer:
+    """Tell what other tolerances would have cost, and recommend the smallest."""
+    from tidemark.cli.text.advice import advice_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.advise(**options), advice_text(config))
+
+
+@_command
+@config_argument
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: PIPELINE-report.html here.")
+def report(config: Path, out: Path | None) -> Answer:
+    """Write one HTML page with pictures of what became of rows."""
+    from tidemark.cli.text.runs import report_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.report(out), report_text)
+
+
+@_command
+@config_argument
+@click.argument("table")
+def path(config: Path, table: str) -> Answer:
+    """Print the folder of a table, such as events/SOURCE or batches."""
+    from tidemark.cli.text.runs import path_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.path(table), path_text)
+
+
+@_command
+def demo() -> Answer:
+    """Judge a year of real flights in ./demo, replay it and write its report."""
+    from tidemark.demo.show import run_demo
+
+    def say(text: str = "") -> None:
+        click.echo(text, err=_as_json())
+
+    with progress_bars() as progress:
+        return Answer(run_demo(DEMO_FOLDER, say, progress=progress))

@@ -1,0 +1,91 @@
+"""The commands about versions: building one, listing them, letting readers see another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tidemark.cli.commands.runs import as_json_option, config_argument, opened, tidemark
+from tidemark.cli.output import Answer
+
+
+@click.command()
+@as_json_option
+@config_argument
+@click.option("--from", "from_", required=True, metavar="T0", help="The first output time that is made anew.")
+@click.option("--to", metavar="T1", help="The first that is not; default: all up to the last run.")
+@click.option(
+    "--set",
+    "settings_",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting for the new version, such as sources.readings.late_arrival.tolerance=10m; may be repeated.",
+)
+@click.option("--from-landing", is_flag=True, help="Read landing again, as it is now, instead of the events tables.")
+@click.option("--label", help="A name by which `versions` tells the version.")
+@click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
+def backfill(config: Path, **options: Any) -> Answer:
+    """Build a version beside the live one and tell what differs.
+
+    Outputs from T0 to T1 are made anew from the events tables, under the settings of CONFIG. Readers see nothing of
+    it until it is promoted.
+    """
+    from tidemark.cli.text.versions import backfill_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.backfill(**options), backfill_text(config))
+
+
+@click.command()
+@as_json_option
+@config_argument
+def versions(config: Path) -> Answer:
+    """List the versions, and which is live."""
+    from tidemark.cli.text.versions import versions_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.versions(), versions_text(config))
+
+
+@click.command()
+@as_json_option
+@config_argument
+@click.argument("version", type=click.IntRange(1))
+@click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
+def promote(config: Path, version: int, wait: bool) -> Answer:
+    """Let readers see another version, in one commit.
+
+    It first gets the runs that were made since it was built. Promote the earlier version to undo it.
+    """
+    from tidemark.cli.text.versions import promote_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.promote(version, wait), promote_text(config))
+
+
+@click.command()
+@as_json_option
+@config_argument
+@click.argument("uri")
+@click.option(
+    "--reason", required=True, metavar="TEXT", help="What is wrong with it; recorded, and told by `explain`."
+)
+@click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
+def exclude(config: Path, uri: str, reason: str, wait: bool) -> Answer:
+    """Record that an object is wrong: the next backfill quarantines its rows.
+
+    URI is relative to the landing of its source, as the events have it in `_file`. Nothing changes for readers until
+    a backfill has built a version without it, and that is promoted.
+    """
+    from tidemark.cli.text.versions import exclude_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.exclude(uri, reason, wait), exclude_text(config))
+
+
+def add() -> None:
+    """Add them to `tidemark`."""
+    for command in (backfill, versions, promote, exclude):
+        tidemark.add_command(command)

@@ -1,0 +1,1 @@
+"""Formats the records of commands as text for people."""

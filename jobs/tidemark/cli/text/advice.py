@@ -1,0 +1,125 @@
+"""The record of `advise` as text for people: what each cell of the grid costs, what is recommended, what to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from tidemark.report.advice import behind, cost, share
+from tidemark.report.words import counted
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MOST_PARTITIONS = 20
+Record = Mapping[str, Any]
+
+
+def advice_text(config: Path) -> Callable[[Record], RenderableType]:
+    """What was advised on the sources of this configuration."""
+
+    def text(record: Record) -> RenderableType:
+        parts = [part for source in record["sources"] for part in _source(record, source)]
+        parts += [
+            Text(f"{each['source']}: no tolerances to advise on: {each['why']}.") for each in record["not_applicable"]
+        ]
+        if record["sources"]:
+            parts.append(Text(_next(record, config)))
+        return Group(*_spaced(parts))
+
+    return text
+
+
+def _source(record: Record, source: Record) -> Iterator[RenderableType]:
+    name = source["source"]
+    cells = [cell for cell in record["grid"] if cell["source"] == name]
+    rows = counted(source["rows"], "row")
+    yield Text(f"{name}: {rows} up to batch {record['batch_id']:,}, judged with {len(cells)} pairs of tolerances.")
+    yield from _counts(cells)
+    yield _grid("Output behind the latest arrival", cells, lambda cell: behind(cell["delay_micros"]))
+    yield Text("[ ] the present tolerances   * recommended")
+    if len(cells[0]["partitions"]) > 1:
+        yield _partitions(next(cell for cell in cells if cell["present"]))
+    yield Text(_present(record["present"][name]))
+    yield Text(source["sentence"])
+    best = record["recommended"][name]
+    if best is not None and not any(cell["present"] and cell["recommended"] for cell in cells):
+        yield Text("\n".join(f"    {line}" for line in best["yaml"].splitlines()))
+    if not source["whole"]:
+        yield Text("Rows and runs that retention has deleted are not counted; rows soon after them may differ.")
+
+
+def _counts(cells: Sequence[Record]) -> Iterator[Group]:
+    """One grid where as many rows would be dropped as would be adjusted."""
+    if [*map(_adjusted, cells)] == [*map(_dropped, cells)]:
+        yield _grid("Rows adjusted or dropped, whichever is done to late and out-of-order rows", cells, _adjusted)
+        return
+    yield _grid("Rows adjusted, if late and out-of-order rows are adjusted", cells, _adjusted)
+    yield _grid("Rows dropped, if late and out-of-order rows are dropped", cells, _dropped)
+
+
+def _adjusted(cell: Record) -> str:
+    return share(cell["adjusted"], cell["rows"])
+
+
+def _dropped(cell: Record) -> str:
+    return share(cell["dropped"], cell["rows"])
+
+
+def _grid(title: str, cells: Sequence[Record], told: Callable[[Record], str]) -> Group:
+    """A line for each late tolerance, a column for each out-of-order tolerance."""
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
+    table.add_column("late \\ out_of_order")
+    for disorder in dict.fromkeys(cell["out_of_order"] for cell in cells):
+        table.add_column(f"{disorder} ", justify="right")
+    for late in dict.fromkeys(cell["late"] for cell in cells):
+        table.add_row(late, *(_marked(cell, told(cell)) for cell in cells if cell["late"] == late))
+    return Group(Text(title), table)
+
+
+def _marked(cell: Record, text: str) -> str:
+    return f"[{text}]" if cell["present"] and not cell["recommended"] else _starred(cell, text)
+
+
+def _starred(cell: Record, text: str) -> str:
+    if not cell["recommended"]:
+        return f"{text} "
+    return f"[*{text}]" if cell["present"] else f"*{text} "
+
+
+def _partitions(cell: Record) -> Table:
+    """What the present tolerances cost each partition, those with most rows moved or lost first."""
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    table.add_column("partition, at present")
+    for column in ("rows", "adjusted", "dropped"):
+        table.add_column(column, justify="right")
+    parts = sorted(cell["partitions"].items(), key=lambda part: (-part[1]["adjusted"] - part[1]["dropped"], part[0]))
+    for name, fates in parts[:MOST_PARTITIONS]:
+        own = fates["own"]
+        table.add_row(name, *(f"{count:,}" for count in (fates["rows"], own["adjusted"], own["dropped"])))
+    if len(parts) > MOST_PARTITIONS:
+        table.add_row(f"{len(parts) - MOST_PARTITIONS:,} more", "", "", "")
+    return table
+
+
+def _present(cell: Record) -> str:
+    own = cost(cell["rows"], cell["own"]["adjusted"], cell["own"]["dropped"], cell["delay_micros"])
+    return f"At present (late {cell['late']}, out_of_order {cell['out_of_order']}): {own}."
+
+
+def _next(record: Record, config: Path) -> str:
+    if not record["kept"]:
+        return "A run holds the pipeline: this advice was not kept for the report."
+    return f"Next: tidemark report {config} draws it."
+
+
+def _spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
+    for number, part in enumerate(parts):
+        if number:
+            yield Text("")
+        yield part

@@ -1,0 +1,99 @@
+"""The record of `init` as text for people: what was found, what is proposed, what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from tidemark.report.words import brief, counted
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Record = Mapping[str, Any]
+
+
+def init_text(record: Record) -> RenderableType:
+    """One table of the sources, what to look at, and the next commands."""
+    proposal = record["proposal"]
+    sources = proposal["sources"]
+    rows = sum(source["sampled"]["rows"] for source in sources.values())
+    objects = sum(len(source["sampled"]["objects"]) for source in sources.values())
+    told = (
+        f"Looked at {counted(rows, 'row')} in {objects:,} of {counted(proposal['objects'], 'object')},"
+        f" and wrote {record['path']}: {counted(len(sources), 'source')}, each key with a remark."
+    )
+    notes = [f"  - {note}" for note in (*proposal["notes"], *_notes(sources), *_warnings(record))]
+    parts: list[RenderableType] = [Text(told), Text(""), _sources(sources)]
+    if notes:
+        parts += [Text(""), Text("\n".join(["Look at this:", *notes]))]
+    return Group(*parts, Text(""), _next(str(record["path"])))
+
+
+def _sources(sources: Record) -> Table:
+    heads = ("source", "format", "objects", "event time", "arrival", "partition", "late", "out of order", "adjusted")
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(head, justify="right" if head in ("objects", "adjusted") else "left")
+    for name, source in sources.items():
+        settings, partition = source["settings"], source["partition"] or {}
+        table.add_row(
+            name,
+            settings["format"],
+            f"{source['objects']:,}",
+            settings.get("timestamp_by", "the arrival"),
+            settings.get("arrival_time", "the landing"),
+            partition.get("column") or partition.get("path") or "one",
+            *_tolerances(source),
+        )
+    return table
+
+
+def _tolerances(source: Record) -> Iterator[str]:
+    measured = source["measured"]
+    if measured is None:
+        yield from ("-", "-", "-")
+        return
+    fates = measured["fates"]
+    judged = sum(fates.values()) - fates["quarantined"]
+    yield "off" if measured["late_arrival"] is None else brief(measured["late_arrival"])
+    yield brief(measured["out_of_order"])
+    yield f"{100 * fates['adjusted'] / max(judged, 1):.1f} %"
+
+
+def _notes(sources: Record) -> Iterator[str]:
+    for name, source in sources.items():
+        sampled, times = source["sampled"], source["times"]
+        if times["confidence"] != "clear":
+            yield f"{name}: which column is which time is {times['confidence']}."
+        if times["event_time"] is None and times["arrival_time"] is None:
+            yield f"{name}: no column holds times; rows count as of the landing of their file."
+        if sampled["without_time"]:
+            share = 100 * sampled["without_time"] / sampled["rows"]
+            lost = counted(sampled["without_time"], "sampled row")
+            yield f"{name}: {lost} ({share:.1f} %) would be quarantined, for want of a time that can be."
+        if sampled["unread"]:
+            yield f"{name}: {counted(sampled['unread'], 'sampled line')} would be quarantined: no row can be read."
+        if source["strays"]:
+            yield f"{name}: {counted(len(source['strays']), 'file')} of another kind would be quarantined."
+        for column, why in source["left_out"].items():
+            yield f"{name}: the column {column} is left out: {why}."
+
+
+def _warnings(record: Record) -> Iterator[str]:
+    for warning in record["warnings"]:
+        yield f"{warning['key']} {warning['message']}."
+
+
+def _next(path: str) -> Table:
+    table = Table.grid(padding=(0, 3))
+    name = shlex.quote(path)
+    table.add_row("Next:", f"read {name}", "what is proposed, and why")
+    table.add_row("", f"tidemark validate {name}", "after you have changed it")
+    table.add_row("", f"tidemark run {name} --dry-run", "what a run would take")
+    return table

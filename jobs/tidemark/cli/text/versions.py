@@ -1,0 +1,152 @@
+"""Records of the commands about versions, and about what stands in their tables, as text for people."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+
+from tidemark.cli.text.runs import FATES, table_of
+from tidemark.report.changed import window_text
+from tidemark.report.words import counted
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Record = Mapping[str, Any]
+_WINDOWS = 3
+"""Changed windows of a stream that are shown; its table has all."""
+
+
+def backfill_text(config: Path) -> Callable[[Record], RenderableType]:
+    """What a backfill built, and what differs."""
+
+    def text(record: Record) -> RenderableType:
+        to = f"to {record['to']}" if record["to"] else f"to the last run (batch {record['through']})"
+        how = "read from landing again" if record["from_landing"] else "judged again"
+        made = (
+            f"Version {record['version']} is built beside version {record['base']}: outputs from {record['from']} "
+            f"{to}, {counted(record['input_rows'], 'row')} {how}."
+        )
+        if record["identical"]:
+            return Group(made, "", "Nothing came out otherwise.", "", _next(config, record["version"]))
+        found = record["difference"]
+        where = f"Rows and outputs that differ are tables in {record['path']}/difference."
+        parts = [_fates(found.get("fates", {})), *_changed(found), *_excluded(found), where]
+        parts.append(_next(config, record["version"]))
+        return Group(made, *(line for part in parts for line in ("", part)))
+
+    return text
+
+
+def versions_text(config: Path) -> Callable[[Record], RenderableType]:
+    """The versions as a table."""
+
+    def text(record: Record) -> RenderableType:
+        if not record["versions"]:
+            return (
+                f"No version is recorded yet: the first run makes one. Next: tidemark run {shlex.quote(str(config))}"
+            )
+        table = table_of("version", "", "made", "from", "to", "base", "input", "settings")
+        for each in record["versions"]:
+            to = each["to"] or ("the last run" if each["from"] else "")
+            live, base = "live" if each["live"] else "", "" if each["base"] is None else str(each["base"])
+            settings = (each["fingerprint"] or "")[:12]
+            rows = "landing" if each["from_landing"] or not base else "events"
+            table.add_row(str(each["version"]), live, each["created"], each["from"] or "", to, base, rows, settings)
+        return table
+
+    return text
+
+
+def promote_text(config: Path) -> Callable[[Record], RenderableType]:
+    """That a version is live now, and what the file has to say."""
+
+    def text(record: Record) -> RenderableType:
+        version, before = record["version"], record["before"]
+        if version == before:
+            return f"Version {version} is live already: nothing was changed."
+        brought = counted(len(record["brought_up"]), "batch", "es")
+        lines = [f"Version {version} is live; it was brought up by {brought} first."]
+        if record["edit"]:
+            lines += ["", f"Edit {config}, or the next run is refused:", *(f"  {line}" for line in record["edit"])]
+        return Group(*lines, "", f"To undo it: tidemark promote {shlex.quote(str(config))} {before}")
+
+    return text
+
+
+def exclude_text(config: Path) -> Callable[[Record], RenderableType]:
+    """That an object is recorded as wrong, and what takes its rows out."""
+
+    def text(record: Record) -> RenderableType:
+        where = ", ".join(f"batch {each['batch_id']} of source {each['source']}" for each in record["sources"])
+        return Group(
+            f"{record['uri']} is recorded as wrong ({record['reason']}); it was taken by {where}.",
+            "Its rows are quarantined in the version that the next backfill builds. Next:",
+            f"  tidemark backfill {shlex.quote(str(config))} --from T0    (T0: not after the first time of its rows)",
+        )
+
+    return text
+
+
+def repair_text(config: Path) -> Callable[[Record], RenderableType]:
+    """What was damaged, rebuilt, and left."""
+
+    def text(record: Record) -> RenderableType:
+        if not record["damaged"] and not record["rewritten"]:
+            return "Every file of every table is there and can be read: nothing was changed."
+        lines: list[RenderableType] = [f"{name}: {why}" for name, why in record["damaged"].items()]
+        for each in record["rewritten"]:
+            files = counted(each["files"], "file")
+            lines.append(f"{each['table']}: {files} that not all readers could read, written again as they were.")
+        if record["repaired"]:
+            table = table_of("rebuilt", "batches>", "rows>", "from")
+            for each in record["repaired"]:
+                table.add_row(each["table"], f"{len(each['batches']):,}", f"{each['rows']:,}", each["input"])
+            lines += ["", table]
+        if record["left"]:
+            lines += ["", "Not rebuilt:", *(f"  {each['table']}: {each['why']}" for each in record["left"])]
+        if record["kept"]:
+            lines += ["", f"What could not be read is kept in {record['kept']}."]
+        return Group(*lines, f"Next: tidemark replay {shlex.quote(str(config))} --all")
+
+    return text
+
+
+def _fates(fates: Mapping[str, Mapping[str, Mapping[str, int]]]) -> RenderableType:
+    """Counts by fate, before and after, of the batches that were made again."""
+    table = table_of("source", "", *(f"{fate.replace('_', ' ')}>" for fate in FATES))
+    for source in fates.get("before", {}):
+        for when in ("before", "after"):
+            counts = fates[when].get(source, {})
+            name = source if when == "before" else ""
+            table.add_row(name, when, *(f"{counts.get(fate, 0):,}" for fate in FATES))
+    return table
+
+
+def _changed(found: Record) -> list[str]:
+    lines = []
+    for source, told in found["rows"].items():
+        ways = ", ".join(f"{way} {count:,}" for way, count in told["fates"].items())
+        crossing = f"; {told['crossing']:,} cross an end of the range" if told["crossing"] else ""
+        lines.append(f"{source}: {counted(told['changed'], 'row')} otherwise ({ways}){crossing}.")
+    for kind, what in (("streams", "row"), ("dead_letters", "dead letter")):
+        for name, told in found[kind].items():
+            lines.append(f"{name}: {counted(told['gone'], what)} no more, {told['new']:,} new.")
+            lines += [f"  {window_text(each)}" for each in told.get("windows", ())[:_WINDOWS]]
+    return lines
+
+
+def _next(config: Path, version: int) -> str:
+    return f"Next: tidemark promote {shlex.quote(str(config))} {version}"
+
+
+def _excluded(found: Record) -> Iterator[str]:
+    """What became of objects that were taken out."""
+    for each in found.get("excluded", ()):
+        told = f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded"
+        left = f"; {counted(each['left'], 'row')} stand, whose time is outside of the range" if each["left"] else ""
+        yield f"{told}{left}."

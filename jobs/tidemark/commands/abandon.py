@@ -1,0 +1,149 @@
+"""Sets a planned run aside that cannot be finished: what it had appended is deleted, and its objects are free again.
+
+planned -> abandoning -> nothing of it is in any table -> abandoned
+
+Readers that end at the last committed batch never saw what is deleted: it was behind that. Others may have seen rows
+of streams; therefore a run that has published to one is set aside only if that is asked for. The numbers of its
+batches are not used again, since logs know them. Every step may be repeated; a run that was left in the middle is set
+aside by the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tidemark.commands.records import Record
+from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
+from tidemark.errors import TidemarkError, UsageError
+from tidemark.ledger.abandoned import set_aside
+from tidemark.ledger.durability import lasting
+from tidemark.ledger.ledger import Ledger, records_all
+from tidemark.ledger.lost_commits import WRITERS, Loss, must_know
+from tidemark.ledger.tables.rows import state_rows
+from tidemark.ledger.tail import ABANDONED, ABANDONING
+from tidemark.storage.folders import tables_below
+
+if TYPE_CHECKING:
+    from tidemark.spark.judge.engine import Engine
+
+_STATE = ("events", "lifetimes", "open_lifetimes")
+_PUBLISHED = ("streams", "dead_letters", "before_start")
+_SUBSTREAMS = "substreams"
+
+
+@dataclass(frozen=True)
+class Abandonment:
+    """Sets runs of one ledger aside. `engine` starts a JVM: it is asked for only where Spark has appended something.
+    `reached` is called at each step that a crash may follow."""
+
+    ledger: Ledger
+    sources: Sequence[str]
+    engine: Callable[[], Engine]
+    reached: Callable[[str], None]
+
+    def abandon(self, run: str, reason: str, published: bool = False) -> Record:
+        """Set a run aside, and record why; with `published` also one that has published to streams. UsageError: there
+        is no such planned run, or it has published and that is not asked for."""
+        if not reason.strip():
+            raise UsageError("abandoning a run needs a reason", hint="say with --reason why it cannot be finished")
+        pending = self.ledger.last().pending
+        if not pending or pending[0].run_id != run:
+            other = f"; run {pending[0].run_id} is" if pending else ""
+            raise UsageError(
+                f"run {run!r} is not planned and uncommitted{other}", hint="`tidemark status` lists the last runs"
+            )
+        if not published and (table := next(self._published(pending[0].batch_id), None)):
+            raise UsageError(
+                f"run {run!r} has published to {table}",
+                hint="mend what stops it, then `tidemark run`; if that cannot be, `--published` withdraws its rows: "
+                "readers that do not end at the last committed batch may have seen them",
+            )
+        if pending[0].status != ABANDONING:
+            set_aside(self.ledger, pending, ABANDONING, reason.strip())
+            self.reached("abandoning")
+        return self.finish(self.ledger.last().pending)
+
+    def finish(self, pending: Sequence[BatchRecord]) -> Record:
+        """Delete what a run that is being set aside has in any table, and record that it is."""
+        first, last = pending[0].batch_id, pending[-1].batch_id
+        with lasting(*(self.ledger.folder / name for name in tables_below(self.ledger.folder))):
+            self.withdraw(first, last)
+        self.reached("withdrawn")
+        set_aside(self.ledger, pending, ABANDONED, pending[0].reason or "", tuple(self._known(first, last)))
+        self.reached("abandoned")
+        return {
+            "run_id": pending[0].run_id,
+            "abandoned": True,
+            "reason": pending[0].reason,
+            "batches": [record.batch_id for record in pending],
+            "objects": sum(record.objects for record in pending),
+        }
+
+    def withdraw(self, first: int, last: int) -> None:
+        """Delete the rows of batches first..last, which nobody has seen, in commits that say so."""
+        for table in self._appended(first):
+            from tidemark.spark.rebuild.repair import (
+                withdraw,  # starts a JVM: only where there is something to delete
+            )
+
+            withdraw(self.engine().spark, str(self.ledger.folder / table), first, last, ABANDONED)
+            self.ledger.store(table).close()
+        for name in WRITERS:
+            self.ledger.stores[name].withdraw(first, last, ABANDONED)
+        states = self.ledger.states(first)
+        for batch_id in filter(records_all, range(first, last + 1)):
+            self.ledger.stores["watermarks"].put_back(batch_id, state_rows(batch_id, states), "record")
+
+    def withdraw_again(self, lost: Iterable[Loss]) -> list[str]:
+        """Delete once more what abandoned runs had appended to tables that lost that; returns these."""
+        found = [each for each in lost if each.writer == ABANDONED]
+        for each in found:
+            for record in self.ledger.recorded(1, each.recorded):
+                if record.status == ABANDONED:
+                    self.withdraw(record.batch_id, record.batch_id)
+        return [each.table for each in found]
+
+    def _appended(self, first: int) -> list[str]:
+        """Tables to which Spark has appended rows of batches from `first` on."""
+        found = [
+            name
+            for name in tables_below(self.ledger.folder)
+            if name.partition("/")[0] in (*_STATE, *_PUBLISHED, _SUBSTREAMS)
+        ]
+        return [name for name in found if self._last_of(name) >= first]
+
+    def _published(self, first: int) -> Iterator[str]:
+        """Tables that readers follow and that have been told of the run."""
+        for name in tables_below(self.ledger.folder):
+            if name.partition("/")[0] in _PUBLISHED and self._last_of(name) >= first:
+                yield name
+
+    def _last_of(self, table: str) -> int:
+        writers = map(writer_of, self.sources) if table == _SUBSTREAMS else (APPLICATION,)
+        return max((self.ledger.store(table).number(writer) for writer in writers), default=0)
+
+    def _known(self, first: int, last: int) -> Iterator[LastWrite]:
+        """What tables' logs know now: what they knew before, and that the batches were withdrawn."""
+        before = must_know(self.ledger, self.ledger.settled_before(first))
+        yield from (each for each in before if each.writer != ABANDONED)
+        withdrawn = {each.table: each.batch_id for each in before if each.writer == ABANDONED}
+        kinds = (*_STATE, *_PUBLISHED)
+        names = [*WRITERS, *(name for name in tables_below(self.ledger.folder) if name.partition("/")[0] in kinds)]
+        for table in sorted({*names, _SUBSTREAMS, *withdrawn}):
+            known = self.ledger.store(table).number(ABANDONED)
+            if known and known in (last, withdrawn.get(table)):
+                yield LastWrite(table, ABANDONED, known)
+
+
+def stuck(error: Exception, records: Sequence[BatchRecord], config: str) -> TidemarkError:
+    """The error of a planned run that fails for no fault of a disk, of S3 or of a table: it says what leads on."""
+    first = next(iter(str(error).splitlines()), "")
+    run = records[0].run_id
+    return TidemarkError(
+        f"run {run} is planned and fails: {type(error).__name__}: {first}"[:1000],
+        where=config,
+        hint=f"mend the cause and run again; if it is the configuration, `tidemark abandon {config} {run} "
+        "--reason ...` sets the run aside: then edit the file and run again",
+    )

@@ -1,0 +1,1 @@
+"""Advice on tolerances: tries others on recorded rows, and keeps the answer."""

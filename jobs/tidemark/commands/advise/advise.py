@@ -1,0 +1,242 @@
+"""Advice on the tolerances of sources: what others would have cost over the runs that were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypedDict
+
+from tidemark.arguments import known_names
+from tidemark.commands.advise.record import Advice, NoAdvice, advice_summary, kept_rows
+from tidemark.commands.records import Record
+from tidemark.commands.versions import in_force
+from tidemark.config import PipelineSpec, SourceSpec, from_resolved
+from tidemark.config.load import placed
+from tidemark.config.models.sources import MAX_LATE
+from tidemark.config.models.values import fraction
+from tidemark.core.advice.costs import Targets, cells, recommended, targets_for
+from tidemark.core.advice.grid import Grid, chosen, rungs
+from tidemark.core.advice.history import RecordedStates, arrivals_before, look_back
+from tidemark.core.advice.maxima import by_batch
+from tidemark.core.policy import Policy
+from tidemark.core.times import MAX_TIME, format_duration, parse_duration
+from tidemark.core.watermarks import UNKNOWN
+from tidemark.errors import Held, UsageError
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lock import hold
+from tidemark.ledger.tables.rows import Row, partition_state
+from tidemark.quality.metrics import limits_of
+from tidemark.runner.recorded import content_of, spec_of
+
+if TYPE_CHECKING:
+    from tidemark.spark.advice import Trial
+    from tidemark.spark.judge.engine import Engine
+
+MOST_TOLERANCES = 32
+"""Tolerances of one kind that can be tried at once."""
+
+
+class Wanted(TypedDict, total=False):
+    """What is wanted of advice: the largest shares of rows that may be dropped or adjusted, as percentages (or
+    numbers from 0 to 1), and the tolerances to try, as durations with commas between; default: from the rows."""
+
+    target_dropped: str | float | None
+    target_adjusted: str | float | None
+    late: str | None
+    out_of_order: str | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The same, read; tolerances in microseconds, a late of None is `off`."""
+
+    targets: Targets = field(default_factory=Targets)
+    lates: frozenset[int | None] | None = None
+    disorders: frozenset[int] | None = None
+
+
+class Advising:
+    """Advice from the batches of one ledger up to the last committed one, under the configuration in force there.
+    `spec` is today's: its limits of quality count."""
+
+    def __init__(
+        self,
+        spec: PipelineSpec,
+        ledger: Ledger,
+        engine: Callable[[], Engine],
+        progress: Callable[[str, int, int], None],
+    ) -> None:
+        self.spec, self.ledger, self.engine, self.progress = spec, ledger, engine, progress
+        tail = ledger.last()
+        self.through = tail.committed_through
+        recorded = in_force(ledger)
+        if self.through == 0 or recorded is None:
+            raise UsageError("there is nothing to advise on: no run is committed", hint="use `tidemark run` first")
+        self.then = placed(spec_of(recorded, spec, ledger.root), spec)
+
+    def answer(self, names: Sequence[str], wanted: Wanted) -> Record:
+        """The record of advice on these sources, kept for the report unless a run holds the pipeline."""
+        asked, upto = asked_for(wanted), (self.through, int(self._batches[-1]["as_of"]))
+        found = self.advise(names, asked)
+        rows = [row for each in found if isinstance(each, Advice) for row in kept_rows(each, *upto)]
+        return advice_summary(found, *upto) | {"kept": bool(rows) and self._kept(rows)}
+
+    def advise(self, names: Sequence[str], asked: Asked) -> list[Advice | NoAdvice]:
+        """Advice on these sources, in their order."""
+        found: list[Advice | NoAdvice] = []
+        for done, name in enumerate(names):
+            self.progress("advise", done, len(names))
+            why = self._not_applicable(name)
+            found.append(self._advice(self.then.sources[name], asked) if why is None else NoAdvice(name, why))
+        self.progress("advise", len(names), len(names))
+        return found
+
+    def _kept(self, rows: Sequence[Row]) -> bool:
+        try:
+            with hold(self.ledger.root):
+                self.ledger.record_advice(rows)
+        except Held:
+            return False
+        return True
+
+    def _not_applicable(self, name: str) -> str | None:
+        source = self.then.sources.get(name)
+        if source is None or not self._accounted(name):
+            return "no row of it has been judged yet"
+        if source.punctuation is not None:
+            return "it goes by punctuations, which stand in the place of tolerances"
+        if source.timestamp_by is None:
+            return "arrival is its event time (it has no timestamp_by), so that no row is late or out of order"
+        return None
+
+    def _advice(self, source: SourceSpec, asked: Asked) -> Advice:
+        from tidemark.spark.advice import Trial  # starts a JVM: only where there are rows
+
+        if source.over and None in (asked.lates or ()):
+            raise UsageError(
+                f"late cannot be off for {source.name}: it has substreams", hint="leave it out of --late"
+            )
+        policy, history = source.policy, self._history(source.name)
+        rows = self._accounted(source.name)
+        trial = Trial(self.engine(), source, self.through, rows)
+        grid = _grid(trial, policy, asked)
+        highs = [] if source.over else trial.highs(grid)
+        reached = by_batch(highs)
+        behind = grid.behind()
+        seen = look_back(history, grid, behind, reached, bool(source.over))
+        tallies = trial.tallies(grid, highs, seen.starts, arrivals_before(history))
+        own = grid.behind(policy.out_of_order.action)
+        if own != behind:
+            seen = look_back(history, grid, own, reached, bool(source.over))
+        found = cells(grid, tallies, policy, seen)
+        targets = targets_for(asked.targets, self._limits(source.name), policy)
+        present = (None if policy.late is None else policy.late.micros), policy.out_of_order.micros
+        return Advice(
+            source,
+            targets,
+            found,
+            next(cell for cell in found if (cell.late, cell.out_of_order) == present),
+            recommended(found, targets),
+            whole=self._batches[0]["batch_id"] == 1 and found[0].fates.rows == rows,
+        )
+
+    def _limits(self, name: str) -> Targets:
+        """The limits of quality that hold for a source."""
+        quality = limits_of(self.spec, name if name in self.spec.sources else None)
+        return Targets(quality.max_dropped, quality.max_adjusted)
+
+    def _accounted(self, name: str) -> int:
+        """Rows of a source that the ledger has counted."""
+        return sum(each["rows"] for row in self._batches for each in row["counts"] or () if each["source"] == name)
+
+    @cached_property
+    def _batches(self) -> list[Row]:
+        columns = ["batch_id", "run_last", "as_of", "fingerprint", "counts"]
+        rows = self.ledger.stores["batches"].read(1, self.through, columns)
+        return sorted(rows, key=lambda row: int(row["batch_id"]))
+
+    @cached_property
+    def _states(self) -> dict[int, list[Row]]:
+        """The recorded states of all sources by batch."""
+        found: dict[int, list[Row]] = {}
+        for row in self.ledger.stores["watermarks"].read(1, self.through):
+            found.setdefault(row["batch_id"], []).append(row)
+        return found
+
+    def _history(self, name: str) -> list[RecordedStates]:
+        """What batches left to a source, in order."""
+        declared: dict[str, frozenset[str]] = {}
+        found = []
+        for row in self._batches:
+            batch, kind = row["batch_id"], row["fingerprint"]
+            if kind not in declared:
+                declared[kind] = self._declared(batch, name)
+            states = {
+                each["partition"]: partition_state(each)
+                for each in self._states.get(batch, ())
+                if each["source"] == name and each["partition"] != UNKNOWN
+            }
+            found.append(RecordedStates(batch, batch == row["run_last"], declared[kind], states))
+        return found
+
+    def _declared(self, batch: int, name: str) -> frozenset[str]:
+        """The partitions that were declared when a batch was judged."""
+        source = from_resolved(
+            content_of(self.ledger.batches(batch, batch)[0].configuration, self.spec, self.ledger.root)
+        ).sources.get(name)
+        return frozenset(() if source is None else source.partitions)
+
+
+def _grid(trial: Trial, policy: Policy, asked: Asked) -> Grid:
+    """The tolerances to try: those that were asked for, else what the rows suggest, and the present ones."""
+    late, disorder = None if policy.late is None else policy.late.micros, policy.out_of_order.micros
+    lates, disorders = set(asked.lates or ()), set(asked.disorders or ())
+    if asked.lates is None or asked.disorders is None:
+        steps = rungs([late], MAX_LATE), rungs([disorder])
+        spread = trial.spread(*steps)
+        lates = lates if asked.lates is not None else {*chosen(spread.lateness, steps[0])}
+        disorders = disorders if asked.disorders is not None else chosen(spread.disorder, steps[1])
+    return Grid.of({*lates, late}, {*disorders, disorder})
+
+
+def asked_for(wanted: Wanted) -> Asked:
+    """What is wanted, read; UsageError for what cannot be."""
+    known_names("advise", wanted, ["source", *Wanted.__annotations__])
+    lates, disorders = wanted.get("late"), wanted.get("out_of_order")
+    return Asked(
+        Targets(
+            _share("--target-dropped", wanted.get("target_dropped")),
+            _share("--target-adjusted", wanted.get("target_adjusted")),
+        ),
+        None if lates is None else frozenset(_micros("--late", lates, MAX_LATE, off=True)),
+        None if disorders is None else frozenset(_durations("--out-of-order", disorders)),
+    )
+
+
+def _share(option: str, given: str | float | None) -> float | None:
+    if given is None or (isinstance(given, float | int) and 0 <= given <= 1):
+        return given
+    try:
+        return fraction(given)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _micros(option: str, given: str, most: int, *, off: bool) -> Iterator[int | None]:
+    """The durations of a list with commas; None for `off`, where that may be."""
+    listed = [text.strip() for text in given.split(",")]
+    if len(listed) > MOST_TOLERANCES:
+        raise UsageError(f"{option}: {len(listed)} tolerances are too many", hint=f"give at most {MOST_TOLERANCES}")
+    for text in listed:
+        try:
+            micros = None if off and text == "off" else parse_duration(text)
+        except ValueError as error:
+            raise UsageError(f"{option}: {error}") from None
+        if micros is not None and micros > most:
+            raise UsageError(f"{option}: {text} is more than the most there is, {format_duration(most)}")
+        yield micros
+
+
+def _durations(option: str, given: str) -> Iterator[int]:
+    return (micros for micros in _micros(option, given, MAX_TIME, off=False) if micros is not None)

@@ -1,0 +1,127 @@
+"""What was advised on sources, as the record of the command and as rows of the table `advice`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tidemark.commands.records import Record
+from tidemark.config import SourceSpec
+from tidemark.core.advice.costs import FateCounts, Targets, ToleranceCost, own_actions
+from tidemark.core.times import format_time
+from tidemark.report.advice import cost, target, tolerance, yaml_of
+from tidemark.report.words import duration
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The cells of one source, which of them is its present one, and which is recommended, if one is. `whole`:
+    retention has deleted none of its rows and runs."""
+
+    source: SourceSpec
+    targets: Targets
+    cells: Sequence[ToleranceCost]
+    present: ToleranceCost
+    recommended: ToleranceCost | None
+    whole: bool
+
+
+@dataclass(frozen=True)
+class NoAdvice:
+    """Why there is nothing to advise on a source."""
+
+    source: str
+    why: str
+
+
+def advice_summary(found: Sequence[Advice | NoAdvice], through: int, as_of: int) -> Record:
+    """The record: the cells of all sources, and by source what is present and what is recommended."""
+    advised = [each for each in found if isinstance(each, Advice)]
+    return {
+        "batch_id": through,
+        "as_of": format_time(as_of),
+        "grid": [_cell(each, cell) for each in advised for cell in each.cells],
+        "recommended": {each.source.name: _chosen(each, each.recommended) for each in advised},
+        "present": {each.source.name: _chosen(each, each.present) for each in advised},
+        "sources": [_source(each) for each in advised],
+        "not_applicable": [asdict(each) for each in found if isinstance(each, NoAdvice)],
+    }
+
+
+def kept_rows(advice: Advice, through: int, as_of: int) -> list[dict[str, Any]]:
+    """The cells of an advice as rows of the table `advice`."""
+    about = {"batch_id": through, "as_of": as_of, "source": advice.source.name}
+    targets = {"target_dropped": advice.targets.dropped, "target_adjusted": advice.targets.adjusted}
+    return [
+        {
+            **about,
+            "late": cell.late,
+            "out_of_order": cell.out_of_order,
+            **asdict(cell.fates),
+            "delay": cell.delay,
+            "longest_delay": cell.longest_delay,
+            "present": cell is advice.present,
+            "recommended": cell is advice.recommended,
+            **targets,
+        }
+        for cell in advice.cells
+    ]
+
+
+def _cell(advice: Advice, cell: ToleranceCost) -> Record:
+    return {
+        "source": advice.source.name,
+        **_figures(cell),
+        "present": cell is advice.present,
+        "recommended": cell is advice.recommended,
+        "meets_targets": advice.targets.met(cell.fates),
+        "partitions": {name: _fates(fates) for name, fates in cell.partitions.items()},
+    }
+
+
+def _figures(cell: ToleranceCost) -> Record:
+    return {
+        "late": tolerance(cell.late),
+        "out_of_order": tolerance(cell.out_of_order),
+        **_fates(cell.fates),
+        "delay": None if cell.delay is None else duration(cell.delay),
+        "delay_micros": cell.delay,
+        "longest_delay": None if cell.longest_delay is None else duration(cell.longest_delay),
+        "longest_delay_micros": cell.longest_delay,
+    }
+
+
+def _fates(fates: FateCounts) -> Record:
+    own = {"adjusted": fates.own_adjusted, "dropped": fates.own_dropped}
+    return {"rows": fates.rows, "adjusted": fates.adjusted, "dropped": fates.dropped, "own": own}
+
+
+def _chosen(advice: Advice, cell: ToleranceCost | None) -> Record | None:
+    if cell is None:
+        return None
+    return {**_figures(cell), "yaml": yaml_of(cell.late, cell.out_of_order, own_actions(advice.source.policy))}
+
+
+def _source(advice: Advice) -> Record:
+    late, out_of_order = own_actions(advice.source.policy)
+    return {
+        "source": advice.source.name,
+        "rows": advice.present.fates.rows,
+        "actions": {"late": late.value, "out_of_order": out_of_order.value},
+        "target_dropped": advice.targets.dropped,
+        "target_adjusted": advice.targets.adjusted,
+        "sentence": _sentence(advice),
+        "whole": advice.whole,
+    }
+
+
+def _sentence(advice: Advice) -> str:
+    """What is recommended, or why nothing is."""
+    asked, best = target(advice.targets.dropped, advice.targets.adjusted), advice.recommended
+    if best is None:
+        return f"No tolerances of the grid meet the target ({asked}): try larger ones, or another target."
+    pair = f"late {tolerance(best.late)}, out_of_order {tolerance(best.out_of_order)}"
+    same = "the present tolerances are the smallest" if best is advice.present else f"{pair} are the smallest"
+    fates = best.fates
+    return f"For {asked}, {same}: {cost(fates.rows, fates.own_adjusted, fates.own_dropped, best.delay)}."

@@ -1,0 +1,1 @@
+"""Builds a version beside the live one from recorded runs."""

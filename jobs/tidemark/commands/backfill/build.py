@@ -1,0 +1,47 @@
+"""The command `backfill`: builds a version beside the live one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidemark.commands import exclude
+from tidemark.commands.backfill.from_events import Backfill
+from tidemark.commands.backfill.from_landing import Rereading
+from tidemark.commands.records import Record
+from tidemark.commands.recover import held_and_recovered
+from tidemark.config import load_pipeline
+from tidemark.context import RunContext
+from tidemark.core.backfill.ranges import Range
+from tidemark.errors import UsageError
+from tidemark.runner.planner import analyse
+
+
+@dataclass(frozen=True)
+class BackfillRequest:
+    """One asked version: outputs in [begin, end) microseconds UTC are made anew (`end` None: to the last run), under
+    `settings` (KEY=VALUE each) that win over the file."""
+
+    begin: int
+    end: int | None
+    settings: tuple[str, ...] = ()
+    from_landing: bool = False
+    label: str | None = None
+
+
+def build(context: RunContext, request: BackfillRequest, wait: bool) -> Record:
+    """Build the version, after a run that crashed is finished. UsageError: from landing with an end."""
+    if request.from_landing and request.end is not None:
+        raise UsageError(
+            "a version from landing goes to the last run: rows after one that is new have other numbers",
+            hint="leave out --to",
+        )
+    spec = context.spec
+    if request.settings:
+        spec = load_pipeline(spec.path, context.environ, request.settings).spec
+    with held_and_recovered(context, wait):
+        analyse(spec)
+        taken = exclude.excluded(context.ledger, spec.sources)
+        tools = (lambda: context.engine), context.checkpoint, context.progress, taken, request.label
+        if request.from_landing:
+            return Rereading(spec, context.ledger, request.begin, *tools).build(context.clock())
+        return Backfill(spec, context.ledger, Range(request.begin, request.end), *tools).build(context.clock())

@@ -1,0 +1,288 @@
+"""Builds a version beside the live one: recorded runs are made once more, and what comes out otherwise is put in.
+
+    clone -> slice -> merge -> record -> listed
+
+Only the last step lets anybody see the version; what is left of a backfill that did not come so far is removed by
+the next one. The live version is read, never written ([decision](docs/decisions/backfill.md)).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tidemark.commands.backfill.examples import with_examples
+from tidemark.commands.backfill.merge import Merged, Merging
+from tidemark.commands.backfill.rejudge import Again
+from tidemark.commands.exclude import Taken
+from tidemark.commands.records import Record
+from tidemark.commands.versions import blank, built_summary, by_run, compared_spec, in_force, labelled
+from tidemark.config import PipelineSpec, from_resolved
+from tidemark.config.backfill_rules import check_rebuilding, unchanged_sources
+from tidemark.core.backfill.ranges import (
+    Range,
+    ReadRange,
+    first_batch,
+    floors_after,
+    kept_streams,
+    passed_by,
+    readings,
+    rebased,
+    recombined,
+)
+from tidemark.core.batch import stored_uri
+from tidemark.core.batch_result import BatchRecord
+from tidemark.core.policy import Reason
+from tidemark.core.times import format_time
+from tidemark.errors import UsageError
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.rerun_ledger import SliceLedger
+from tidemark.ledger.tables.clone import clone
+from tidemark.ledger.versions import Made
+from tidemark.runner.executor import rules_of
+from tidemark.runner.planner import judged_under
+from tidemark.runner.recorded import content_of
+from tidemark.runner.stream_progress import rules_of_streams
+from tidemark.storage import Place
+from tidemark.storage.folders import remove_tree, tables_below
+from tidemark.storage.sync import sync_tree
+
+if TYPE_CHECKING:
+    from tidemark.spark.judge.engine import Engine
+
+SLICE = "_slice"
+_OWN = (SLICE, "difference/")
+
+
+@dataclass
+class Backfill:
+    """One backfill of the outputs in a range, under `spec`, from the `live` version, of which no run is pending, and
+    without the rows of `excluded` objects. `reached` is called at each step that a crash may follow; the
+    version is told with the `label`."""
+
+    spec: PipelineSpec
+    live: Ledger
+    asked: Range
+    engine: Callable[[], Engine]
+    reached: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+    excluded: Taken = field(default_factory=dict)
+    label: str | None = None
+    through: int = field(init=False)
+    then: PipelineSpec = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.through = self.live.last().committed_through
+        if not self.through:
+            raise UsageError("there is nothing to backfill: no run is committed", hint="use `tidemark run` first")
+        check_rebuilding(content_of(in_force(self.live), self.spec, self.live.root), self.spec)
+        self.then = compared_spec(self.live, self.spec)
+        _check_range(self.asked, self.spec)
+        self._check_end()
+        self._check_retained()
+
+    @cached_property
+    def reads(self) -> dict[str, ReadRange]:
+        """The arrivals that are read of each source."""
+        states = self.live.states(self.through + 1)
+        both = [(rules_of(each), rules_of_streams(each)) for each in (self.then, self.spec)]
+        floors = [floors_after(states, rules) for rules, _ in both]
+        known = [floor for floor in floors if floor is not None]
+        return readings(self.asked, both, min(known) if len(known) == len(floors) else None)
+
+    @cached_property
+    def first(self) -> int | None:
+        """The first batch of the first run that has a row to read; None: none has."""
+        store = self.live.stores["watermarks"]
+        if all(reading.begin is None for reading in self.reads.values()):
+            return 1
+        rows = store.read(1, self.through, ["batch_id", "source", "last_arrival"])
+        known = [
+            (row["batch_id"], row["source"], row["last_arrival"]) for row in rows if row["last_arrival"] is not None
+        ]
+        batch = first_batch(known, self.reads)
+        return None if batch is None else self.live.batches(batch, batch)[0].run_first
+
+    def build(self, now: int) -> Record:
+        """Build the version, list it, and tell what came out otherwise."""
+        number = versions.following(self.live.root)
+        folder = self.live.root / f"v{number}"
+        remove_tree(folder)
+        self.reached("cleared")
+        self._clone(folder)
+        self.reached("cloned")
+        merged = Merged() if self.first is None else self._rebuilt(number, folder, self.first)
+        remove_tree(folder / SLICE)
+        self.reached("rebuilt")
+        found, under = with_examples(merged.difference, folder, self.spec), judged_under(self.spec, self.live.root)
+        how = Made(
+            self.asked.begin,
+            self.asked.end,
+            under["fingerprint"],
+            under["configuration"],
+            self.live.version,
+            self.through,
+            merged.rebuilt,
+            merged.input_rows,
+            json.dumps(labelled(found, self.label), sort_keys=True),
+        )
+        sync_tree(folder)
+        versions.add(self.live.root, now, how)
+        self.reached("listed")
+        return built_summary(number, folder, how, found)
+
+    def _clone(self, folder: Place) -> None:
+        tables = [name for name in tables_below(self.live.folder) if not name.startswith(_OWN)]
+        for done, name in enumerate(tables):
+            self.progress("clone", done, len(tables))
+            clone(self.live.folder / name, folder / name)
+        self.progress("clone", len(tables), len(tables))
+
+    def _rebuilt(self, number: int, folder: Place, first: int) -> Merged:
+        ledger = SliceLedger(folder / SLICE, self.live)
+        again = Again(
+            self.spec,
+            self.live,
+            ledger,
+            self.engine,
+            self.reached,
+            _untold,
+            self.reads,
+            {name: tuple(objects) for name, objects in self.excluded.items()},
+            checked=False,
+        )
+        if first > 1:
+            self._begin(ledger, first)
+        last = self._execute(again, ledger, first)
+        self.reached("sliced")
+        target = Ledger(self.live.root, number)
+        merging = Merging(
+            self.then,
+            self.spec,
+            self.live,
+            ledger,
+            target,
+            self.asked,
+            again,
+            first,
+            last,
+            self.through,
+            self.excluded,
+        )
+        merged = merging.merge(self.reached, self.progress)
+        self.reached("merged")
+        return merged
+
+    def _begin(self, ledger: SliceLedger, first: int) -> None:
+        """What the first run of the slice goes on from: what the run before it left, as far as it still holds."""
+        before = self.live.before(first)
+        if before is None:
+            raise ValueError(f"no batch is before {first}")
+        configuration = content_of(before.configuration, self.spec, self.live.root)
+        unchanged = unchanged_sources(configuration, self.spec, self._tainted(first)) & before.combined.keys()
+        states = rebased(self.live.states(first), rules_of(self.spec), unchanged)
+        old = {name: stream.model_dump() for name, stream in from_resolved(configuration).streams.items()}
+        same = {name for name, stream in self.spec.streams.items() if old.get(name) == stream.model_dump()}
+        kept = kept_streams(rules_of_streams(self.spec), same, unchanged)
+        streams = {name: end for name, end in before.streams.items() if name in kept}
+        combined = recombined(before.combined, states, unchanged)
+        left = replace(before, combined=combined, streams=streams, accounts=(), digests=())
+        ledger.begin(left, states)
+
+    def _tainted(self, first: int) -> frozenset[str]:
+        """The sources whose recorded state still knows of rows that are excluded: of objects taken before the slice,
+        and not yet excluded in the live version."""
+        found = set()
+        for name, objects in self.excluded.items():
+            for batch in {batch for batch in objects.values() if batch < first}:
+                (record,) = self.live.batches(batch, batch)
+                mine = [account for account in record.accounts if account.source == name]
+                known = sum(account.reasons.get(Reason.EXCLUDED, 0) for account in mine)
+                taken = [item for item in self.live.objects_of(record) if item.source == name]
+                if known < sum(item.rows or 0 for item in taken if stored_uri(item.uri) in objects):
+                    found.add(name)
+        return frozenset(found)
+
+    def _execute(self, again: Again, ledger: SliceLedger, first: int) -> int:
+        """Make the recorded runs once more, until all outputs of the range are final; returns the last batch."""
+        under = judged_under(self.spec, self.live.root)
+        runs = by_run(self.live.batches(first, self.through))
+        for number, run in enumerate(runs):
+            self.progress("backfill", number, len(runs))
+            records = [blank(record, under) for record in run]
+            ledger.plan_again(records)
+            done = again.execute(records)
+            if self._ended(done[-1], self.spec) and self._ended(run[-1], self.then):
+                break
+        if self.asked.end is not None:
+            self._release(again, ledger, run[-1])
+        self.progress("backfill", len(runs), len(runs))
+        return done[-1].batch_id
+
+    def _release(self, again: Again, ledger: SliceLedger, last: BatchRecord) -> None:
+        """A run that closes every source: what the slice has is released, since no row can come to the range, and
+        rows that cross its end may lie far behind it. Without a plan it takes no object."""
+        number, under = last.batch_id + 1, judged_under(self.spec, self.live.root)
+        fields = {"batch_id": number, "run_id": "release", "run_first": number, "run_last": number, "plan": ""}
+        closing = tuple(self.spec.sources)
+        record = BatchRecord(**under, **fields, as_of=last.as_of, status="planned", closing=closing)  # type: ignore[arg-type] # of text and numbers
+        ledger.plan_again([record])
+        again.execute([record])
+
+    def _ended(self, last: BatchRecord, spec: PipelineSpec) -> bool:
+        if self.asked.end is None:
+            return False
+        return passed_by(self.asked.end, last.combined, last.streams, _lateness(spec))
+
+    def _check_end(self) -> None:
+        """With an end runs go on from the live version's state: nothing that it has not passed may be made now."""
+        if self.asked.end is None:
+            return
+        (last,) = self.live.batches(self.through, self.through)
+        if not passed_by(self.asked.end, last.combined, last.streams, _lateness(self.then)):
+            raise UsageError(
+                f"--to {format_time(self.asked.end)} is later than the live version has come",
+                hint="leave out --to: the version then goes to the end, and later runs go on from it",
+            )
+        if new := sorted(self.spec.streams.keys() - self.then.streams.keys()):
+            raise UsageError(
+                f"stream {new[0]} is new: with --to it would have a hole from there to the next run",
+                hint="leave out --to",
+            )
+
+    def _check_retained(self) -> None:
+        """That events and ledger reach back as far as the slice does."""
+        begins = [reading.begin for reading in self.reads.values()]
+        (last,) = self.live.batches(self.through, self.through)
+        kept = self.spec.retention.events
+        oldest = None if kept is None else last.as_of - kept
+        needed = None if None in begins else min(begin for begin in begins if begin is not None)
+        first = self.live.batches(1, 1)
+        lost = oldest is not None and (needed is None or needed < oldest) and first and first[0].as_of < oldest
+        if lost or (self.first is not None and not self.live.batches(max(self.first - 1, 1), self.first)):
+            raise UsageError(
+                "the rows or runs that this range needs are older than retention keeps",
+                hint="begin later, with --from",
+            )
+
+
+def _check_range(asked: Range, spec: PipelineSpec) -> None:
+    if asked.end is not None and asked.end <= asked.begin:
+        raise UsageError(f"--to {format_time(asked.end)} is not after --from {format_time(asked.begin)}")
+    if spec.start is not None and asked.begin < spec.start:
+        raise UsageError(
+            f"--from {format_time(asked.begin)} is before the pipeline's start",
+            hint=f"it has no outputs before {format_time(spec.start)}: begin there, or later",
+        )
+
+
+def _lateness(spec: PipelineSpec) -> dict[str, int]:
+    return {step.name: 0 if step.windows is None else step.windows.lateness for step in rules_of_streams(spec)}
+
+
+def _untold(phase: str, done: int, count: int) -> None:
+    """The slice tells of its runs, not of their batches."""

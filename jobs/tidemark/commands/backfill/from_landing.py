@@ -1,0 +1,152 @@
+"""Builds a version beside the live one from what lies in landing now: recorded runs are made once more, whole.
+
+    clone what stands -> runs from landing -> contrast -> listed
+
+Rows may be more or fewer than they were, so that those after them have other numbers: everything from the first run
+that the range touches is made anew, and nothing is merged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tidemark.commands.backfill.examples import with_examples
+from tidemark.commands.backfill.rerun import LandingAgain
+from tidemark.commands.exclude import Taken
+from tidemark.commands.records import Record
+from tidemark.commands.versions import built_summary, by_run, compared_spec, fates_of, labelled
+from tidemark.config import PipelineSpec
+from tidemark.config.models.pipeline import relevant
+from tidemark.core.backfill.ranges import Range, readings
+from tidemark.core.batch import stored_uri
+from tidemark.errors import UsageError
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tables.clone import clone
+from tidemark.ledger.tables.schemas import TABLES
+from tidemark.ledger.versions import Made
+from tidemark.runner.executor import rules_of
+from tidemark.runner.planner import judged_under
+from tidemark.runner.stream_progress import rules_of_streams
+from tidemark.storage import Place
+from tidemark.storage.folders import remove_tree, tables_below
+from tidemark.storage.sync import sync_tree
+
+if TYPE_CHECKING:
+    from tidemark.spark.judge.engine import Engine
+
+_OF_VERSIONS = ("_slice", "difference/", "advice")
+
+
+@dataclass
+class Rereading:
+    """One backfill from landing of the outputs from `begin` on, microseconds, beside the `live` version.
+
+    It is made under `spec`. No run is pending; rows of `excluded` objects are quarantined; `reached` is told
+    each step that a crash may follow.
+    """
+
+    spec: PipelineSpec
+    live: Ledger
+    begin: int
+    engine: Callable[[], Engine]
+    reached: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+    excluded: Taken = field(default_factory=dict)
+    label: str | None = None
+    through: int = field(init=False)
+    then: PipelineSpec = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.through = self.live.last().committed_through
+        if not self.through:
+            raise UsageError("there is nothing to backfill: no run is committed", hint="use `tidemark run` first")
+        self.then = compared_spec(self.live, self.spec)
+        if gone := sorted(self.then.sources.keys() - self.spec.sources.keys()):
+            raise UsageError(
+                f"source {gone[0]} is not in the file: its rows would be in no table of the version",
+                hint="keep it, or give the pipeline another name",
+            )
+        if not self.live.batches(max(self.first - 1, 1), self.first):
+            raise UsageError(
+                "the runs that this range needs are older than retention keeps", hint="begin later, with --from"
+            )
+
+    @cached_property
+    def first(self) -> int:
+        """The first batch of the first run that is made anew: of all runs under other settings, else of the first
+        whose objects may have a row that the range depends on."""
+        if relevant(self.spec.resolved()) != relevant(self.then.resolved()):
+            return 1
+        both = [(rules_of(self.spec), rules_of_streams(self.spec))]
+        begins = []
+        for name, reading in readings(Range(self.begin, self.begin), both, None).items():
+            if reading.begin is None:
+                return 1
+            begins.append(reading.begin - self.spec.sources[name].clock_skew)
+        return min(self.live.first_since(min(begins)), self.through + 1)
+
+    def build(self, now: int) -> Record:
+        """Build the version, list it, and tell what came out otherwise."""
+        number = versions.following(self.live.root)
+        folder = self.live.root / f"v{number}"
+        remove_tree(folder)
+        self.reached("cleared")
+        target = self._standing(number, folder)
+        self.reached("cloned")
+        rows, found = self._made(target)
+        difference = with_examples(found, folder, self.spec)
+        self.reached("rebuilt")
+        under = judged_under(self.spec, self.live.root)
+        how = Made(
+            self.begin,
+            None,
+            under["fingerprint"],
+            under["configuration"],
+            self.live.version,
+            self.through,
+            self.first if self.excluded and self.first <= self.through else None,
+            rows,
+            json.dumps(labelled(difference, self.label), sort_keys=True),
+            from_landing=True,
+        )
+        sync_tree(folder)
+        versions.add(self.live.root, now, how)
+        self.reached("listed")
+        return built_summary(number, folder, how, difference)
+
+    def _standing(self, number: int, folder: Place) -> Ledger:
+        """The version as the runs before the first left the live one."""
+        target = Ledger(self.live.root, number)
+        if self.first == 1:
+            return target
+        from tidemark.spark.rebuild.truncate import truncate
+
+        tables = [name for name in tables_below(self.live.folder) if not name.startswith(_OF_VERSIONS)]
+        for done, name in enumerate(tables):
+            self.progress("clone", done, len(tables))
+            clone(self.live.folder / name, folder / name, self.first - 1)
+        self.progress("clone", len(tables), len(tables))
+        states = self.live.states(self.first)
+        truncate(self.engine().spark, folder, tables, self.spec.sources, states, self.first)
+        for name in TABLES.keys() & set(tables):
+            target.stores[name].delete(f"batch_id >= {self.first}")
+        return target
+
+    def _made(self, target: Ledger) -> tuple[int, Record]:
+        """Make the runs; how many rows were judged, and what differs."""
+        from tidemark.spark.rebuild.diff import Contrast
+
+        records = self.live.batches(self.first, self.through)
+        wrong = {name: frozenset(map(stored_uri, objects)) for name, objects in self.excluded.items()}
+        again = LandingAgain(self.spec, self.live, target, self.engine, self.reached, self.progress, wrong)
+        made = again.make(by_run(records), late=True) if records else []
+        contrast = Contrast(self.engine().spark, self.live.folder, target.folder, self.first, self.begin)
+        difference = contrast.tell(self.spec) if records else {"rows": {}, "streams": {}, "dead_letters": {}}
+        difference["fates"] = {"before": fates_of(records), "after": fates_of(made)}
+        difference["excluded"] = contrast.excluded(self.excluded)
+        return sum(account.rows for record in made for account in record.accounts), difference

@@ -1,0 +1,285 @@
+"""Puts what a slice came to into the tables and the ledger of a version, and tells what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tidemark.commands.backfill.rejudge import Again
+from tidemark.commands.exclude import Taken
+from tidemark.commands.records import Record
+from tidemark.commands.versions import differs, fates_of
+from tidemark.config import PipelineSpec
+from tidemark.config.backfill_rules import unchanged_sources
+from tidemark.config.models.pipeline import relevant
+from tidemark.core.backfill.ranges import Range
+from tidemark.core.batch_result import BatchRecord, Diagnostic, Finding, LastWrite, Outcome, TableDigest
+from tidemark.core.findings import row_findings
+from tidemark.core.streams import StreamEnd
+from tidemark.ledger.digest import digest_findings, digest_rows
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tables.clone import clone
+from tidemark.ledger.tables.rows import batch_row, finding_rows, state_rows
+from tidemark.ledger.tail import ABANDONED
+from tidemark.runner.executor import rules_of
+from tidemark.storage import is_table
+from tidemark.storage.folders import remove_tree
+
+if TYPE_CHECKING:
+    from tidemark.spark.rebuild.merge import ChangedRows, ChangedTable, Rebuilding
+
+OF_ROWS = frozenset(
+    {Diagnostic.EARLY, Diagnostic.LATE, Diagnostic.OUT_OF_ORDER, Diagnostic.INVALID_TIME, Diagnostic.INVALID_ROW}
+)
+_STATE = frozenset({"substreams", "lifetimes", "open_lifetimes"})
+"""Tables of what later runs go on from."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a backfill came to: the first batch that was made otherwise, rows judged again, and what differs."""
+
+    rebuilt: int | None = None
+    input_rows: int = 0
+    difference: Record = field(default_factory=lambda: {"rows": {}, "streams": {}, "dead_letters": {}})
+
+    @property
+    def differs(self) -> bool:
+        """Whether any row, output or dead letter came out otherwise."""
+        return differs(self.difference)
+
+
+@dataclass(frozen=True)
+class Merging:
+    """Merges a `slice` of batches `first` to `last` of `live` into `target`, whose tables are the live ones' still.
+    `then` and `spec` are the configurations before and now; rows of `excluded` objects are quarantined now."""
+
+    then: PipelineSpec
+    spec: PipelineSpec
+    live: Ledger
+    slice: Ledger
+    target: Ledger
+    asked: Range
+    again: Again
+    first: int
+    last: int
+    through: int
+    excluded: Taken
+
+    @property
+    def going_on(self) -> bool:
+        """Whether later runs go on from what the slice left."""
+        return self.asked.end is None
+
+    def merge(self, reached: Callable[[str], None], progress: Callable[[str, int, int], None]) -> Merged:
+        """Merge table by table, then the ledger."""
+        from tidemark.spark.rebuild.merge import Rebuilding
+
+        spark = self.again.open_engine().spark
+        tables = Rebuilding(spark, self.live.folder, self.slice.folder, self.target.folder, self.asked, self.last)
+        try:
+            rows = self._rows(tables, reached)
+            outputs = self._outputs(tables, rows, reached, progress)
+            otherwise = bool(rows or outputs) or (
+                self.going_on and relevant(self.spec.resolved()) != relevant(self.then.resolved())
+            )
+            if otherwise:
+                self._record(tables, rows, outputs)
+                reached("recorded")
+            difference = self._difference(tables, rows, outputs)
+        finally:
+            tables.let_go()
+        return Merged(self.first if otherwise else None, self._input_rows(), difference)
+
+    def _rows(self, tables: Rebuilding, reached: Callable[[str], None]) -> dict[str, ChangedRows]:
+        found, same = {}, unchanged_sources(self.then.resolved(), self.spec, self.excluded)
+        for name, source in self.spec.sources.items():
+            old = self.again.engine().recorded(source, self.first, self.last)
+            changed = tables.rows(source, old, anew=name not in same)
+            if changed is not None:
+                tables.put_rows(source, changed)
+                found[name] = changed
+                reached("events")
+        return found
+
+    def _outputs(
+        self,
+        tables: Rebuilding,
+        rows: dict[str, ChangedRows],
+        reached: Callable[[str], None],
+        progress: Callable[[str, int, int], None],
+    ) -> dict[str, ChangedTable]:
+        published = [name for name, step in self.spec.streams.items() if step.published]
+        names = [f"streams/{name}" for name in published]
+        names += [f"dead_letters/{name}" for name in published if self.spec.streams[name].windowed]
+        found = {}
+        for number, table in enumerate(names):
+            progress("merge", number, len(names))
+            kind, _, stream = table.partition("/")
+            one = tables.of_one(self.spec, stream) if kind == "streams" else None
+            changed = tables.outputs(table, rows[one].rows if one in rows else None, self._passed(stream))
+            if changed is not None:
+                found[table] = changed
+                reached(kind)
+        progress("merge", len(names), len(names))
+        return found
+
+    def _passed(self, stream: str) -> int | None:
+        """What later runs take a stream to have passed, where they go on from the live version; None: no matter."""
+        (last,) = self.live.batches(self.through, self.through)
+        end = last.streams.get(stream)
+        return None if self.going_on or end is None or end.state.complete else end.state.passed
+
+    def _input_rows(self) -> int:
+        records = self.slice.batches(self.first, self.last)
+        return sum(account.rows for record in records for account in record.accounts)
+
+    def _difference(
+        self, tables: Rebuilding, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]
+    ) -> Record:
+        told = {name: tables.tell_rows(name, changed) for name, changed in rows.items() if changed.told}
+        found: Record = {"rows": told, "streams": {}, "dead_letters": {}}
+        for table, changed in outputs.items():
+            kind, _, name = table.partition("/")
+            found[kind][name] = {"gone": changed.gone, "new": changed.new}
+        sides = {"before": self.live, "after": self.target}
+        found["fates"] = {when: fates_of(side.batches(self.first, self.last)) for when, side in sides.items()}
+        found["excluded"] = [
+            {"source": name, "uri": uri, "rows": rows, "left": rows - out}
+            for name, objects in self.excluded.items()
+            for uri, (rows, out) in sorted(tables.excluded(name, objects).items())
+        ]
+        return found
+
+    # -- the ledger
+
+    def _record(self, tables: Rebuilding, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]) -> None:
+        """The version's ledger says what its tables are: counts, digests, findings, and where runs go on from."""
+        sliced = {record.batch_id: record for record in self.slice.batches(self.first, self.through)}
+        digests = {table: tables.digests(table, changed.first, changed.last) for table, changed in outputs.items()}
+        if self.going_on:
+            self._go_on(tables)
+        made, findings = [], []
+        for record in self.live.batches(self.first, self.through):
+            told = {name for name, changed in rows.items() if record.batch_id in changed.batches}
+            again = self._going_on(record, sliced.get(record.batch_id))
+            again, found = self._recounted(again, told)
+            again = _with_outputs(again, digests, outputs)
+            findings += finding_rows(record.batch_id, found)
+            made.append(_with_digest(again, digest_findings(record.batch_id, found)))
+        self.target.stores["diagnostics"].replace(f"batch_id >= {self.first}", findings, "backfill", self.through)
+        rows_ = [batch_row(record) for record in made]
+        others = f"batch_id >= {self.first} AND status <> '{ABANDONED}'"
+        self.target.stores["batches"].replace(others, rows_, "backfill", self.through)
+
+    def _go_on(self, tables: Rebuilding) -> None:
+        """Later runs go on from the watermarks that the slice left."""
+        store = self.slice.stores["watermarks"]
+        rows = [row for row in store.read(self.first + 1, self.last) if row["batch_id"] > self.first]
+        rows += state_rows(self.first, self.slice.states(self.first + 1))
+        self.target.stores["watermarks"].replace(f"batch_id >= {self.first}", rows, "backfill", self.through)
+        tables.put_substreams(self.first)
+        for name, source in self.spec.sources.items():
+            if source.lifetimes.edges:
+                self._put_lifetimes(name)
+
+    def _put_lifetimes(self, source: str) -> None:
+        """Have the lifetimes of the slice, which reads all of a source with edges, in the place of those before."""
+        from tidemark.spark.punctuation.lifetimes import ended_table, open_table
+
+        for table in (ended_table(source), open_table(source)):
+            if is_table(str(self.slice.folder / table)):
+                remove_tree(self.target.folder / table)
+                clone(self.slice.folder / table, self.target.folder / table)
+
+    def _going_on(self, record: BatchRecord, sliced: BatchRecord | None) -> BatchRecord:
+        """A batch with what the slice's left, where later runs go on from that."""
+        if not self.going_on or sliced is None:
+            return record
+        own = [digest for digest in sliced.digests if digest.table.partition("/")[0] in _STATE]
+        kept = [digest for digest in record.digests if digest.table.partition("/")[0] not in _STATE]
+        standing = self.target.stores["watermarks"].read(record.batch_id, record.batch_id)
+        again = replace(
+            record,
+            configuration=sliced.configuration,
+            fingerprint=sliced.fingerprint,
+            engine=sliced.engine,
+            combined=sliced.combined,
+            streams={name: _counted(end, record.streams.get(name)) for name, end in sliced.streams.items()},
+            digests=(*kept, *own),
+            written=_written(record, sliced),
+        )
+        return _with_digest(again, digest_rows("watermarks", standing))
+
+    def _recounted(self, record: BatchRecord, sources: set[str]) -> tuple[BatchRecord, list[Finding]]:
+        """A batch with counts and digests of the rows that its events tables have now, and its findings."""
+        findings = list(self.live.findings(record.batch_id))
+        findings = [item for item in findings if item.source not in sources or item.type not in OF_ROWS]
+        objects = self.live.objects_of(record)
+        for name in sorted(sources):
+            partitions, digest = self._count(name, record, [item for item in objects if item.source == name])
+            kept = tuple(account for account in record.accounts if account.source != name)
+            found = [report.account for report in partitions.partitions.values()]
+            accounts = sorted((*kept, *found), key=lambda account: (account.source, account.partition))
+            record = _with_digest(replace(record, accounts=tuple(accounts)), digest)
+            findings += row_findings(rules_of(self.spec)[name], partitions)
+        return record, findings
+
+    def _count(self, name: str, record: BatchRecord, objects: list) -> tuple[Outcome, TableDigest]:  # type: ignore[type-arg]
+        from tidemark.spark.judge import events
+        from tidemark.spark.tables import accounts
+
+        source, engine = self.spec.sources[name], self.again.engine()
+        place = str(self.target.folder / f"events/{name}")
+        rows = events.appended(self.again.open_engine().spark, source, place, record.batch_id)
+        if rows is None:
+            raise ValueError(f"batch {record.batch_id} has no rows of {name}")
+        told = engine.count(source, rows, objects)
+        return Outcome(partitions=accounts.partitions_of(told, name)), told.digest(f"events/{name}")
+
+
+def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[LastWrite, ...] | None:
+    """What logs must know: of lifetimes, whose tables are the slice's, as there."""
+    if record.written is None or sliced.written is None:
+        return None
+
+    def of_slice(each: LastWrite) -> bool:
+        return each.table.partition("/")[0] in {"lifetimes", "open_lifetimes"}
+
+    kept = [each for each in record.written if not of_slice(each)]
+    return (*kept, *filter(of_slice, sliced.written))
+
+
+def _with_digest(record: BatchRecord, digest: TableDigest) -> BatchRecord:
+    """A batch with the digest of a table in the place of the one that it had."""
+    kept = [each for each in record.digests if each.table != digest.table]
+    return replace(record, digests=(*kept, digest))
+
+
+def _counted(end: StreamEnd, before: StreamEnd | None) -> StreamEnd:
+    """What a slice left of a stream, with the counts of what stands."""
+    begins = None if before is None else before.state.begins
+    state = replace(end.state, begins=begins)
+    if before is None:
+        return StreamEnd(state, 0, end.outside, 0)
+    return StreamEnd(state, before.rows, end.outside, before.dead_letters)
+
+
+def _with_outputs(
+    record: BatchRecord, digests: dict[str, dict[int, TableDigest]], outputs: dict[str, ChangedTable]
+) -> BatchRecord:
+    """A batch with digests and counts of the outputs that stand as its own now."""
+    for table, changed in outputs.items():
+        if not changed.first <= record.batch_id <= changed.last:
+            continue
+        digest = digests[table].get(record.batch_id)
+        kept = tuple(each for each in record.digests if each.table != table)
+        record = replace(record, digests=kept if digest is None else (*kept, digest))
+        kind, _, name = table.partition("/")
+        end = record.streams.get(name)
+        if end is not None:
+            count = 0 if digest is None else digest.rows
+            end = replace(end, rows=count) if kind == "streams" else replace(end, dead_letters=count)
+            record = replace(record, streams={**record.streams, name: end})
+    return record

@@ -1,0 +1,86 @@
+"""Recorded runs made once more, from the events of one version into the tables of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tidemark.config import PipelineSpec, with_on_failure
+from tidemark.core.backfill.ranges import ReadRange
+from tidemark.core.batch_result import BatchRecord
+from tidemark.core.quality import Check
+from tidemark.ledger.ledger import Ledger
+from tidemark.quality.suites import of_run
+from tidemark.runner.checks import Audit
+from tidemark.runner.executor import Run
+
+if TYPE_CHECKING:
+    from tidemark.runner.checks import Checked
+    from tidemark.runner.stream_progress import Ending, Writing
+    from tidemark.spark.judge.engine import Engine
+    from tidemark.spark.rebuild.rejudge import SliceEngine
+
+
+class Unchecked(Audit):
+    """What is made in a slice is checked by nobody: nobody reads it."""
+
+    def begin(self) -> None:
+        """Nothing is imported."""
+
+    def of_run(self, record: BatchRecord, ending: Ending, tables: Checked) -> tuple[Check, ...]:  # noqa: ARG002
+        """No checks."""
+        return ()
+
+    def of_streams(self, record: BatchRecord, not_due: Mapping[str, int]) -> None:
+        """None of streams either."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """Makes runs of `base` once more in `target`, under `spec`. `reads` bounds what is read of each source, rows of
+    `excluded` objects (stored URIs) are quarantined; `checked`: what quality says of them is recorded."""
+
+    spec: PipelineSpec
+    base: Ledger
+    target: Ledger
+    open_engine: Callable[[], Engine]
+    reached: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+    reads: Mapping[str, ReadRange] = field(default_factory=dict)
+    excluded: Mapping[str, Collection[str]] = field(default_factory=dict)
+    checked: bool = True
+
+    def execute(self, records: Sequence[BatchRecord], repairing: bool = False) -> list[BatchRecord]:
+        """Execute the planned batches of one run."""
+        recorded, unchecked = with_on_failure(self.spec, "record"), Unchecked(self.spec, self.target)
+        run = Run(
+            self.spec,
+            self.target,
+            self.engine,
+            self._outputs,
+            lambda item: item,
+            self.reached,
+            self.progress,
+            Audit(recorded, self.target, of_run(records[-1].suites, self.spec)) if self.checked else unchecked,
+        )
+        return run.execute(records, repairing)
+
+    def engine(self) -> SliceEngine:
+        """What judges."""
+        from tidemark.spark.rebuild.rejudge import SliceEngine
+
+        return SliceEngine(
+            self.open_engine().spark,
+            self.target.folder,
+            reached=self.reached,
+            base=self.base.folder,
+            states=self.base.states,
+            reads=self.reads,
+            excluded=self.excluded,
+        )
+
+    def _outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None) -> Writing:
+        from tidemark.spark.streams.writer import Outputs
+
+        return Outputs(self.open_engine().spark, str(self.target.folder), spec, False, ahead or {})

@@ -1,0 +1,58 @@
+"""Takes wrong objects out: named here, their rows do not count in the version that the next backfill builds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from tidemark.commands.records import Record
+from tidemark.core.batch import loaded_uri, stored_uri
+from tidemark.core.times import format_time
+from tidemark.errors import UsageError
+from tidemark.landing.discover import known_objects
+from tidemark.ledger import exclusions
+from tidemark.ledger.exclusions import Exclusion
+from tidemark.ledger.ledger import Ledger
+
+Taken = Mapping[str, Mapping[str, int]]
+"""By source, the stored URIs of objects and the batches that took them."""
+
+
+def exclude(ledger: Ledger, sources: Collection[str], uri: str, reason: str, now: int) -> Record:
+    """Record a wrong object of every source that took it. `uri` is relative to the source's landing, as events name
+    it in `_file`. UsageError: there is no reason, or no source took such an object."""
+    if not reason.strip():
+        raise UsageError("an exclusion needs a reason", hint="say with --reason what is wrong with the object")
+    stored = stored_uri(loaded_uri(uri))
+    taken = {name: batch for name in sources if (batch := _batches(ledger, name, [stored]).get(stored))}
+    if not taken:
+        raise UsageError(
+            f"no run has taken an object {uri!r}",
+            hint="write it as the column _file of the events has it: relative to `landing`",
+        )
+    exclusions.exclude(ledger.root, [Exclusion(name, stored, reason.strip(), now) for name in taken])
+    return {
+        "uri": stored,
+        "reason": reason.strip(),
+        "recorded": format_time(now),
+        "sources": [{"source": name, "batch_id": batch} for name, batch in taken.items()],
+    }
+
+
+def excluded(ledger: Ledger, sources: Collection[str]) -> Taken:
+    """The wrong objects of these sources that the version has taken."""
+    named: dict[str, list[str]] = {}
+    for each in exclusions.excluded(ledger.root):
+        named.setdefault(each.source, []).append(each.uri)
+    found = {name: _batches(ledger, name, uris) for name, uris in named.items() if name in sources}
+    return {name: batches for name, batches in found.items() if batches}
+
+
+def why(ledger: Ledger, source: str, stored: str) -> str | None:
+    """What was said of an object that is wrong; None: nothing."""
+    said = [each for each in exclusions.excluded(ledger.root) if (each.source, each.uri) == (source, stored)]
+    return said[0].reason if said else None
+
+
+def _batches(ledger: Ledger, source: str, stored: Collection[str]) -> dict[str, int]:
+    known = known_objects(ledger, source, [loaded_uri(uri) for uri in stored])
+    return {stored_uri(uri): each.batch_id for uri, each in known.items() if each.taken}

@@ -1,0 +1,115 @@
+"""Lets readers see another version: first brought up to the live one's last run, then made live in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tidemark.commands.backfill.rejudge import Again
+from tidemark.commands.backfill.rerun import LandingAgain
+from tidemark.commands.records import Record
+from tidemark.commands.recover import held_and_recovered
+from tidemark.commands.versions import blank, by_run, compared_spec, line, recorded_spec, unlike, version_summary
+from tidemark.config import PipelineSpec
+from tidemark.context import RunContext
+from tidemark.core.batch import Batch, RunPlan
+from tidemark.core.batch_result import LISTED, BatchRecord
+from tidemark.errors import UsageError
+from tidemark.ledger import versions
+from tidemark.ledger.abandoned import skip
+from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.tail import PLANNED
+from tidemark.runner.planner import judged_under
+
+if TYPE_CHECKING:
+    from tidemark.spark.judge.engine import Engine
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """Makes a version live. `spec` is the pipeline file as it is now; no run of the `live` version is pending."""
+
+    spec: PipelineSpec
+    live: Ledger
+    engine: Callable[[], Engine]
+    reached: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+
+    def promote(self, version: int, now: int) -> Record:
+        """Make it live; a version that is changes nothing."""
+        root = self.live.root
+        known = versions.found(root, version)
+        if known is None:
+            names = [each.version for each in versions.listed(root)]
+            raise UsageError(
+                f"version {version} does not exist",
+                where=str(root),
+                hint=f"there are {names}: `tidemark versions {self.spec.path}`",
+            )
+        before, brought = self.live.version, []
+        target = Ledger(root, version)
+        if not known.live:
+            brought = self._bring_up(target)
+            self.reached("brought up")
+            versions.promote(root, version, now)
+            self.reached("promoted")
+        switched = versions.found(root, version) or known
+        return {
+            "version": version,
+            "before": before,
+            "live": version,
+            "brought_up": [record.batch_id for record in brought],
+            "edit": unlike(target, self.spec),
+            "versions": [version_summary(root, each) for each in versions.listed(root)],
+            "path": version_summary(root, switched)["path"],
+        }
+
+    def _bring_up(self, target: Ledger) -> list[BatchRecord]:
+        """Make the live version's runs that the target does not have, under the target's configuration."""
+        spec = recorded_spec(target, self.spec)
+        self._check_known(target, spec)
+        apart = line(self.live.root, self.live.version) != line(self.live.root, target.version)
+        tools = spec, self.live, target, self.engine, self.reached, self.progress
+        again: Again | LandingAgain = LandingAgain(*tools) if apart else Again(*tools)
+        done = []
+        if pending := target.last().pending:
+            done += again.execute(pending, repairing=True)
+        runs = by_run(self.live.batches(target.last().committed_through + 1, self.live.last().committed_through))
+        if isinstance(again, LandingAgain):
+            return done + (again.make(runs, late=False) if runs else [])
+        for run in runs:
+            skip(target, self.live, run[0].batch_id)
+            done += again.execute(self._planned(target, spec, run))
+        return done
+
+    def _planned(self, target: Ledger, spec: PipelineSpec, run: Sequence[BatchRecord]) -> list[BatchRecord]:
+        """A run of the live version, planned in the target."""
+        under = judged_under(spec, target.root)
+        records = [blank(record, under) for record in run]
+        batches = tuple(Batch(record.batch_id, self.live.objects_of(record)) for record in run)
+        plan = RunPlan(records[0].run_id, records[0].as_of, batches, records[0].closing)
+        listed = tuple(item for item in self.live.findings(run[0].batch_id) if item.type in LISTED)
+        target.plan(plan, records, Noticed(listed))
+        self.reached("planned")
+        return [replace(record, status=PLANNED) for record in records]
+
+    def _check_known(self, target: Ledger, spec: PipelineSpec) -> None:
+        """That the target can take in what the live version has taken in since."""
+        live = compared_spec(self.live, self.spec)
+        for name, source in live.sources.items():
+            if name not in spec.sources or spec.sources[name].columns != source.columns:
+                what = "is new" if name not in spec.sources else "has other columns"
+                raise UsageError(
+                    f"source {name} {what} since version {target.version} was made",
+                    hint="build the version again: `tidemark backfill`, with the same range and settings",
+                )
+
+
+def promote(context: RunContext, version: int, wait: bool) -> Record:
+    """Make a version live, after a run that crashed is finished. Readers see its tables from one commit on."""
+    with held_and_recovered(context, wait):
+        asking = Promotion(context.spec, context.ledger, lambda: context.engine, context.checkpoint, context.progress)
+        record = asking.promote(version, context.clock())
+        context.forget()
+        return record

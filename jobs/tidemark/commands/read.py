@@ -1,0 +1,301 @@
+"""The verbs that only read: which rows, why one row, how far everything is. None starts a JVM."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidemark.arguments import known_names, number, texts
+from tidemark.arguments import partition as name_of_partition
+from tidemark.commands.exclude import why
+from tidemark.commands.records import Record, stream_summary
+from tidemark.commands.state import standing
+from tidemark.commands.versions import compared_spec, in_force
+from tidemark.config import PipelineSpec
+from tidemark.core.batch_result import BatchRecord
+from tidemark.core.times import parse_moment
+from tidemark.core.watermarks import PartitionState
+from tidemark.errors import UsageError
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lost_commits import ensure_whole, losses
+from tidemark.ledger.tables.rows import partition_state, uri_key
+from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED
+from tidemark.quality.metrics import limits_of
+from tidemark.report.attention import Limits
+from tidemark.report.status import status
+from tidemark.runner.checks import standing_in_the_way
+from tidemark.runner.executor import rules_of
+from tidemark.storage import delta_table, is_table
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+    from tidemark.report.selection import Filter
+
+LAST_BATCHES = 30
+SUBSTREAMS = "substreams"
+
+
+class Filters(TypedDict, total=False):
+    """Which rows: what is given must hold. Times are of arrival: ISO 8601 with an offset, a date, an age
+    such as `2d`, or microseconds UTC."""
+
+    source: str | None
+    fate: str | None
+    reason: str | None
+    partition: str | int | None
+    since: str | int | None
+    until: str | int | None
+    batch: int | None
+    dead_letters: str | None
+
+
+@dataclass(frozen=True)
+class RunRecords:
+    """What the ledger knows of runs, as a row's story asks for it."""
+
+    ledger: Ledger
+
+    def states(self, source: str, partition: str) -> Sequence[tuple[int, PartitionState]]:
+        """The recorded states of one partition, oldest first."""
+        store, through = self.ledger.stores["watermarks"], self.ledger.last().committed_through
+        rows = store.lookup("partition", pa.array([partition]), store.schema.names)
+        mine = [row for row in rows if row["source"] == source and row["batch_id"] <= through]
+        return sorted(((row["batch_id"], partition_state(row)) for row in mine), key=lambda item: item[0])
+
+    def batch(self, batch_id: int) -> BatchRecord | None:
+        """A recorded batch."""
+        return next(iter(self.ledger.batches(batch_id, batch_id)), None)
+
+    def landed(self, source: str, uri: str) -> int | None:
+        """The landing time of an object that was taken, microseconds UTC."""
+        key = pa.array([uri_key(source, uri)], pa.int32())
+        columns = ["batch_id", "source", "uri", "modified"]
+        rows = self.ledger.stores["objects"].lookup("uri_key", key, columns, (uri, uri))
+        mine = [row for row in rows if row["source"] == source and row["uri"] == uri]
+        return max(mine, key=lambda row: row["batch_id"])["modified"] if mine else None
+
+    def why_excluded(self, source: str, uri: str) -> str | None:
+        """What was said of an object that was taken out."""
+        return why(self.ledger, source, uri)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads one pipeline's live tables, cut at the last committed batch; ages of rows are counted from `clock`."""
+
+    spec: PipelineSpec
+    ledger: Ledger
+    clock: Callable[[], int] = lambda: time.time_ns() // 1000
+
+    def table(self, name: str, through: int | None = None) -> Dataset:
+        """A table as a dataset, without the rows of batches that are not committed yet (or after `through`)."""
+        bound = self.ledger.last().committed_through if through is None else through
+        if name in self.ledger.stores:
+            ensure_whole(self.ledger, [name])
+            return self.ledger.table(name, bound)
+        place = self.path(name)["path"]
+        ensure_whole(self.ledger, [name])
+        if not is_table(place):
+            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=place)
+        column = "batch_id" if name == SUBSTREAMS else "_batch_id"
+        whole = delta_table(place).to_pyarrow_dataset()
+        return whole.filter(pc.field(column) <= bound)
+
+    def judged_through(self) -> int:
+        """The last batch whose rows are judged for good: the last committed one, or one that quality blocks."""
+        tail = self.ledger.last()
+        blocked = [record.batch_id for record in tail.pending if record.status == BLOCKED]
+        return max([tail.committed_through, *blocked])
+
+    @cached_property
+    def declared(self) -> PipelineSpec:
+        """The pipeline as its last run was made, with what the file has added since."""
+        if not in_force(self.ledger):
+            return self.spec
+        then = compared_spec(self.ledger, self.spec)
+        return self.spec.model_copy(update={"sources": {**self.spec.sources, **then.sources}})
+
+    def path(self, table: str) -> Record:
+        """The folder of a table in the live version."""
+        published = [name for name, step in self.spec.streams.items() if step.published]
+        windowed = [name for name in published if self.spec.streams[name].windowed]
+        known = [
+            *[f"events/{name}" for name in self.declared.sources],
+            *[f"streams/{name}" for name in published],
+            *[f"dead_letters/{name}" for name in windowed],
+            *[
+                f"{kind}/{name}"
+                for name, source in self.declared.sources.items()
+                for kind in ("lifetimes", "open_lifetimes")
+                if source.lifetimes.edges
+            ],
+            *self.ledger.stores,
+            SUBSTREAMS,
+        ]
+        if table not in known:
+            raise UsageError(f"there is no table {table!r}", hint=f"tables: {', '.join(sorted(known))}")
+        return {"path": str(self.ledger.folder / table)}
+
+    def rows(self, limit: int, **filters: Unpack[Filters]) -> Record:
+        """Matching rows, newest first, and how many there are in all."""
+        from tidemark.report.rows import find_rows  # what reads rows is loaded for them alone
+
+        return find_rows(self._events(filters), self._filter(filters), limit, self._letters(filters))
+
+    def groups(self, by: Sequence[str], limit: int, **filters: Unpack[Filters]) -> Record:
+        """Matching rows counted by dimensions, the largest groups first."""
+        from tidemark.report.groups import count_rows
+
+        events, batches = self._events(filters), self.ledger.table("batches", self.judged_through())
+        return count_rows(events, self._filter(filters), by, limit, batches, self._letters(filters))
+
+    def export(self, target: Path, kind: str, limit: int | None, **filters: Unpack[Filters]) -> Record:
+        """The newest `limit` matching rows, or all, as a CSV or Parquet file."""
+        from tidemark.report.export import export_rows
+
+        letters = self._letters(filters)
+        return export_rows(self._events(filters), self._filter(filters), target, kind, limit, letters)
+
+    def explain(self, source: str, partition: str, offset: int) -> Record:
+        """One row's story."""
+        from tidemark.commands.explain.explain import explained_row
+
+        return explained_row(self, self.known(source), partition, offset)
+
+    def status(self) -> Record:
+        """How far each partition and source has come, and what the last runs did."""
+        tail = self.ledger.last()
+        through = tail.committed_through
+        records = self.ledger.batches(max(1, through - LAST_BATCHES + 1), through)
+        found = status(
+            self.ledger.states(through + 1),
+            tail.combined,
+            records[-1].as_of if records else None,
+            records,
+            sources=rules_of(self.declared),
+            limits={name: self._limits(name) for name in self.declared.sources},
+            config=str(self.spec.path),
+        )
+        pending = [record.batch_id for record in tail.pending]
+        obstacle = standing_in_the_way(self.ledger, tail.pending)
+        return {
+            "pipeline": self.spec.name,
+            "version": self.ledger.version,
+            "streams": self._streams(records),
+            "pending": pending,
+            "standing": standing(self.ledger, str(self.spec.path)),
+            "blocked": None if obstacle is None else obstacle.message,
+            "abandoned": self._abandoned(through),
+            "damaged": [{"table": name, "why": str(loss)} for name, loss in losses(self.ledger).items()],
+            **found,
+        }
+
+    def _limits(self, source: str) -> Limits:
+        quality = limits_of(self.declared, source)
+        return Limits(quality.max_watermark_delay, quality.max_output_delay)
+
+    def _abandoned(self, through: int) -> list[Record]:
+        """Runs that were set aside lately, or are being set aside, and why."""
+        newest = self.ledger.stores["batches"].newest() or 0
+        found: dict[str, Record] = {}
+        for record in self.ledger.recorded(max(1, through - LAST_BATCHES + 1), newest):
+            if record.status in (ABANDONING, ABANDONED):
+                run: Record = {
+                    "run_id": record.run_id,
+                    "status": record.status,
+                    "reason": record.reason,
+                    "batches": [],
+                }
+                found.setdefault(record.run_id, run)["batches"].append(record.batch_id)
+        return list(found.values())
+
+    def _streams(self, records: Sequence[BatchRecord]) -> list[Record]:
+        """How far each stream has come, and what the last run did to it."""
+        ended = next((record for record in reversed(records) if record.ends_run), None)
+        if ended is None:
+            return []
+        return [
+            {
+                "stream": name,
+                "published": name in self.spec.streams and self.spec.streams[name].published,
+                **stream_summary(end),
+                "output_delay_micros": None if end.state.watermark is None else ended.as_of - end.state.watermark,
+            }
+            for name, end in ended.streams.items()
+        ]
+
+    def known(self, source: str) -> str:
+        """The name of a declared source."""
+        if source not in self.declared.sources:
+            raise UsageError(f"there is no source {source!r}", hint=f"sources: {', '.join(self.declared.sources)}")
+        return source
+
+    def _events(self, filters: Filters) -> dict[str, Dataset]:
+        """The events tables that are asked for; a batch that quality blocks, if it is asked for by its number."""
+        source = filters.get("source")
+        names = list(self.declared.sources) if source is None else [self.known(source)]
+        ensure_whole(self.ledger, [f"events/{name}" for name in names])
+        present = [name for name in names if is_table(self.ledger.folder / "events" / name)]
+        through = None if filters.get("batch") is None else self.judged_through()
+        return {name: self.table(f"events/{name}", through) for name in present}
+
+    def _letters(self, filters: Filters) -> Dataset | None:
+        """The dead letters that are asked for. UsageError: there is no stream of that name, or it has no windows."""
+        name = filters.get("dead_letters")
+        if name is None:
+            return None
+        windowed = [each for each, step in self.spec.streams.items() if step.windowed]
+        if name not in windowed:
+            what = f"stream {name!r} has no windows" if name in self.spec.streams else f"there is no stream {name!r}"
+            hint = f"streams with windows: {', '.join(windowed)}" if windowed else "no stream has windows"
+            raise UsageError(f"{what}, so that no row can be late for one", hint=hint)
+        if not is_table(self.ledger.folder / "dead_letters" / name):
+            from tidemark.report.selection import no_letters
+
+            return no_letters()
+        return self.table(f"dead_letters/{name}")
+
+    def _filter(self, filters: Filters) -> Filter:
+        from tidemark.report.selection import Filter
+
+        now = self.clock()
+        return Filter(
+            filters.get("source"),
+            filters.get("fate"),
+            filters.get("reason"),
+            None if filters.get("partition") is None else str(filters["partition"]),
+            instant(filters.get("since"), now),
+            instant(filters.get("until"), now),
+            filters.get("batch"),
+        )
+
+
+def instant(value: str | int | None, now: int) -> int | None:
+    """A given time as microseconds, ages counted back from `now`; UsageError for what is none."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
+        raise UsageError(f"{value!r} is not a time", hint="give ISO 8601 text, or microseconds UTC as a whole number")
+    try:
+        return parse_moment(value, now) if isinstance(value, str) else value
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def checked_filters(verb: str, filters: Filters) -> Filters:
+    """Filters with the partition as text. UsageError: one that is not known, or a value that can't be."""
+    known_names(verb, filters, ["limit", *["by"] * (verb == "rows"), *Filters.__annotations__])
+    found = Filters(**filters)
+    if filters.get("partition") is not None:
+        found["partition"] = name_of_partition(filters["partition"])
+    if filters.get("dead_letters") is not None:
+        (found["dead_letters"],) = texts("dead_letters", [filters["dead_letters"]], "hourly")
+    if filters.get("batch") is not None:
+        found["batch"] = number("batch", filters["batch"], 1)
+    return found

@@ -1,0 +1,87 @@
+"""Recovery: finishes, releases or abandons runs that a crash or a failed check left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from tidemark.commands.abandon import Abandonment, stuck
+from tidemark.commands.records import Record
+from tidemark.commands.replay import located
+from tidemark.config import PipelineSpec
+from tidemark.context import RunContext
+from tidemark.core.batch_result import BatchRecord
+from tidemark.errors import TidemarkError
+from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.ledger.tail import ABANDONING
+from tidemark.quality.suites import of_run
+from tidemark.runner.checks import Audit, blocked_run, ensure_not_blocked
+from tidemark.runner.executor import Run
+from tidemark.runner.recorded import spec_of
+from tidemark.storage.s3_errors import known_fault
+
+
+def recover(context: RunContext) -> list[str]:
+    """Finish a run that crashed, from its recorded plan and configuration; returns its id, or nothing."""
+    pending = context.ledger.last().pending
+    if not pending:
+        return []
+    if pending[0].status == ABANDONING:
+        _abandonment(context).finish(pending)
+        return []
+    then = located(spec_of(pending[0].configuration, context.spec, context.ledger.root), context.spec)
+    execute(context, then, pending, repairing=True)
+    return [pending[0].run_id]
+
+
+def execute(
+    context: RunContext, spec: PipelineSpec, records: Sequence[BatchRecord], *, repairing: bool
+) -> list[BatchRecord]:
+    """Carry out a planned run under `spec`. Errors that a run of the same plan would meet again name `abandon`."""
+    run = Run(
+        spec,
+        context.ledger,
+        lambda: context.engine,
+        context.outputs,
+        context.planning.place,
+        context.checkpoint,
+        context.progress,
+        Audit(spec, context.ledger, of_run(records[-1].suites, context.spec)),
+    )
+    try:
+        return run.execute(records, repairing)
+    except TidemarkError:
+        raise
+    except Exception as error:
+        raise known_fault(error) or stuck(error, records, str(context.spec.path)) from error
+
+
+def release(context: RunContext, run_id: str, reason: str) -> BatchRecord:
+    """Publish a run that quality blocked, and record why; the lock is held. UsageError: no such run is blocked."""
+    record = blocked_run(context.ledger, run_id)
+    ensure_whole(context.ledger)
+    context.ledger.release(record, reason)
+    context.checkpoint("released")
+    recover(context)
+    return record
+
+
+def abandon(context: RunContext, run_id: str, reason: str, wait: bool, published: bool) -> Record:
+    """Set a planned run aside that cannot be finished, and record why. UsageError: there is none, or it has
+    published to streams and `published` does not ask for these rows to be withdrawn."""
+    with context.hold(wait):
+        return _abandonment(context).abandon(run_id, reason, published)
+
+
+@contextmanager
+def held_and_recovered(context: RunContext, wait: bool) -> Iterator[None]:
+    """Hold the pipeline, with a run that crashed finished. Raises Blocked while quality blocks one."""
+    with context.hold(wait):
+        ensure_whole(context.ledger)
+        ensure_not_blocked(context.ledger)
+        recover(context)
+        yield
+
+
+def _abandonment(context: RunContext) -> Abandonment:
+    return Abandonment(context.ledger, list(context.spec.sources), lambda: context.engine, context.checkpoint)

@@ -1,0 +1,43 @@
+"""The command `repair`: rebuilds what is damaged in the live version."""
+
+from __future__ import annotations
+
+from tidemark.commands.records import Record
+from tidemark.commands.repair.repair import Repairing
+from tidemark.commands.replay import replay_of
+from tidemark.commands.versions import rebuilt
+from tidemark.context import RunContext
+from tidemark.errors import TidemarkError
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tables import integrity
+from tidemark.ledger.versions_rebuilt import mend
+from tidemark.storage.sync import sync_tree
+
+
+def repair(context: RunContext, wait: bool) -> Record:
+    """Rebuild the damaged tables of the live version; the record says which, and what could not be rebuilt."""
+    with context.hold(wait):
+        listed = mend(context.root, context.clock())
+        ensure_batches(context.ledger)
+        made, _ = rebuilt(context.ledger, str(context.spec.path))
+        repairing = Repairing(
+            context.spec, context.ledger, replay_of(context, made), lambda: context.engine, context.progress, made
+        )
+        if listed is not None:
+            repairing.tell_versions(*listed)
+        found = repairing.repair()
+        if found["repaired"] or found["rewritten"]:
+            sync_tree(context.ledger.folder)
+        context.forget()
+        return found
+
+
+def ensure_batches(ledger: Ledger) -> None:
+    """The table `batches`, which all rebuilding starts from, is sound, else TidemarkError."""
+    damage = integrity.wounded(ledger.folder / "batches")
+    if damage:
+        raise TidemarkError(
+            f"the table `batches` is damaged ({damage}): it says what there is to rebuild",
+            where=str(ledger.folder / "batches"),
+            hint="restore this folder from a copy; or take history in again, into another warehouse",
+        )

@@ -1,0 +1,140 @@
+"""Makes rows of the ledger's own tables again: what a recovery of the batch would record, told from its events, the
+states before it and its plan, and proven by the digests and counts that `batches` has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tidemark.config import PipelineSpec
+from tidemark.core.advance import Advance, States, advance, in_import_order, open_source
+from tidemark.core.batch import LandedObject
+from tidemark.core.batch_result import APPLICATION, LISTED, NEWEST, BatchRecord, Outcome, TableDigest, versions_of
+from tidemark.core.imported import with_imported
+from tidemark.errors import TidemarkError
+from tidemark.ledger.digest import digest_findings, digest_states
+from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.lost_commits import WRITERS
+from tidemark.ledger.tables.rows import Row, finding_rows, object_row, state_rows
+from tidemark.runner.executor import Before, changed_states, rules_of, step_of
+from tidemark.runner.stream_progress import StreamProgress
+
+if TYPE_CHECKING:
+    from tidemark.spark.judge.engine import Engine
+
+MADE = ("objects", "watermarks", "diagnostics")
+"""Tables of which a batch's rows can be made again."""
+
+
+@dataclass(frozen=True)
+class Remade:
+    """A batch's rows of a table, and why they are not those that were recorded (None: they are)."""
+
+    rows: list[Row]
+    unlike: str | None
+
+
+@dataclass(frozen=True)
+class LedgerAgain:
+    """Makes rows of batches of one ledger again; `then` is the configuration that a batch was judged under, `place`
+    gives an object the path to read it at now, `planned` the objects of a batch."""
+
+    ledger: Ledger
+    engine: Callable[[], Engine]
+    then: Callable[[BatchRecord], PipelineSpec]
+    place: Callable[[LandedObject], LandedObject]
+    planned: Callable[[BatchRecord], tuple[LandedObject, ...]]
+
+    def put_back(self, record: BatchRecord, tables: Iterable[str]) -> dict[str, str | int]:
+        """Put the rows of a batch back into `tables`, as far as they are proven; by table how many rows that are, or
+        why they could not be made."""
+        try:
+            made = self._made(record)
+        except TidemarkError as error:
+            return dict.fromkeys(tables, error.message)
+        told: dict[str, str | int] = {}
+        for table in tables:
+            remade = made[table]
+            told[table] = remade.unlike or len(remade.rows)
+            if remade.unlike is None:
+                self.ledger.store(table).put_back(record.batch_id, remade.rows, WRITERS[table][0])
+        return told
+
+    def _made(self, record: BatchRecord) -> dict[str, Remade]:
+        objects = tuple(self.place(item) for item in self.planned(record))
+        noticed = self._noticed(record)
+        outcomes, states, result = self._recalled(record, objects)
+        changed = changed_states(states, result.states, record.batch_id)
+        findings = [*noticed.findings, *result.findings]
+        settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
+        final = [settled.get((item.source, item.uri), item) for item in objects]
+        taken = [*final, *noticed.reported]
+        digests = {digest.table: digest for digest in record.digests}
+        return {
+            "objects": Remade(
+                [object_row(record.batch_id, item) for item in taken], _unlike(record, final, outcomes, digests)
+            ),
+            "watermarks": Remade(
+                state_rows(record.batch_id, changed),
+                _differing(digest_states(record.batch_id, changed), digests),
+            ),
+            "diagnostics": Remade(
+                finding_rows(record.batch_id, findings),
+                _differing(digest_findings(record.batch_id, findings), digests),
+            ),
+        }
+
+    def _noticed(self, record: BatchRecord) -> Noticed:
+        """What listing found then: as planned, or else as recorded."""
+        noticed = self.ledger.noticed(record)
+        if noticed.findings:
+            return noticed
+        listed = [finding for finding in self.ledger.findings(record.batch_id) if finding.type in LISTED]
+        return Noticed(tuple(listed), noticed.reported)
+
+    def _recalled(
+        self, record: BatchRecord, objects: tuple[LandedObject, ...]
+    ) -> tuple[dict[str, Outcome], States, Advance]:
+        """What became of a batch's objects, the states before it, and what it came to."""
+        then = self.then(record)
+        rules, before = rules_of(then), Before.run(self.ledger, record.run_first)
+        states = self.ledger.states(record.batch_id)
+        outcomes = {}
+        for name in (each.name for each in in_import_order(rules)):
+            mine = [item for item in objects if item.source == name]
+            if not mine:
+                continue
+            if self.ledger.store(f"events/{name}").number(APPLICATION) < record.batch_id:
+                raise TidemarkError(f"the table events/{name} does not have the batch")
+            opening = open_source(rules[name], states, before.combined, StreamProgress(then).read_from)
+            run = before.states, before.combined, (record.run_first, record.batch_id)
+            opening = with_imported(opening, rules, name, *run)
+            version = versions_of(record.digests).get(f"events/{name}", NEWEST)
+            outcomes[name] = self.engine().recall(then.sources[name], record.batch_id, mine, opening, version)
+        return (
+            outcomes,
+            states,
+            advance(rules, states, before.combined, outcomes, step_of(record, before.brought(states))),
+        )
+
+
+def _differing(made: TableDigest, recorded: Mapping[str, TableDigest]) -> str | None:
+    then = recorded.get(made.table, TableDigest(made.table, 0, made.digest if not made.rows else ""))
+    return None if made == then else "events and states come to other rows than were recorded"
+
+
+def _unlike(
+    record: BatchRecord,
+    objects: list[LandedObject],
+    outcomes: Mapping[str, Outcome],
+    recorded: Mapping[str, TableDigest],
+) -> str | None:
+    """Why objects are not those that the batch took: their number, their bytes, or the rows that they brought."""
+    if (len(objects), sum(item.size for item in objects)) != (record.objects, record.bytes):
+        return "their number or size is not that of the objects that the batch took"
+    for outcome in outcomes.values():
+        for digest in outcome.digests:
+            if digest != recorded.get(digest.table, digest):
+                return f"{digest.table} has other rows than were recorded"
+    return None

@@ -1,0 +1,32 @@
+"""Writes files again that not all readers of Parquet can read, table by table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from tidemark.commands.records import Record
+from tidemark.ledger.tables.null_counts import miscounted
+from tidemark.ledger.tables.schemas import TABLES
+from tidemark.storage import Place, delta_table
+from tidemark.storage.folders import tables_below
+
+
+def rewritten(root: Place, spark: Callable[[], Any], damaged: Collection[str]) -> Iterator[Record]:
+    """Write files with a wrong number of nulls again, but for tables that are damaged still; what was done to each
+    table, or why it was not."""
+    for name in sorted({*tables_below(root)} - TABLES.keys() - {*damaged}):
+        if files := miscounted(root / name):
+            yield _rewritten(name, root / name, spark(), files)
+
+
+def _rewritten(name: str, place: Place, spark: Any, files: Mapping[str, str | None]) -> Record:  # noqa: ANN401 # a session
+    from tidemark.spark.tables.rewrite import rewrite_days
+
+    columns = delta_table(place).metadata().partition_columns
+    days = {day for day in files.values() if day is not None}
+    rows = rewrite_days(spark, str(place), columns[0] if columns else None, days)
+    if rows is None:
+        why = f"{len(files)} files that not all readers read: written again, their rows differed"
+        return {"table": name, "why": why}
+    return {"table": name, "files": len(files), "rows": rows}

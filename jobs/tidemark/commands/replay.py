@@ -1,0 +1,270 @@
+"""Verifies recorded batches: computed again under their recorded configuration, digests must be equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tidemark.commands import versions
+from tidemark.commands.records import Record
+from tidemark.config import PipelineSpec
+from tidemark.context import RunContext
+from tidemark.core.advance import SourceRules, advance, open_source
+from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.batch_result import LISTED, BatchRecord, Finding, Outcome, TableDigest, versions_of
+from tidemark.core.findings import as_before
+from tidemark.core.imported import with_imported
+from tidemark.errors import UsageError
+from tidemark.ledger.digest import digest_findings, digest_states
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.runner.executor import Before, changed_states, rules_of, step_of
+from tidemark.runner.recorded import spec_of
+from tidemark.runner.stream_progress import StreamProgress, Writing, measured
+from tidemark.spark.session.settings import ARITHMETIC, EXACT, arithmetic_of, changed, reading_of
+
+if TYPE_CHECKING:
+    from tidemark.spark.judge.engine import Engine
+    from tidemark.spark.rebuild.replay import Recomputed
+
+INPUTS = ("landing", "events")
+STORED = "stored"
+"""The input of a verdict on a batch that a backfill has made: its tables were compared with what was recorded."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a batch came out as recorded, from which input, and what differs, in words. `digest_version`: the
+    lowest version under which the rows of a table were compared (None: it has no rows)."""
+
+    batch_id: int
+    identical: bool
+    input: str
+    differences: tuple[str, ...]
+    engine_changes: tuple[str, ...]
+    digest_version: int | None = None
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Replays batches of one ledger. `spec` is today's configuration: it says where landing is now. `rebuilt` are the
+    batches that a backfill has made: no run under one configuration comes to them."""
+
+    spec: PipelineSpec
+    ledger: Ledger
+    engine: Callable[[], Engine]
+    outputs: Callable[[PipelineSpec], Writing]
+    place: Callable[[LandedObject], LandedObject]
+    engine_changes: Callable[[str], Sequence[str]]
+    rebuilt: range | None = None
+
+    def verdicts(
+        self, records: Sequence[BatchRecord], wanted: str | None, progress: Callable[[str, int, int], None]
+    ) -> list[Verdict]:
+        """Compute batches again, one after the other."""
+        found = []
+        for done, record in enumerate(records):
+            progress("replay", done, len(records))
+            found.append(self.verify(record, wanted))
+        progress("replay", len(records), len(records))
+        return found
+
+    def verify(self, record: BatchRecord, wanted: str | None = None) -> Verdict:
+        """Compute one committed batch again; `wanted` forces its input, else landing where it still is."""
+        if wanted is not None and wanted not in INPUTS:
+            raise UsageError(f"input {wanted!r} does not exist", hint="use landing or events")
+        if self.rebuilt is not None and record.batch_id in self.rebuilt:
+            return self._standing(record)
+        objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
+        with ExitStack() as kept:
+            parts = self.recomputed(record, objects, wanted, kept)
+            digests = self._digests(record, {name: part.outcome() for name, part in parts.items()}, kept)
+            differing = _differing(record.digests, digests)
+            differences = list(differing.values())
+            for name, part in parts.items():
+                if f"events/{name}" in differing:
+                    differences += [f"{name}: {sentence}" for sentence in part.differences()]
+        used = "events" if any(not part.from_landing for part in parts.values()) else "landing"
+        changes = tuple(self.engine_changes(record.engine))
+        return Verdict(record.batch_id, not differing, used, tuple(differences), changes, _version(record))
+
+    def _standing(self, record: BatchRecord) -> Verdict:
+        """Whether what a backfill has made of a batch stands as it was recorded."""
+        from tidemark.spark.rebuild.batch_digests import KINDS, standing
+
+        made = [digest for digest in record.digests if digest.table.partition("/")[0] in KINDS]
+        then = self._then(record).model_copy(update={"sources": self.spec.sources})
+        found = standing(self.engine().spark, self.ledger.folder, then, record.batch_id, versions_of(made))
+        small = self.ledger.digests(record.batch_id)
+        made += [digest for digest in record.digests if digest.table in small]
+        differing = tuple(_differing(made, [*found, *small.values()]).values())
+        return Verdict(record.batch_id, not differing, STORED, differing, (), _version(record))
+
+    def recomputed(
+        self, record: BatchRecord, objects: Sequence[LandedObject], wanted: str | None, kept: ExitStack
+    ) -> dict[str, Recomputed]:
+        """By source, what a batch's objects come to, good until `kept` is closed. UsageError: landing is `wanted`,
+        and an object is no longer there as it was."""
+        if not any(item.state is not ObjectState.VANISHED for item in objects):
+            return {}
+        from tidemark.spark.rebuild.replay import Recomputed, SourceBatch, in_landing  # starts a JVM: only with rows
+
+        self._follow(record, kept)
+        then = self._then(record)
+        before = Before.run(self.ledger, record.run_first)
+        states, after = self.ledger.states(record.batch_id), self.ledger.states(record.batch_id + 1)
+        parts = {}
+        for name, source in then.sources.items():
+            mine = [item for item in objects if item.source == name]
+            if not any(item.state is not ObjectState.VANISHED for item in mine):
+                continue
+            opening = open_source(rules_of(then)[name], states, before.combined, StreamProgress(then).read_from)
+            run = before.states, before.combined, (record.run_first, record.batch_id)
+            opening = with_imported(opening, rules_of(then), name, *run)
+            left = {partition: state for (owner, partition), state in after.items() if owner == name}
+            there = in_landing(mine)
+            if wanted == "landing" and not there:
+                raise UsageError(
+                    f"batch {record.batch_id}: objects of {name} are no longer in landing as they were",
+                    hint="use --input events",
+                )
+            from_landing = there if wanted is None else wanted == "landing"
+            part = SourceBatch(source, record.batch_id, mine, opening, left, versions_of(record.digests))
+            parts[name] = Recomputed(self.engine(), part, from_landing)
+            kept.callback(parts[name].close)
+        return parts
+
+    def _follow(self, record: BatchRecord, kept: ExitStack) -> None:
+        """Have Spark compute numbers by the rule that a batch was judged by, until `kept` is closed."""
+        conf = self.engine().spark.conf
+        conf.set(ARITHMETIC, arithmetic_of(record.engine))
+        kept.callback(conf.set, ARITHMETIC, EXACT)
+
+    def _digests(self, record: BatchRecord, outcomes: dict[str, Outcome], kept: ExitStack) -> list[TableDigest]:
+        then = self._then(record)
+        before = Before.run(self.ledger, record.run_first)
+        states = self.ledger.states(record.batch_id)
+        result = advance(rules_of(then), states, before.combined, outcomes, step_of(record, before.brought(states)))
+        recorded = self.ledger.findings(record.batch_id)
+        listed = [finding for finding in recorded if finding.type in LISTED]
+        digests = [digest for outcome in outcomes.values() for digest in outcome.digests]
+        changed = changed_states(states, result.states, record.batch_id)
+        digests.append(digest_states(record.batch_id, changed))
+        found = [_as_recorded(each, recorded, rules_of(then)) for each in result.findings]
+        digests.append(digest_findings(record.batch_id, [*listed, *found]))
+        if record.ends_run:
+            then = self._then(record)
+
+            def outputs() -> Writing:
+                self._follow(record, kept)
+                return self.outputs(then)
+
+            ending, versions = before.ending(record, result), versions_of(record.digests)
+            digests += measured(StreamProgress(then), ending, outputs, versions)
+        return digests
+
+    def _then(self, record: BatchRecord) -> PipelineSpec:
+        then = located(spec_of(record.configuration, self.spec, self.ledger.root), self.spec)
+        rules = reading_of(record.engine)
+        return then.model_copy(update={"sources": {name: each.read_as(rules) for name, each in then.sources.items()}})
+
+
+def _as_recorded(finding: Finding, recorded: Collection[Finding], rules: Mapping[str, SourceRules]) -> Finding:
+    """A finding in the words of the release that recorded the batch."""
+    before = as_before(rules[finding.source], finding)
+    return before if finding not in recorded and before in recorded else finding
+
+
+def replay(
+    context: RunContext,
+    run: str | None,
+    batches: tuple[int | None, int | None] = (None, None),
+    every: bool = False,
+    input_: str | None = None,
+) -> Record:
+    """Compute batches again and compare: of a run, from the first to the last of `batches`, every one, or else of the
+    last run. Writes nothing."""
+    ensure_whole(context.ledger)
+    records = chosen(context.ledger, run, *batches, every)
+    made, proof = versions.rebuilt(context.ledger, str(context.spec.path))
+    return replayed(replay_of(context, made).verdicts(records, input_, context.progress), proof)
+
+
+def replay_of(context: RunContext, made: range | None) -> Replay:
+    """A replay of the live version, of which a backfill has made the batches `made`."""
+    again = partial(context.outputs, recompute=True)
+    return Replay(context.spec, context.ledger, lambda: context.engine, again, context.planning.place, changed, made)
+
+
+def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> Record:
+    """What a replay came to; `rebuilt` says what proves batches that a backfill has made."""
+    stored = rebuilt if any(verdict.input == STORED for verdict in verdicts) else None
+    return {
+        "rebuilt": stored,
+        "identical": all(verdict.identical for verdict in verdicts),
+        "batches": [
+            {
+                "batch_id": verdict.batch_id,
+                "identical": verdict.identical,
+                "input": verdict.input,
+                "digest_version": verdict.digest_version,
+                "differences": list(verdict.differences),
+            }
+            for verdict in verdicts
+        ],
+        "engine_changed": sorted({change for verdict in verdicts for change in verdict.engine_changes}),
+    }
+
+
+def chosen(
+    ledger: Ledger, run: str | None, from_batch: int | None, to_batch: int | None, all_batches: bool
+) -> list[BatchRecord]:
+    """The committed batches that a replay is asked for: of a run, a range, all, or else of the last run."""
+    tail = ledger.last()
+    if tail.committed_through == 0:
+        raise UsageError("there is nothing to replay: no run is committed", hint="use `tidemark run` first")
+    if run is not None:
+        known = ledger.run(run)
+        if known is None or known.last > tail.committed_through:
+            raise UsageError(f"run {run!r} is not committed", hint="`tidemark status` lists the last runs")
+        return ledger.batches(known.first, known.last)
+    if all_batches or from_batch is not None or to_batch is not None:
+        last = min(to_batch or tail.committed_through, tail.committed_through)
+        return ledger.batches(from_batch or 1, last)
+    newest = tail.last_run or (ledger.run(tail.pending[0].run_id) if tail.pending else None)
+    if newest is None:
+        return ledger.batches(tail.unended or 1, tail.committed_through)
+    return ledger.batches(newest.first, min(newest.last, tail.committed_through))
+
+
+def located(then: PipelineSpec, now: PipelineSpec) -> PipelineSpec:
+    """A recorded configuration with its file and its sources' landing where today's configuration has them."""
+    moved = {
+        name: source.model_copy(update={"landing": now.sources[name].landing}) if name in now.sources else source
+        for name, source in then.sources.items()
+    }
+    return then.model_copy(update={"path": now.path, "sources": moved})
+
+
+def _version(record: BatchRecord) -> int | None:
+    """Small tables, whose digests are the same in every version, have a name without a stroke."""
+    return min((each.version for each in record.digests if each.rows and "/" in each.table), default=None)
+
+
+def _differing(recorded: Sequence[TableDigest], computed: Sequence[TableDigest]) -> dict[str, str]:
+    """By table, a sentence on how its digest differs."""
+    now = {digest.table: digest for digest in computed if digest.rows}
+    then = {digest.table: digest for digest in recorded if digest.rows}
+    missing = TableDigest("", 0, "none")
+    sentences = {}
+    for table in sorted(now.keys() | then.keys()):
+        was, is_ = replace(then.get(table, missing), table=""), replace(now.get(table, missing), table="")
+        if was != is_:
+            sentences[table] = (
+                f"{table}: recorded {was.rows} rows with digest {was.digest}, "
+                f"computed {is_.rows} rows with digest {is_.digest}"
+            )
+    return sentences

@@ -1,0 +1,91 @@
+"""The report of a pipeline: its tables, cut at the last committed batch, given to the page, and the page written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow.dataset as ds
+
+from tidemark.commands.explain.lineage import Lineage
+from tidemark.commands.read import Reader
+from tidemark.commands.records import Record
+from tidemark.config import PipelineSpec
+from tidemark.core.times import format_time
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
+from tidemark.report.page.build import build
+from tidemark.report.page.data.tables import Scope, SourceTable, Tables
+from tidemark.report.target import written_whole
+from tidemark.storage import delta_table, is_table
+
+QUALITY = "quality"
+
+
+def write_report(reader: Reader, out: Path | None, since: int | None, until: int | None) -> Record:
+    """Write the page of what runs did whose as_of is in [since, until), microseconds UTC; returns its path. The file
+    appears whole or not at all. Default: everything, as <pipeline>-report.html where the command is called."""
+    target = Path(f"{reader.spec.name}-report.html") if out is None else out
+    with written_whole(target) as place:
+        place.write_text(build(tables_of(reader, scope_of(reader.ledger, since, until))), encoding="utf-8")
+    return {"path": str(target)}
+
+
+def scope_of(ledger: Ledger, since: int | None, until: int | None) -> Scope:
+    """The committed batches of the runs that are asked for."""
+    through = ledger.last().committed_through
+    first = 1 if since is None else ledger.first_since(since)
+    last = through if until is None else min(through, ledger.first_since(until) - 1)
+    if since is None and until is None:
+        return Scope(first, last)
+    bounds = [] if since is None else [f"from {format_time(since)}"]
+    bounds += [] if until is None else [f"before {format_time(until)}"]
+    return Scope(first, last, f"runs with an as_of {' and '.join(bounds)}")
+
+
+def tables_of(reader: Reader, scope: Scope) -> Tables:
+    """The tables of the live version as the page takes them."""
+    spec, ledger = reader.spec, reader.ledger
+    return Tables(
+        pipeline=spec.name,
+        config=str(spec.path),
+        scope=scope,
+        sources=_sources(reader, scope),
+        batches=ledger.table("batches"),
+        watermarks=ledger.table("watermarks"),
+        diagnostics=ledger.table("diagnostics"),
+        status=reader.status(),
+        letters={name: reader.table(f"dead_letters/{name}") for name in _with_letters(spec, ledger)},
+        quality=_quality(ledger),
+        advice=ledger.table("advice"),
+        versions=[asdict(version) for version in versions.listed(ledger.root)],
+    )
+
+
+def _sources(reader: Reader, scope: Scope) -> Sequence[SourceTable]:
+    """The sources with the settings that their rows were judged by."""
+    found, lineage = [], Lineage(reader.spec, reader.ledger)
+    for name, source in reader.declared.sources.items():
+        judged = () if scope.empty else lineage.policies(name, scope.first, scope.last)
+        one = SourceTable(
+            name=name,
+            events=reader.table(f"events/{name}") if is_table(reader.ledger.folder / "events" / name) else None,
+            policy=judged[0] if judged else source.policy,
+            timed=source.timestamp_by is not None,
+            punctuated=source.punctuation is not None,
+            substreams=bool(source.over) and source.timestamp_by is not None,
+            others=judged[1:],
+        )
+        found.append(one)
+    return found
+
+
+def _with_letters(spec: PipelineSpec, ledger: Ledger) -> list[str]:
+    windowed = [name for name, stream in spec.streams.items() if stream.published and stream.windowed]
+    return [name for name in windowed if is_table(ledger.folder / "dead_letters" / name)]
+
+
+def _quality(ledger: Ledger) -> ds.Dataset | None:
+    place = ledger.folder / QUALITY
+    return delta_table(place).to_pyarrow_dataset() if is_table(place) else None

@@ -1,0 +1,149 @@
+"""Runs that a scheduler asks for, each with an id and an as_of of its own, in any order and as often as it likes.
+
+A run answers for what landed since the as_of before it. What an earlier run has answered for is verified instead:
+replayed from what was recorded, and identical or a failure. So a schedule that is caught up with, cleared, filled
+backwards or run twice comes to the same tables as one run in order.
+
+    its id is committed                        verify that run
+    a later or equal as_of was answered for    verify the first run that did
+    objects landed, or a stream may go on      run
+    else                                       nothing: no JVM has to start
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidemark.commands import run as runs
+from tidemark.commands.read import instant
+from tidemark.commands.records import Record
+from tidemark.commands.run import RunRequest
+from tidemark.context import RunContext
+from tidemark.core.advance import advance
+from tidemark.core.batch import RunPlan
+from tidemark.core.batch_result import BatchRecord
+from tidemark.errors import CheckFailed
+from tidemark.ledger.ledger import Ledger
+from tidemark.runner.checks import standing_in_the_way
+from tidemark.runner.executor import Before, rules_of, step_of
+from tidemark.runner.stream_progress import StreamProgress, Writing
+from tidemark.verbs import explained
+
+
+class ScheduledWork(StrEnum):
+    """What a scheduled run has to do."""
+
+    RUN = "run"
+    VERIFY = "verify"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What a scheduled run has to do, and why, in words; `run_id` is the run that does it or is verified."""
+
+    need: ScheduledWork
+    run_id: str
+    why: str
+
+
+class _NeedsSpark(Exception):
+    """Rows would have to be looked at."""
+
+
+@explained
+def foresee(context: RunContext, as_of: str | int, run_id: str) -> Foreseen:
+    """What a run has to do, told without a JVM; writes nothing.
+
+    Raises ConfigError for a change of the configuration that is refused, UsageError for an `as_of` in the future,
+    Blocked when quality blocks the last run.
+    """
+    ledger, time = context.ledger, instant(as_of, context.clock())
+    tail = ledger.last()
+    if (obstacle := standing_in_the_way(ledger, tail.pending)) is not None:
+        raise obstacle
+    if tail.pending:
+        return Foreseen(ScheduledWork.RUN, run_id, f"run {tail.pending[0].run_id} did not end: it is finished first")
+    if (answered := _answered(ledger, time, run_id)) is not None:
+        return Foreseen(ScheduledWork.VERIFY, answered.run_id, f"run {answered.run_id} has answered for it")
+    found = runs.run(context, RunRequest(time, run_id, dry_run=True), wait=False)
+    if found["objects"] or found["diagnostics"]:
+        landed = f"{found['objects']} objects have landed"
+        what = landed if found["objects"] else "there is something to report of objects"
+        return Foreseen(ScheduledWork.RUN, run_id, what)
+    if tail.committed_through and _may_go_on(context, time or 0, run_id):
+        return Foreseen(ScheduledWork.RUN, run_id, "nothing has landed, but streams may go on as time passes")
+    return Foreseen(ScheduledWork.NOTHING, run_id, "nothing has landed, and no stream can go on")
+
+
+def answer(context: RunContext, as_of: str | int, run_id: str) -> Record:
+    """Do what a scheduled run has to do; returns the record of the run, with `verified` if it is an earlier one's.
+
+    Raises CheckFailed when that comes out differently now.
+    """
+    time = instant(as_of, context.clock())
+    answered = _answered(context.ledger, time, run_id)
+    if answered is None:
+        return runs.run(context, RunRequest(time, run_id), wait=True)
+    record = runs.run(context, RunRequest(answered.as_of, answered.run_id), wait=True)
+    verified = record.get("verified")
+    if verified is not None and not verified["identical"]:
+        told = [text for batch in verified["batches"] for text in batch["differences"]]
+        raise CheckFailed(f"run {answered.run_id} comes out differently now: {'; '.join(told)}")
+    return record
+
+
+def _answered(ledger: Ledger, as_of: int | None, run_id: str) -> BatchRecord | None:
+    """The first batch of the committed run of this id, or of the first one as late as `as_of`."""
+    tail = ledger.last()
+    known = ledger.run(run_id)
+    if known is not None and known.last <= tail.committed_through:
+        return ledger.batches(known.first, known.first)[0]
+    last = tail.committed_through
+    if as_of is None or not last or ledger.batches(last, last)[0].as_of < as_of:
+        return None
+    first = ledger.first_since(as_of)
+    return ledger.batches(first, first)[0]
+
+
+def _may_go_on(context: RunContext, as_of: int, run_id: str) -> bool:
+    """Whether a run without rows may have anything to write for a stream."""
+    spec, ledger = context.spec, context.ledger
+    tail = ledger.last()
+    batches = context.planning.cut((), tail.next_batch_id, None)
+    record = context.planning.records(RunPlan(run_id, as_of, batches), spec)[0]
+    before = Before.run(ledger, record.run_first)
+    result = advance(rules_of(spec), before.states, before.combined, {}, step_of(record, frozenset()))
+    writing: Callable[[], Writing] = _no_spark
+    try:
+        dues = [due for _, _, due in StreamProgress(spec).due(before.ending(record, result), writing)]
+    except _NeedsSpark:
+        return True
+    return any(due is not None and due.anything for due in dues)
+
+
+def _no_spark() -> Writing:
+    raise _NeedsSpark
+
+
+@explained
+def blocking(context: RunContext) -> str | None:
+    """What stands in the way of every run, and what to do: quality blocks the last one; None: nothing does."""
+    obstacle = standing_in_the_way(context.ledger, context.ledger.last().pending)
+    return (
+        None if obstacle is None else f"{obstacle.message}: {obstacle.hint}".replace("CONFIG", str(context.spec.path))
+    )
+
+
+@explained
+def published(context: RunContext, run_id: str) -> Record:
+    """Watermarks and counts of a committed run, as consumers are told of them; plain JSON."""
+    found = runs.summary(context, run_id)
+    fates = ("rows", "on_time", "adjusted", "dropped", "quarantined")
+    counts = {fate: sum(batch[fate] for batch in found["batches"]) for fate in fates}
+    kept = {key: found[key] for key in ("run_id", "as_of", "watermarks", "streams")}
+    record: Record = json.loads(json.dumps(kept | counts, default=str))
+    return record

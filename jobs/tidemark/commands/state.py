@@ -1,0 +1,82 @@
+"""What state a pipeline is in: whether a run is under way, was interrupted, or is blocked, and what leads on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from enum import StrEnum
+
+from tidemark.commands.records import Record
+from tidemark.core.batch_result import BatchRecord
+from tidemark.core.times import format_time
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lock import holder
+from tidemark.ledger.tail import BLOCKED
+from tidemark.runner.checks import released, standing_in_the_way, told
+
+
+class PipelineState(StrEnum):
+    """The states of a pipeline. `ready`: the last run is committed; `released`: it was blocked, and the next command
+    publishes it; `interrupted`: its process ended before it was done."""
+
+    NEW = "new"
+    READY = "ready"
+    RUNNING = "running"
+    INTERRUPTED = "interrupted"
+    BLOCKED = "blocked"
+    RELEASED = "released"
+
+
+def standing(ledger: Ledger, config: str) -> Record:
+    """The state with its run, the checks that failed, a sentence, and the commands that lead on."""
+    tail = ledger.last()
+    if not tail.pending:
+        state = PipelineState.READY if tail.committed_through else PipelineState.NEW
+        return {"state": state.value, "run_id": None, "as_of": None, "failed": [], "sentence": None, "commands": []}
+    record, holding = tail.pending[-1], holder(ledger.root)
+    state = _state(ledger, record, holding)
+    failed = (
+        [told(check) for check in ledger.checks(record.batch_id) if check.blocks]
+        if state is PipelineState.BLOCKED
+        else []
+    )
+    return {
+        "state": state.value,
+        "run_id": record.run_id,
+        "as_of": format_time(record.as_of),
+        "failed": failed,
+        "sentence": _sentence(state, tail.pending[0], record, holding),
+        "commands": list(_commands(state, record, config)),
+    }
+
+
+def _state(ledger: Ledger, record: BatchRecord, holding: str | None) -> PipelineState:
+    if standing_in_the_way(ledger, [record]) is not None:
+        return PipelineState.BLOCKED
+    if holding is not None:
+        return PipelineState.RUNNING
+    return (
+        PipelineState.RELEASED if record.status == BLOCKED and released(ledger, record) else PipelineState.INTERRUPTED
+    )
+
+
+def _sentence(state: PipelineState, first: BatchRecord, last: BatchRecord, holding: str | None) -> str:
+    batches = f"batch {first.batch_id}" if first is last else f"batches {first.batch_id} to {last.batch_id}"
+    run = f"Run {last.run_id}, as of {format_time(last.as_of)}"
+    return {
+        PipelineState.BLOCKED: f"{run}, is blocked by quality: it has published nothing, and no run goes on.",
+        PipelineState.RUNNING: f"{run}, is under way ({holding}): {batches} not committed yet.",
+        PipelineState.RELEASED: f"{run}, is released but not published yet: the next run does it first.",
+        PipelineState.INTERRUPTED: f"{run}, was interrupted: {batches} not committed. The next run finishes it.",
+    }[state]
+
+
+def _commands(state: PipelineState, record: BatchRecord, config: str) -> Iterator[str]:
+    run = f"{shlex.quote(config)} {shlex.quote(record.run_id)} --reason ..."
+    if state is PipelineState.BLOCKED:
+        yield shlex.join(["tidemark", "rows", config, "--batch", str(record.batch_id)])
+        yield f"tidemark release {run}"
+    elif state is not PipelineState.RUNNING:
+        yield shlex.join(["tidemark", "run", config])
+        if state is PipelineState.INTERRUPTED:
+            yield f"tidemark abandon {run}"

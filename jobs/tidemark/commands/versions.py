@@ -1,0 +1,210 @@
+"""Under which configuration a version goes on, and which of its batches a backfill has made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from tidemark.commands.records import Record, time_text
+from tidemark.config import PipelineSpec, from_resolved
+from tidemark.config.evolution import changes
+from tidemark.config.load import placed
+from tidemark.core.batch_result import BatchRecord
+from tidemark.core.times import format_time
+from tidemark.errors import ConfigError
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tail import PLANNED
+from tidemark.ledger.versions import Made, Version
+from tidemark.quality.metrics import limits_of
+from tidemark.runner.recorded import content_of, spec_of
+from tidemark.storage import Place
+
+_LABEL = "label"
+
+
+def made(ledger: Ledger) -> Made | None:
+    """How a backfill made the ledger's version; None: runs have made it alone."""
+    if ledger.version == versions.FIRST:
+        return None  # every run asks, and most pipelines have no other version
+    found = versions.found(ledger.root, ledger.version)
+    return None if found is None else found.made
+
+
+def in_force(ledger: Ledger) -> str | None:
+    """The configuration (JSON) that the version's next run has to follow; None: there is no version yet."""
+    tail, how = ledger.last(), made(ledger)
+    if how is not None and tail.next_batch_id - 1 <= how.through:
+        return how.configuration
+    return tail.configuration
+
+
+def recorded_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
+    """The same as a pipeline, to be followed again, with landing and warehouse where they are now."""
+    found = spec_of(in_force(ledger) or "{}", now, ledger.root)
+    return placed(found, now)
+
+
+def compared_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
+    """The same, to be compared alone: a reference stands where the environment holds another value than it did."""
+    return from_resolved(content_of(in_force(ledger), now, ledger.root), at=now)
+
+
+def unlike(ledger: Ledger, spec: PipelineSpec) -> list[str]:
+    """The settings of a pipeline file in which it differs from what the version's next run has to follow."""
+    try:
+        changes(content_of(in_force(ledger), spec, ledger.root), spec)
+    except ConfigError as error:
+        return [f"{problem.key}: {problem.message}" for problem in error.problems]
+    return []
+
+
+def rebuilt(ledger: Ledger, file: str) -> tuple[range | None, str | None]:
+    """The batches that a backfill has made of the version, and, in words, what proves them."""
+    how = made(ledger)
+    if how is None or how.rebuilt is None:
+        return None, None
+    ends = f"--from {format_time(how.from_)}" + ("" if how.to is None else f" --to {format_time(how.to)}")
+    batches = range(how.rebuilt, how.through + 1)
+    told = (
+        f"batches {batches[0]} to {batches[-1]} were made by the backfill of version {ledger.version}: their tables "
+        f"were compared with what it recorded; `tidemark backfill {file} {ends}` makes them again, and finds no "
+        "difference"
+    )
+    return batches, told
+
+
+def by_run(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
+    """Recorded batches, run by run."""
+    found: dict[int, list[BatchRecord]] = {}
+    for record in records:
+        found.setdefault(record.run_first, []).append(record)
+    return list(found.values())
+
+
+def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
+    """A recorded batch as it is planned again, under another configuration."""
+    return BatchRecord(
+        batch_id=record.batch_id,
+        run_id=record.run_id,
+        run_first=record.run_first,
+        run_last=record.run_last,
+        as_of=record.as_of,
+        status=PLANNED,
+        configuration=spec["configuration"],
+        fingerprint=spec["fingerprint"],
+        engine=spec["engine"],
+        plan=record.plan,
+        suites=record.suites,
+        closing=record.closing,
+        objects=record.objects,
+        bytes=record.bytes,
+    )
+
+
+def built_summary(number: int, folder: Place, how: Made, difference: Record) -> Record:
+    """What a backfill tells of the version that it has built."""
+    return {
+        "version": number,
+        "path": str(folder),
+        "from": format_time(how.from_),
+        "to": time_text(how.to),
+        "base": how.base,
+        "through": how.through,
+        "fingerprint": how.fingerprint,
+        "from_landing": how.from_landing,
+        "input_rows": how.input_rows,
+        "identical": not differs(difference),
+        "difference": difference,
+    }
+
+
+def version_summary(root: Place, version: Version) -> Record:
+    """One version as commands tell of it."""
+    how = version.made
+    difference = json.loads(how.difference) if how else None
+    label = difference.pop(_LABEL, None) if difference else None
+    return {
+        "version": version.version,
+        "live": version.live,
+        "path": str(root / f"v{version.version}"),
+        "created": time_text(version.created),
+        "promoted": time_text(version.promoted),
+        "from": time_text(how.from_) if how else None,
+        "to": time_text(how.to) if how else None,
+        "fingerprint": how.fingerprint if how else None,
+        "base": how.base if how else None,
+        "through": how.through if how else None,
+        "from_landing": how.from_landing if how else None,
+        "label": label,
+        "difference": difference,
+    }
+
+
+def labelled(difference: Record, label: str | None) -> Record:
+    """What a version records of its difference, with the name that was given to it."""
+    return difference if label is None else {**difference, _LABEL: label}
+
+
+def differs(difference: Record) -> bool:
+    """Whether any row, output or dead letter came out otherwise."""
+    return any(difference[kind] for kind in ("rows", "streams", "dead_letters"))
+
+
+def fates_of(records: Iterable[BatchRecord]) -> dict[str, dict[str, int]]:
+    """Counts by source and fate of batches."""
+    found: dict[str, dict[str, int]] = {}
+    for record in records:
+        for account in record.accounts:
+            mine = found.setdefault(account.source, {})
+            for fate, count in account.fates.items():
+                mine[fate.value] = mine.get(fate.value, 0) + count
+    return found
+
+
+def line(root: Place, version: int) -> int:
+    """The version from landing (or the first) that a version's rows have their numbers from: rows of two versions of
+    one line have the same."""
+    known = {each.version: each.made for each in versions.listed(root)}
+    while (made := known.get(version)) is not None and not made.from_landing:
+        version = made.base
+    return version
+
+
+def exceeded(spec: PipelineSpec, difference: Record) -> list[str]:
+    """Limits of quality on shares of fates that the rows judged again do not hold to, in words."""
+    found = []
+    for source, fates in difference.get("fates", {}).get("after", {}).items():
+        limits, rows = limits_of(spec, source), sum(fates.values())
+        for fate in ("dropped", "adjusted", "quarantined"):
+            limit, count = getattr(limits, f"max_{fate}", None), fates.get(fate, 0)
+            if limit is not None and rows and count / rows > limit:
+                found.append(f"{source}: {count / rows:.2%} of the rows are {fate}, limit {limit:.2%}")
+    return found
+
+
+def told(root: Place, ledger: Ledger) -> Record:
+    """All versions, and which is live."""
+    listed = versions.listed(root)
+    live = next((each.version for each in listed if each.live), None)
+    found = [version_summary(root, each) for each in listed]
+    for each in found:
+        if each["fingerprint"] is None:
+            tail = ledger.last() if each["version"] == ledger.version else Ledger(root, each["version"]).last()
+            each["fingerprint"] = tail.fingerprint
+    return {"live": live, "versions": found}
+
+
+def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
+    """What changed since the last run, in sentences. Raises ConfigError for what is refused; in a version that a
+    backfill made, the hint is to edit the file so that it says what the version was made under."""
+    recorded, version = in_force(ledger), ledger.version
+    if recorded is None:
+        return []
+    try:
+        return changes(content_of(recorded, spec, ledger.root), spec)
+    except ConfigError as error:
+        if version == versions.FIRST:
+            raise
+        hint = f"version {version} is live: edit these keys to what they were; or {error.hint.partition('or ')[2]}"
+        raise ConfigError(error.problems, hint=hint) from None

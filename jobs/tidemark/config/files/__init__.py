@@ -1,0 +1,1 @@
+"""Reads pipeline files: YAML, merged defaults, overrides, paths and messages."""

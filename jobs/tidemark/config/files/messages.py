@@ -1,0 +1,78 @@
+"""What pydantic finds wrong, in sentences that show the value and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from tidemark.config.models.values import shown
+
+_EXAMPLES = {
+    "pipeline": "pipeline: toll",
+    "sources": 'sources: {readings: {landing: ./landing/readings, format: json, schema: "DeviceId STRING"}}',
+    "landing": "landing: ./landing/readings",
+    "format": "format: json (or csv, parquet, orc)",
+    "schema": 'schema: "DeviceId STRING, EventTime TIMESTAMP"',
+    "tolerance": "tolerance: 5s",
+    "action": "action: drop, or adjust",
+    "path": "path: 'dt=([0-9-]{10})/'",
+    "violations": "violations: drop, or adjust",
+    "kind": "kind: Kind, the column that tells start edges from end edges",
+    "end_time": "end_time: ValidTo, the column of the end",
+}
+_MAPPING = "must be a mapping: write keys with values below it"
+_WRONG_KINDS = {
+    "string_type": "is not text: write text, or a number in quotes",
+    "model_type": _MAPPING,
+    "dict_type": _MAPPING,
+    "model_attributes_type": _MAPPING,
+    "bool_type": "is neither true nor false",
+}
+
+
+def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """(key path below the model, sentence) for everything a validation found."""
+    for detail in error.errors(include_url=False):
+        yield detail["loc"], _sentence(detail, model)
+
+
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """That a key does not exist, and the ones it may be."""
+    names = list(known)
+    close = get_close_matches(key.lower(), names, 3, 0.6)
+    if close:
+        return f"there is no such key {key!r}: did you mean {' or '.join(close)}?"
+    return f"there is no such key {key!r}: there are {', '.join(names)}"
+
+
+def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> str:
+    kind, value, key = detail["type"], detail.get("input"), str(detail["loc"][-1]) if detail["loc"] else ""
+    if kind == "value_error":
+        return str(detail["ctx"]["error"])
+    if kind == "missing":
+        return f"is missing: write {_EXAMPLES.get(key, key)}"
+    if kind == "extra_forbidden":
+        return unknown_key(key, _keys_at(model, detail["loc"][:-1]))
+    if kind == "literal_error":
+        return f"{shown(value)} is not allowed: write {detail['ctx']['expected'].replace(chr(39), '')}"
+    return f"{shown(value)} {_WRONG_KINDS.get(kind, 'cannot stand here: ' + detail['msg'])}"
+
+
+def _keys_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
+    """The keys of the model that stands at a path inside `model`."""
+    for part in path:
+        found = next((field for name, field in model.model_fields.items() if part in (name, field.alias)), None)
+        inner = _model_in(found.annotation) if found else None
+        if inner is None:
+            return []
+        model = inner
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in getattr(annotation, "__args__", ()) if (found := _model_in(part))), None)

@@ -1,0 +1,80 @@
+"""Folders, and places on S3, that a configuration names."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from tidemark.config.address import is_s3, normal
+from tidemark.config.models.values import shown
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|([A-Za-z][A-Za-z0-9+.-]+):/")
+"""How an address begins: `hdfs://host/in`, and with one slash `dbfs:/in` or `file:/in`."""
+_BRACES = re.compile(r"\{[^}]*\}?|\}")
+PLACEHOLDERS = ("{yyyy}", "{MM}", "{dd}", "{HH}")
+_LONGEST_NAME, _LONGEST_PATH = 255, 3_072
+"""Bytes: what file systems take of one name, and of a path so that the names of tables and files fit below it
+(Linux takes 4,096 in all)."""
+
+
+def folder(text: str, base: Path) -> str:
+    """The absolute path of a folder written in a file of the folder `base`; of s3:// (s3a:// means the same) the
+    address s3://bucket/prefix. Raises ValueError for other addresses.
+    """
+    if is_s3(text):
+        return normal(text)
+    if _SCHEME.match(text) or not text.strip() or "\0" in text:
+        raise ValueError(
+            f"{shown(text)} is not a folder: write a path, absolute or relative to this file, or s3://bucket/prefix"
+            f"{_mounted(text)}"
+        )
+    try:
+        path = os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 # links stay as they are
+        names = [os.fsencode(name) for name in Path(path).parts]
+    except RuntimeError:
+        raise ValueError(f"{shown(text)}: there is no user of this name whose home it could be") from None
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{shown(text)} is not a folder: {text[error.start]!r} is no character") from None
+    if max(map(len, names)) > _LONGEST_NAME or sum(map(len, names)) + len(names) > _LONGEST_PATH:
+        raise ValueError(
+            f"{shown(text)} is too long for a file system: a name in it may have {_LONGEST_NAME} bytes,"
+            f" the whole path {_LONGEST_PATH:,}"
+        )
+    return path
+
+
+def _mounted(text: str) -> str:
+    """Advice for an address whose files are mounted as folders."""
+    match text.lower().partition(":")[0]:
+        case "dbfs":
+            return f"; Databricks mounts these files at /dbfs/{text[5:].lstrip('/')}"
+        case "file":
+            return f"; this one is /{text[5:].lstrip('/')}"
+        case _:
+            return ""
+
+
+def landing_folder(text: str, base: Path) -> str:
+    """As `folder`, where {yyyy} {MM} {dd} {HH} may stand in the path. Raises ValueError."""
+    path = folder(text, base)
+    for brace in _BRACES.findall(path):
+        if brace not in PLACEHOLDERS:
+            raise ValueError(f"{shown(text)}: {shown(brace)} is not known: there are {' '.join(PLACEHOLDERS)}")
+    if re.search(r"[*?]", path):
+        raise ValueError(f"{shown(text)} is a pattern: name the folder, it is taken with all that is in it")
+    return path
+
+
+def fixed_part(landing: str) -> str:
+    """The folder above the first placeholder; `landing` itself where there is none."""
+    index = landing.find("{")
+    return landing if index < 0 else landing[:index].rpartition("/")[0] or os.sep
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether one folder is the other or lies in it."""
+    if is_s3(one) or is_s3(other):
+        return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+    common = os.path.commonpath([one, other])
+    return common in (one, other)

@@ -1,0 +1,1 @@
+"""Models of a pipeline file: one class for each of its parts."""

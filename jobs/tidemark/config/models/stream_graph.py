@@ -1,0 +1,153 @@
+"""How the streams of a pipeline hang together: what reads what, and which columns reach where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tidemark.config.models.pipeline import PipelineSpec
+from tidemark.config.models.streams import StreamSpec
+from tidemark.config.sql.expressions import plain_type
+from tidemark.config.sql.join_sides import Sides
+from tidemark.config.sql.row import KnownColumn, ReadableColumns
+
+
+@dataclass(frozen=True)
+class StreamColumn:
+    """A payload column of a stream; its type is None where only Spark will know it."""
+
+    name: str
+    type: str | None
+
+
+Columns = tuple[StreamColumn, ...]
+
+ROW_COLUMNS = (
+    *(StreamColumn(name, "TIMESTAMP") for name in ("_system_timestamp", "_event_time", "_arrival_time", "_end_time")),
+    *(StreamColumn(name, "STRING") for name in ("_partition", "_substream")),
+    *(StreamColumn(name, "TIMESTAMP") for name in ("_window_start", "_window_end")),
+)
+"""What expressions of a stream may read beside the payload."""
+
+
+def in_order(streams: Mapping[str, StreamSpec]) -> tuple[str, ...]:
+    """The streams, each after those it reads, else in the file's order.
+
+    Raises ValueError that shows a cycle, `a -> b -> a`, each name reading the next.
+    """
+    order, cycles = walked(streams)
+    if cycles:
+        raise ValueError(" -> ".join(cycles[0]))
+    return order
+
+
+def walked(streams: Mapping[str, StreamSpec]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """All streams in order, as far as there is one, and the cycles that stand in the way of it."""
+    done: dict[str, None] = {}
+    cycles: list[tuple[str, ...]] = []
+    for first in streams:
+        path = {} if first in done else {first: iter(streams[first].inputs)}
+        while path:
+            name, rest = next(reversed(path.items()))
+            following = next((each for each in rest if each in streams and each not in done), None)
+            if following is None:
+                path.popitem()
+                done[name] = None
+            elif following in path:
+                names = list(path)
+                cycles.append((*names[names.index(following) :], following))
+            else:
+                path[following] = iter(streams[following].inputs)
+    return tuple(done), list(dict.fromkeys(cycles))
+
+
+def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ...]:
+    """The sources that a stream or source is made of, in order, each once."""
+    found: dict[str, None] = {}
+    ahead = [name]
+    while ahead:
+        here = ahead.pop()
+        if here not in found:
+            found[here] = None
+            ahead += reversed(streams[here].inputs if here in streams else ())
+    return tuple(each for each in found if each not in streams)
+
+
+def has_pairs(streams: Mapping[str, StreamSpec], name: str) -> bool:
+    """Whether pairs of a join come to a step, by any way but through windows."""
+    below = [streams[each] for each in streams[name].inputs if each in streams]
+    return any(step.join or (not step.windowed and has_pairs(streams, step.name)) for step in below)
+
+
+def has_windows(streams: Mapping[str, StreamSpec], name: str) -> bool:
+    """Whether rows of windows come to a step, by any way."""
+    below = [streams[each] for each in streams[name].inputs if each in streams]
+    return any(step.windowed or has_windows(streams, step.name) for step in below)
+
+
+def columns_of(spec: PipelineSpec, name: str) -> Columns | None:
+    """The payload columns of a source or stream; None where its inputs do not lead to sources."""
+    sources = {each: source.columns for each, source in spec.sources.items()}
+    return all_columns(spec.streams, sources).get(name)
+
+
+def all_columns(
+    streams: Mapping[str, StreamSpec], sources: Mapping[str, Iterable[KnownColumn] | None]
+) -> dict[str, Columns | None]:
+    """The payload columns of every source and stream; None where they cannot be told."""
+    known: dict[str, Columns | None] = {
+        name: None if columns is None else tuple(StreamColumn(each.name, each.type) for each in columns)
+        for name, columns in sources.items()
+    }
+    for name in walked(streams)[0]:
+        if streams[name].join:
+            known[name] = _paired(streams[name], known)
+            continue
+        before = united(streams[name], known)
+        known[name] = None if before is None else _after(streams[name], before)
+    return known
+
+
+def united(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns | None:
+    """The payload columns that a stream reads, by the `known` ones of its inputs.
+
+    They are called as in the first input; a type is known where it is in all of them, and the same.
+    """
+    inputs = [columns for each in stream.inputs if (columns := known.get(each)) is not None]
+    if not inputs or len(inputs) < len(stream.inputs):
+        return None
+    types = [{column.name.lower(): column.type for column in columns} for columns in inputs]
+    return tuple(
+        StreamColumn(name, kind if all(each.get(name.lower()) == kind for each in types) else None)
+        for name, kind in ((column.name, column.type) for column in inputs[0])
+    )
+
+
+def sides_of(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Sides:
+    """What the expressions of a join may read, by the `known` columns of its inputs."""
+
+    def side(name: str) -> ReadableColumns:
+        columns = known.get(name)
+        return ReadableColumns(None if columns is None else (*columns, *ROW_COLUMNS), repr(name))
+
+    return Sides(None, sides={name: side(name) for name in stream.join})
+
+
+def _paired(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns | None:
+    if any(known.get(name) is None for name in stream.join):
+        return None
+    return _selected(stream, sides_of(stream, known))
+
+
+def _after(stream: StreamSpec, before: Columns) -> Columns:
+    if not stream.select and not stream.windowed:
+        return before
+    row = ReadableColumns((*before, *ROW_COLUMNS))
+    found = [ReadableColumns(before).find(name) for name in stream.group_by]
+    groups = [StreamColumn(column.name, column.type) for column in found if column is not None]
+    return (*groups, *_selected(stream, row))
+
+
+def _selected(stream: StreamSpec, row: ReadableColumns) -> Columns:
+    types = {name: plain_type(text, row) for name, text in stream.select.items()}
+    return tuple(StreamColumn(name, plain.text if plain else None) for name, plain in types.items())

@@ -1,0 +1,157 @@
+"""Models of one stream of a pipeline: what it reads, what it does with it, and its windows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, StrictBool, ValidationInfo, field_validator
+
+from tidemark.config.models.fields import (
+    Duration,
+    Expression,
+    Expressions,
+    Names,
+    PositiveDuration,
+    Selected,
+    Settings,
+    SignedDuration,
+)
+from tidemark.core.session_windows import Measured, Session, Snapshot
+from tidemark.core.streams import Window
+from tidemark.core.times import format_duration
+
+
+class TumblingSpec(Settings):
+    """`tumbling`: windows one after the other."""
+
+    size: PositiveDuration = Field(description="Length of a window, and time from one to the next")
+    offset: Duration = Field(0, description="Start of a window after a multiple of size since 1970")
+
+    @field_validator("offset")
+    @classmethod
+    def _within_a_window(cls, value: int, info: ValidationInfo) -> int:
+        return _less_than("size", value, info)
+
+
+class HoppingSpec(Settings):
+    """`hopping`: a window each hop; with hop < size they overlap, with hop > size they leave gaps."""
+
+    size: PositiveDuration = Field(description="Length of a window")
+    hop: PositiveDuration = Field(description="Time from the start of one window to the next")
+    offset: Duration = Field(0, description="Start of a window after a multiple of hop since 1970")
+
+    @field_validator("offset")
+    @classmethod
+    def _within_a_hop(cls, value: int, info: ValidationInfo) -> int:
+        return _less_than("hop", value, info)
+
+
+class SessionSpec(Settings):
+    """`session`: rows one after the other, until none comes for a while or it has lasted long enough."""
+
+    gap: PositiveDuration = Field(description="A row that comes so long after the last one begins another session")
+    max_duration: PositiveDuration = Field(description="A session lasts no longer; rows after that begin another")
+
+
+class SnapshotSpec(Settings):
+    """`snapshot`: windows between successive starts and ends of rows. It has no settings: {}."""
+
+
+def _long_form(value: object) -> object:
+    return {"size": value} if isinstance(value, str | int) else value
+
+
+class StreamSpec(Settings):
+    """One stream: rows of a source or of other streams, changed by at most one operator, `where` and `select`.
+
+    Durations are microseconds. `select` holds expressions by the columns they give; without it all columns stay.
+    """
+
+    name: str = Field("", exclude=True, repr=True)
+    from_: str | None = Field(None, alias="from", description="The source or stream that is read")
+    union: Names = Field((), description="Two or more sources or streams, put together by column name")
+    join: Names = Field((), description="Two sources or streams, whose rows are paired while both are alive")
+    on: Expressions = Field((), description="Columns that are equal in the rows of a pair")
+    where: Expression | None = Field(None, description="Spark SQL predicate; other rows are left out")
+    select: Selected = Field(
+        default_factory=dict, description="New columns; in a window, aggregates; in a join, required"
+    )
+    shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
+    lifetime: PositiveDuration | None = Field(None, description="Every row lives this long from its start")
+    tumbling: Annotated[TumblingSpec | None, BeforeValidator(_long_form)] = Field(
+        None, description="Windows one after the other: 1m, or {size, offset}"
+    )
+    hopping: HoppingSpec | None = Field(None, description="Windows of a size, one each hop")
+    session: SessionSpec | None = Field(None, description="Windows of rows that follow one another closely")
+    sliding: PositiveDuration | None = Field(
+        None,
+        description="Windows that change whenever a row comes or is so old: the snapshots of rows that live so long",
+    )
+    snapshot: SnapshotSpec | None = Field(None, description="Windows that change whenever a row begins or ends: {}")
+    group_by: Expressions = Field((), description="Columns: a window has one row for each of their values")
+    allowed_lateness: Duration = Field(0, description="Windows close this much later")
+    idle_timeout: PositiveDuration | None = Field(
+        None, description="Without rows for so long, time alone closes windows; absent: it never does"
+    )
+    partition_by: Literal["partition", "substream"] | None = Field(
+        None, description="Each partition or substream has windows of its own; absent: all share them"
+    )
+    publish: StrictBool = Field(
+        False, description="Whether rows are written to a table; those of windows and joins always are"
+    )
+
+    @property
+    def window(self) -> Window | None:
+        """The step's windows; those of `tumbling` hop by their size."""
+        shape = self.tumbling or self.hopping
+        if shape is None:
+            return None
+        hop = shape.hop if isinstance(shape, HoppingSpec) else shape.size
+        return Window(shape.size, hop, shape.offset, self.allowed_lateness, self.idle_timeout, self.partition_by)
+
+    @property
+    def measured(self) -> Measured | None:
+        """The step's windows, if their bounds come from rows."""
+        progress = (self.allowed_lateness, self.idle_timeout, self.partition_by)
+        if self.session is not None:
+            return Session(self.session.gap, self.session.max_duration, *progress)
+        if self.snapshot is not None or self.sliding is not None:
+            return Snapshot(self.sliding, *progress)
+        return None
+
+    @property
+    def windowed(self) -> bool:
+        """Whether the step has windows of any kind."""
+        return self.window is not None or self.measured is not None
+
+    @property
+    def lasts(self) -> int | None:
+        """How long the step makes rows live from their start; None: as long as they did."""
+        return self.lifetime if self.sliding is None else self.sliding
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The columns that tell the parts of `partition_by` apart."""
+        return {"partition": ("_partition",), "substream": ("_partition", "_substream")}.get(
+            self.partition_by or "", ()
+        )
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of what is read, as often as they are given."""
+        return self.union or self.join if self.from_ is None else (self.from_,)
+
+    @property
+    def published(self) -> bool:
+        """Whether the stream has a table."""
+        return self.publish or self.windowed or bool(self.join)
+
+
+def _less_than(key: str, value: int, info: ValidationInfo) -> int:
+    most = info.data.get(key)
+    if most is not None and value >= most:
+        raise ValueError(f"{format_duration(value)!r} must be less than {key} ({format_duration(most)}), such as 0s")
+    return value
+
+
+STREAM_KEYS = tuple(field.alias or name for name, field in StreamSpec.model_fields.items() if name != "name")

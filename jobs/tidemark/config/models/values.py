@@ -1,0 +1,173 @@
+"""Reading the values of a configuration.
+
+Each reader raises ValueError with a sentence that shows the value and says what is allowed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tidemark.config.types import Column, parse_schema
+from tidemark.core.times import format_duration, parse_duration, parse_size, parse_time
+
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%")
+_MEMBER = re.compile(r"(`[^`]+`)|([^.`\[\]]+)")
+_MEMBER_PATH = re.compile(rf"(?:(?:{_MEMBER.pattern})(?:\.(?:{_MEMBER.pattern}))*)?\[\]")
+_LONGEST = 120
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: text in quotes, the rest as in YAML, long ones cut."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def unfit(value: object, allowed: str) -> ValueError:
+    """The error that `value` is not what is allowed."""
+    return ValueError(f"{shown(value)} {allowed}")
+
+
+def text_of(value: object, what: str, example: str) -> str:
+    """A text as it is."""
+    if isinstance(value, str):
+        return value
+    raise unfit(value, f"is not {what}: write text, such as {example}")
+
+
+def expression(value: object) -> str:
+    """A column or Spark SQL expression, not yet checked."""
+    return text_of(value, "an expression", "EventTime or timestamp_millis(ts)")
+
+
+def expressions(value: object) -> tuple[str, ...]:
+    """One expression or a list of them."""
+    return strings([value] if isinstance(value, str) else value)
+
+
+def duration(value: object) -> int:
+    """Microseconds, zero or more."""
+    if type(value) is int:
+        raise unfit(value, f"is not a duration: add one of us, ms, s, m, h, d, such as {value}s")
+    return parse_duration(text_of(value, "a duration", "5s"))
+
+
+def signed_duration(value: object) -> int:
+    """Microseconds, below zero too."""
+    if type(value) is int:
+        return duration(value)
+    return parse_duration(text_of(value, "a duration", "5m or -5m"), signed=True)
+
+
+def positive_duration(value: object) -> int:
+    """Microseconds, one or more."""
+    micros = (
+        duration(value) if type(value) is int else parse_duration(text_of(value, "a duration", "5s"), signed=True)
+    )
+    if micros <= 0:
+        raise unfit(format_duration(micros) if type(value) is int else value, "must be longer than 0s")
+    return micros
+
+
+def instant(value: object) -> int:
+    """Microseconds since the epoch."""
+    return parse_time(text_of(value, "a time", "2026-01-01T00:00:00Z"))
+
+
+def size(value: object) -> int:
+    """Bytes, one or more."""
+    count = value if type(value) is int else parse_size(text_of(value, "a size", "1GiB"))
+    if count <= 0:
+        raise unfit(value, "must be more than 0")
+    return count
+
+
+def count(value: object) -> int:
+    """A whole number of 1 or more."""
+    if type(value) is int and value >= 1:
+        return value
+    raise unfit(value, "is not a whole number of 1 or more")
+
+
+def fraction(value: object) -> float:
+    """A share from 0 to 1, written as a percentage."""
+    match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    if match is None or float(match[1]) > 100:
+        raise unfit(value, "is not a share: write a percentage from 0% to 100%, such as 1%")
+    return float(match[1]) / 100
+
+
+def percent(share: float) -> str:
+    """The text `fraction` reads back."""
+    return f"{round(share * 100, 10):g}%"
+
+
+def factor(value: object) -> float:
+    """A number above 0."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
+        return float(value)
+    raise unfit(value, "is not a number above 0")
+
+
+def strings(value: object) -> tuple[str, ...]:
+    """A list of texts."""
+    wanted = 'must be text in a list, such as ["0", "1"]'
+    if not isinstance(value, list | tuple):
+        raise unfit(value, wanted)
+    wrong = [item for item in value if not isinstance(item, str)]
+    if wrong:
+        raise unfit(wrong[0], wanted)
+    return tuple(value)
+
+
+def option_texts(value: object) -> dict[str, str]:
+    """Reader options; true, false and whole numbers are taken as text."""
+    if not isinstance(value, dict):
+        raise unfit(value, 'must be a mapping of reader options, such as {header: "true"}')
+    for name, item in value.items():
+        if not isinstance(item, str | bool | int):
+            raise unfit({name: item}, 'must be text, such as "true"')
+    return {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
+
+
+def names_in_files(value: object) -> dict[str, str]:
+    """Columns of the schema by the names that files give them."""
+    texts = [text for item in value.items() for text in item] if isinstance(value, dict) else [None]
+    if not isinstance(value, dict) or not all(isinstance(text, str) and text for text in texts):
+        raise unfit(value, 'must be a mapping of names in files to columns, such as {"User Name": user_name}')
+    return dict(value)
+
+
+def member_path(value: object) -> str:
+    """The place of an array in a JSON document: `[]`, `Records[]`, `detail.items[]`."""
+    text = text_of(value, "a member of the document", "Records[]")
+    members_of(text)
+    return text
+
+
+def members_of(path: str) -> tuple[str, ...]:
+    """The names of the members that lead to the array of a `member_path`. Raises ValueError."""
+    if _MEMBER_PATH.fullmatch(path):
+        return tuple(quoted[1:-1] if quoted else plain for quoted, plain in _MEMBER.findall(path[:-2]))
+    lines = f"jq -c '.{path.removeprefix('.')}' in.json > out.json"
+    more = f"; arrays within arrays are not read: make lines of them, {lines}" if path.count("[]") > 1 else ""
+    raise unfit(
+        path, f"is not an array in a document: write Records[], detail.items[], or [] for the document itself{more}"
+    )
+
+
+def selected(value: object) -> dict[str, str]:
+    """Expressions by the column they give; true, false and numbers are taken as text."""
+    if not isinstance(value, dict):
+        raise unfit(value, "must be a mapping of new columns to expressions, such as {n: count(*)}")
+    for name, item in value.items():
+        if not isinstance(item, str | bool | int | float):
+            raise unfit({name: item}, "is not an expression: write text, such as count(*), or a number")
+    return {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
+
+
+def columns(value: object) -> tuple[Column, ...]:
+    """The columns of a DDL text."""
+    if isinstance(value, tuple):
+        return value
+    return parse_schema(text_of(value, "a schema", '"DeviceId STRING, Speed DOUBLE", or {file: readings.ddl}'))

@@ -1,0 +1,140 @@
+"""Rules about what streams compute: `where`, `select` and `group_by`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from tidemark.config.models.stream_graph import ROW_COLUMNS, Columns, sides_of
+from tidemark.config.models.streams import StreamSpec
+from tidemark.config.rules.sources import Finding
+from tidemark.config.rules.streams import CheckedStreams, Stream
+from tidemark.config.sql.expressions import expression_findings, plain_type
+from tidemark.config.sql.row import KnownColumn, ReadableColumns
+from tidemark.config.types import SYSTEM_COLUMNS, parse_type, unstorable
+
+
+def expression_errors(streams: CheckedStreams) -> Iterator[Finding]:
+    """What is wrong with the expressions of streams and the names they are given."""
+    for name, stream in streams.streams.items():
+        before = None if stream.spec.join else streams.before(stream.spec)
+        row = sides_of(stream.spec, streams.columns) if stream.spec.join else _row(before, stream.spec)
+        for path, message in (*_where(stream, row), *_select(stream, row), *_group_by(stream, before)):
+            yield ("streams", name, *path), message
+
+
+_ANY_WINDOW = "tumbling, hopping, session, sliding or snapshot"
+
+
+def expression_warnings(streams: CheckedStreams) -> Iterator[Finding]:
+    """What costs more than it seems, aggregates that need their rows sorted; and sums that may wrap."""
+    windowed = {name: stream for name, stream in streams.streams.items() if stream.spec.windowed}
+    if not windowed:
+        return
+    from tidemark.config.sql.aggregates import order_sensitive, wrapping  # slow to import
+
+    for name, stream in windowed.items():
+        columns = (*(streams.before(stream.spec) or ()), *ROW_COLUMNS)
+        types = {column.name.lower(): column.type for column in columns}
+        wrap = [column for column, text in stream.spec.select.items() if wrapping(text, types)]
+        if wrap:
+            more = f" ({len(wrap)} columns: {', '.join(wrap)})" if len(wrap) > 1 else ""
+            yield (
+                ("streams", name, "select", wrap[0]),
+                f"a sum of BIGINT wraps beyond 9223372036854775807{more}: where that can be, sum cast(x AS"
+                " DECIMAL(20, 0)), or try_sum, which gives null",
+            )
+        found = {column: order_sensitive(text, types) for column, text in stream.spec.select.items()}
+        sensitive = [column for column, calls in found.items() if calls]
+        if not sensitive:
+            continue
+        calls = " and ".join(f"{each}(...)" for each in dict.fromkeys(chain(*found.values())))
+        more = f" ({len(sensitive)} columns: {', '.join(sensitive)})" if len(sensitive) > 1 else ""
+        yield (
+            ("streams", name, "select", sensitive[0]),
+            f"{calls} may depend on the order of rows{more}: every window is sorted first, which costs more than"
+            " count or min",
+        )
+
+
+def _row(before: Columns | None, stream: StreamSpec) -> ReadableColumns:
+    columns: list[KnownColumn] | None = None if before is None else [*before, *ROW_COLUMNS]
+    return ReadableColumns(columns, repr(stream.inputs[0]) if stream.inputs else "its input")
+
+
+def _where(stream: Stream, row: ReadableColumns) -> Iterator[Finding]:
+    text = stream.spec.where
+    if text is None or not stream.sound("where"):
+        return
+    findings = _of_one_row(text, row, "where", stream)
+    plain = None if findings else plain_type(text, row)
+    if plain is not None and plain.text != "BOOLEAN":
+        findings = [f"{text!r} is {plain.text}, not true or false: compare it, as in {text} is not null"]
+    for message in findings:
+        yield ("where",), message
+
+
+def _select(stream: Stream, row: ReadableColumns) -> Iterator[Finding]:
+    if not stream.sound("select"):
+        return
+    groups = {name.lower() for name in stream.spec.group_by}
+    first: dict[str, str] = {}
+    for name, text in stream.spec.select.items():
+        path = ("select", name)
+        other = first.setdefault(name.lower(), name)
+        if other != name:
+            yield path, f"{name!r} is there twice (as {other!r}, whatever the case): rename one"
+        if name.lower() in groups and stream.windowed:
+            yield path, f"{name!r} is in group_by, whose columns are there anyway: remove it, or name it otherwise"
+        yield from ((path, message) for message in _name_findings(name))
+        if stream.sound("group_by", "partition_by"):
+            yield from ((path, message) for message in _selected(stream, text, row))
+
+
+def _selected(stream: Stream, text: str, row: ReadableColumns) -> list[str]:
+    if not stream.windowed:
+        return _of_one_row(text, row, "select", stream)
+    from tidemark.config.sql.aggregates import aggregate_findings
+
+    grouped = {*(name.lower() for name in stream.spec.group_by), "_window_start", "_window_end", *stream.spec.parts}
+    return aggregate_findings(text, row, grouped)
+
+
+def _of_one_row(text: str, row: ReadableColumns, key: str, stream: Stream) -> list[str]:
+    if "(" in text:
+        from tidemark.config.sql.aggregates import called
+
+        names = sorted(called(text))
+        if names and stream.windowed:
+            return [f"{names[0]}() cannot be in {key}, which sees a row before it is in a window: use the next step"]
+        if names:
+            where = "in a step over this one" if stream.spec.join else "to this step"
+            return [f"{names[0]}() needs a window: add {_ANY_WINDOW} {where}"]
+    return expression_findings(text, row, constants=True)
+
+
+def _group_by(stream: Stream, before: Columns | None) -> Iterator[Finding]:
+    if not stream.sound("group_by"):
+        return
+    names = stream.spec.group_by
+    columns = ReadableColumns(before, _row(before, stream.spec).of)
+    for index, name in enumerate(names):
+        path = ("group_by",) if len(names) == 1 else ("group_by", index)
+        column = columns.find(name)
+        if name.lower() in [other.lower() for other in names[:index]]:
+            yield path, f"{name!r} is there twice: remove one"
+        elif name.lower() in {each.name for each in ROW_COLUMNS}:
+            yield path, f"{name!r} is not of the payload: windows have times and, with partition_by, their parts"
+        elif before is not None and column is None:
+            (message,) = columns.findings([name])
+            yield path, f"{message}; an expression is selected under a name in a step before"
+        elif column is not None and column.type and any(part.key for part in parse_type(column.type).parts()):
+            yield path, f"{name!r} is {column.type}: rows cannot be grouped by a MAP; select to_json(...) before"
+
+
+def _name_findings(name: str) -> Iterator[str]:
+    if name.lower() in SYSTEM_COLUMNS:
+        yield f"{name!r} is the name of a column that tables have themselves: call it {name.strip('_')!r} or so"
+    if not name:
+        yield "a column must have a name"
+    yield from unstorable(name)

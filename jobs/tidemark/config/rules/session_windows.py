@@ -1,0 +1,24 @@
+"""Rules for windows whose bounds come from rows: session, sliding and snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidemark.config.models.streams import StreamSpec
+from tidemark.config.rules.sources import Finding, Ruled
+
+MEASURED = ("session", "sliding", "snapshot")
+
+
+def measured_warnings(stream: Ruled[StreamSpec], kept: bool) -> Iterator[Finding]:
+    """What is legal in such windows and rarely meant; `kept`: rows of a source that keeps those out of order reach
+    them."""
+    written = next((key for key in MEASURED if key in stream.given), None)
+    if written is None or not kept or stream.spec.allowed_lateness or not stream.sound(written, "allowed_lateness"):
+        return
+    yield (
+        ("allowed_lateness",),
+        f"is not given: a source below keeps rows that are out of order, and what is behind its watermark is late for"
+        f" {written} windows even where one is still open; give it as long as rows may be behind, such as 5m, or give"
+        " the out_of_order of the source the action adjust",
+    )

@@ -1,0 +1,235 @@
+"""Rules that hold between streams, and between the keys of one; warnings about what is legal but rarely meant.
+
+As in `rules`, each gives (key path, sentence) and is silent about keys that are wrong in themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+
+from tidemark.config.files.yaml import KeyPath
+from tidemark.config.models.sources import SourceSpec
+from tidemark.config.models.stream_graph import Columns, all_columns, sources_below, united, walked
+from tidemark.config.models.streams import StreamSpec
+from tidemark.config.rules.session_windows import measured_warnings
+from tidemark.config.rules.sources import Finding, Ruled
+from tidemark.config.sql.row import KnownColumn
+from tidemark.core.policy import Action
+
+OPERATORS = ("union", "join", "shift", "lifetime", "tumbling", "hopping", "session", "sliding", "snapshot")
+WINDOWS = frozenset({"tumbling", "hopping", "session", "sliding", "snapshot"})
+MOST_WINDOWS = 100_000
+"""Windows that one row may be in."""
+_OF_WINDOWS = ("group_by", "allowed_lateness", "idle_timeout", "partition_by")
+
+
+class Stream(Ruled[StreamSpec]):
+    """One stream under the rules."""
+
+    @property
+    def windowed(self) -> bool:
+        """Whether a window was written, right or wrong."""
+        return not WINDOWS.isdisjoint(self.given)
+
+
+@dataclass(frozen=True)
+class CheckedStreams:
+    """All streams of a pipeline, its sources, and which keys of sources are wrong (of a source unread: all)."""
+
+    streams: Mapping[str, Stream]
+    sources: Mapping[str, SourceSpec]
+    bad: Mapping[str, frozenset[str] | set[str]]
+
+    @cached_property
+    def specs(self) -> dict[str, StreamSpec]:
+        """The streams that are not called like a source."""
+        taken = {*self.sources, *self.bad}
+        return {name: stream.spec for name, stream in self.streams.items() if name not in taken}
+
+    @cached_property
+    def columns(self) -> dict[str, Columns | None]:
+        """The payload columns of each source and stream, None where something on the way is wrong."""
+        unsure = {name for name in self.specs if self.streams[name].bad & {*OPERATORS, *WINDOWS, *_SHAPING}}
+        sources: dict[str, tuple[KnownColumn, ...] | None] = {
+            name: None if "schema" in self.bad.get(name, ()) else source.columns
+            for name, source in self.sources.items()
+        }
+        sound = {name: spec for name, spec in self.specs.items() if name not in unsure}
+        return all_columns(sound, sources | dict.fromkeys(unsure))
+
+    def before(self, stream: StreamSpec) -> Columns | None:
+        """The payload columns that a stream reads."""
+        return united(stream, self.columns)
+
+
+_SHAPING = ("from", "select", "group_by")
+
+
+def structure_errors(streams: CheckedStreams) -> Iterator[Finding]:
+    """What makes streams impossible, whatever their expressions are."""
+    for name, stream in streams.streams.items():
+        for path, message in _stream_errors(name, stream, streams):
+            yield ("streams", name, *path), message
+    for cycle in walked(streams.specs)[1]:
+        first = streams.specs[cycle[0]]
+        key: KeyPath = ("from",) if first.from_ else ("union",) if first.union else ("join",)
+        yield ("streams", cycle[0], *key), f"{' -> '.join(cycle)} is a circle: a stream cannot be made of itself"
+
+
+def structure_warnings(streams: CheckedStreams) -> Iterator[Finding]:
+    """What is legal in streams and yet rarely what was meant."""
+    for name, stream in streams.streams.items():
+        spec = stream.spec
+        rows = sources_of_rows(streams, name)
+        kept = any(streams.sources[each].policy.out_of_order.action is Action.KEEP for each in rows)
+        if spec.allowed_lateness and not kept and spec.idle_timeout is None:
+            yield (
+                ("streams", name, "allowed_lateness"),
+                "has no effect but that windows close later: no row can be late for a window, since no source of"
+                " its rows has out_of_order with action keep, and the step has no idle_timeout",
+            )
+        for path, message in measured_warnings(stream, kept):
+            yield ("streams", name, *path), message
+
+
+def _stream_errors(name: str, stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
+    if name in streams.sources or name in streams.bad:
+        yield (), f"{name!r} is the name of a source: name the stream otherwise"
+    yield from _one_input(stream)
+    yield from _known_inputs(name, stream, streams)
+    yield from _equal_columns(stream, streams)
+    yield from _one_operator(stream)
+    yield from _keys_of_windows(stream)
+    yield from _few_windows(stream)
+    if stream.spec.partition_by and stream.sound("from", "union", "partition_by"):
+        for message in _partitioned(stream, streams):
+            yield ("partition_by",), message
+
+
+def _one_input(stream: Stream) -> Iterator[Finding]:
+    if {"from", "union"} <= stream.given:
+        yield ("union",), "cannot be beside from: put together by union first, in a stream of its own"
+    elif {"from", "join"} <= stream.given:
+        yield ("join",), "cannot be beside from: name both streams in join, or join first, in a stream of its own"
+    elif not stream.given & {"from", "union", "join"} and stream.sound("from"):
+        yield (
+            ("from",),
+            "is missing: write what the stream reads, such as from: readings, or union: [a, b], or join: [a, b]",
+        )
+    elif "union" in stream.given and stream.sound("union") and len(stream.spec.union) < 2:
+        yield ("union",), "puts two or more together: name another, or write from"
+
+
+def _known_inputs(name: str, stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
+    known = [*dict.fromkeys([*streams.sources, *streams.bad, *streams.streams])]
+    if not streams.sources and not streams.bad:
+        return
+    inputs: list[tuple[KeyPath, str]] = [(("union", index), each) for index, each in enumerate(stream.spec.union)]
+    inputs += [(("join", index), each) for index, each in enumerate(stream.spec.join)]
+    if stream.spec.from_ is not None:
+        inputs.append((("from",), stream.spec.from_))
+    for path, each in inputs:
+        others = [other for other in known if other != name]
+        close = get_close_matches(each, others, 3, 0.6)
+        if each not in known:
+            asked = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(others)}"
+            yield path, f"{each!r} is not a source or stream: {asked}"
+
+
+def _equal_columns(stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
+    """That a union's inputs have the same columns, of the same types where these are known."""
+    first, *others = stream.spec.union or ("",)
+    before = streams.columns.get(first)
+    for index, name in enumerate(others, 1):
+        after = streams.columns.get(name)
+        if before is None or after is None:
+            continue
+        one = {column.name.lower(): column for column in before}
+        other = {column.name.lower(): column for column in after}
+        for columns, has, lacks in ((one, first, name), (other, name, first)):
+            missing = [column.name for lower, column in columns.items() if lower not in (one.keys() & other.keys())]
+            if missing:
+                listed = ", ".join(map(repr, missing))
+                yield (
+                    ("union", index),
+                    f"{lacks!r} lacks {listed}, which {has!r} has: give both the same columns by select",
+                )
+        for lower in one.keys() & other.keys():
+            types = one[lower].type, other[lower].type
+            if None not in types and types[0] != types[1]:
+                yield (
+                    ("union", index),
+                    f"column {one[lower].name!r} is {types[0]} in {first!r} and {types[1]} in {name!r}: cast it"
+                    " in a step of its own",
+                )
+
+
+def _one_operator(stream: Stream) -> Iterator[Finding]:
+    written = [key for key in OPERATORS if key in stream.given]
+    for key in written[1:]:
+        yield (
+            (key,),
+            f"cannot be beside {written[0]}: a step has at most one of {', '.join(OPERATORS)}; give each a stream of"
+            " its own",
+        )
+
+
+def _keys_of_windows(stream: Stream) -> Iterator[Finding]:
+    if not stream.windowed:
+        for key in _OF_WINDOWS:
+            if key in stream.given:
+                yield (key,), "is for windows alone: add tumbling or another window, or remove it"
+    elif not stream.spec.select and not stream.spec.group_by and stream.sound("select", "group_by", *WINDOWS):
+        yield (
+            ("select",),
+            "is missing: a window needs something to tell, such as select: {n: count(*)}, or group_by",
+        )
+
+
+def _few_windows(stream: Stream) -> Iterator[Finding]:
+    hopping = stream.spec.hopping
+    if hopping is not None and stream.sound("hopping") and hopping.size > MOST_WINDOWS * hopping.hop:
+        yield (
+            ("hopping", "hop"),
+            f"each row would be in {-(-hopping.size // hopping.hop):,} windows, more than {MOST_WINDOWS:,}: make hop"
+            " longer or size shorter",
+        )
+
+
+def _partitioned(stream: Stream, streams: CheckedStreams) -> Iterator[str]:
+    """Why partitions or substreams cannot be told apart in what a step reads."""
+    kind, here, seen = stream.spec.partition_by, stream.spec.from_, set[str]()
+    if stream.spec.union:
+        return
+    while here is not None and here in streams.streams and here not in seen:
+        seen.add(here)
+        below = streams.streams[here]
+        if below.spec.union or below.spec.join:
+            what = "union" if below.spec.union else "join"
+            yield f"{kind} cannot be over {here!r}, which is a {what}: parts are those of one source"
+            return
+        if below.windowed and below.sound("partition_by") and below.spec.partition_by != kind:
+            given = below.spec.partition_by
+            has = f"partition_by: {given}" if given else "no partition_by"
+            yield f"{kind} cannot be over the windows of {here!r}, which have {has}: give both the same"
+            return
+        here = below.spec.from_
+    source = streams.sources.get(here or "")
+    if source is None or kind != "substream" or source.over:
+        return
+    if not {"over", "timestamp_by"} & set(streams.bad.get(source.name, ())):
+        yield f"substream needs `over` in the source {source.name!r}, beside timestamp_by: it has no substreams"
+
+
+def sources_of_rows(streams: CheckedStreams, name: str) -> tuple[str, ...]:
+    """The sources whose own rows, not those of windows or joins, reach a step."""
+    below = {
+        each: StreamSpec.model_construct()
+        if each != name and (stream.spec.windowed or stream.spec.join)
+        else stream.spec
+        for each, stream in streams.streams.items()
+    }
+    return sources_below(below, name)

@@ -1,0 +1,1 @@
+"""Checks SQL expressions of a pipeline file without a JVM."""

@@ -1,0 +1,211 @@
+"""Checking expressions over the rows of a window, and telling which of them depend on the order of rows.
+
+Calls are found in the words as written: the parser renames some aggregates and does not know others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+from tidemark.config.sql import checks
+from tidemark.config.sql.expressions import plain_names
+from tidemark.config.sql.functions import AGGREGATES
+from tidemark.config.sql.row import ReadableColumns
+
+ROLLUPS = frozenset({"grouping", "grouping_id"})
+_USABLE = AGGREGATES - ROLLUPS
+_ORDER_FREE = frozenset({
+    "any", "approx_count_distinct", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count", "count_if",
+    "every", "max", "median", "min", "percentile", "some",
+})  # fmt: skip
+_SUMS = frozenset({"sum", "try_sum"})
+_MEANS = frozenset({"avg", "mean", "try_avg"})
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_DECIMAL = re.compile(r"DECIMAL\(([0-9]+), [0-9]+\)")
+_INTEGER = re.compile(r"[-+]?\s*[0-9]+")
+_ROOM = 28
+"""Digits that a sum of decimals can have and still never be too long on the way, whatever the order."""
+_VALUE = "`the value`"
+"""Stands for an aggregate's value; no column is called so, since Delta stores no blank in a name."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """An aggregate called in a text: where it is, with its clauses, its arguments without DISTINCT, and its clauses:
+    WITHIN GROUP and IGNORE NULLS as written (`within`, `nulls`), and the condition of FILTER (`filter`)."""
+
+    name: str
+    start: int
+    end: int
+    arguments: str
+    nested: tuple[str, ...]
+    distinct: bool
+    clauses: Mapping[str, str]
+
+    def where(self, column: str) -> str:
+        """The same over all of its rows, not the distinct ones, for which a column is true."""
+        within, nulls = (f" {self.clauses[name]}" if name in self.clauses else "" for name in ("within", "nulls"))
+        also = f" AND ({self.clauses['filter']})" if "filter" in self.clauses else ""
+        return f"{self.name}({self.arguments}){within} FILTER (WHERE {column}{also}){nulls}"
+
+
+def aggregate_findings(text: str, row: ReadableColumns, grouped: Container[str]) -> list[str]:
+    """What is wrong with an expression over a window's rows, each of them a `row`.
+
+    `grouped` has the names, in lower case, of what is the same in all of them.
+    """
+    if not text.strip():
+        return ["is empty: write an aggregate, such as count(*)"]
+    found = [f"the function {name}() needs rollups, which windows do not have" for name in called(text) & ROLLUPS]
+    calls = outermost(text)
+    for call in calls:
+        found += [f"{name}() within {call.name}(): aggregates cannot be nested" for name in call.nested]
+    found = found or checks.findings(text, row, constants=True, aggregates=_USABLE)
+    if found:
+        return found
+    outside = checks.columns_read(_with_values(text, calls))
+    loose = dict.fromkeys(names[0] for names in outside if names[0] != _VALUE[1:-1])
+    return [
+        f"{name!r} differs from row to row of a window: name it in group_by, or in an aggregate, such as max({name})"
+        for name in loose
+        if name.lower() not in grouped
+    ]
+
+
+def order_sensitive(text: str, types: Mapping[str, str | None]) -> tuple[str, ...]:
+    """The aggregates in an expression whose result may depend on the order of rows, each once.
+
+    `types` are Spark DDL types by column name in lower case, None where they are not known.
+    """
+    return tuple(dict.fromkeys(call.name for call in outermost(text) if not _order_free(call, types)))
+
+
+def wrapping(text: str, types: Mapping[str, str | None]) -> bool:
+    """Whether an expression has a `sum` of a BIGINT column, which Spark wraps where it is beyond BIGINT."""
+    return any(
+        call.name == "sum" and len(names) == 1 and types.get(names[0].lower()) == "BIGINT"
+        for call in outermost(text)
+        if (names := plain_names(call.arguments))
+    )
+
+
+def distinct_calls(text: str) -> list[str]:
+    """The texts of the DISTINCT aggregates in an expression."""
+    return [text[call.start : call.end] for call in outermost(text) if call.distinct]
+
+
+def without_distinct(text: str, columns: Mapping[str, str]) -> str:
+    """An expression in which each DISTINCT aggregate is one over the rows for which a column is true: that in
+    `columns` by the aggregate's text."""
+    for call in reversed(outermost(text)):
+        if call.distinct:
+            text = text[: call.start] + call.where(columns[text[call.start : call.end]]) + text[call.end :]
+    return text
+
+
+def called(text: str) -> frozenset[str]:
+    """The aggregates in a text, in lower case."""
+    tokens = _tokens(text)
+    return frozenset(tokens[index].text.lower() for index in _names(tokens))
+
+
+def outermost(text: str) -> list[Call]:
+    """The aggregates in a text that are in no other one."""
+    tokens = _tokens(text)
+    calls: list[Call] = []
+    after = 0
+    for index in _names(tokens):
+        if index >= after:
+            close = _partner(tokens, index + 1)
+            after = _after(tokens, close)
+            calls.append(_call(text, tokens[index:after], close - index))
+    return calls
+
+
+def _call(text: str, tokens: Sequence[sqlglot.Token], close: int) -> Call:
+    opening = 2 if tokens[2].text.lower() == "distinct" else 1
+    return Call(
+        tokens[0].text.lower(),
+        tokens[0].start,
+        tokens[-1].end + 1,
+        text[tokens[opening].end + 1 : tokens[close].start].strip(),
+        tuple(dict.fromkeys(tokens[index].text.lower() for index in _names(tokens) if index)),
+        opening == 2,
+        {name: text[tokens[first].start : tokens[last].end + 1] for name, first, last in _clauses(tokens, close)},
+    )
+
+
+def _order_free(call: Call, types: Mapping[str, str | None]) -> bool:
+    if call.name in _ORDER_FREE:
+        return True
+    names = plain_names(call.arguments)
+    kind = (types.get(names[0].lower()) if len(names) == 1 else None) or ""
+    decimal = _DECIMAL.fullmatch(kind)
+    roomy = decimal is not None and int(decimal[1]) <= _ROOM
+    if call.name in _SUMS:
+        whole = kind in _WHOLE and (call.name, kind) != ("try_sum", "BIGINT")
+        return whole or roomy or bool(_INTEGER.fullmatch(call.arguments))
+    return call.name in _MEANS and roomy
+
+
+def _tokens(text: str) -> list[sqlglot.Token]:
+    try:
+        return list(sqlglot.tokenize(text, dialect="spark"))
+    except SqlglotError:
+        return []
+
+
+def _names(tokens: Sequence[sqlglot.Token]) -> Iterator[int]:
+    """Where aggregates are called."""
+    for index, token in enumerate(tokens):
+        member = index > 0 and tokens[index - 1].text == "."
+        if token.text.lower() in AGGREGATES and not member and checks.is_call(tokens, index):
+            yield index
+
+
+def _partner(tokens: Sequence[sqlglot.Token], opening: int) -> int:
+    """The parenthesis that closes one; the last token where none does."""
+    depth = 0
+    for index in range(opening, len(tokens)):
+        kind = tokens[index].token_type.name
+        depth += (kind == "L_PAREN") - (kind == "R_PAREN")
+        if depth == 0:
+            return index
+    return len(tokens) - 1
+
+
+def _after(tokens: Sequence[sqlglot.Token], close: int) -> int:
+    """The token after a call and its clauses."""
+    while (clause := _clause(tokens, close)) is not None:
+        close = clause[1]
+    return close + 1
+
+
+def _clauses(tokens: Sequence[sqlglot.Token], close: int) -> Iterator[tuple[str, int, int]]:
+    """The clauses that follow a call, each with the first and last token of what is kept of it."""
+    while (clause := _clause(tokens, close)) is not None:
+        name, last = clause
+        yield (name, close + 4, last - 1) if name == "filter" else (name, close + 1, last)
+        close = last
+
+
+def _clause(tokens: Sequence[sqlglot.Token], close: int) -> tuple[str, int] | None:
+    """The clause behind a token, and its last token: WITHIN GROUP (...), FILTER (WHERE ...), IGNORE NULLS."""
+    words = [token.text.lower() for token in tokens[close + 1 : close + 4]]
+    if words[:2] in (["ignore", "nulls"], ["respect", "nulls"]):
+        return "nulls", close + 2
+    if words == ["within", "group", "("]:
+        return "within", _partner(tokens, close + 3)
+    return ("filter", _partner(tokens, close + 2)) if words[:2] == ["filter", "("] else None
+
+
+def _with_values(text: str, calls: Sequence[Call]) -> str:
+    """The text with a name in place of each aggregate."""
+    edges = [0, *(edge for call in calls for edge in (call.start, call.end)), len(text)]
+    return _VALUE.join(text[start:end] for start, end in list(pairwise(edges))[::2])

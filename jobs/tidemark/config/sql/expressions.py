@@ -1,0 +1,84 @@
+"""Checking expressions over a row without a JVM: a column, a member of one, or Spark SQL.
+
+Each check gives the findings about one text, none if it can be used. Spark SQL beyond plain columns is
+checked by `tidemark.config.sql.checks`, which is loaded for it alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tidemark.config.sql.row import ReadableColumns
+from tidemark.config.types import Type, quoted
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUOTED = re.compile(r"`((?:[^`]|``)+)`")
+_PART = re.compile(r"`(?:[^`]|``)+`|[^.`]+|\.")
+_CONSTANTS = ("true", "false", "null")
+_TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_NTZ", "DATE", "STRING")
+_NUMERIC = re.compile(r"TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(.*\)")
+
+
+def time_findings(text: str, row: ReadableColumns) -> list[str]:
+    """What is wrong with an expression that must give a time; a plain column must be a time or text."""
+    findings = expression_findings(text, row)
+    if findings:
+        return findings
+    if not plain_names(text):
+        return _checked(text, row, time=True)
+    plain = plain_type(text, row)
+    if plain is None or plain.text in _TIME_TYPES:
+        return []
+    if _NUMERIC.fullmatch(plain.text):
+        return [
+            f"{text!r} is a number ({plain.text}), not a time: write timestamp_millis({text}) for"
+            f" milliseconds since 1970, timestamp_seconds({text}) for seconds, timestamp_micros({text}) for"
+            " microseconds"
+        ]
+    return [f"{text!r} is {plain.text}, not a time: name a column of {', '.join(_TIME_TYPES)}"]
+
+
+def key_findings(text: str, row: ReadableColumns) -> list[str]:
+    """What is wrong with an expression that names a partition or substream; a column must be one value."""
+    findings = expression_findings(text, row)
+    plain = None if findings else plain_type(text, row)
+    if plain is not None and plain.nested:
+        return [f"{text!r} is {plain.text}, not one value: name a member of it, or write to_json({text})"]
+    return findings
+
+
+def expression_findings(text: str, row: ReadableColumns, *, constants: bool = False) -> list[str]:
+    """What is wrong with any expression over a row; with `constants` it need not read a column."""
+    if not text.strip():
+        return ["is empty: name a column or write a Spark SQL expression"]
+    if constants and text.strip().lower() in _CONSTANTS:
+        return []
+    names = plain_names(text)
+    if names:
+        return row.findings(names)
+    written = row.find(text.strip())
+    if written:
+        return [f"{text!r} is read as an expression: write the column as {quoted(written.name)}"]
+    return _checked(text, row, constants=constants)
+
+
+def plain_names(text: str) -> list[str]:
+    """The names of a plain column or member, `Payload.Ts` as ["Payload", "Ts"]; empty for any other text."""
+    parts = _PART.findall(text.strip())
+    if "".join(parts) != text.strip() or parts[1::2] != ["."] * (len(parts) // 2) or len(parts) % 2 == 0:
+        return []
+    if not all(_QUOTED.fullmatch(part) or _WORD.fullmatch(part) for part in parts[::2]):
+        return []
+    return [part[1:-1].replace("``", "`") if part.startswith("`") else part for part in parts[::2]]
+
+
+def plain_type(text: str, row: ReadableColumns) -> Type | None:
+    """The type of an expression that is a column or a member of one; None for any other."""
+    names = plain_names(text)
+    return row.type(names) if names else None
+
+
+def _checked(text: str, row: ReadableColumns, *, time: bool = False, constants: bool = False) -> list[str]:
+    from tidemark.config.sql import checks  # its parser takes a tenth of a second to load
+
+    return checks.no_time(text) if time else checks.findings(text, row, constants=constants)

@@ -1,0 +1,47 @@
+"""What an expression of a join may read: the columns of both its sides, each by the name of its input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidemark.config.sql.row import KnownColumn, ReadableColumns
+from tidemark.config.types import Type, quoted
+
+
+@dataclass(frozen=True)
+class Sides(ReadableColumns):
+    """The rows of a pair by the names of their inputs: `readings.Speed` is Speed of the side `readings`."""
+
+    sides: Mapping[str, ReadableColumns] = field(default_factory=dict)
+
+    def find(self, name: str) -> KnownColumn | None:
+        """No column has a name of one word."""
+        del name
+        return None
+
+    def findings(self, names: list[str]) -> list[str]:
+        """Why a chain of names, an input, a column of it and members, leads nowhere."""
+        side = self.sides.get(names[0].lower())
+        first = quoted(names[0])
+        if side is None:
+            return [self._of_no_side(names[0])]
+        if len(names) == 1:
+            return [f"{names[0]!r} is a whole row: name a column of it, such as {first}.{_example(side)}"]
+        return side.findings(names[1:])
+
+    def type(self, names: list[str]) -> Type | None:
+        """The type at the end of a chain of names; None if it leads nowhere or is not known."""
+        side = self.sides.get(names[0].lower())
+        return side.type(names[1:]) if side is not None and len(names) > 1 else None
+
+    def _of_no_side(self, name: str) -> str:
+        having = [f"{side}.{quoted(name)}" for side, row in self.sides.items() if row.find(name)]
+        if having:
+            return f"{name!r} may be of either side of a join: write {' or '.join(having)}"
+        listed = " and ".join(f"{side}.{_example(row)}" for side, row in self.sides.items())
+        return f"{name!r} is no side of the join: columns are written with their input, such as {listed}"
+
+
+def _example(row: ReadableColumns) -> str:
+    return quoted(row.columns[0].name) if row.columns else "column"

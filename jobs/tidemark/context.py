@@ -1,0 +1,108 @@
+"""The context of a pipeline's commands: its specification, its ledger and engine, the clock, and who watches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tidemark.config import PipelineSpec
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lock import hold
+from tidemark.runner.planner import Planning, on_s3
+from tidemark.storage import Place, place_of
+
+if TYPE_CHECKING:
+    from tidemark.spark.judge.engine import Engine
+    from tidemark.spark.maintenance import Upkeep
+    from tidemark.spark.streams.writer import Outputs
+
+
+def show_nothing(phase: str, done: int, count: int) -> None:
+    """Progress that nobody watches."""
+
+
+def _pass_on(step: str) -> None:
+    """A checkpoint that nobody watches."""
+
+
+@dataclass
+class RunContext:
+    """One pipeline as its commands see it.
+
+    `progress(phase, done, all)` is called as long work goes on; `reached(step)` at each checkpoint, a step of a run
+    that a crash may follow; `clock` gives microseconds UTC; `environ` replaces the process's environment.
+    """
+
+    spec: PipelineSpec
+    progress: Callable[[str, int, int], None] = show_nothing
+    reached: Callable[[str], None] = _pass_on
+    clock: Callable[[], int] = lambda: time.time_ns() // 1000
+    environ: Mapping[str, str] | None = field(default=None, repr=False)
+    _still_held: Callable[[], None] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def root(self) -> Place:
+        """Location of the pipeline: its lock, its versions and their tables."""
+        return place_of(self.spec.warehouse) / self.spec.name
+
+    @property
+    def on_s3(self) -> bool:
+        """True if its tables or a landing are on S3."""
+        return on_s3(self.spec)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger of the live version."""
+        versions.ensure_whole(self.root)
+        return Ledger(self.root)
+
+    @cached_property
+    def planning(self) -> Planning:
+        """Finds what landed and cuts it into micro-batches."""
+        return Planning(self.spec, self.ledger, self.progress)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The Spark engine. Starts a JVM: commands ask for it only when there are rows to judge."""
+        from tidemark.spark.judge.engine import Engine  # a run without rows never imports it
+        from tidemark.spark.session.session import open_session
+
+        return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, reached=self.checkpoint)
+
+    def has_engine(self) -> bool:
+        """True if a command has started the engine."""
+        return "engine" in self.__dict__
+
+    def tables(self) -> Upkeep:
+        """Maintenance of the tables that Spark writes; starts a JVM."""
+        from tidemark.spark.maintenance import Upkeep
+
+        return Upkeep(self.engine.spark, self.ledger.folder)
+
+    def outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None, recompute: bool = False) -> Outputs:
+        """Writes the streams of a specification; starts a JVM."""
+        from tidemark.spark.streams.writer import Outputs
+
+        return Outputs(self.engine.spark, str(self.ledger.folder), spec, recompute, ahead or {})
+
+    @contextmanager
+    def hold(self, wait: bool) -> Iterator[None]:
+        """Hold the pipeline's lock. Raises Held if another run has it and `wait` is false."""
+        with hold(self.root, wait) as self._still_held:
+            yield
+
+    def checkpoint(self, step: str) -> None:
+        """Mark a step of a run: the lock must still be held, and `reached` is called."""
+        if self._still_held is not None:
+            self._still_held()
+        self.reached(step)
+
+    def forget(self) -> None:
+        """Open the live version anew at its next use: another one is live, or its tables were rebuilt."""
+        for known in ("ledger", "planning", "engine"):
+            self.__dict__.pop(known, None)

@@ -1,0 +1,1 @@
+"""Costs of other tolerances, from recorded rows and runs (pure)."""

@@ -1,0 +1,179 @@
+"""How far a source's partitions would have come, run by run, had its tolerances been those of a grid.
+
+Runs stand as they were recorded: their as_of, last and estimated arrivals depend on no tolerance. What does are
+floors (an arrival less the late tolerance), watermarks, and with them where an undeclared partition starts late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidemark.core.advice.grid import Grid
+from tidemark.core.watermarks import MIN_TIME, PartitionState
+
+NONE = -(1 << 62)
+"""A time before all times, which stands for no watermark: what is subtracted from it leaves it there."""
+Cells = tuple[tuple[int, ...], ...]
+"""A time or duration by late and out-of-order tolerance."""
+
+
+@dataclass(frozen=True)
+class RecordedStates:
+    """What a micro-batch left to one source: the states that it recorded, without `_unknown`, whether it ended its
+    run, and the partitions that were declared then."""
+
+    batch_id: int
+    ends_run: bool
+    declared: frozenset[str]
+    states: Mapping[str, PartitionState]
+
+
+@dataclass(frozen=True)
+class Hindsight:
+    """`starts`: the watermark in which partitions that were first seen late began. `delays`: by cell, how far the
+    combined watermark was behind the latest arrival at the end of each run that brought rows, in no order."""
+
+    starts: Mapping[str, Cells]
+    delays: tuple[tuple[tuple[int, ...], ...], ...]
+
+
+def arrivals_before(history: Iterable[RecordedStates]) -> Iterator[tuple[str, int, int | None]]:
+    """(partition, batch, arrival): the arrival from which the partition's floor followed while the batch was judged;
+    of each batch that recorded something of the partition. None: no run had ended with an arrival."""
+    known: dict[str, int] = {}
+    for batch in history:
+        yield from ((name, batch.batch_id, known.get(name)) for name in batch.states)
+        if batch.ends_run:
+            for name, state in batch.states.items():
+                arrived = _arrived(state)
+                if arrived is not None:
+                    known[name] = max(known.get(name, arrived), arrived)
+
+
+def look_back(
+    history: Iterable[RecordedStates],
+    grid: Grid,
+    behind: Cells,
+    highs: Mapping[tuple[str, int], int],
+    substreams: bool,
+) -> Hindsight:
+    """Runs again, with the tolerances of a grid, whose watermarks are `behind` the highest time. `highs`: the highest
+    time that the early step left rows of a (partition, batch).
+
+    That a late row is adjusted or dropped makes no difference when a run ends: it is behind the floor either way.
+    """
+    source = _Source(grid, behind, substreams)
+    for batch in history:
+        source.take(batch, highs)
+    return Hindsight(source.starts, source.delays())
+
+
+@dataclass
+class _Partition:
+    arrival: int = NONE
+    high: int = NONE
+    offset: int = 0
+
+
+@dataclass
+class _Source:
+    """What is known of a source after some batches."""
+
+    grid: Grid
+    behind: Cells
+    substreams: bool
+    known: dict[str, _Partition] = field(default_factory=dict)
+    starts: dict[str, Cells] = field(default_factory=dict)
+    begun_late: set[str] = field(default_factory=set)
+    combined: Cells | None = None
+    latest: int = NONE
+    brought: bool = False
+    found: list[Cells] = field(default_factory=list)
+
+    def take(self, batch: RecordedStates, highs: Mapping[tuple[str, int], int]) -> None:
+        """Rows and, with a run's last batch, its end."""
+        for name, state in batch.states.items():
+            if name not in self.known:
+                self._meet(name, name in batch.declared)
+            mine = self.known[name]
+            self.brought |= state.next_offset != mine.offset
+            mine.offset = state.next_offset
+            mine.high = NONE if self.substreams else max(mine.high, highs.get((name, batch.batch_id), NONE))
+            if state.last_arrival is not None:
+                self.latest = max(self.latest, state.last_arrival)
+        if batch.ends_run:
+            self._end(batch.states)
+
+    def delays(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        """By cell, what was found; runs without a combined watermark are left out."""
+        lines = range(len(self.grid.lates))
+        places = range(len(self.grid.disorders))
+        return tuple(tuple(tuple(d for each in self.found if (d := each[i][j]) >= 0) for j in places) for i in lines)
+
+    def _meet(self, name: str, declared: bool) -> None:
+        self.known[name] = _Partition()
+        if not declared and self.combined is not None:
+            self.starts[name] = self.combined
+            self.begun_late.add(name)
+
+    def _end(self, states: Mapping[str, PartitionState]) -> None:
+        for name, state in states.items():
+            arrived = _arrived(state)
+            if arrived is not None:
+                self.known[name].arrival = max(self.known[name].arrival, arrived)
+        if self.known:
+            least = self._least()
+            self.combined = least if self.combined is None else _joined(max, self.combined, least)
+        if self.brought and self.combined is not None:
+            self.found.append(tuple(tuple(_delay(self.latest, w) for w in line) for line in self.combined))
+        self.brought = False
+
+    def _least(self) -> Cells:
+        """The least watermark of all partitions by cell, `NONE` where one has none."""
+        plain = [part for name, part in self.known.items() if name not in self.begun_late]
+        least: Cells | None = self._least_of(_lowest(plain)) if plain else None
+        for name in sorted(self.begun_late):
+            own = self._least_of([(self.known[name].arrival, self.known[name].high)])
+            if None not in self.grid.lates and all(
+                min(line) >= max(start) for line, start in zip(own, self.starts[name], strict=True)
+            ):
+                self.begun_late.discard(name)
+            own = _joined(max, own, self.starts[name])
+            least = own if least is None else _joined(min, least, own)
+        return least or ()
+
+    def _least_of(self, parts: Sequence[tuple[int, int]]) -> Cells:
+        return tuple(
+            tuple(
+                min(max(NONE if late is None else _less(arrival, late), _less(high, d)) for arrival, high in parts)
+                for d in line
+            )
+            for late, line in zip(self.grid.lates, self.behind, strict=True)
+        )
+
+
+def _arrived(state: PartitionState) -> int | None:
+    """The arrival that a run's end takes a partition's floor from."""
+    return state.estimated_arrival if state.idle else state.last_arrival
+
+
+def _lowest(parts: Iterable[_Partition]) -> list[tuple[int, int]]:
+    """(arrival, high) of the partitions that no other one is behind in both."""
+    found: list[tuple[int, int]] = []
+    for arrival, high in sorted({(part.arrival, part.high) for part in parts}):
+        if not found or high < found[-1][1]:
+            found.append((arrival, high))
+    return found
+
+
+def _less(time: int, micros: int) -> int:
+    return NONE if time == NONE else max(time - micros, MIN_TIME)
+
+
+def _delay(latest: int, watermark: int) -> int:
+    return -1 if NONE in (latest, watermark) else max(0, latest - watermark)
+
+
+def _joined(choose: Callable[[int, int], int], one: Cells, other: Cells) -> Cells:
+    return tuple(tuple(map(choose, *lines)) for lines in zip(one, other, strict=True))

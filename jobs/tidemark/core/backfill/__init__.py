@@ -1,0 +1,1 @@
+"""Ranges that a backfill reads, and its start (pure)."""

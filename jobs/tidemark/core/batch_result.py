@@ -1,0 +1,235 @@
+"""What a micro-batch reports of itself: counts, findings and digests (time rules: what is reported)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import accumulate
+
+from tidemark.core.batch import LandedObject
+from tidemark.core.policy import Fate, Reason
+from tidemark.core.quality import RowChecks
+from tidemark.core.streams import StreamEnd
+from tidemark.core.watermarks import Combined, Seen
+
+APPLICATION = "tidemark"
+"""Name under which a micro-batch's id is recorded in the log of a table that Spark writes, so that it is appended
+once; of substreams with the source's name behind it, see `writer_of`."""
+
+
+def writer_of(source: str) -> str:
+    """The name of the writer of a source's substreams, of which all sources have one table."""
+    return f"{APPLICATION}/{source}"
+
+
+class Diagnostic(StrEnum):
+    """The kinds of finding, with the meaning that Azure Stream Analytics gives the first six."""
+
+    EARLY = "EarlyInputEvent"
+    LATE = "LateInputEvent"
+    OUT_OF_ORDER = "OutOfOrderEvent"
+    NOT_PROGRESSING = "InputPartitionNotProgressing"
+    INVALID_TIME = "InvalidInputTimeStamp"
+    INVALID_ROW = "InputDeserializationError"
+    LISTED_LATE = "ListedLate"
+    TOO_OLD = "ObjectTooOld"
+    LANDED_TOO_LATE = "LandedTooLate"
+    LANDED_AFTER_CLOSE = "LandedAfterClose"
+    OBJECT_CHANGED = "ObjectChanged"
+    EDGE_LEFT_OPEN = "EdgeLeftOpen"
+    NO_ROWS = "ObjectWithoutRows"
+
+
+LISTED = frozenset({
+    Diagnostic.LISTED_LATE,
+    Diagnostic.TOO_OLD,
+    Diagnostic.LANDED_AFTER_CLOSE,
+    Diagnostic.OBJECT_CHANGED,
+    Diagnostic.NO_ROWS,
+})  # fmt: skip
+"""Findings about objects: facts of a listing or of content, which no replay can compute again."""
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """How far adjusted rows were moved, in microseconds: the largest exactly, the quantiles of the
+    moves rounded to three significant digits, so that they do not depend on the order of rows."""
+
+    largest: int
+    p50: int
+    p95: int
+    p99: int
+
+    @classmethod
+    def of(cls, largest: int, sizes: Mapping[int, int]) -> Shifts:
+        """From the largest move and how often there was each rounded size; between two sizes a quantile lies
+        in proportion, and is cut to a whole microsecond."""
+        ordered = sorted(sizes)
+        through = list(accumulate(sizes[size] for size in ordered))
+        quantiles = []
+        for percent in (50, 95, 99):
+            place = percent * (through[-1] - 1)
+            below, above = (ordered[bisect_right(through, index)] for index in (place // 100, -(-place // 100)))
+            quantiles.append(below + (above - below) * (place % 100) // 100)
+        return cls(largest, *quantiles)
+
+
+@dataclass(frozen=True)
+class Account:
+    """Counts of one source and partition in one micro-batch; rows = sum of the four fates."""
+
+    source: str
+    partition: str
+    fates: Mapping[Fate, int]
+    reasons: Mapping[Reason, int]
+    shifts: Shifts | None = None
+
+    @property
+    def rows(self) -> int:
+        return sum(self.fates.values())
+
+
+@dataclass(frozen=True)
+class FindingSample:
+    """One row (or object) that shows a finding."""
+
+    offset: int | None = None
+    event_time: int | None = None
+    arrival_time: int | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One row of `diagnostics`: times are those of the rows' arrival, or of the object's landing."""
+
+    source: str
+    partition: str | None
+    type: Diagnostic
+    count: int
+    first_time: int | None
+    last_time: int | None
+    sample: FindingSample
+    tolerance: int | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """How often a finding occurs among a partition's rows, with the arrivals of the first and last."""
+
+    count: int
+    first: int | None
+    last: int | None
+    sample: FindingSample
+
+
+@dataclass(frozen=True)
+class PartitionReport:
+    """One partition's part of a micro-batch."""
+
+    account: Account
+    seen: Seen
+    occurrences: Mapping[Diagnostic, Occurrence]
+    checks: RowChecks | None = None
+
+
+NEWEST = 2
+"""The version of digests that new batches have."""
+
+
+@dataclass(frozen=True)
+class TableDigest:
+    """Order-independent digest of what one micro-batch wrote to one table."""
+
+    table: str
+    rows: int
+    digest: str
+
+    @property
+    def version(self) -> int:
+        """The version of the digest, which stands before its digits; of those without one, the first."""
+        number, mark, _ = self.digest.partition(":")
+        return int(number) if mark and number.isdecimal() else 1
+
+
+def versions_of(digests: Iterable[TableDigest]) -> dict[str, int]:
+    """By table, the version of its recorded digest, under which it is to be compared."""
+    return {digest.table: digest.version for digest in digests}
+
+
+@dataclass(frozen=True)
+class LastWrite:
+    """The last batch of which a writer has put rows into a table, as the table's own log records it; `rows` how many,
+    where that is known. A log that ends before it has lost commits."""
+
+    table: str
+    writer: str
+    batch_id: int
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What judging one source's part of a micro-batch came to. `skipped` holds, by partition, the rows
+    before the pipeline's `start`; `landed_too_late` those whose arrival an estimate had passed; `left_open`
+    dropped end edges whose lifetime stays open; `recorded` how many rows the table's log says were written;
+    `silent` tells of objects without rows."""
+
+    digests: tuple[TableDigest, ...] = ()
+    partitions: Mapping[str, PartitionReport] = field(default_factory=dict)
+    objects: tuple[LandedObject, ...] = ()
+    skipped: Mapping[str, Seen] = field(default_factory=dict)
+    landed_too_late: Mapping[str, Occurrence] = field(default_factory=dict)
+    left_open: Mapping[str, Occurrence] = field(default_factory=dict)
+    recorded: int | None = None
+    silent: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """One row of `batches`. `run_first` and `run_last` bound the run it belongs to; `combined`, `streams`
+    and what concerns the end of a run stand in the run's last batch only. `written` is what every table's log must
+    know once the batch is committed (None: recorded before that was), `reason` why a batch was abandoned,
+    `suites` the users' suites that the run is judged by, as JSON (None: planned before they were recorded)."""
+
+    batch_id: int
+    run_id: str
+    run_first: int
+    run_last: int
+    as_of: int
+    status: str
+    configuration: str
+    fingerprint: str
+    engine: str
+    plan: str
+    suites: str | None = None
+    closing: tuple[str, ...] = ()
+    objects: int = 0
+    bytes: int = 0
+    accounts: tuple[Account, ...] = ()
+    digests: tuple[TableDigest, ...] = ()
+    combined: Mapping[str, Combined] = field(default_factory=dict)
+    streams: Mapping[str, StreamEnd] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    written: tuple[LastWrite, ...] | None = None
+    reason: str | None = None
+
+    @property
+    def ends_run(self) -> bool:
+        return self.batch_id == self.run_last
+
+
+def total(accounts: Iterable[Account]) -> tuple[dict[Fate, int], dict[Reason, int]]:
+    """Fates and reasons summed over partitions; fates with zero counts are kept."""
+    fates = dict.fromkeys(Fate, 0)
+    reasons: dict[Reason, int] = {}
+    for account in accounts:
+        for fate, count in account.fates.items():
+            fates[fate] += count
+        for reason, count in account.reasons.items():
+            if count:
+                reasons[reason] = reasons.get(reason, 0) + count
+    return fates, reasons

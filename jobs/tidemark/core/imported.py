@@ -1,0 +1,39 @@
+"""What a source that imports another's watermark sees of it while its rows are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tidemark.core.advance import Imported, Opening, SourceRules, States, open_source
+from tidemark.core.watermarks import Combined
+
+
+def imported_by(
+    sources: Mapping[str, SourceRules],
+    name: str,
+    states: States,
+    combined: Mapping[str, Combined],
+    batches: tuple[int, int],
+) -> Imported | None:
+    """What `name` imports in the run that began with these states and combined watermarks, while the last of its
+    `batches` so far (first, last) is judged; None for a source that imports nothing."""
+    below = sources.get(sources[name].import_from or "")
+    if below is None:
+        return None
+    recorded = combined.get(below.name, Combined(None))
+    opening = open_source(below, states, combined, None)
+    opening = replace(opening, imported=imported_by(sources, below.name, states, combined, batches))
+    return Imported(below, recorded.watermark, recorded.complete, opening, *batches)
+
+
+def with_imported(
+    opening: Opening,
+    sources: Mapping[str, SourceRules],
+    name: str,
+    states: States,
+    combined: Mapping[str, Combined],
+    batches: tuple[int, int],
+) -> Opening:
+    """The opening of a source with what it imports."""
+    return replace(opening, imported=imported_by(sources, name, states, combined, batches))

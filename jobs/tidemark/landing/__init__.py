@@ -1,0 +1,1 @@
+"""Lists landing folders and picks the objects that a run takes."""

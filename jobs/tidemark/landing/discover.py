@@ -1,0 +1,203 @@
+"""Which objects a run takes, and what listing them has to report (time rules: the log).
+
+An object is taken once per source and URI. Whether it was taken stands in the ledger; a content that
+was only reported (changed after it was taken, too old, landed after close) stands there too, with state
+`changed` and its tag, so that nothing is reported twice. The cost is that of listing: of the ledger four
+bytes an object are read, and whole rows only of those that are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import pyarrow as pa
+
+from tidemark.core.batch import LandedObject, ObjectState, stored_uri
+from tidemark.core.batch_result import Diagnostic, Finding, FindingSample
+from tidemark.landing.listing import LandingPlace, Listed, list_objects
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tables.rows import Row, uri_key
+
+_MESSAGES = {
+    Diagnostic.LISTED_LATE: "listed only after an earlier run's as_of had passed; if usual, raise `settle`",
+    Diagnostic.TOO_OLD: "older than `max_object_age`, not taken",
+    Diagnostic.LANDED_AFTER_CLOSE: "landed after the source was closed, not taken",
+    Diagnostic.OBJECT_CHANGED: "changed after being taken, the change is not read",
+}
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What listing one source came to. `new` is in log order, with paths and refusals; `reported` are
+    contents that `findings` tell of and nobody reads: they go to the ledger with the run's first batch."""
+
+    new: tuple[LandedObject, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    reported: tuple[LandedObject, ...] = ()
+
+
+@dataclass(slots=True)
+class KnownObject:
+    """What the ledger knows of a URI: its last state and tag when it was taken (if ever), and the tags
+    that were reported."""
+
+    batch_id: int = 0
+    state: ObjectState | None = None
+    tag: str = ""
+    reported: frozenset[str] = frozenset()
+
+    @property
+    def taken(self) -> bool:
+        return self.state in (ObjectState.READ, ObjectState.QUARANTINED)
+
+
+def discover(
+    ledger: Ledger,
+    place: LandingPlace,
+    source: str,
+    as_of: int,
+    previous_as_of: int | None,
+    settle: int = 0,
+    closed: bool = False,
+    pending: Collection[LandedObject] = (),
+) -> Discovery:
+    """The objects with a landing time of at most as_of - settle that no run has taken.
+
+    `previous_as_of` is that of the last run that listed this source (None: none did); `pending` objects
+    of a planned run count as taken. Nothing is written. A quarantined object that has changed and a
+    vanished one that is back are new again. Of a closed source nothing is new.
+    """
+    horizon = _Horizon(as_of, previous_as_of, settle, place.max_object_age)
+    waiting = {item.uri for item in pending if item.source == source}
+    listed = [item for item in list_objects(place, as_of) if horizon.shows(item) and item.uri not in waiting]
+    known = known_objects(ledger, source, [item.uri for item in listed])
+    new: list[Listed] = []
+    reported: dict[Diagnostic, list[Listed]] = {}
+    for item in listed:
+        seen = known.get(item.uri, _UNKNOWN)
+        fate = _fate(item, seen, horizon.too_old(item), closed)
+        if fate is _Fate.NEW:
+            new.append(item)
+        elif isinstance(fate, Diagnostic) and item.tag not in seen.reported:
+            reported.setdefault(fate, []).append(item)
+    return _discovery(place, source, new, reported, horizon)
+
+
+def known_objects(ledger: Ledger, source: str, uris: Sequence[str]) -> dict[str, KnownObject]:
+    """What the ledger knows of these objects of a source; those it has never seen are missing."""
+    stored = {stored_uri(uri): uri for uri in uris}
+    if not stored:
+        return {}
+    keys = pa.array({uri_key(source, text) for text in stored}, pa.int32())
+    columns = ["batch_id", "source", "uri", "tag", "state"]
+    known: dict[str, KnownObject] = {}
+    for row in ledger.stores["objects"].lookup("uri_key", keys, columns, (min(stored), max(stored))):
+        if row["source"] == source and row["uri"] in stored:
+            _learn(known.setdefault(stored[row["uri"]], KnownObject()), row)
+    return known
+
+
+def _learn(known: KnownObject, row: Row) -> None:
+    if row["state"] == ObjectState.CHANGED:
+        known.reported |= {row["tag"]}
+    elif row["batch_id"] >= known.batch_id:
+        known.batch_id, known.state, known.tag = row["batch_id"], ObjectState(row["state"]), row["tag"]
+
+
+class _Fate(Enum):
+    NEW = "new"
+    NOTHING = "nothing"
+
+
+_UNKNOWN = KnownObject()
+
+
+def _fate(item: Listed, known: KnownObject, too_old: bool, closed: bool) -> _Fate | Diagnostic:
+    """What becomes of a listed object: new, to be reported, or nothing."""
+    if known.taken and (item.tag == known.tag or too_old):
+        return _Fate.NOTHING
+    if known.state is ObjectState.READ:
+        return Diagnostic.OBJECT_CHANGED
+    if too_old:
+        return Diagnostic.TOO_OLD
+    return Diagnostic.LANDED_AFTER_CLOSE if closed else _Fate.NEW
+
+
+@dataclass(frozen=True)
+class _Horizon:
+    """The times that bound what a run looks at."""
+
+    as_of: int
+    previous: int | None
+    settle: int
+    max_age: int | None
+
+    def shows(self, item: Listed) -> bool:
+        """Whether an object is to be looked up: it has settled, and is young or has just become too
+        old, by passing the limit or by having come to lie here, since the previous run."""
+        if item.modified > self.as_of - self.settle:
+            return False
+        if not self.too_old(item) or self.previous is None or self.max_age is None:
+            return True
+        return item.modified >= self.previous - self.max_age or item.arrived > self.previous
+
+    def too_old(self, item: Listed) -> bool:
+        return self.max_age is not None and self.as_of - item.modified > self.max_age
+
+    def late(self, item: Listed) -> bool:
+        return self.previous is not None and item.modified <= self.previous - self.settle
+
+    def tolerance(self, kind: Diagnostic) -> int | None:
+        return {Diagnostic.LISTED_LATE: self.settle, Diagnostic.TOO_OLD: self.max_age}.get(kind)
+
+
+def _discovery(
+    place: LandingPlace,
+    source: str,
+    new: list[Listed],
+    reported: dict[Diagnostic, list[Listed]],
+    horizon: _Horizon,
+) -> Discovery:
+    late = [item for item in new if horizon.late(item)]
+    told = {Diagnostic.LISTED_LATE: late, **reported} if late else reported
+    findings = [_finding(source, kind, items, horizon.tolerance(kind)) for kind, items in told.items()]
+    taken = [_landed(place, source, item, ObjectState.PLANNED) for item in new]
+    others = [_landed(place, source, item, ObjectState.CHANGED) for items in reported.values() for item in items]
+    return Discovery(
+        new=tuple(sorted(taken, key=lambda item: item.order)),
+        findings=tuple(sorted(findings, key=lambda finding: finding.type)),
+        reported=tuple(sorted(others, key=lambda item: item.order)),
+    )
+
+
+def _landed(place: LandingPlace, source: str, item: Listed, state: ObjectState) -> LandedObject:
+    return LandedObject(
+        source=source,
+        uri=item.uri,
+        size=item.size,
+        modified=item.modified,
+        tag=item.tag,
+        path=place.path(item.uri),
+        refusal=place.refusal(item.uri),
+        state=state,
+    )
+
+
+def _finding(source: str, kind: Diagnostic, items: Iterable[Listed], tolerance: int | None) -> Finding:
+    ranked = sorted(items, key=lambda item: (item.modified, item.uri.encode("utf-8", "surrogateescape")))
+    first, last = ranked[0], ranked[-1]
+    one = len(ranked) == 1
+    what = f"object {stored_uri(first.uri)!r}" if one else f"{len(ranked)} objects"
+    return Finding(
+        source=source,
+        partition=None,
+        type=kind,
+        count=len(ranked),
+        first_time=first.modified,
+        last_time=last.modified,
+        sample=FindingSample(arrival_time=first.modified, file=first.uri),
+        tolerance=tolerance,
+        message=f"{what}: {_MESSAGES[kind]}",
+    )

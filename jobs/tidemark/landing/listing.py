@@ -1,0 +1,236 @@
+"""What lies in a landing folder, or place on S3: every object with its landing time, without opening any.
+
+Hidden and `_`-prefixed names (files and folders) are no objects, nor are files that Hadoop is still copying
+(`._COPYING_`), which Spark does not read either, nor is what a link reaches outside of the landing folder. `{yyyy}`,
+`{MM}`, `{dd}` and `{HH}` stand for the digits of a date (UTC).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from tidemark.config.address import is_s3
+from tidemark.errors import TidemarkError
+from tidemark.landing.listing_s3 import COPYING, is_hidden, objects_below, unreadable
+
+_PLACEHOLDER = re.compile(r"\{(?:yyyy|MM|dd|HH)\}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST = datetime(3, 1, 1, tzinfo=UTC)
+_LAST = datetime(9997, 12, 31, tzinfo=UTC)
+
+
+class LandedAt(Protocol):
+    """Reads an object's landing time, in microseconds, from its URI; None when it has none."""
+
+    def landing_time(self, uri: str) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class LandingPlace:
+    """Where a source's objects land. `landing` is an absolute folder, or s3://bucket/prefix; durations are
+    microseconds."""
+
+    landing: str
+    landed_at: LandedAt | None = None
+    max_object_age: int | None = None
+
+    @cached_property
+    def root(self) -> str:
+        """The part before the first folder with a placeholder: what URIs are relative to."""
+        return "/".join(self._parts[: self._dated]) or "/"
+
+    @cached_property
+    def levels(self) -> tuple[str, ...]:
+        """The folders below `root` that the landing names, from the first with a placeholder on."""
+        return tuple(self._parts[self._dated :])
+
+    def path(self, uri: str) -> str:
+        """Where an object is to be read."""
+        return f"{self.root.rstrip('/')}/{uri}"
+
+    def refusal(self, uri: str) -> str | None:
+        """Why an object of this name cannot be read and is quarantined whole; None when it can.
+
+        A function of the name alone, so that a repeated run comes to the same answer.
+        """
+        try:
+            uri.encode("utf-8")
+        except UnicodeEncodeError:
+            return "its name is not valid UTF-8: rename the object"
+        if is_s3(self.landing) and (reason := unreadable(uri)) is not None:
+            return reason
+        if self.landed_at is not None and self.landed_at.landing_time(uri) is None:
+            return "its name has no landing time as `landed_at` describes: rename the object"
+        return None
+
+    @cached_property
+    def _parts(self) -> list[str]:
+        return self.landing.rstrip("/").split("/")
+
+    @cached_property
+    def _dated(self) -> int:
+        parts = self._parts
+        return next((i for i, part in enumerate(parts) if _PLACEHOLDER.search(part)), len(parts))
+
+
+class Listed(NamedTuple):
+    """An object in the landing folder. `modified` is its landing time: the file's own where `landed_at`
+    cannot be read from its name. `arrived` is when its name or content last changed in the folder, by
+    the file system's clock, whatever its landing time says."""
+
+    uri: str
+    size: int
+    modified: int
+    tag: str
+    arrived: int
+
+
+def list_objects(place: LandingPlace, as_of: int) -> Iterator[Listed]:
+    """The objects in the landing folder, in no particular order.
+
+    With `max_object_age` and placeholders, only folders dated between as_of - max_object_age and as_of
+    are opened, with a unit (at least a day, for zones) to either side. A missing landing folder is an
+    error: it would pass for a source that brings nothing. A dated folder may be missing. On S3 a prefix without
+    objects is no error: there are no folders, and rules may have deleted what was there; a missing bucket is one.
+    """
+    if is_s3(place.root):
+        yield from _on_s3(place, as_of)
+        return
+    if not Path(place.root).is_dir():
+        raise TidemarkError(
+            "the landing folder does not exist", where=place.root, hint="create it or correct `landing`"
+        )
+    inside = Path(place.root).resolve()
+    for prefix in _folders(place, as_of):
+        if not prefix or _leads_inside(Path(place.root, prefix), inside):
+            for uri, stat in _walk(place, prefix, inside):
+                yield _listed(place, uri, stat)
+
+
+def _listed(place: LandingPlace, uri: str, stat: os.stat_result) -> Listed:
+    return Listed(
+        uri=uri,
+        size=stat.st_size,
+        modified=_landing_time(place, uri, stat.st_mtime_ns // 1000),
+        tag=f"{stat.st_mtime_ns}-{stat.st_size}",
+        arrived=stat.st_ctime_ns // 1000,
+    )
+
+
+def _landing_time(place: LandingPlace, uri: str, written: int) -> int:
+    named = None if place.landed_at is None else place.landed_at.landing_time(uri)
+    return written if named is None else named
+
+
+def _on_s3(place: LandingPlace, as_of: int) -> Iterator[Listed]:
+    """The tag of an object is its ETag: the same content written again is no change."""
+    folders = None
+    if place.levels and place.max_object_age is not None:
+        folders = frozenset(_folders(place, as_of))
+    patterns = [_pattern(level) for level in place.levels]
+    for uri, found in objects_below(place.root, folders, place.levels, patterns):
+        yield Listed(uri, found.size, _landing_time(place, uri, found.modified), found.tag, found.modified)
+
+
+def _walk(place: LandingPlace, prefix: str, inside: Path) -> Iterator[tuple[str, os.stat_result]]:
+    waiting = [prefix]
+    while waiting:
+        folder = waiting.pop()
+        for entry in _entries(place.path(folder)):
+            if is_hidden(entry.name):
+                continue
+            if entry.is_symlink() and not _leads_inside(Path(entry.path), inside):
+                continue
+            uri = folder + entry.name
+            if entry.is_dir():
+                waiting.append(uri + "/")
+            elif not entry.name.endswith(COPYING) and (stat := _file(entry)) is not None:
+                yield uri, stat
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """The entries of a folder; one that vanished meanwhile (or is missing for its date) has none."""
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise TidemarkError(
+            f"a landing folder cannot be read: {error.strerror}",
+            where=folder,
+            hint="make it readable and run again; nothing was taken",
+        ) from error
+
+
+def _file(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """A file's facts; None for what is no file, or vanished meanwhile."""
+    try:
+        return entry.stat() if entry.is_file() else None
+    except FileNotFoundError:
+        return None
+
+
+def _leads_inside(path: Path, inside: Path) -> bool:
+    """Whether a path, links followed, ends in the landing folder and not above itself (a loop)."""
+    target = path.resolve()
+    return target.is_relative_to(inside) and not path.parent.resolve().is_relative_to(target)
+
+
+def _folders(place: LandingPlace, as_of: int) -> list[str]:
+    """The dated folders to walk, relative to the root, each ending in `/`; the root itself is ''."""
+    if not place.levels:
+        return [""]
+    if place.max_object_age is None:
+        return _existing(place)
+    return _dated("/".join(place.levels) + "/", as_of - place.max_object_age, as_of)
+
+
+def _existing(place: LandingPlace) -> list[str]:
+    prefixes = [""]
+    for level in place.levels:
+        pattern = re.compile(_pattern(level))
+        prefixes = [
+            f"{prefix}{entry.name}/"
+            for prefix in prefixes
+            for entry in _entries(place.path(prefix))
+            if pattern.fullmatch(entry.name) and entry.is_dir()
+        ]
+    return prefixes
+
+
+def _pattern(level: str) -> str:
+    literals = [re.escape(literal) for literal in _PLACEHOLDER.split(level)]
+    digits = [f"[0-9]{{{len(found) - 2}}}" for found in _PLACEHOLDER.findall(level)]
+    return "".join(text for pair in zip(literals, [*digits, ""], strict=True) for text in pair)
+
+
+def _dated(template: str, since: int, until: int) -> list[str]:
+    """The folders of all dates between two times, with a unit (at least a day) to either side."""
+    step = timedelta(hours=1) if "{HH}" in template else timedelta(days=1)
+    days = 1 if "{dd}" in template or "{HH}" in template else 31 if "{MM}" in template else 366
+    time, end = _moment(since) - timedelta(days=days), _moment(until) + timedelta(days=days)
+    found: dict[str, None] = {}
+    while time <= end:
+        found[_on(template, time)] = None
+        time += step
+    return list(found)
+
+
+def _on(template: str, time: datetime) -> str:
+    month, day, hour = f"{time.month:02}", f"{time.day:02}", f"{time.hour:02}"
+    digits = {"{yyyy}": f"{time.year:04}", "{MM}": month, "{dd}": day, "{HH}": hour}
+    return _PLACEHOLDER.sub(lambda found: digits[found[0]], template)
+
+
+def _moment(micros: int) -> datetime:
+    """A time as a date, kept two years away from the first and the last that there are."""
+    least, most = ((bound - _EPOCH) // timedelta(microseconds=1) for bound in (_FIRST, _LAST))
+    return _EPOCH + timedelta(microseconds=min(max(micros, least), most))

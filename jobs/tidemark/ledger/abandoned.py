@@ -1,0 +1,34 @@
+"""Rows of `batches` that are abandoned: they stay, so that their numbers are not used again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tidemark.core.batch_result import BatchRecord, LastWrite
+from tidemark.ledger.durability import lasting
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tables.rows import batch_row
+from tidemark.ledger.tail import ABANDONED
+
+
+def set_aside(
+    ledger: Ledger,
+    records: Sequence[BatchRecord],
+    status: str,
+    reason: str,
+    written: tuple[LastWrite, ...] | None = None,
+) -> None:
+    """Turn the rows of a run's uncommitted batches to `status`, with the reason; once a status."""
+    rows = [batch_row(replace(each, status=status, reason=reason, written=written)) for each in records]
+    first, last = records[0].batch_id, records[-1].batch_id
+    with lasting(ledger.folder / "batches"):
+        ledger.stores["batches"].replace(f"batch_id >= {first} AND batch_id <= {last}", rows, status, last)
+
+
+def skip(ledger: Ledger, base: Ledger, first: int) -> None:
+    """Have the abandoned batches before `first` that `base` has: their numbers are not used here either."""
+    newest = ledger.stores["batches"].newest() or 0
+    gap = [batch_row(each) for each in base.recorded(newest + 1, first - 1) if each.status == ABANDONED]
+    if gap:
+        ledger.stores["batches"].append(gap)

@@ -1,0 +1,103 @@
+"""Has commits to tables last: the files of a commit, those that it added and their folders reach the disk before
+anything relies on them. Work goes with what was committed, not with what lies behind it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+from tidemark.storage import Place
+from tidemark.storage.sync import sync
+
+LOG = "_delta_log"
+_OF_VERSION = re.compile(r"\.?(\d{20})\.")
+_LAST_CHECKPOINT = ("_last_checkpoint", "._last_checkpoint.crc")
+
+
+@contextmanager
+def lasting(*tables: Place) -> Iterator[None]:
+    """Have what is committed to tables in here be on the disk at the end."""
+    places = [table for table in tables if isinstance(table, Path)]
+    newest = {place: max(_Log.of(place).entries, default=-1) for place in places}
+    yield
+    _sync([_Commits.after(place, newest[place]) for place in places])
+
+
+def settle(tables: Iterable[Place], first: int) -> None:
+    """Return when what batches from `first` on have committed to tables is on the disk, whoever wrote it, with the
+    commits since that are of no batch."""
+    _sync([_Commits.of_batches(table, first) for table in dict.fromkeys(tables) if isinstance(table, Path)])
+
+
+@dataclass
+class _Log:
+    """The files of a table's log by version; `entries` are the versions with a commit."""
+
+    files: dict[int, list[Path]] = field(default_factory=dict)
+    entries: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, table: Path) -> _Log:
+        found, log = cls(), table / LOG
+        for path in log.iterdir() if log.is_dir() else ():
+            if match := _OF_VERSION.match(path.name):
+                found.files.setdefault(int(match[1]), []).append(path)
+                if path.name == f"{match[1]}.json":
+                    found.entries.add(int(match[1]))
+        return found
+
+
+@dataclass
+class _Commits:
+    """Commits to one table: their files and the folders that name these."""
+
+    table: Path
+    files: list[Path] = field(default_factory=list)
+    folders: set[Path] = field(default_factory=set)
+
+    @classmethod
+    def after(cls, table: Path, version: int) -> _Commits:
+        """Those that follow the one of a version."""
+        found, log = cls(table), _Log.of(table)
+        for number in sorted(each for each in log.entries if each > version):
+            found._take(number, log, _lines(table, number))
+        return found
+
+    @classmethod
+    def of_batches(cls, table: Path, first: int) -> _Commits:
+        """The newest, back to the last one that writers made of batches before `first` alone."""
+        found, log = cls(table), _Log.of(table)
+        for number in sorted(log.entries, reverse=True):
+            lines = _lines(table, number)
+            written = [json.loads(line)["txn"]["version"] for line in lines if line.startswith('{"txn"')]
+            if written and max(written) < first:
+                break
+            found._take(number, log, lines)
+        return found
+
+    def _take(self, number: int, log: _Log, lines: list[str]) -> None:
+        self.files += log.files[number]
+        if any(".checkpoint" in path.name for path in log.files[number]):
+            self.files += [self.table / LOG / name for name in _LAST_CHECKPOINT]
+        self.folders |= {self.table / LOG, self.table}
+        for line in lines:
+            if line.startswith('{"add"'):
+                path = self.table / unquote(json.loads(line)["add"]["path"])
+                self.files += [path, path.with_name(f".{path.name}.crc")]
+                self.folders |= {each for each in path.parents if each.is_relative_to(self.table)}
+        if number == 0:  # the table is new, and so may be the folders that it is in
+            self.folders |= set(self.table.absolute().parents)
+
+
+def _lines(table: Path, number: int) -> list[str]:
+    return (table / LOG / f"{number:020d}.json").read_text(encoding="utf-8").splitlines()
+
+
+def _sync(commits: Iterable[_Commits]) -> None:
+    found = list(commits)
+    sync((path for each in found for path in each.files), (path for each in found for path in each.folders))

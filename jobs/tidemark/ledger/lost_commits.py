@@ -1,0 +1,169 @@
+"""What each table's log must know, and the tables that have lost it: after a power loss, or where one table was
+restored from a copy.
+
+A log records the last batch of every writer. With each committed batch the ledger records, of every table and
+writer, which batch was the last to bring it rows. A log that ends before that has lost commits; where a small table's
+log knows a batch that `batches` doesn't, `batches` has lost some. Nothing is read but logs, and of a table whose log
+knows less the rows of that one batch: tables that were made again know fewer writers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
+from tidemark.errors import TidemarkError
+from tidemark.ledger import versions
+from tidemark.ledger.tables.store import Store
+from tidemark.storage.damaged_files import UNREADABLE
+
+if TYPE_CHECKING:
+    from tidemark.ledger.ledger import Ledger
+
+WRITERS = {
+    "objects": ("commit",),
+    "watermarks": ("record",),
+    "diagnostics": ("record",),
+    "quality": ("record", "streams", "release"),
+}
+"""Writers of the small tables, whose numbers are those of batches."""
+HINT = "`tidemark repair` with the pipeline file makes what is lost again, from landing or the events tables"
+_SUBSTREAMS = "substreams"
+_AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A table whose log does not know batch `recorded`, or one before it, but only those up to `known`."""
+
+    table: str
+    writer: str
+    known: int
+    recorded: int
+    why: str = ""
+
+    def __str__(self) -> str:
+        if self.why:
+            return f"its log cannot be read: {self.why}"
+        ends = f"ends at batch {self.known}" if self.known else "knows no batch"
+        return f"its log {ends}, and batch {self.recorded} wrote to it: its newest commits are lost"
+
+
+def written_with(ledger: Ledger, before: BatchRecord | None, record: BatchRecord) -> tuple[LastWrite, ...]:
+    """What tables' logs know once a batch is committed after the one `before` it."""
+    found = {(each.table, each.writer): each for each in must_know(ledger, before)}
+    for each in (*_spark(record), *_small(ledger, record.batch_id)):
+        found[each.table, each.writer] = each
+    return tuple(found[key] for key in sorted(found))
+
+
+def must_know(ledger: Ledger, record: BatchRecord | None) -> tuple[LastWrite, ...]:
+    """What tables' logs must know after a committed or abandoned batch. Of one recorded before that was: what digests
+    tell, in the first version alone, since a backfill writes without numbers."""
+    if record is None:
+        return ()
+    if record.written is not None:
+        return record.written
+    if ledger.version != versions.FIRST:
+        return ()
+    found: dict[tuple[str, str], LastWrite] = {}
+    for each in ledger.digested(record.batch_id):
+        found |= {(one.table, one.writer): one for one in (*_spark(each), *_told(each))}
+    return tuple(found.values())
+
+
+def losses(ledger: Ledger, tables: Collection[str] | None = None) -> dict[str, Loss]:
+    """By table what it has lost; of `tables` alone, if they are given. TidemarkError: `batches` itself has lost
+    some."""
+    newest, pending = ledger.stores["batches"].newest() or 0, ledger.last().pending
+    if tables is None:
+        _ensure_not_behind(ledger, newest)
+    asked = must_know(ledger, ledger.settled_before(pending[0].batch_id if pending else newest + 1))
+    if tables is None and not isinstance(ledger.folder, Path):
+        tables = ledger.stores.keys()  # on S3 each other log would cost requests in every run, and no power is lost
+    asked = tuple(each for each in asked if tables is None or each.table in tables)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = list(pool.map(lambda each: _loss(ledger.store(each.table), each), asked))
+    return {loss.table: loss for loss in sorted(filter(None, found), key=lambda each: -each.known)}
+
+
+def ensure_whole(ledger: Ledger, tables: Collection[str] | None = None) -> None:
+    """That no table has lost what was committed to it; TidemarkError names the first that has, and what to do."""
+    for loss in losses(ledger, tables).values():
+        raise TidemarkError(f"the table {loss.table} is damaged: {loss}", where=_place(ledger, loss.table), hint=HINT)
+
+
+def _spark(record: BatchRecord) -> Iterator[LastWrite]:
+    """What a batch wrote to tables that Spark writes, as its digests tell."""
+    for digest in record.digests:
+        kind, _, name = digest.table.partition("/")
+        if digest.rows and name:
+            of_source = kind == _SUBSTREAMS
+            table, writer = (kind, writer_of(name)) if of_source else (digest.table, APPLICATION)
+            yield LastWrite(table, writer, record.batch_id, digest.rows)
+
+
+def _told(record: BatchRecord) -> Iterator[LastWrite]:
+    """What a batch wrote to small tables, as far as its own row tells."""
+    rows = {digest.table: digest.rows for digest in record.digests} | {"objects": record.objects}
+    for table in ("watermarks", "diagnostics", "objects"):
+        if rows.get(table):
+            yield LastWrite(table, WRITERS[table][0], record.batch_id)
+
+
+def _small(ledger: Ledger, batch_id: int) -> Iterator[LastWrite]:
+    for table, writers in WRITERS.items():
+        for writer in writers:
+            if number := min(ledger.stores[table].number(writer), batch_id):
+                yield LastWrite(table, writer, number)
+
+
+def _ensure_not_behind(ledger: Ledger, newest: int) -> None:
+    for table, writers in WRITERS.items():
+        known = max(_number(ledger.stores[table], writer) for writer in writers)
+        if known > newest:
+            raise TidemarkError(
+                f"the table batches is damaged: it ends at batch {newest}, and the table {table} knows batch "
+                f"{known}: its newest commits are lost",
+                where=_place(ledger, "batches"),
+                hint=f"restore this folder from a copy made after batch {known} was committed; or restore all of "
+                f"{ledger.folder} from one copy",
+            )
+
+
+def _loss(store: Store, each: LastWrite) -> Loss | None:
+    try:
+        known = store.number(each.writer)
+        if known >= each.batch_id or _has_rows(store, each):
+            return None
+        return Loss(each.table, each.writer, known, each.batch_id)
+    except (TidemarkError, *UNREADABLE) as error:
+        why = str(error.__cause__ or error).splitlines() or [type(error).__name__]
+        return Loss(each.table, each.writer, 0, each.batch_id, why[0])
+
+
+def _has_rows(store: Store, each: LastWrite) -> bool:
+    """Whether a table that was made again has all rows of the batch."""
+    if each.rows is None or store.open() is None:
+        return False
+    column = "batch_id" if each.table == _SUBSTREAMS else "_batch_id"
+    rows = store.dataset().filter(pc.field(column) == pa.scalar(each.batch_id))
+    return bool(rows.count_rows() == each.rows)
+
+
+def _number(store: Store, writer: str) -> int:
+    try:
+        return store.number(writer)
+    except TidemarkError:
+        return 0  # what is wrong with the table is found where it is asked for
+
+
+def _place(ledger: Ledger, table: str) -> str:
+    return str(ledger.folder / table)

@@ -1,0 +1,52 @@
+"""Keeps the small tables small: merging files, and forgetting what retention no longer asks for."""
+
+from __future__ import annotations
+
+import time
+
+from tidemark.ledger.ledger import Ledger, checkpoint_before
+from tidemark.ledger.tables.store import Store
+
+MANY_FILES = 16
+KEPT_PLANS = 16
+"""Batches whose plans stay after they are committed: what the table of objects loses is made again from them."""
+
+
+def compact(ledger: Ledger) -> float | None:
+    """Merge the small files of every table that has gathered many; the seconds it took, None if none had.
+
+    Content never changes. A concurrent writer wins and the merge is left to a later run.
+    """
+    begun = time.monotonic()
+    _forget_plans(ledger)
+    merged = [store.compact(MANY_FILES) for store in ledger.stores.values()]
+    return time.monotonic() - begun if any(merged) else None
+
+
+def retain(ledger: Ledger, first_batch: int, modified: int | None) -> None:
+    """Forget batches before `first_batch`: their rows of `batches`, `watermarks` and `diagnostics`, and
+    objects that landed before `modified` (microseconds; None: objects are remembered for ever).
+
+    Whole files go at once, so some rows stay longer. What the next run reads always stays: the last
+    committed run, and states from the last full record of them on.
+    """
+    tail = ledger.last()
+    first = min(first_batch, tail.last_run.first if tail.last_run else 0)
+    _drop(ledger.stores["batches"], first)
+    _drop(ledger.stores["diagnostics"], first)
+    _drop(ledger.stores["watermarks"], checkpoint_before(first))
+    if modified is not None:
+        _drop(ledger.stores["objects"], first, f" AND arrow_cast(modified, 'Int64') < {modified}")
+
+
+def _forget_plans(ledger: Ledger) -> None:
+    plans = ledger.stores["plans"]
+    if len(plans.files()) > MANY_FILES:
+        _drop(plans, ledger.last().committed_through + 1 - KEPT_PLANS)
+
+
+def _drop(store: Store, first: int, also: str = "") -> None:
+    """Delete rows before batch `first`, as far as whole files have no later ones."""
+    old = [file.last for file in store.files() if file.last is not None and file.last < first]
+    if old:
+        store.delete(f"batch_id <= {max(old)}{also}")

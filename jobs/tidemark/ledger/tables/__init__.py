@@ -1,0 +1,1 @@
+"""Reads and writes the small Delta tables of the ledger."""

@@ -1,0 +1,131 @@
+"""A second table over the files of a first: a log of its own with one commit, and the same data files, shared.
+
+What the log says of each file (values of partitions, statistics, which readers choose files by) is taken over word
+for word, and so are protocol, schema, properties, and the numbers of the last batches that writers have recorded in
+it, which keep an append from being made twice. Cost grows with the number of files, not with what is in them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow.parquet as pq
+
+from tidemark.errors import TidemarkError
+from tidemark.storage import Place, delta_table, make, read_bytes, write_bytes
+from tidemark.storage.folders import files_below, share
+
+LOG = "_delta_log"
+_COMMIT = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")
+_ACTIONS = ("protocol", "metaData", "txn", "add", "remove")
+Action = dict[str, Any]
+
+
+@dataclass
+class TableState:
+    """What a table's log comes to at its last commit; `added` and `written` by path and by application."""
+
+    protocol: Action = field(default_factory=dict)
+    metadata: Action = field(default_factory=dict)
+    written: dict[str, Action] = field(default_factory=dict)
+    added: dict[str, Action] = field(default_factory=dict)
+
+    def take(self, actions: Iterable[Action]) -> None:
+        """Apply the actions of one commit, or of a checkpoint."""
+        for action in actions:
+            for kind, content in action.items():
+                self._apply(kind, content)
+
+    def _apply(self, kind: str, content: Action) -> None:
+        if kind == "protocol":
+            self.protocol = content
+        elif kind == "metaData":
+            self.metadata = content
+        elif kind == "txn":
+            self.written[content["appId"]] = content
+        elif kind == "add":
+            self.added[content["path"]] = content
+        elif kind == "remove":
+            self.added.pop(content["path"], None)
+
+
+def clone(source: Place, target: Place, through: int | None = None) -> None:
+    """Make the table at `target`, which is not there, of what is live in the one at `source`. With `through`, what
+    writers have recorded counts up to that batch: later ones may be written anew."""
+    state = _state(source)
+    if through is not None:
+        state.written = {
+            name: {**each, "version": min(each["version"], through)} for name, each in state.written.items()
+        }
+    share(source, target, [unquote(path) for path in state.added])
+    make(target / LOG)
+    write_bytes(target / LOG / f"{0:020d}.json", _commit(state).encode())
+
+
+def _commit(state: TableState) -> str:
+    told = {"commitInfo": {"operation": "CLONE", "operationParameters": {}}}
+    made = [told, {"protocol": state.protocol}, {"metaData": {**state.metadata, "id": str(uuid.uuid4())}}]
+    made += [{"txn": each} for each in state.written.values()]
+    made += [{"add": {**each, "dataChange": True}} for each in state.added.values()]
+    return "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in made)
+
+
+def _state(place: Place) -> TableState:
+    """The state of the table at a place, as its log tells it, checked against what Delta says its files are."""
+    names = sorted(files_below(place / LOG))
+    checkpoints = _checkpoints(names)
+    base = max(checkpoints, default=-1)
+    state = TableState()
+    for name in checkpoints.get(base, ()):
+        state.take(_checkpointed(read_bytes(place / LOG / name)))
+    for name in names:
+        found = _COMMIT.fullmatch(name)
+        if found and int(found[1]) > base:
+            lines = read_bytes(place / LOG / name).decode().splitlines()
+            state.take(json.loads(line) for line in lines if line)
+    known = {unquote(path) for path in state.added}
+    real = {uri.removeprefix(f"{place}/") for uri in map(unquote, delta_table(place).file_uris())}
+    if {path.rpartition("/")[2] for path in known} != {path.rpartition("/")[2] for path in real}:
+        raise TidemarkError(
+            f"the log of the table names {len(known)} files, and Delta {len(real)}",
+            where=str(place),
+            hint="nothing was changed; run `tidemark backfill` again, and report it if it stays so",
+        )
+    return state
+
+
+def _checkpoints(names: Iterable[str]) -> dict[int, list[str]]:
+    """By version, the files of each checkpoint that has all of its parts."""
+    found: dict[int, list[str]] = {}
+    parts: dict[int, int] = {}
+    for name in names:
+        if match := _CHECKPOINT.fullmatch(name):
+            found.setdefault(int(match[1]), []).append(name)
+            parts[int(match[1])] = int(match[2] or 1)
+    return {version: files for version, files in found.items() if len(files) >= parts[version]}
+
+
+def _checkpointed(content: bytes) -> Iterator[Action]:
+    rows = pq.ParquetFile(io.BytesIO(content))
+    kinds = [name for name in _ACTIONS if name in rows.schema_arrow.names]
+    for batch in rows.iter_batches(columns=kinds):
+        for row in batch.to_pylist(maps_as_pydicts="strict"):
+            yield {kind: _plain(kind, value) for kind, value in row.items() if value is not None}
+
+
+def _plain(kind: str, value: Action) -> Action:
+    """An action of a checkpoint as a commit has it: what is null is left out, what was parsed stands as text."""
+    kept = {key: each for key, each in value.items() if each is not None and not key.endswith("_parsed")}
+    if kind == "add":
+        kept["partitionValues"] = value["partitionValues"]
+    if kind == "metaData" and "format" in kept:
+        kept["format"] = {"provider": "parquet", "options": {}}
+    return kept

@@ -1,0 +1,115 @@
+"""What is wrong with the files of a Delta table, and taking those that cannot be read out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from tidemark.storage import Place, delta_table, is_table, open_file
+from tidemark.storage.folders import files_below, move, move_tree
+
+_NUMBERS = ("_batch_id", "batch_id")
+_DAMAGED = (pa.ArrowException, OSError, ValueError)
+
+
+@dataclass(frozen=True)
+class Wound:
+    """What is wrong with a table. `log`: why its log cannot be read (None: it can); `files` that are not there or
+    cannot be read; `lost`: how far its log is behind (None: it is not); `batches` of which rows may be missing, first
+    and last (None: any)."""
+
+    log: str | None = None
+    files: tuple[str, ...] = ()
+    batches: tuple[int, int] | None = None
+    lost: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.log is not None or bool(self.files) or self.lost is not None
+
+    def __str__(self) -> str:
+        if self.log is not None:
+            return f"its log cannot be read: {self.log}"
+        if self.lost is not None:
+            return self.lost
+        return f"{len(self.files)} of its files cannot be read, the first {self.files[0]}"
+
+    @property
+    def keeps(self) -> bool:
+        """Whether mending it leaves files that could not be read."""
+        return self.log is not None or bool(self.files)
+
+    def behind(self, known: int, recorded: int, why: str) -> Wound:
+        """The same of a table whose log ends at batch `known`, and should have come to `recorded`."""
+        if self.log is not None:
+            return self
+        ends: tuple[int, int] | None = (known + 1, recorded)
+        if self.files:
+            ends = None if self.batches is None else (min(self.batches[0], known + 1), max(self.batches[1], recorded))
+        return replace(self, batches=ends, lost=why)
+
+    def meets(self, batch_id: int) -> bool:
+        """Whether rows of a batch may be missing."""
+        return self.batches is None or self.batches[0] <= batch_id <= self.batches[1]
+
+
+def examined(place: Place) -> Wound:
+    """Read a table's log, and each of its files to its end."""
+    try:
+        table = delta_table(place)
+        actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    except (DeltaError, *_DAMAGED) as error:
+        return Wound(log=_first_line(error))
+    broken = [action for action in actions if not _sound(place / action["path"])]
+    if not broken:
+        return Wound()
+    ends = [_batches(action) for action in broken]
+    known = [each for each in ends if each is not None]
+    whole = (min(low for low, _ in known), max(high for _, high in known)) if len(known) == len(ends) else None
+    return Wound(files=tuple(action["path"] for action in broken), batches=whole)
+
+
+def take_out(place: Place, wound: Wound, aside: Place) -> None:
+    """Take the files of a wound out of the table; those that are there are kept `aside`."""
+    if not wound.files:
+        return
+    there = set(files_below(place))
+    for path in wound.files:
+        if path in there:
+            move(place / path, aside / path)
+    DeltaTable.repair(delta_table(place))
+
+
+def put_aside(place: Place, aside: Place) -> None:
+    """Keep everything of a table `aside`: it is made from the beginning."""
+    move_tree(place, aside)
+
+
+def wounded(place: Place) -> Wound:
+    """The same for a place where there should be a table: one that has no log at all is wounded, too."""
+    return examined(place) if is_table(place) else Wound(log="it is not there")
+
+
+def _sound(place: Place) -> bool:
+    try:
+        with open_file(str(place)) as file:
+            for _ in pq.ParquetFile(file).iter_batches():
+                pass
+    except _DAMAGED:
+        return False
+    return True
+
+
+def _batches(action: dict[str, int]) -> tuple[int, int] | None:
+    for name in _NUMBERS:
+        low, high = action.get(f"min.{name}"), action.get(f"max.{name}")
+        if low is not None and high is not None:
+            return low, high
+    return None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

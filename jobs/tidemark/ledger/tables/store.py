@@ -1,0 +1,310 @@
+"""One small Delta table: appended to once a batch, replaced in one commit, read by file statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from tidemark.errors import Held
+from tidemark.ledger.tables.cache import Cache
+from tidemark.ledger.tables.file_rows import FileRows
+from tidemark.ledger.tables.files import DataFile, live_files, read_all, read_hits
+from tidemark.ledger.tables.log import Log
+from tidemark.ledger.tables.rows import Row
+from tidemark.ledger.tables.schemas import ALL_DIFFERENT, GROUP_ROWS, bounded, properties, with_integer_times
+from tidemark.storage import Place, make, reachable, storage_options
+from tidemark.storage.damaged_files import UNREADABLE, unreadable_log
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+_AT_ONCE = 4
+"""Files that are looked through side by side: most of that is waiting, or done by Arrow, not by Python."""
+FULL_BYTES = 4 << 20
+"""A file of this size is never written again, so that compaction costs the same whatever lies behind."""
+
+MIDDLE_BYTES = FULL_BYTES // 4
+"""Small files are merged to files of this size, and these in their turn: few rows are written anew by each merge."""
+
+MOST_KEPT, MOST_ROWS_KEPT = 16, 4096
+"""Answers that are kept for when they are asked for again, and the rows of one."""
+
+_EVERYTHING = "true"
+
+
+@dataclass
+class _Answers:
+    """What one version of a table has answered: a run asks the same again and again."""
+
+    version: int | None = None
+    files: list[DataFile] = field(default_factory=list)
+    answers: Cache[tuple[int | str, ...], list[Row]] = field(default_factory=lambda: Cache(MOST_KEPT))
+
+    def answer(self, asked: tuple[int | str, ...], read: Callable[[], list[Row]]) -> list[Row]:
+        """What was answered before, or what is read now; the oldest answers are forgotten."""
+        rows = self.answers.get(asked)
+        rows = read() if rows is None else rows
+        if len(rows) <= MOST_ROWS_KEPT:
+            self.answers.put(asked, rows)
+        return [dict(row) for row in rows]
+
+
+class Store:
+    """A Delta table in a folder, made by its first write; absent, it reads as empty.
+
+    Only one process writes at a time (the pipeline's lock); where that fails, a commit on top of
+    another's is refused by Delta and raises Held.
+    """
+
+    def __init__(self, path: Place, schema: pa.Schema) -> None:
+        self.path = path
+        self.schema = schema
+        self._integers = with_integer_times(schema)
+        self._writer = _writer(path.name)
+        self._opened: DeltaTable | None = None
+        self._log = Log(path)
+        self._known = _Answers()
+        self._parts = FileRows()
+
+    def open(self) -> DeltaTable | None:
+        """The newest state of the table; None when nothing was ever written."""
+        if self._opened is not None:
+            self._log.refresh(self._opened)
+            return self._opened
+        if not reachable(self.path):
+            return None
+        try:
+            self._opened = self._log.open()
+        except TableNotFoundError:
+            return None
+        except (DeltaError, *UNREADABLE) as error:
+            raise unreadable_log(self.path, error) from error
+        return self._opened
+
+    def files(self) -> list[DataFile]:
+        """The live files, oldest batches first."""
+        table = self.open()
+        return [] if table is None else self._answered(table).files
+
+    def newest(self) -> int | None:
+        """The greatest batch id in the table, from file statistics alone."""
+        return max((file.last for file in self.files() if file.last is not None), default=None)
+
+    def dataset(self) -> Dataset:
+        """The table as a pyarrow dataset, which skips files by the statistics of every column."""
+        table = self.open()
+        if table is not None:
+            return table.to_pyarrow_dataset()
+        from pyarrow.dataset import dataset
+
+        return dataset(self.schema.empty_table())
+
+    def read(self, first: int, last: int, columns: Sequence[str] | None = None) -> list[Row]:
+        """The rows of batches first..last; files without any are not opened. Times are integers."""
+        table = self.open()
+        if table is None:
+            return []
+        names, known = list(columns or self.schema.names), self._answered(table)
+        files = [file for file in known.files if file.meets(first, last)]
+
+        def rows() -> list[Row]:
+            return self._rows(names, [self._parts.read(file, first, last, names) for file in files])
+
+        return known.answer((first, last, *names), rows)
+
+    def lookup(
+        self, column: str, values: pa.Array[Any], columns: Sequence[str], uris: tuple[str, str] | None = None
+    ) -> list[Row]:
+        """The rows whose `column` is one of `values`. Of each file that column alone is read, and more
+        only where it has one. Files with no URI of the given range (first, last) are not opened."""
+        files = [file for file in self.files() if uris is None or file.overlaps(*uris)]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            found = list(pool.map(lambda file: read_hits(file, column, values, columns), files))
+        return self._rows(columns, [table for table in found if table is not None])
+
+    def number(self, writer: str) -> int:
+        """The last version that a writer has recorded in the table's log; 0: none, or there is no table."""
+        table = self.open()
+        return 0 if table is None else table.transaction_version(writer) or 0
+
+    def close(self) -> None:
+        """Forget what was read: the table's folder has been changed by others."""
+        self._opened, self._known, self._parts, self._log = None, _Answers(), FileRows(), Log(self.path)
+
+    def put_back(self, batch_id: int, rows: Sequence[Row], writer: str) -> None:
+        """Have these rows, and no others, as those of a batch that a writer had recorded."""
+        table = self._ready()
+        again = None if _has(table, writer, batch_id) else writer
+        self._write(table, rows, _commit(again, batch_id), f"batch_id = {batch_id}")
+
+    def append(self, rows: Sequence[Row], writer: str | None = None, version: int = 0) -> None:
+        """Append in one commit. With a `writer`, a version not above its last one is skipped."""
+        table = self._ready()
+        if not _has(table, writer, version):
+            self._write(table, rows, _commit(writer, version))
+
+    def append_next(self, rows: Sequence[Row], writer: str, first: int, last: int) -> None:
+        """Append batches first..last in one commit on top of a table that ends at first - 1.
+
+        Held: the table has batch `first`, or anybody committed anything since that was looked up.
+        """
+        table = self._ready()
+        newest = max((file.last or 0 for file in live_files(table, self.path)), default=0)
+        if newest != first - 1:
+            raise Held(
+                f"batch {first} cannot be planned: the ledger ends at batch {newest}",
+                where=str(self.path),
+                hint="another run went first; run again",
+            )
+        self._write(table, rows, _commit(writer, last, retries=0))
+
+    def replace(self, predicate: str, rows: Sequence[Row], writer: str, version: int) -> None:
+        """Put rows in the place of those that `predicate` (SQL) selects, in one commit, once a version."""
+        table = self._ready()
+        if not _has(table, writer, version):
+            self._write(table, rows, _commit(writer, version), predicate)
+
+    def all(self) -> list[Row]:
+        """Every row; for tiny tables only."""
+        return self._rows(self.schema.names, map(read_all, self.files()))
+
+    def rewrite(
+        self, change: Callable[[list[Row]], list[Row]], writer: str | None = None, version: int = 0
+    ) -> list[Row]:
+        """Replace the whole of a tiny table by what `change` makes of its rows, in one commit; returns the new rows.
+
+        Held: somebody else committed in between.
+        """
+        table = self._ready()
+        rows = self._rows(self.schema.names, map(read_all, live_files(table, self.path)))
+        changed = change(rows)
+        self._write(table, changed, _commit(writer, version, retries=0), _EVERYTHING)
+        return changed
+
+    def delete(self, predicate: str) -> None:
+        """Delete the rows that `predicate` (SQL) selects."""
+        table = self.open()
+        if table is not None:
+            self._guarded(lambda: table.delete(predicate, writer_properties=self._writer))
+
+    def withdraw(self, first: int, last: int, writer: str) -> None:
+        """Delete the rows of batches first..last, in a commit that records that a writer has done so."""
+        table = self.open()
+        if table is not None and not _has(table, writer, last):
+            told, where = _commit(writer, last), f"batch_id >= {first} AND batch_id <= {last}"
+            self._guarded(lambda: table.delete(where, writer_properties=self._writer, commit_properties=told))
+
+    def compact(self, more_than: int) -> bool:
+        """Merge small files when more than so many have gathered; no data change. False: left alone.
+
+        Merged files grow to MIDDLE_BYTES and wait for others; those of FULL_BYTES rest. Replaced files are removed a
+        day later.
+        """
+        table = self.open()
+        if table is None:
+            return False
+        target = _merged_to([file.size for file in live_files(table, self.path)], more_than)
+        if target is None:
+            return False
+        try:
+            table.optimize.compact(target_size=target, writer_properties=self._writer)
+            table.vacuum(dry_run=False, full=True)
+        except CommitFailedError:
+            self._opened = None
+            return False
+        return True
+
+    def _rows(self, names: Sequence[str], parts: Iterable[pa.Table]) -> list[Row]:
+        kinds = pa.schema([self.schema.field(name) for name in names])
+        integers = pa.schema([self._integers.field(name) for name in names])
+        same = [_widened(part, kinds).select(list(names)).cast(kinds) for part in parts]
+        return pa.concat_tables([kinds.empty_table(), *same]).cast(integers).to_pylist()
+
+    def _answered(self, table: DeltaTable) -> _Answers:
+        known = self._known
+        if known.version != table.version():
+            self._known = known = _Answers(table.version(), live_files(table, self.path))
+        return known
+
+    def _ready(self) -> DeltaTable:
+        return self.open() or self._create()
+
+    def _create(self) -> DeltaTable:
+        make(self.path)
+        settings, options = properties(self.path.name), storage_options(self.path)
+        try:
+            self._opened = DeltaTable.create(
+                str(self.path), schema=self.schema, configuration=settings, storage_options=options
+            )
+        except DeltaError:
+            self._opened = self._log.open()
+        return self._opened
+
+    def _write(
+        self, table: DeltaTable, rows: Sequence[Row], commit: CommitProperties, instead_of: str | None = None
+    ) -> None:
+        data = pa.Table.from_pylist(list(rows), schema=self._integers).cast(self.schema).combine_chunks()
+        options: dict[str, Any] = {"writer_properties": self._writer, "commit_properties": commit}
+        if len(table.schema().fields) < len(self.schema):
+            options["schema_mode"] = "merge"  # made before these columns were
+        if instead_of is None:
+            self._guarded(lambda: write_deltalake(table, data, mode="append", **options))
+        else:
+            self._guarded(lambda: write_deltalake(table, data, mode="overwrite", predicate=instead_of, **options))
+
+    def _guarded(self, commit: Callable[[], object]) -> None:
+        try:
+            commit()
+        except CommitFailedError as error:
+            self._opened = None
+            raise Held(
+                "another run wrote to the ledger at the same moment",
+                where=str(self.path),
+                hint="nothing was done twice; run again",
+            ) from error
+
+
+def _widened(part: pa.Table, kinds: pa.Schema) -> pa.Table:
+    """Rows of a file, with nulls for columns that were not known when it was written."""
+    for known in kinds:
+        if known.name not in part.column_names:
+            part = part.append_column(known, pa.nulls(part.num_rows, known.type))
+    return part
+
+
+def _merged_to(sizes: Sequence[int], more_than: int) -> int | None:
+    """The size that files are merged to; None: not so many that are less than a quarter of one have gathered."""
+    if sum(size < MIDDLE_BYTES // 4 for size in sizes) > more_than:
+        return MIDDLE_BYTES
+    if sum(MIDDLE_BYTES // 4 <= size < MIDDLE_BYTES for size in sizes) > more_than:
+        return FULL_BYTES
+    return None
+
+
+def _writer(table: str) -> WriterProperties:
+    """Bounds of row groups are kept for the columns by which rows are looked up alone: they would be half of a file
+    of wide rows, read with it each time."""
+    kept = {name: ColumnProperties(statistics_enabled="CHUNK") for name in bounded(table)}
+    plain = ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
+    return WriterProperties(
+        compression="ZSTD",
+        max_row_group_size=GROUP_ROWS.get(table, 4096),
+        default_column_properties=ColumnProperties(statistics_enabled="NONE"),
+        column_properties=kept | dict.fromkeys(ALL_DIFFERENT.get(table, ()), plain),
+    )
+
+
+def _has(table: DeltaTable, writer: str | None, version: int) -> bool:
+    known = None if writer is None else table.transaction_version(writer)
+    return known is not None and known >= version
+
+
+def _commit(writer: str | None, version: int, retries: int | None = None) -> CommitProperties:
+    transactions = None if writer is None else [Transaction(writer, version)]
+    return CommitProperties(max_commit_retries=retries, app_transactions=transactions)

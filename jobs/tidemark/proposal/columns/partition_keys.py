@@ -1,0 +1,99 @@
+"""What divides rows: partitions, each of which is in an order of its own, and keys of which there are many."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidemark.config.types import quoted
+from tidemark.proposal.columns.words import DATED, KEYS, PARTITION, weight, words_of
+from tidemark.proposal.objects import ListedObject
+from tidemark.proposal.samples import RowSample
+
+MOST_PARTITIONS = 64
+_FOLDER = re.compile(r"(?:^|/)([A-Za-z_][A-Za-z0-9_.-]*)=([^/]+)(?=/)")
+_PLAIN = ("STRING", "BIGINT", "INT", "SMALLINT", "TINYINT", "BOOLEAN")
+_ROWS_EACH = 5
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What names a row's partition: a column (as it stands in SQL), or a regular expression over the object's
+    name; the values found, by rows of the sample or by objects."""
+
+    column: str = ""
+    path: str = ""
+    found: tuple[str, ...] = ()
+    why: str = ""
+
+    def of(self, item: ListedObject) -> str:
+        """The partition that an object's name says."""
+        match = re.search(self.path, item.uri)
+        return match[1] if match else ""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The partition that is proposed, other columns that might be one, and columns for `over`."""
+
+    partition: Partition | None
+    others: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+
+
+def keys_of(sample: RowSample, objects: Sequence[ListedObject], folders: Sequence[str] = ()) -> Keys:
+    """The keys of a sample of `objects`. `folders`: names of folders in the place of the first part of every
+    object's name, when rows of one kind lie in several."""
+    counts = {name: _distinct(sample, name) for name, kind in sample.types.items() if kind.type in _PLAIN}
+    low = {name: found for name, found in counts.items() if found and 1 <= len(found) <= MOST_PARTITIONS}
+    small = {name for name, found in low.items() if len(found) > 1 and len(found) * _ROWS_EACH <= sample.rows}
+    named = [name for name in low if weight(name, PARTITION) and (name in small or weight(name, PARTITION) >= 5)]
+    full = [name for name in named if None not in sample.values[name]]
+    partition = _by_path(objects, folders)
+    if partition is None and full:
+        best = max(full, key=lambda name: (weight(name, PARTITION), -len(low[name])))
+        rows = f"{len(low[best])} different values in {sample.rows:,} sampled rows, none of them null"
+        partition = Partition(quoted(best), found=tuple(sorted(map(_text, low[best]))), why=f"named like one; {rows}")
+    chosen = partition.column if partition else ""
+    others = tuple(quoted(name) for name in small if quoted(name) != chosen and sample.types[name].type != "BOOLEAN")
+    over = tuple(
+        quoted(name)
+        for name, found in counts.items()
+        if quoted(name) != chosen and len(found) > 1 and KEYS & {*words_of(name), "".join(words_of(name))}
+    )
+    return Keys(partition, others, over)
+
+
+def _distinct(sample: RowSample, name: str) -> Counter[object]:
+    return Counter(value for value in sample.values[name] if value is not None)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _by_path(objects: Sequence[ListedObject], folders: Sequence[str]) -> Partition | None:
+    """Folders such as p=0 that all objects lie in, or folders that rows of one kind are spread over."""
+    found: dict[str, set[str]] = {}
+    for item in objects:
+        for name, value in _FOLDER.findall(item.uri):
+            found.setdefault(name, set()).add(value)
+    everywhere = [
+        name
+        for name, values in found.items()
+        if len(values) <= MOST_PARTITIONS
+        and not DATED & set(words_of(name))
+        and all(re.search(rf"(?:^|/){re.escape(name)}=[^/]+/", item.uri) for item in objects)
+    ]
+    if everywhere:
+        name = max(everywhere, key=lambda each: weight(each, PARTITION))
+        values = tuple(sorted(found[name]))
+        return Partition(
+            path=rf"(?:^|/){re.escape(name)}=([^/]+)/", found=values, why="all objects lie in such folders"
+        )
+    if 1 < len(folders) <= MOST_PARTITIONS:
+        why = "rows of one kind lie in these folders"
+        return Partition(path="^([^/]+)/", found=tuple(sorted(folders)), why=why)
+    return None

@@ -1,0 +1,254 @@
+"""Which columns are the event time and the arrival time: by their names, and by how their values lie to one
+another and to the landing time of the objects that they stand in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tidemark.config.sql.functions import KEYWORDS, SESSION_WORDS
+from tidemark.config.types import parse_type, quoted
+from tidemark.core.times import DAY, MINUTE
+from tidemark.proposal.columns.timestamps import TimeFormat, ambiguous, has_zone, reading_of
+from tidemark.proposal.columns.words import AGAINST, ARRIVAL, BEGINNINGS, ENDS, EVENT, weight
+from tidemark.proposal.samples import RowSample, Values, at_path
+
+SKEW = 5 * MINUTE
+"""How much later than its object landed an arrival may be by default."""
+_DEEP = 3
+_OLD = 20 * DAY
+_RECENT = 31 * DAY
+_NAMED = 2
+_LIKELY = 0.9
+_ORDERED = 0.99
+
+Micros = Sequence[int | None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A column, or member of one, that holds times: its microseconds by row (None where there are none). Shares are
+    of rows: `fits` of values that are times, `filled` of rows that have one, `landed` of times not after the landing
+    of their object, `ordered` of times not before the one above in the file. `lag`: median from it to the landing.
+    `constant`: all rows have the same time."""
+
+    path: tuple[str, ...]
+    reading: TimeFormat
+    micros: Micros
+    fits: float
+    filled: float
+    landed: float
+    ordered: float
+    lag: int
+    remark: str = ""
+    constant: bool = False
+
+    @property
+    def column(self) -> str:
+        """As it stands in SQL."""
+        return ".".join(map(quoted, self.path))
+
+    @property
+    def expression(self) -> str:
+        """Spark SQL of the time."""
+        plain = self.reading.expression("")
+        return self.reading.expression(self.column) if not plain else self.reading.expression(_safe(self.path))
+
+    @property
+    def named_event(self) -> float:
+        return weight(self.path[-1], EVENT) - weight(self.path[-1], AGAINST)
+
+    @property
+    def named_arrival(self) -> float:
+        return weight(self.path[-1], ARRIVAL) - weight(self.path[-1], AGAINST)
+
+    @property
+    def event_score(self) -> float:
+        """How well it would do as event time."""
+        score = self.named_event + 2 * self.filled + 2 * self.landed - 1 * (self.reading.way == "date")
+        score += self.ordered - 5 * self.constant
+        return score - 3 * (self.lag > _OLD) - max(self.named_arrival, 0) / 2
+
+    @property
+    def arrival_score(self) -> float:
+        """How well it would do as arrival."""
+        return self.named_arrival + self.filled + 2 * self.landed + self.ordered - 2 * (self.reading.way == "date")
+
+
+def _safe(path: Sequence[str]) -> str:
+    """A column as it stands within an expression, where words of the grammar are in backquotes."""
+    words = KEYWORDS | SESSION_WORDS
+    return ".".join(f"`{name}`" if name.lower() in words else quoted(name) for name in path)
+
+
+@dataclass(frozen=True)
+class Times:
+    """What was chosen, of all candidates, best first. `sure` says how sure it is: `clear`, `likely` or `a guess`."""
+
+    event: Candidate | None
+    arrival: Candidate | None
+    candidates: tuple[Candidate, ...]
+    sure: str = "clear"
+
+
+def candidates(sample: RowSample) -> list[Candidate]:
+    """Every column and member of one whose values are times."""
+    found = []
+    for path in _paths(sample):
+        values = at_path(sample, path)
+        there = [value for value in values if value is not None]
+        native = path[0] in sample.native
+        read = (TimeFormat("timestamp", native=True), 1.0) if native else reading_of(there) if there else None
+        if there and read is not None:
+            found.append(_candidate(sample, path, values, *read))
+    return [each for each in found if not each.reading.counted or _is_time(each)]
+
+
+def _is_time(each: Candidate) -> bool:
+    """Whether numbers in the range of times are some: their name says so, or they lie shortly before the landing."""
+    named = any(weight(each.path[-1], words) for words in (EVENT, ARRIVAL, AGAINST))
+    return named or (each.landed >= _LIKELY and each.lag <= _RECENT)
+
+
+def _paths(sample: RowSample) -> Iterator[tuple[str, ...]]:
+    for name, kind in sample.types.items():
+        yield from _below((name,), kind.type)
+
+
+def _below(path: tuple[str, ...], kind: str) -> Iterator[tuple[str, ...]]:
+    read = parse_type(kind)
+    if read.fields and len(path) < _DEEP:
+        for member in read.fields:
+            yield from _below((*path, member.name), member.type)
+    elif not read.nested and kind not in ("BOOLEAN", "BINARY"):
+        yield path
+
+
+def _candidate(
+    sample: RowSample, path: tuple[str, ...], values: Values, reading: TimeFormat, fits: float
+) -> Candidate:
+    micros = [None if value is None else reading.micros(value) for value in values]
+    lags = sorted(
+        sample.objects[number].modified - time
+        for number, time in zip(sample.of, micros, strict=True)
+        if time is not None
+    )
+    late = sum(lag < -SKEW for lag in lags)
+    return Candidate(
+        path,
+        reading,
+        micros,
+        fits,
+        filled=len(lags) / len(values),
+        landed=1 - late / len(lags),
+        ordered=_ordered(sample.of, micros),
+        lag=lags[len(lags) // 2],
+        remark=_remark(path, reading, [value for value in values if isinstance(value, str)], late),
+        constant=len(micros) > 1 and len({*micros} - {None}) == 1,
+    )
+
+
+def _remark(path: tuple[str, ...], reading: TimeFormat, texts: Sequence[str], late: int) -> str:
+    """A doubt about how texts are read: the order of day and month, the zone."""
+    found = ["days and months may be the other way round"] if ambiguous(reading, texts) else []
+    zoned = reading.counted or "Z" in reading.way or any(map(has_zone, texts[:100]))
+    if texts and not zoned:
+        signs = ", but some values lie after the landing" if late else ""
+        found.append(
+            f"it says no zone and is read as UTC{signs}: if it is local time, write"
+            f" to_utc_timestamp({'.'.join(map(quoted, path))}, 'Europe/Berlin') or so"
+        )
+    return "; ".join(found)
+
+
+def _ordered(of: Sequence[int], micros: Micros) -> float:
+    """The share of times that are not before the one above them in the same file; 1 without any."""
+    pairs = behind = 0
+    above: tuple[int, int] | None = None
+    for number, time in zip(of, micros, strict=True):
+        if time is None:
+            continue
+        if above is not None and above[0] == number:
+            pairs += 1
+            behind += time < above[1]
+        above = number, time
+    return 1 - behind / pairs if pairs else 1.0
+
+
+def choose(found: Sequence[Candidate]) -> Times:
+    """The event time and the arrival among candidates; both may be missing."""
+    arrival = _arrival(found)
+    others = [each for each in found if each is not arrival and each.filled >= 0.5]
+    if arrival is not None:
+        others = [each for each in others if _follows(arrival, each) >= 0.5]
+    event = max(others, key=lambda each: each.event_score, default=None)
+    if event is not None and event.event_score < _NAMED and arrival is not None:
+        event = None
+    ranked = sorted(found, key=lambda each: -max(each.event_score, each.arrival_score))
+    return Times(event, arrival, tuple(ranked), _sureness(event, arrival, others))
+
+
+def _arrival(found: Sequence[Candidate]) -> Candidate | None:
+    possible = [
+        each
+        for each in found
+        if each.landed >= 0.98 and each.filled >= 0.5 and each.reading.way != "date" and not each.constant
+    ]
+    named = [each for each in possible if each.named_arrival >= _NAMED and each.named_arrival > each.named_event]
+    if named:
+        return max(named, key=lambda each: each.arrival_score)
+    shown = [
+        each
+        for each in possible
+        if weight(each.path[-1], AGAINST) == 0 and any(_shows(each, other) for other in found if other is not each)
+    ]
+    ended = [each for each in possible if any(_ends(each, other) for other in found if other is not each)]
+    shown = [each for each in shown if not any(_ends(other, each) for other in found)]
+    return max(ended or shown, key=lambda each: (each.arrival_score, -each.named_event), default=None)
+
+
+def _ends(end: Candidate, beginning: Candidate) -> bool:
+    """Whether names and values tell that one is when something was over that began at the other: a row about both
+    can't have arrived before."""
+    return (
+        weight(end.path[-1], ENDS) > weight(end.path[-1], BEGINNINGS)
+        and weight(beginning.path[-1], BEGINNINGS) > 0
+        and beginning.reading.way != "date"
+        and end.filled >= beginning.filled - 0.01
+        and _follows(end, beginning, 0) >= _ORDERED
+    )
+
+
+def _shows(arrival: Candidate, event: Candidate) -> bool:
+    """Whether values alone tell that one is the arrival of the other: files are in its order and not in that of the
+    other, and it is hardly ever before the other, nor long after it."""
+    return (
+        arrival.ordered >= _ORDERED
+        and event.ordered < arrival.ordered - 0.01
+        and event.reading.way != "date"
+        and event.named_event >= arrival.named_event
+        and event.lag - arrival.lag <= _OLD
+        and _follows(arrival, event) >= _ORDERED
+    )
+
+
+def _follows(arrival: Candidate, event: Candidate, skew: int = SKEW) -> float:
+    """The share of rows with both times in which the arrival is at most `skew` before the event."""
+    pairs = [(a, e) for a, e in zip(arrival.micros, event.micros, strict=True) if a is not None and e is not None]
+    return sum(a >= e - skew for a, e in pairs) / len(pairs) if pairs else 0.0
+
+
+def _sureness(event: Candidate | None, arrival: Candidate | None, others: Sequence[Candidate]) -> str:
+    if event is None:
+        return "clear" if arrival is not None and arrival.named_arrival >= 3 else "a guess"
+    second = max((each.event_score for each in others if each is not event), default=0)
+    named = event.named_event >= _NAMED and (arrival is None or arrival.named_arrival >= _NAMED)
+    if named and event.event_score - second >= 1 and event.landed >= _LIKELY:
+        return "clear"
+    return "likely" if event.named_event > 0 and event.event_score > second else "a guess"
+
+
+def without_event(times: Times) -> Times:
+    """The same times with the only one as arrival."""
+    return replace(times, event=None, arrival=times.event)

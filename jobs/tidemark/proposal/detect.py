@@ -1,0 +1,148 @@
+"""What an object is, told from its first bytes: JSON lines, CSV, Parquet, ORC, or nothing that can be read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import pyarrow as pa
+from pyarrow import orc, parquet
+
+from tidemark.proposal.columns.types import json_number
+from tidemark.proposal.dialect import dialect_of, header_of
+from tidemark.proposal.nested_rows import documents_of, wrapped
+from tidemark.proposal.objects import ListedObject
+from tidemark.storage import open_file, seen
+
+FIRST = 64 << 10
+_TABULAR = (".csv", ".tsv", ".psv", ".tab")
+_MAYBE_TABULAR = (".txt", ".dat", ".data", ".log", "")
+_FEW = 100
+
+
+@dataclass(frozen=True)
+class Look:
+    """What an object is: a format, or empty text; `what` says it for people, and `columns` are the names that it
+    has, or of a CSV file without a header how many. `spans`: rows of JSON do not lie on lines of their own."""
+
+    format: str
+    what: str
+    columns: tuple[str, ...] = ()
+    spans: bool = False
+
+    def like(self, other: Look, least: float) -> bool:
+        """Whether both may be of one source: CSV with the same columns, else with columns of which this share is
+        common to both."""
+        if self.format != other.format or not self.format or self.spans != other.spans:
+            return False
+        mine, theirs = ({name.lower() for name in look.columns} for look in (self, other))
+        if self.format == "csv":
+            return mine == theirs or {len(self.columns)} == {len(other.columns)} == {1}
+        return len(mine & theirs) >= least * max(min(len(mine), len(theirs)), 1)
+
+    def same(self, other: Look) -> bool:
+        """Whether both have nearly the same columns."""
+        mine, theirs = ({name.lower() for name in look.columns} for look in (self, other))
+        return self.like(other, 1) and len(mine & theirs) >= 0.8 * len(mine | theirs)
+
+
+def suffix(uri: str) -> str:
+    """The ending of a name in small letters, without the one that says that it is compressed by gzip."""
+    name = PurePosixPath(uri).name.lower().removesuffix(".gz")
+    return PurePosixPath(name).suffix
+
+
+def look(item: ListedObject) -> Look:
+    """What one object is."""
+    if item.size == 0:
+        return Look("", "empty")
+    try:
+        with open_file(item.path) as raw:
+            start = raw.read(FIRST)
+        if start.startswith(b"PAR1"):
+            return Look("parquet", "Parquet", tuple(parquet.read_schema(seen(item.path)).names))
+        if start.startswith(b"ORC"):
+            return Look("orc", "ORC", tuple(orc.ORCFile(seen(item.path)).schema.names))
+    except (OSError, pa.ArrowException):
+        return Look("", "damaged, or not readable")
+    return _of_text(item, start)
+
+
+def text_of(item: ListedObject, most: int) -> tuple[str, bool]:
+    """The first bytes of a text object, at most so many when decompressed, cut at the end of a line; and whether
+    that is all of it. Raises OSError, EOFError, zlib.error or UnicodeDecodeError where it is no text."""
+    with open_file(item.path) as raw, gzip.open(raw) if item.path.endswith(".gz") else raw as file:
+        content = file.read(most + 1)
+    whole = len(content) <= most
+    if not whole:
+        content = content[: content.rfind(b"\n", 0, most) + 1] or content[:most]
+    return content.decode("utf-8-sig", "strict" if whole or content.endswith(b"\n") else "ignore"), whole
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text that are not blank, cut where Spark cuts them."""
+    return [line for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n") if line.strip()]
+
+
+def json_rows(lines: list[str]) -> list[dict[str, object] | None]:
+    """The object on each line; None where there is none."""
+    rows: list[dict[str, object] | None] = []
+    for line in lines:
+        try:
+            value = json.loads(line, parse_float=json_number)
+        except (ValueError, RecursionError):
+            value = None
+        rows.append(value if isinstance(value, dict) else None)
+    return rows
+
+
+def _of_text(item: ListedObject, start: bytes) -> Look:  # noqa: PLR0911 # one finding a line
+    compressed = start.startswith(b"\x1f\x8b")
+    if compressed != item.path.endswith(".gz"):
+        wrong = "compressed by gzip, but not named .gz" if compressed else "named .gz, but not compressed"
+        return Look("", wrong)
+    ending = suffix(item.uri)
+    try:
+        text, _ = text_of(item, FIRST)
+    except (OSError, EOFError, zlib.error):
+        return Look("", "damaged, or not readable")
+    except UnicodeDecodeError:
+        return Look("", f"{ending or 'no ending'}, no UTF-8 text")
+    if "\0" in text:
+        return Look("", f"{ending or 'no ending'}, no text")
+    lines = lines_of(text)
+    if not lines:
+        return Look("", "empty")
+    if lines[0].lstrip()[0] in "{[":
+        return _of_json(lines, text)
+    return _of_csv(lines, ending)
+
+
+def _of_json(lines: list[str], text: str) -> Look:
+    rows = json_rows(lines[:_FEW])
+    found = [row for row in rows if row is not None]
+    if found and len(found) * 2 >= len(rows) and not wrapped(rows):
+        return Look("json", "JSON lines", _names(found))
+    documents = documents_of(text)
+    if documents is None:
+        return Look("", "no JSON lines, and no document that can be read")
+    where = f"JSON documents with rows in {documents.path}" if documents.path else "JSON documents over lines"
+    return Look("json", where, _names([row for row in documents.rows if row is not None]), spans=True)
+
+
+def _names(rows: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for row in rows for name in row))
+
+
+def _of_csv(lines: list[str], ending: str) -> Look:
+    found = dialect_of(lines, one_column=ending in _TABULAR)
+    if ending not in (*_TABULAR, *_MAYBE_TABULAR) or found is None or (ending not in _TABULAR and len(lines) < 2):
+        return Look("", ending if ending else "text of no known form")
+    dialect, width = found
+    rows = [row for row in dialect.rows(lines[:_FEW]) if row is not None and len(row) == width]
+    header = header_of([rows])
+    return Look("csv", "CSV", header.names or (f"{width} columns",))

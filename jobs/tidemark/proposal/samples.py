@@ -1,0 +1,253 @@
+"""A bounded sample of a source's rows: the first ones of some of its objects, in log order, column by column."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import orc, parquet
+
+from tidemark.proposal.columns.names import named, writable
+from tidemark.proposal.columns.types import Inferred, arrow_type, cell_type, json_type, wider
+from tidemark.proposal.detect import json_rows, lines_of, text_of
+from tidemark.proposal.dialect import Dialect, dialect_of, header_of, null_word, padded
+from tidemark.proposal.nested_rows import documents_of, wrapped
+from tidemark.proposal.objects import MOST_BYTES, MOST_ROWS, ListedObject, spread
+from tidemark.storage import seen
+
+_FEWEST = 50
+Values = list[object]
+
+
+@dataclass
+class RowSample:
+    """Rows of a sample. `values` has, for each column, a value a row, `of` the number in `objects` of each row's
+    object. `types` says what the columns are as Spark DDL; `native` columns hold microseconds. `left_out` are
+    columns that no schema can hold, with the reason. `unread` lines are no rows."""
+
+    format: str
+    objects: Sequence[ListedObject]
+    of: list[int] = field(default_factory=list)
+    values: dict[str, Values] = field(default_factory=dict)
+    types: dict[str, Inferred] = field(default_factory=dict)
+    native: set[str] = field(default_factory=set)
+    options: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    """What files call the columns that are called otherwise here."""
+    path: str | None = None
+    """Where in JSON documents the rows are."""
+    notes: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    unread: int = 0
+    whole: bool = True
+    """Whether every row of every object that was looked into is in the sample."""
+
+    @property
+    def rows(self) -> int:
+        return len(self.of)
+
+
+def sample(kind: str, objects: Sequence[ListedObject]) -> RowSample:
+    """A sample of objects of one format, which are in log order."""
+    chosen = spread([item for item in objects if item.size])
+    found = RowSample(kind, chosen)
+    share = max(MOST_ROWS // max(len(chosen), 1), _FEWEST)
+    if kind in ("parquet", "orc"):
+        _columnar(found, share)
+    else:
+        texts = [_lines(item, MOST_BYTES // max(len(chosen), 1)) for item in chosen]
+        found.whole = all(whole and len(lines) <= share for lines, whole in texts)
+        if kind == "json":
+            _json(found, [lines for lines, _ in texts], share)
+        else:
+            _csv(found, [lines[:share] for lines, _ in texts])
+    if kind != "csv":
+        _hold_names(found)
+    return found
+
+
+def _lines(item: ListedObject, most: int) -> tuple[list[str], bool]:
+    try:
+        text, whole = text_of(item, most)
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        return [], False
+    return lines_of(text), whole
+
+
+def _json(found: RowSample, texts: Sequence[list[str]], share: int) -> None:
+    rows: list[dict[str, object]] = []
+    spans = _spans(next((lines for lines in texts if lines), []))
+    for number, lines in enumerate(texts):
+        documents = documents_of("\n".join(lines)) if spans else None
+        read = json_rows(lines[:share]) if documents is None else documents.rows[:share]
+        if documents is not None:
+            found.path = found.path or documents.path
+            found.options = {} if found.path else {"multiLine": "true"}
+        there = [row for row in read if row is not None]
+        found.unread += len(read) - len(there)
+        found.of += [number] * len(there)
+        rows += there
+    for name in dict.fromkeys(key for row in rows for key in row):
+        values = [row.get(name) for row in rows]
+        found.types[name] = json_type(values)
+        found.values[name] = list(map(_as_text, values)) if found.types[name].type == "STRING" else values
+
+
+def _spans(lines: list[str]) -> bool:
+    """Whether rows do not lie on lines of their own."""
+    read = json_rows(lines[:100])
+    there = [row for row in read if row is not None]
+    return not there or len(there) * 2 < len(read) or wrapped(read)
+
+
+def _as_text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _csv(found: RowSample, texts: Sequence[list[str]]) -> None:
+    dialect, width = _dialect(texts)
+    files = [dialect.rows(lines) for lines in texts]
+    good = [[row for row in rows if row is not None and len(row) == width] for rows in files]
+    header = header_of(good)
+    found.unread = sum(map(len, files)) - sum(map(len, good))
+    found.options = dialect.options()
+    if header.names:
+        good = [rows[1:] for rows in good]
+        found.options["header"] = "true"
+    if not header.sure:
+        taken = "as names" if header.names else "as a row"
+        found.notes.append(f"All values are text, so the first line is taken {taken}: correct `header` if it is not.")
+    found.of = [number for number, rows in enumerate(good) for _ in rows]
+    rows = [row for each in good for row in each]
+    if padded(rows):
+        rows = [[cell.strip() for cell in row] for row in rows]
+        found.options |= {"ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true"}
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
+    null = null_word(columns)
+    if null:
+        found.options["nullValue"] = null
+    names = _header_held(found, header.names) or [f"c{place}" for place in range(1, width + 1)]
+    for name, column in zip(names, columns, strict=True):
+        found.values[name] = [None if cell == null else cell for cell in column]
+        kind = cell_type(None if cell == null else cell for cell in column)
+        found.types[name] = kind
+        found.values[name] = [_number(cell, kind.type) for cell in found.values[name]]
+
+
+def _header_held(found: RowSample, header: Sequence[str]) -> list[str]:
+    """The names of a header. The product compares a header with the schema, so one with names that no schema can
+    hold is read as a row of its own."""
+    names = named(header)
+    wrong = [each for each in names if each.reason]
+    different = len({each.written.lower() for each in names}) == len(names)
+    if wrong and different and all(map(writable, header)):
+        found.names = {each.written: each.name for each in wrong}
+    elif wrong:
+        changed = ", ".join(f"{each.written!r} is called {each.name} ({each.reason})" for each in wrong)
+        found.notes.append(
+            f"{changed}. A header must have the names of the schema, so this one is read as a row: one quarantined"
+            " row a file. Have it written with these names, and set header to true."
+        )
+        del found.options["header"]
+    return [each.name for each in names]
+
+
+def _hold_names(found: RowSample) -> None:
+    """Call the columns otherwise that no schema can have under the names that the files give them, or leave them out
+    where the format has no way to say so."""
+    for each in named(list(found.values)):
+        if each.reason and found.format == "json" and writable(each.written):
+            found.names[each.written] = each.name
+            found.values = {each.name if name == each.written else name: v for name, v in found.values.items()}
+            found.types = {each.name if name == each.written else name: t for name, t in found.types.items()}
+        elif each.reason:
+            del found.values[each.written], found.types[each.written]
+            found.left_out[each.written] = f"{each.reason}: have it written as {each.name} to keep it"
+
+
+def _dialect(texts: Sequence[list[str]]) -> tuple[Dialect, int]:
+    lines = [line for lines in texts for line in lines[:100]]
+    return dialect_of(lines, one_column=True) or (Dialect(), 1)
+
+
+def _number(cell: object, kind: str) -> object:
+    if isinstance(cell, str) and kind in ("BIGINT", "DOUBLE"):
+        return int(cell) if kind == "BIGINT" else float(cell)
+    return cell
+
+
+def _columnar(found: RowSample, share: int) -> None:
+    tables = []
+    for number, item in enumerate(found.objects):
+        try:
+            table, whole = _head(found.format, item, share)
+        except (OSError, pa.ArrowException):
+            found.notes.append(f"{item.uri} cannot be read")
+            found.whole = False
+            continue
+        found.whole = found.whole and whole
+        found.of += [number] * len(table)
+        tables.append(table)
+    schemas: dict[str, list[pa.DataType]] = {}
+    for table in tables:
+        for each in table.schema:
+            schemas.setdefault(each.name, []).append(each.type)
+    for name, kinds in schemas.items():
+        _column(found, name, kinds, tables)
+
+
+def _head(kind: str, item: ListedObject, share: int) -> tuple[pa.Table, bool]:
+    """The first rows of a columnar object, and whether they are all."""
+    if kind == "parquet":
+        file = parquet.ParquetFile(seen(item.path))
+        batches: Iterator[Any] = file.iter_batches(batch_size=share)
+        table = pa.Table.from_batches([batch for batch in (next(batches, None),) if batch], file.schema_arrow)
+        return table, len(table) == file.metadata.num_rows
+    stripes = orc.ORCFile(seen(item.path))
+    parts = [stripes.read_stripe(0)] if stripes.nstripes else []
+    table = pa.Table.from_batches(parts, stripes.schema)[:share]
+    return table, len(table) == stripes.nrows
+
+
+def _column(found: RowSample, name: str, kinds: Sequence[pa.DataType], tables: Sequence[pa.Table]) -> None:
+    types = [arrow_type(kind) for kind in kinds if not pa.types.is_null(kind)] or ["STRING"]
+    merged = types[0]
+    for other in types[1:]:
+        merged = None if merged is None or other is None else wider(merged, other)
+    if merged is None:
+        written = ", ".join(dict.fromkeys(map(str, kinds)))
+        found.left_out[name] = f"it is {written} in the files, which no type of a schema reads"
+        return
+    zones = {kind.tz is None for kind in kinds if isinstance(kind, pa.TimestampType)}
+    note = "has no zone: taken as UTC" if True in zones else ""
+    found.types[name] = Inferred(merged, note)
+    values: Values = []
+    for table in tables:
+        values += _values(table, name, merged)
+    found.values[name] = values
+    if merged == "TIMESTAMP":
+        found.native.add(name)
+
+
+def _values(table: pa.Table, name: str, kind: str) -> Values:
+    if name not in table.schema.names:
+        return [None] * len(table)
+    column = table[name]
+    if kind == "TIMESTAMP" and pa.types.is_timestamp(column.type):
+        zone = column.type.tz
+        return list(column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64()).to_pylist())
+    if kind == "DATE":
+        return [None if value is None else value.isoformat() for value in column.to_pylist()]
+    return list(column.to_pylist())
+
+
+def at_path(sample_: RowSample, path: Sequence[str]) -> Values:
+    """The values of a column, or of a member within it."""
+    values = sample_.values[path[0]]
+    for name in path[1:]:
+        values = [value.get(name) if isinstance(value, Mapping) else None for value in values]
+    return values

@@ -1,0 +1,145 @@
+"""What shipped expectations judge: a few lines a run, made from counts, states and digests. No row of a table is
+read for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from tidemark.config import PipelineSpec
+from tidemark.config.models.sources import QualitySpec
+from tidemark.core.advance import States
+from tidemark.core.batch_result import Account, TableDigest, total
+from tidemark.core.policy import Fate
+from tidemark.core.quality import RowRule
+from tidemark.core.watermarks import UNKNOWN, Combined, PartitionState, latest, not_progressing
+from tidemark.quality.run_facts import Gathered, example
+
+SHARES = (Fate.DROPPED, Fate.ADJUSTED, Fate.QUARANTINED)
+SECOND = 1_000_000
+FEWEST_RUNS = 3
+"""Runs with rows that there must be before one is compared with them."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Numbers of one table, or of a part of it (`where`), that expectations judge; None: there is nothing to judge.
+    `examples` are by column."""
+
+    table: str
+    values: Mapping[str, float | None]
+    where: str = ""
+    examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def events(gathered: Gathered) -> Iterator[Line]:
+    """A line a partition that the run brought rows to, and a line a source."""
+    for (source, partition), rows in sorted(gathered.partitions.items()):
+        broken = {rule.name.lower(): float(rows.broken.get(rule, 0)) for rule in RowRule}
+        examples = {
+            rule.name.lower(): tuple(example(source, partition, offset) for offset in offsets)
+            for rule, offsets in rows.breaking.items()
+        }
+        counts = {"taken": float(rows.taken), "fates": float(rows.fates), "offsets_wrong": float(rows.offsets_wrong)}
+        yield Line(f"events/{source}", counts | broken, f"partition {partition}", examples)
+    for source, found in sorted(gathered.sources.items()):
+        counts = {"recorded": float(found.recorded), "counted": float(found.counted)}
+        yield Line(f"events/{source}", counts)
+
+
+def batches(
+    spec: PipelineSpec, run: Sequence[Account], history: Sequence[Sequence[Account]], gathered: Gathered
+) -> Iterator[Line]:
+    """Shares of fates in a run, for all sources and for each; `history` has the accounts of each earlier run."""
+    sources = sorted({account.source for account in run})
+    for source in (None, *sources):
+        of_run = _fates(run, source)
+        if not sum(of_run.values()):
+            continue
+        earlier = [fates for past in history if sum((fates := _fates(past, source)).values())]
+        limits = limits_of(spec, source)
+        values: dict[str, float | None] = {"max_jump": limits.max_jump}
+        for fate in SHARES:
+            values[fate.value] = _share(of_run, fate)
+            values[f"max_{fate.value}"] = getattr(limits, f"max_{fate.value}")
+            values[f"{fate.value}_jump"] = _jump(of_run, earlier, fate)
+        among = sources if source is None else [source]
+        examples = {
+            fate.value: tuple(text for name in among for text in gathered.examples(name, fate)) for fate in SHARES
+        }
+        table = "batches" if source is None else f"events/{source}"
+        yield Line(table, values, examples=examples)
+
+
+def watermarks(
+    spec: PipelineSpec,
+    states: tuple[States, States],
+    combined: tuple[Mapping[str, Combined], Mapping[str, Combined]],
+    as_of: int,
+) -> Iterator[Line]:
+    """A line a partition, and a line a source, from what stood before the run and after it."""
+    before, after = states
+    for key, state in sorted(after.items()):
+        was, source = before.get(key), spec.sources[key[0]]
+        still = not_progressing(state, source.policy, as_of, was is not None and was.idle)
+        values = {"step": _step(None if was is None else was.watermark, state.watermark), "standing": float(still)}
+        told = {"standing": (f"{key[0]} {key[1]}",)} if still else {}
+        yield Line("watermarks", values, f"{key[0]}, partition {key[1]}", told)
+    for name in spec.sources:
+        was_, now = (each.get(name, Combined(None)) for each in combined)
+        values = {"step": _step(was_.watermark, now.watermark)}
+        newest, limits = latest(*[state.watermark for state in _known(after, name)]), limits_of(spec, name)
+        for delay, mark in (("watermark_delay", newest), ("output_delay", now.watermark)):
+            known, limit = mark is not None and not now.complete, getattr(limits, f"max_{delay}")
+            values[delay] = (as_of - mark) / SECOND if mark is not None and known else None
+            values[f"max_{delay}"] = limit / SECOND if limit is not None and known else None
+        yield Line("watermarks", values, f"source {name}", {"output_delay": (name,), "watermark_delay": (name,)})
+
+
+def streams(behind: Mapping[str, int]) -> Iterator[Line]:
+    """A line a published stream: rows about to be published that are not due."""
+    for name, rows in behind.items():
+        yield Line(f"streams/{name}", {"not_due": float(rows)})
+
+
+def digests(written: Iterable[TableDigest], standing: Mapping[str, TableDigest]) -> Iterator[Line]:
+    """A line a small table: whether what stands there is what was written."""
+    for digest in written:
+        if digest.table in standing:
+            yield Line(digest.table, {"differs": float(standing[digest.table] != digest)})
+
+
+def limits_of(spec: PipelineSpec, source: str | None) -> QualitySpec:
+    """The limits of a source: its own, and the pipeline's where it has none; without a source the pipeline's."""
+    own = None if source is None else spec.sources[source].quality
+    given: dict[str, Any] = {}
+    for each in (spec.quality, own):
+        if each is not None:
+            given |= {key: value for key in type(each).model_fields if (value := getattr(each, key)) is not None}
+    return QualitySpec.model_construct(**given)
+
+
+def _fates(accounts: Iterable[Account], source: str | None) -> dict[Fate, int]:
+    return total(account for account in accounts if source in (None, account.source))[0]
+
+
+def _share(fates: Mapping[Fate, int], fate: Fate) -> float:
+    return fates[fate] / sum(fates.values())
+
+
+def _jump(fates: Mapping[Fate, int], earlier: Sequence[Mapping[Fate, int]], fate: Fate) -> float | None:
+    """How many times the usual share, the median of earlier runs. One row is never a jump, however few there are."""
+    if len(earlier) < FEWEST_RUNS:
+        return None
+    usual = max(median(_share(each, fate) for each in earlier), 1 / sum(fates.values()))
+    return _share(fates, fate) / usual
+
+
+def _step(before: int | None, after: int | None) -> float | None:
+    return None if before is None or after is None else (after - before) / SECOND
+
+
+def _known(states: States, source: str) -> list[PartitionState]:
+    return [state for (name, partition), state in states.items() if name == source and partition != UNKNOWN]

@@ -1,0 +1,283 @@
+"""Great Expectations judges lines of numbers, and rows of tables: one check an expectation and table."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from tidemark.core.quality import MOST_EXAMPLES, Check, Severity
+from tidemark.errors import ConfigError, Problem
+from tidemark.quality.metrics import Line
+from tidemark.quality.suites import Suite, names_of
+
+if TYPE_CHECKING:
+    from great_expectations.core import ExpectationSuite, ExpectationSuiteValidationResult
+    from great_expectations.data_context.data_context.ephemeral_data_context import EphemeralDataContext
+
+CAPS = {"critical": Severity.BLOCK, "warning": Severity.WARN, "info": Severity.RECORD}
+"""The most that an expectation of a severity, as a suite states it, may do."""
+_POSITION, _REASON, _LONGEST_REASON = "tidemark_position", "not_evaluated", 300
+_MILDER = (Severity.BLOCK, Severity.WARN, Severity.RECORD)
+Result = dict[str, Any]
+
+
+def imported() -> Any:  # noqa: ANN401 # a module
+    """Great Expectations, which is slow to import and tells nobody that it is used."""
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    import great_expectations
+
+    return great_expectations
+
+
+def made(suite: Suite) -> ExpectationSuite:
+    """A suite as Great Expectations has it; ConfigError where it has another opinion of an expectation."""
+    if wrong := refused(suite):
+        raise ConfigError(problems(suite, wrong))
+    return _suite(suite, range(len(suite.content["expectations"])))
+
+
+def refused(suite: Suite) -> dict[int, str]:
+    """Why Great Expectations takes expectations of a suite for none, by their positions."""
+    imported()
+    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+
+    found = {}
+    for index, each in enumerate(suite.content["expectations"]):
+        try:
+            ExpectationConfiguration(**each).to_domain_obj()  # a suite would only log what is wrong
+        except Exception as error:  # noqa: BLE001 # whatever it raises is its opinion of the file
+            found[index] = _told(error)
+    return found
+
+
+def problems(suite: Suite, reasons: Mapping[int, str]) -> list[Problem]:
+    """What is wrong with expectations of a suite, by their positions, each with its place."""
+    names = names_of(suite.content["expectations"])
+    return [
+        Problem(str(suite.file), f"expectations.{index}", f"{names[index]}: {reason}")
+        for index, reason in sorted(reasons.items())
+    ]
+
+
+def _suite(suite: Suite, which: Iterable[int]) -> ExpectationSuite:
+    """Some expectations of a suite as Great Expectations has them; each result tells the position again."""
+    asked = suite.content["expectations"]
+    own = [asked[index] | {"meta": {**(asked[index].get("meta") or {}), _POSITION: index}} for index in which]
+    found: ExpectationSuite = imported().ExpectationSuite(**{**suite.content, "expectations": own})
+    return found
+
+
+def _told(error: Exception) -> str:
+    """What an error about an expectation says; of one about its settings each setting with what is wrong."""
+    errors = getattr(error, "errors", None)
+    if not callable(errors):
+        return _first_line(error)
+    told = dict.fromkeys(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors())
+    return "; ".join(told)[:_LONGEST_REASON]
+
+
+def _first_line(error: object) -> str:
+    """What an error says, cut to a line that people read."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:_LONGEST_REASON] if lines else type(error).__name__
+
+
+@cache
+def _context() -> EphemeralDataContext:
+    """What Great Expectations asks for to judge anything; it keeps nothing of what was judged."""
+    made: EphemeralDataContext = imported().get_context(mode="ephemeral")
+    from great_expectations.data_context.types.base import ProgressBarsConfig
+
+    made.variables.progress_bars = ProgressBarsConfig(globally=False)
+    return made
+
+
+@cache
+def _batches(kind: str, table: str) -> Any:  # noqa: ANN401 # its own type is deep inside
+    """What takes the frames of a table, of pandas or of Spark."""
+    sources, name = _context().data_sources, f"{kind} {table}"
+    source = sources.add_pandas(name) if kind == "pandas" else sources.add_spark(name, persist=False)
+    return source.add_dataframe_asset(name).add_batch_definition_whole_dataframe(name)
+
+
+@dataclass
+class Validation:
+    """The checks of one run. `severity` is what a failed check of a table does; results are kept for Data Docs."""
+
+    severity: Callable[[str], Severity]
+    results: list[ExpectationSuiteValidationResult] = field(default_factory=list)
+
+    def lines(self, suite: Suite, lines: Sequence[Line]) -> Iterator[Check]:
+        """The checks of a shipped suite: of each table that a line is about."""
+        if not lines:
+            return
+        import pandas as pd
+
+        names = list(dict.fromkeys(name for line in lines for name in line.values))
+        frame = pd.DataFrame({name: [line.values.get(name) for line in lines] for name in names}, dtype="float64")
+        for result in self.validated(suite, "pandas", frame, "COMPLETE"):
+            wrong = set(result["result"].get("unexpected_index_list") or ())
+            wrong |= set(range(len(lines))) if _REASON in result else set()
+            for table in dict.fromkeys(line.table for line in lines):
+                own = [(line, index in wrong) for index, line in enumerate(lines) if line.table == table]
+                if (check := self.checked(result, own)) is not None:
+                    yield check
+
+    def rows(self, suite: Suite, rows: Any, keys: Sequence[str]) -> Iterator[Check]:  # noqa: ANN401 # a data frame
+        """The checks of a suite over the rows of a table, a Spark data frame; `keys` are the columns that name a
+        row."""
+        form = {
+            "result_format": "SUMMARY",
+            "unexpected_index_column_names": list(keys),
+            "partial_unexpected_count": MOST_EXAMPLES,
+        }
+        names = names_of(suite.content["expectations"])
+        for name, result in zip(names, self.validated(suite, "spark", rows, form), strict=True):
+            config, found = result["expectation_config"], result["result"]
+            observed, limit = _seen(config["kwargs"], found)
+            failed = not result["success"]
+            severity = self.capped(suite.table, config["severity"])
+            named = [_named(suite.table, row, keys) for row in found.get("partial_unexpected_index_list") or ()]
+            notes = config.get("notes") or f"{suite.file.name} expects {name}"
+            told = "\n".join(notes) if isinstance(notes, list) else notes
+            if reason := result.get(_REASON):
+                told = f"{suite.file.name}: {name} cannot be evaluated: {reason}"
+            examples = tuple(named[:MOST_EXAMPLES]) if failed else ()
+            yield Check(suite.table, name, observed, limit, not failed, severity, examples, told if failed else "")
+
+    def validated(self, suite: Suite, kind: str, frame: Any, form: Any) -> list[Result]:  # noqa: ANN401
+        """The results of a suite's expectations over a frame of a kind (pandas or spark), in their order. One that
+        cannot be evaluated has failed, and its result says why; it keeps no other from being judged."""
+        asked, wrong = suite.content["expectations"], refused(suite)
+        sound = [index for index in range(len(asked)) if index not in wrong]
+        batch = _batches(kind, suite.table).get_batch({"dataframe": frame})
+        results = self._judged(suite, sound, batch, form) if sound else {}
+        return [
+            results[index] if index in results else _not_judged(each, wrong[index])
+            for index, each in enumerate(asked)
+        ]
+
+    def not_evaluated(self, suite: Suite, frame: Any) -> dict[int, str]:  # noqa: ANN401 # a data frame
+        """Why expectations of a suite cannot be evaluated over a frame of Spark, by their positions; whether they are
+        met is no matter."""
+        results = self.validated(suite, "spark", frame, "BOOLEAN_ONLY")
+        return {index: each[_REASON] for index, each in enumerate(results) if _REASON in each}
+
+    def _judged(self, suite: Suite, which: Sequence[int], batch: Any, form: Any) -> dict[int, Result]:  # noqa: ANN401
+        """The results of some expectations by their positions; each alone where all at once raise an error."""
+        asked = suite.content["expectations"]
+        try:
+            found = batch.validate(_suite(suite, which), result_format=form)
+        except Exception as error:  # noqa: BLE001 # whatever it raises says that it was not evaluated
+            if len(which) == 1:
+                return {which[0]: _not_judged(asked[which[0]], _first_line(error))}
+            alone = [self._judged(suite, [index], batch, form) for index in which]
+            return {index: result for each in alone for index, result in each.items()}
+        self.results.append(found)
+        results: dict[int, Result] = {}
+        for each in found.results:
+            result = each.to_json_dict()
+            index = result["expectation_config"]["meta"].pop(_POSITION)
+            reason = _why_not_judged(result)
+            results[index] = result if reason is None else _not_judged(asked[index], reason)
+        return results
+
+    def checked(self, result: Result, lines: Sequence[tuple[Line, bool]]) -> Check | None:
+        """The check of one table; None where there was nothing to judge."""
+        config = result["expectation_config"]
+        meta, table = config["meta"], lines[0][0].table
+        known = [(line, bad) for line, bad in lines if line.values.get(meta["observed"]) is not None]
+        judged = sorted(known, key=lambda each: each[0].where)  # of equals the first is named, however they came
+        if not judged:
+            return None
+        failing = sorted([line for line, bad in judged if bad], key=partial(_beyond, meta), reverse=True)
+        looked_at = failing or [line for line, _ in judged]
+        observed, limit, worst = _observed(looked_at, meta)
+        column = meta.get("examples", meta["observed"])
+        examples = [text for line in failing for text in line.examples.get(column, ())]
+        named = failing if failing else [worst] if worst is not None and len(judged) > 1 else []
+        where = ", ".join(line.where for line in named[:MOST_EXAMPLES] if line.where)
+        message = " ".join([*([config["notes"]] if failing else []), *([f"(in {where})"] if where else [])])
+        severity = self.capped(table, config["severity"])
+        return Check(
+            table,
+            name_of(config),
+            observed,
+            limit,
+            not failing,
+            severity,
+            tuple(examples[:MOST_EXAMPLES]),
+            message,
+        )
+
+    def capped(self, table: str, stated: str) -> Severity:
+        """What a failed check does: what the configuration says, and no more than the suite."""
+        return max(self.severity(table), CAPS[stated], key=_MILDER.index)
+
+
+def name_of(config: Mapping[str, Any]) -> str:
+    """The name of an expectation: what the suite calls it, else its type."""
+    return str((config.get("meta") or {}).get("name", config["type"]))
+
+
+def _observed(lines: Sequence[Line], meta: Mapping[str, Any]) -> tuple[float, float | None, Line | None]:
+    """What is observed of several lines, its limit, and the line that it is of: the value furthest off its own limit,
+    with that. Counts that have one limit for all, a number, are summed up (None: they are of no single line)."""
+    column, limit = meta["observed"], meta["limit"]
+    if isinstance(limit, int | float) and meta.get("counted", True):
+        return sum(line.values[column] or 0.0 for line in lines), float(limit), None
+    worst = max(lines, key=partial(_beyond, meta))
+    bound = limit if isinstance(limit, int | float) else worst.values.get(limit)
+    return worst.values[column] or 0.0, None if bound is None else float(bound), worst
+
+
+def _beyond(meta: Mapping[str, Any], line: Line) -> tuple[bool, float, float]:
+    """How far a line's value is off its own limit, to be compared: against those with a limit those without one come
+    last; then in parts of the limit, or of the observed value where the limit is 0; then the value."""
+    value, limit = line.values[meta["observed"]] or 0.0, meta["limit"]
+    bound = float(limit) if isinstance(limit, int | float) else line.values.get(limit)
+    if bound is None:
+        return False, 0.0, value
+    off = {"least": bound - value, "equal": abs(value - bound)}.get(meta.get("holds", "most"), value - bound)
+    return True, off / abs(bound) if bound else math.copysign(math.inf, off) if off else 0.0, off
+
+
+def _seen(asked: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """What a result over rows observed, and the limit: rows, or with `mostly` their share, else a value and the bound
+    that it passes."""
+    if found.get("unexpected_count") is not None:
+        mostly = asked.get("mostly", 1)
+        if mostly < 1:
+            return (found.get("unexpected_percent") or 0.0) / 100, 1 - mostly
+        return float(found["unexpected_count"]), 0.0
+    value = found.get("observed_value")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None, None
+    low, high = asked.get("min_value"), asked.get("max_value", asked.get("value"))
+    bound = low if isinstance(low, int | float) and value < low else high
+    return float(value), float(bound) if isinstance(bound, int | float) else None
+
+
+def _named(table: str, row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """A row as `tidemark explain` takes it, or by what names it in its table."""
+    owner = table.partition("/")[2]
+    return " ".join([owner, *(str(row.get(key)) for key in keys)])
+
+
+def _why_not_judged(result: Result) -> str | None:
+    """Why an expectation could not be evaluated; None: it was. Errors are those of the expectation, or of each
+    metric that it needs."""
+    raised = result["exception_info"] or {}
+    found = [raised] if "raised_exception" in raised else list(raised.values())
+    messages = [each["exception_message"] for each in found if each.get("raised_exception")]
+    return _first_line(messages[0]) if messages else None
+
+
+def _not_judged(config: Mapping[str, Any], reason: str) -> Result:
+    """The result of an expectation that could not be evaluated: it has failed."""
+    asked = {"kwargs": {}, "severity": "critical", **config}
+    return {"success": False, "expectation_config": asked, "result": {}, _REASON: reason}

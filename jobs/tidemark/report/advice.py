@@ -1,0 +1,49 @@
+"""Tolerances that were tried, in words: shares of rows, what a cell costs, what is recommended and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidemark.core.times import format_duration
+from tidemark.report.words import brief, counted
+
+
+def share(count: int, rows: int) -> str:
+    """A part of some rows in per cent, to three digits; never 0% or 100% for a part that is not."""
+    if count in {0, rows}:
+        return "100%" if count else "0%"
+    percent = 100 * count / rows
+    return "<0.01%" if percent < 0.01 else ">99.9%" if percent > 99.9 else f"{percent:.3g}%"
+
+
+def tolerance(micros: int | None) -> str:
+    """A tolerance as the configuration has it."""
+    return "off" if micros is None else format_duration(micros)
+
+
+def behind(delay: int | None) -> str:
+    """How far output trails."""
+    return "no output" if delay is None else brief(delay)
+
+
+def target(dropped: float | None, adjusted: float | None) -> str:
+    """Targets as what they allow; nothing where there is none."""
+    parts = [("dropped", dropped), ("adjusted", adjusted)]
+    return " and ".join(f"at most {100 * most:.3g}% {fate}" for fate, most in parts if most is not None)
+
+
+def cost(rows: int, adjusted: int, dropped: int, delay: int | None) -> str:
+    """What tolerances do to a source's rows, and to when output comes."""
+    told = (
+        f"{counted(adjusted, 'row')} adjusted ({share(adjusted, rows)}), {dropped:,} dropped ({share(dropped, rows)})"
+    )
+    if delay is None:
+        return f"{told}; there is no output, since some partition never has a watermark"
+    return f"{told}; output {brief(delay)} behind the latest arrival"
+
+
+def yaml_of(late: int | None, out_of_order: int, actions: Iterable[str]) -> str:
+    """The two settings, to be pasted into the source's."""
+    first, second = actions
+    whole = "off" if late is None else f"{{tolerance: {tolerance(late)}, action: {first}}}"
+    return f"late_arrival: {whole}\nout_of_order: {{tolerance: {tolerance(out_of_order)}, action: {second}}}"

@@ -1,0 +1,121 @@
+"""The tolerances that the rows before a row were judged by, where these have changed, and what they make of a time.
+
+Tables say of every row when it happened and when it arrived, whatever has judged it: the time that tolerances leave
+to a row follows from these two, so that it is known under other tolerances, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from tidemark.core.policy import Action, Policy, Tolerance
+from tidemark.core.times import within_years
+from tidemark.core.watermarks import PartitionState, clamp, latest
+from tidemark.report.events import EventRow, instant
+from tidemark.report.scan import Condition
+
+Span = tuple[int, int | None, Policy]
+"""Batches from one to before another (None: to the end), and the policy that judged their rows."""
+
+
+@dataclass(frozen=True)
+class PolicyHistory:
+    """The policies that moved a source's watermarks up to a row, each from a batch on, oldest first.
+
+    Of batches before `rebased` only arrivals count: a backfill went on from them under another policy. `sliced`: a
+    backfill has judged the row, so that floors follow its own policy and not the recorded ones; `apart`: where that
+    backfill left off its combined watermarks are not recorded.
+    """
+
+    policies: tuple[tuple[int, Policy], ...]
+    rebased: int = 0
+    sliced: bool = False
+    apart: bool = False
+
+    @property
+    def several(self) -> bool:
+        """Whether settings have changed from one batch to another."""
+        return len(self.policies) > 1
+
+    def at(self, batch: int) -> Policy:
+        """The policy that batch was judged by, or the first one after it that its arrivals count under."""
+        batch = max(batch, self.rebased)
+        return next((policy for first, policy in reversed(self.policies) if first <= batch), self.policies[0][1])
+
+    def spans(self) -> Iterator[Span]:
+        """The batches whose rows can set a watermark, by policy, oldest first."""
+        ends = [first for first, _ in self.policies[1:]]
+        for (first, policy), end in zip(self.policies, [*ends, None], strict=True):
+            if end is None or end > self.rebased:
+                yield max(first, self.rebased), end, policy
+
+    def floor(self, batch: int, state: PartitionState) -> int | None:
+        """What the end of a run left as the least watermark of a partition."""
+        if not self.sliced and batch >= self.rebased:
+            return state.floor
+        late = self.at(batch).late
+        arrived = latest(state.estimated_arrival, state.estimated_high)
+        return None if late is None or arrived is None else clamp(arrived - late.micros)
+
+
+def staged(policy: Policy, event: int, arrival: int) -> int | None:
+    """The time that the early and late steps leave to a row; None: one of them drops it."""
+    early, late = policy.early, policy.late
+    if early is not None and event > arrival + early.micros:
+        return arrival + early.micros if early.action is Action.ADJUST else None
+    if late is not None and event < arrival - late.micros:
+        return arrival - late.micros if late.action is Action.ADJUST else None
+    return event
+
+
+def staged_sql(policy: Policy) -> str:
+    """The same in SQL, of `e` and `a`."""
+    cases = [
+        f"WHEN e {sign} a {side} {tolerance.micros} THEN "
+        + (f"a {side} {tolerance.micros}" if tolerance.action is Action.ADJUST else "NULL")
+        for tolerance, sign, side in ((policy.early, ">", "+"), (policy.late, "<", "-"))
+        if tolerance is not None
+    ]
+    return f"CASE {' '.join(cases)} ELSE e END" if cases else "e"
+
+
+def may_be_staged(policy: Policy, time: int) -> Condition:
+    """What every row fulfils to which the steps leave a time: files without one are skipped."""
+    found = pc.field("_event_time") == instant(time)
+    for tolerance, side in ((policy.early, -1), (policy.late, 1)):
+        if tolerance is not None and tolerance.action is Action.ADJUST:
+            found |= pc.field("_arrival_time") == instant(within_years(time + side * tolerance.micros))
+    return found
+
+
+def outcome(
+    policy: Policy, event: int, arrival: int, watermark: int | None
+) -> tuple[str, tuple[str, ...], int | None]:
+    """The fate, the reasons and the time that a policy leaves to a row, given the watermark before it."""
+    time, reasons = staged(policy, event, arrival), list(_acted(policy, event, arrival))
+    order = policy.out_of_order.action
+    if time is not None and order is not Action.KEEP and watermark is not None and time < watermark:
+        reasons.append("out_of_order")
+        time = watermark if order is Action.ADJUST else None
+    return "dropped" if time is None else "adjusted" if reasons else "on_time", tuple(reasons), time
+
+
+def follows(policy: Policy, row: EventRow) -> bool:
+    """Whether a row's fate, reasons and time are those that a policy leaves it."""
+    if row.event_time is None or row.arrival_time is None:
+        return False
+    found = outcome(policy, row.event_time, row.arrival_time, row.watermark)
+    return found == (row.disposition, row.reasons, row.system_timestamp)
+
+
+def _acted(policy: Policy, event: int, arrival: int) -> Iterator[str]:
+    def beyond(tolerance: Tolerance | None, by: int) -> bool:
+        return tolerance is not None and by > tolerance.micros
+
+    if beyond(policy.early, event - arrival):
+        yield "early"
+    elif beyond(policy.late, arrival - event):
+        yield "late"

@@ -1,0 +1,148 @@
+"""The windows that a row came late for: what had passed each, and which allowed_lateness would have kept the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.dataset import Dataset
+
+from tidemark.core.times import SECOND
+from tidemark.report.events import EventRow
+from tidemark.report.explain.origin import RunLookup
+from tidemark.report.values import micros_of
+from tidemark.report.words import counted, duration, iso, moment
+
+
+@dataclass(frozen=True)
+class WindowStep:
+    """A stream with windows: its dead letters, and what decides whether a row is late for one. `measured`: rows make
+    the windows; `partition_by`: each partition or substream has windows of its own."""
+
+    stream: str
+    letters: Dataset
+    lateness: int = 0
+    partition_by: str | None = None
+    measured: bool = False
+
+
+@dataclass(frozen=True)
+class LateWindow:
+    """A window that a row is late for; times in microseconds UTC. `own`: the row's own watermark, as the step sees
+    it; `passed`: the later of it and what the step had passed when the run began, None where that is not recorded."""
+
+    step: WindowStep
+    start: int
+    end: int
+    own: int | None
+    passed: int | None
+
+    @property
+    def needed(self) -> int | None:
+        """The smallest allowed_lateness, exact, with which the row would have counted in the whole window."""
+        if self.passed is None:
+            return None
+        return self.passed - self.start if self.step.measured else self.passed - self.end + 1
+
+    @property
+    def by_row(self) -> bool:
+        """Whether the row's own watermark is what had passed the window furthest."""
+        return self.own is not None and self.own == self.passed
+
+    def record(self) -> dict[str, Any]:
+        """As commands return it."""
+        needed = self.needed
+        return {
+            "stream": self.step.stream,
+            "window_start": iso(self.start),
+            "window_end": iso(self.end),
+            "watermark": iso(self.passed),
+            "passed_by": None if self.passed is None else "row" if self.by_row else "step",
+            "allowed_lateness": None if needed is None else readable(needed),
+            "allowed_lateness_micros": needed,
+            "sentence": self.sentence(None),
+        }
+
+    def sentence(self, day: str | None) -> str:
+        """The window, the watermark that had passed it, and what would have kept the row."""
+        step = self.step
+        window = f"the window from {moment(self.start, day)} to {moment(self.end, day)}"
+        what = f"{'the part of ' if step.measured else ''}{window} of stream {step.stream}"
+        allowed = f"allowed_lateness {duration(step.lateness)}"
+        late = f"It is late for {what} and does not count there"
+        if self.passed is None or self.needed is None:
+            part = f"what its {step.partition_by}" if step.partition_by else "what the step"
+            return f"{late}: {part} had passed when the run began ({allowed}) is no longer recorded."
+        before = "the watermark in force before it" if self.by_row else "the step's watermark when the run began"
+        mark = f"{before}, {moment(self.passed, day)}, had passed it ({allowed})"
+        wanted = f"allowed_lateness at least {readable(self.needed)} (exactly {self.needed} us)"
+        return f"{late}: {mark}. It would have counted there with {wanted}, all else being the same."
+
+
+def readable(micros: int) -> str:
+    """The smallest whole number of seconds that is enough, as a configuration takes it."""
+    return f"{-(-max(micros, 0) // SECOND)}s"
+
+
+def late_for(row: EventRow, steps: Sequence[WindowStep], recorded: RunLookup) -> tuple[LateWindow, ...]:
+    """The windows that a row is late for, by stream and time."""
+    return tuple(late for step in steps for late in _late(row, step, recorded))
+
+
+def outcome(late: Sequence[LateWindow]) -> str:
+    """What the result of a row adds: that it is late for windows; nothing where it is not."""
+    if not late:
+        return ""
+    streams = ", ".join(dict.fromkeys(each.step.stream for each in late))
+    return f" But it is late for {counted(len(late), 'window')} of {streams}, and is in the dead letters."
+
+
+def _late(row: EventRow, step: WindowStep, recorded: RunLookup) -> Iterator[LateWindow]:
+    here = (
+        (pc.field("_source") == row.source)
+        & (pc.field("_partition") == row.partition)
+        & (pc.field("_offset") == row.offset)
+    )
+    found = step.letters.to_table(filter=here).sort_by("_window_start")
+    for n in range(found.num_rows):
+        start, end, own = (_micros(found, name, n) for name in ("_window_start", "_window_end", "_watermark"))
+        if start is not None and end is not None:
+            yield LateWindow(step, start, end, own, _passed(step, (start, end), own, row, recorded))
+
+
+def _micros(table: pa.Table, name: str, index: int) -> int | None:
+    return micros_of(table[name][index])
+
+
+def _passed(
+    step: WindowStep, window: tuple[int, int], own: int | None, row: EventRow, recorded: RunLookup
+) -> int | None:
+    """The furthest watermark by which the row is late; None: it is that of a step, and not known."""
+    least = (window[0] if step.measured else window[1]) + step.lateness
+    if step.partition_by is None:
+        known = [mark for mark in (own, *_of_step(step, row, recorded)) if mark is not None]
+    else:
+        known = [] if own is None else [own]
+    if step.measured:  # the part that is late ends with the row, or where what had passed it is
+        known.append(window[1] + step.lateness)
+    furthest = max(known, default=None)
+    if furthest is None or furthest < least or (step.measured and furthest == least):
+        return None
+    return furthest
+
+
+def _of_step(step: WindowStep, row: EventRow, recorded: RunLookup) -> Iterator[int | None]:
+    """What the step had passed when the run of a row began; of windows that rows make, beyond watermarks of rows."""
+    mine = recorded.batch(row.batch_id)
+    if mine is None:
+        return
+    before = recorded.batch(mine.run_first - 1)
+    if before is not None and step.stream in before.streams and not step.measured:
+        yield before.streams[step.stream].state.passed
+    after = recorded.batch(mine.run_last)
+    if step.measured and after is not None and step.stream in after.streams:
+        bounds = after.streams[step.stream].state.bounds
+        yield from (each.time for each in bounds if row.batch_id >= each.batch_id)

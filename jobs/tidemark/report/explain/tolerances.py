@@ -1,0 +1,128 @@
+"""The smallest tolerances under which a row would have been on time, had all else been the same.
+
+The out-of-order step never raises a watermark, so that the watermark before a row under other tolerances
+follows from the times that the early and late steps leave to the rows before it. Rows not after its event
+time cannot hold it back: only those after it are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow.compute as pc
+
+from tidemark.core.policy import Action, Policy, Tolerance
+from tidemark.core.times import format_duration
+from tidemark.report.events import instant
+from tidemark.report.explain.history import staged_sql
+from tidemark.report.explain.origin import Past
+from tidemark.report.scan import single, sql, stream
+from tidemark.report.words import duration
+
+MAX_LATE = 1_814_399_000_000
+"""20 days 23:59:59, the most that late_arrival may be."""
+
+
+@dataclass(frozen=True)
+class LeastSetting:
+    """A setting and the least that it has to be, in microseconds."""
+
+    setting: str
+    micros: int
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "setting": self.setting,
+            "at_least": duration(self.micros),
+            "micros": self.micros,
+            "value": format_duration(self.micros),
+            "possible": self.possible,
+        }
+
+    @property
+    def possible(self) -> bool:
+        return self.setting != "late_arrival" or self.micros <= MAX_LATE
+
+
+def needs_of(past: Past) -> tuple[LeastSetting, ...] | None:
+    """What has to be larger, all of it together, for the row to be on time; empty for one that is.
+
+    None where no tolerance can do it: the partition started late, above the row's time, or the row has
+    no time of its own.
+    """
+    row, policy = past.row, past.facts.policy
+    if row.disposition == "on_time":
+        return ()
+    event, arrival = row.event_time, row.arrival_time
+    if event is None or arrival is None or past.facts.timestamp_by is None:
+        return None
+    if past.started_unknown:
+        return None
+    start = past.late_start()
+    ordered = policy.out_of_order.action is not Action.KEEP
+    if ordered and start is not None and start[0] > event:
+        return None
+    least = _bounds(past, event, arrival)
+    if ordered:
+        least = _ordered(past, least, event)
+    return tuple(_larger(policy, least))
+
+
+def _bounds(past: Past, event: int, arrival: int) -> Policy:
+    """The policy with early and late just wide enough for the row itself and for recorded floors."""
+    policy = past.facts.policy
+    early, late = policy.early, policy.late
+    if early is not None:
+        early = replace(early, micros=max(early.micros, event - arrival))
+    if late is not None:
+        reached = [arrival]
+        if policy.out_of_order.action is not Action.KEEP:
+            reached += [a for a in _floor_arrivals(past) if a is not None]
+        late = replace(late, micros=max(late.micros, max(reached) - event))
+    return Policy(early, late, policy.out_of_order)
+
+
+def _floor_arrivals(past: Past) -> list[int | None]:
+    """The arrivals that the ends of earlier runs took for the partition's."""
+    return [state.estimated_arrival for _, state in past.floors()]
+
+
+def _ordered(past: Past, policy: Policy, event: int) -> Policy:
+    high = _high(past, policy, event)
+    if high is None:
+        return policy
+    gap = high - event
+    late, order = policy.late, policy.out_of_order
+    wider = None if late is None else replace(late, micros=max(late.micros, gap))
+    return Policy(policy.early, wider, replace(order, micros=max(order.micros, gap)))
+
+
+def _high(past: Past, policy: Policy, event: int) -> int | None:
+    """The highest time after `event` that the steps would leave to an earlier row of the key. Late acts on none of
+    them: it is wide enough for the row, and arrival never goes back."""
+    where = past.earlier() & (pc.field("_event_time") > instant(event)) & (pc.field("_disposition") != "quarantined")
+    columns = ["_event_time", "_arrival_time", *(["_substream"] if past.key else [])]
+    key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""
+    timed = "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, * FROM earlier)"
+    with sql() as connection:
+        connection.register("earlier", stream(past.events, columns, where))
+        high = single(
+            connection,
+            f"SELECT max({staged_sql(policy)}) FROM {timed} WHERE TRUE {key}",  # noqa: S608
+            past.key or (),
+        )
+    return high if high is not None and high > event else None
+
+
+def _larger(policy: Policy, least: Policy) -> list[LeastSetting]:
+    pairs: list[tuple[str, Tolerance | None, Tolerance | None]] = [
+        ("early_arrival", policy.early, least.early),
+        ("late_arrival", policy.late, least.late),
+        ("out_of_order", policy.out_of_order, least.out_of_order),
+    ]
+    return [
+        LeastSetting(setting, wanted.micros)
+        for setting, given, wanted in pairs
+        if given is not None and wanted is not None and wanted.micros > given.micros
+    ]

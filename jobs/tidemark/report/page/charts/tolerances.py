@@ -1,0 +1,116 @@
+"""Heat maps of tolerances that were tried: a square for each pair, the stronger its colour, the more it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tidemark.report.advice import behind, share, tolerance
+from tidemark.report.page.charts.vega import INK, WATER, Picture, Spec, values
+from tidemark.report.page.data.advised import Advised
+from tidemark.report.page.data.tables import Row
+
+_FRAMES = "The solid frame is what the source has, the dashed one what is recommended."
+_STRONGEST = 0.55
+"""Opacity of the costliest square: its number can still be read."""
+
+
+def moved_picture(advised: Advised, fate: str) -> Picture:
+    """Shares of rows that would be `adjusted`, or `dropped`; of both, where they are alike."""
+    whole = "adjusted or dropped" if advised.alike else fate
+    told = (
+        f"Rows that would be {whole} with each pair of tolerances, if that is what is done to late and out-of-order"
+    )
+    return Picture(
+        f"Tolerances and rows {whole}: {advised.source}",
+        f"{told} rows. {_FRAMES}",
+        f"Heat map of rows {whole} by late and out-of-order tolerance. {_listed(advised, lambda c: _share(c, fate))}",
+        lambda width: _squares(
+            advised,
+            [cell[fate] / max(1, cell["rows"]) for cell in advised.cells],
+            [_share(cell, fate) if width > 500 else _short(_share(cell, fate)) for cell in advised.cells],
+            f"var(--{fate})",
+            width,
+        ),
+    )
+
+
+def delay_picture(advised: Advised) -> Picture:
+    """How far output would be behind."""
+    told = "How far output would be behind the latest arrival, in the middle of the runs that brought rows."
+    return Picture(
+        f"Tolerances and output delay: {advised.source}",
+        f"{told} {_FRAMES}",
+        f"Heat map of the delay by late and out-of-order tolerance. {_listed(advised, lambda c: behind(c['delay']))}",
+        lambda width: _squares(
+            advised,
+            [cell["delay"] or 0 for cell in advised.cells],
+            [behind(cell["delay"]) if width > 500 else behind(cell["delay"]).split()[0] for cell in advised.cells],
+            WATER,
+            width,
+        ),
+    )
+
+
+def _share(cell: Row, fate: str) -> str:
+    return share(cell[fate], cell["rows"])
+
+
+def _short(text: str) -> str:
+    """A share that fits a narrow square: two digits, and no sign of per cent."""
+    number = text.rstrip("%")
+    return number if number[0] in "<>" else f"{float(number):.2g}"
+
+
+def _listed(advised: Advised, told: Callable[[Row], str]) -> str:
+    best = advised.recommended
+    shown = [("present", advised.present), *([("recommended", best)] if best is not None else [])]
+    return "; ".join(
+        f"{name}: late {tolerance(cell['late'])}, out_of_order {tolerance(cell['out_of_order'])}, {told(cell)}"
+        for name, cell in shown
+    )
+
+
+def _squares(advised: Advised, costs: Sequence[float], told: Sequence[str], colour: str, width: int) -> Spec:
+    rows = [
+        {
+            "late": tolerance(cell["late"]),
+            "order": tolerance(cell["out_of_order"]),
+            "cost": cost,
+            "told": text,
+            "present": cell["present"],
+            "recommended": cell["recommended"],
+        }
+        for cell, cost, text in zip(advised.cells, costs, told, strict=True)
+    ]
+    lates, orders = [[*dict.fromkeys(row[name] for row in rows)] for name in ("late", "order")]
+    extent = max(costs) or 1
+    opacity = {"type": "linear", "domain": [0, extent], "range": [0.03, _STRONGEST]}
+    filled = {"field": "cost", "type": "quantitative", "scale": opacity, "legend": None}
+    small = width < 500
+    return {
+        "width": width - (75 if small else 90),
+        "height": {"step": 30},
+        "data": values(rows),
+        "encoding": {
+            "x": _axis("order", orders, "out_of_order tolerance", -45 if small else 0),
+            "y": _axis("late", lates, "late tolerance", 0),
+        },
+        "layer": [
+            {"mark": {"type": "rect", "color": colour}, "encoding": {"fillOpacity": filled}},
+            {"mark": {"type": "text", "fontSize": 10 if small else 12}, "encoding": {"text": {"field": "told"}}},
+            _frame("present", []),
+            _frame("recommended", [5, 3]),
+        ],
+    }
+
+
+def _axis(field: str, order: Sequence[str], title: str, angle: int) -> dict[str, Any]:
+    axis = {"title": title, "labelAngle": angle, "ticks": False, "domain": False}
+    return {"field": field, "type": "ordinal", "sort": list(order), "axis": axis}
+
+
+def _frame(which: str, dash: Sequence[int]) -> Spec:
+    """The frame of the square that the data mark."""
+    mark = {"type": "rect", "filled": False, "stroke": INK, "strokeWidth": 2, "strokeDash": list(dash)}
+    return {"transform": [{"filter": f"datum.{which}"}], "mark": mark}

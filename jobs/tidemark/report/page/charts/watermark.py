@@ -1,0 +1,277 @@
+"""The picture of the watermark: arrival across, event time up, each row where its two times put it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tidemark.core.policy import Fate, Tolerance
+from tidemark.core.times import SECOND
+from tidemark.report.page.charts.vega import (
+    COLOURS,
+    FAINT,
+    INK,
+    WATER,
+    Picture,
+    Spec,
+    by_fate,
+    millis,
+    time_axis,
+    values,
+    words,
+)
+from tidemark.report.page.data.stretch import Key, Mark, Point, Stretch
+from tidemark.report.words import duration, moment
+
+_HEIGHT = 380
+_DASHES = ([1, 0], [6, 3], [2, 3], [9, 3, 2, 3], [4, 4], [1, 4])
+
+
+def watermark_picture(source: str, stretch: Stretch) -> Picture | None:
+    """The picture of a stretch; None where no row has both times."""
+    points = [point for point in stretch.points if point.drawable]
+    if not points:
+        return None
+    frame = Frame.of(stretch, points)
+    counts = Counter(point.fate for point in points)
+    listed = ", ".join(f"{counts[fate]:,} {words(fate)}" for fate in Fate if counts[fate])
+    return Picture(
+        f"The watermark: {source}{_of(stretch)}",
+        _told(stretch, points, listed),
+        f"Arrival against event time of {len(points):,} rows: {listed}. {' '.join(_lines(stretch))}",
+        lambda width: _spec(stretch, points, frame, width),
+    )
+
+
+def _of(stretch: Stretch) -> str:
+    if stretch.whole or not stretch.keys:
+        return ""
+    return f", {named(stretch.keys[0])}"
+
+
+def named(key: Key) -> str:
+    """A partition, or a substream of it, as a title names it."""
+    partition, substream = key
+    return f"partition {partition}" if substream is None else f"partition {partition}, substream {substream}"
+
+
+def _told(stretch: Stretch, points: Sequence[Point], listed: str) -> str:
+    first, last = points[0].offset, points[-1].offset
+    what = (
+        f"All {len(points):,} rows that have both times"
+        if stretch.whole
+        else f"A close look at {len(points):,} rows, from offset {first:,} to {last:,}: every row of that stretch"
+    )
+    missing = len(stretch.points) - len(points)
+    left = f" {missing:,} more without an arrival or event time can't be drawn." if missing else ""
+    return (
+        f"{what}: {listed}.{left} A row on the thin diagonal arrives when it happens; the further below, the later "
+        f"it is. The stepped line is the watermark. {_rules(stretch)}"
+    )
+
+
+def _rules(stretch: Stretch) -> str:
+    """What the tolerances do to rows outside them."""
+    if stretch.punctuated:
+        return "It is set by punctuations: what lies below it violates a promise."
+    if stretch.mixed:
+        return (
+            "These rows were judged under several tolerances, which are not drawn: `tidemark explain` tells a row's."
+        )
+    policy = stretch.policy
+    told = [_limit("above the band is early", policy.early), _limit("below the band is late", policy.late)]
+    if stretch.order_acts:
+        act = "dropped" if policy.out_of_order.action == "drop" else "moved up to it"
+        behind = f" (it trails the latest row by {duration(policy.disorder)})" if policy.disorder else ""
+        told.append(f"a row below the watermark{behind} is {act}")
+    else:
+        told.append("rows below the watermark stay where they are, and windows judge them")
+    return _sentence("; ".join(each for each in told if each))
+
+
+def _limit(where: str, tolerance: Tolerance | None) -> str:
+    if tolerance is None:
+        return ""
+    act = {"drop": "dropped", "adjust": "moved to its edge"}.get(tolerance.action.value, "kept")
+    return f"a row {where} ({duration(tolerance.micros)}) and is {act}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _lines(stretch: Stretch) -> Iterator[str]:
+    for key in stretch.keys:
+        line = stretch.line(key)
+        if line:
+            yield f"The watermark of {named(key)} goes from {moment(line[0][1])} to {moment(line[-1][1])}."
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the picture spans, microseconds: arrivals from `left` to `right`, times from `low` to `high`."""
+
+    left: int
+    right: int
+    low: int
+    high: int
+
+    @classmethod
+    def of(cls, stretch: Stretch, points: Sequence[Point]) -> Frame:
+        """All rows and marks, and the tolerance bands as far as they are no larger than what rows span."""
+        arrivals = [point.arrival for point in points if point.arrival is not None]
+        times = [time for p in points for time in (p.event, p.system) if time is not None]
+        times += [mark for key in stretch.keys for _, mark in stretch.line(key)]
+        left, right, low, high = min(arrivals), max(arrivals), min(times), max(times)
+        span = max(high - low, right - left, SECOND)
+        early, late = stretch.policy.early, stretch.policy.late
+        top = right + (0 if early is None else early.micros)
+        bottom = left - (0 if late is None else late.micros)
+        if not stretch.punctuated and not stretch.mixed:
+            high = max(high, min(top, high + span // 2))
+            low = min(low, max(bottom, low - span // 2))
+        pad = max(right - left, SECOND) // 25
+        return cls(left - pad, right + pad, low - span // 25, high + span // 25)
+
+
+def _spec(stretch: Stretch, points: Sequence[Point], frame: Frame, width: int) -> Spec:
+    x = {
+        "field": "arrival",
+        "type": "temporal",
+        "axis": time_axis(frame.left, frame.right, width, ["arrival (UTC)", _days(frame.left, frame.right)]),
+        "scale": {"type": "utc", "domain": [millis(frame.left), millis(frame.right)], "nice": False},
+    }
+    y = {
+        "type": "temporal",
+        "axis": time_axis(frame.low, frame.high, 480, f"event time (UTC), {_days(frame.low, frame.high)}"),
+        "scale": {"type": "utc", "domain": [millis(frame.low), millis(frame.high)], "nice": False},
+    }
+    layers = [*_band(stretch, frame, x, y), *_watermarks(stretch, x, y), *_rows(points, x, y)]
+    return {"width": width - 75, "height": _HEIGHT, "layer": layers}
+
+
+def _days(first: int, last: int) -> str:
+    days = [moment(first)[:10], moment(last)[:10]]
+    return days[0] if days[0] == days[1] else " to ".join(days)
+
+
+def _band(stretch: Stretch, frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
+    """Where rows are neither early nor late, the limits that are on, and the diagonal."""
+    ends = (frame.left, frame.right)
+    diagonal = [{"arrival": millis(at), "time": millis(at)} for at in ends]
+    yield _line(diagonal, x, y, {"color": FAINT, "strokeWidth": 1})
+    if stretch.punctuated or stretch.mixed:
+        return
+    early, late = stretch.policy.early, stretch.policy.late
+    far = frame.high - frame.low + frame.right - frame.left
+    above, below = (far if each is None else each.micros for each in (early, late))
+    area = [{"arrival": millis(at), "from": millis(at - below), "to": millis(at + above)} for at in ends]
+    mark = {"type": "area", "color": FAINT, "opacity": 0.16, "clip": True, "line": False}
+    yield {
+        "data": values(area),
+        "mark": mark,
+        "encoding": {"x": x, "y": {"field": "from"} | y, "y2": {"field": "to"}},
+    }
+    for tolerance, sign, name in ((early, 1, "early limit"), (late, -1, "late limit")):
+        if tolerance is not None:
+            limit = [{"arrival": millis(at), "time": millis(at + sign * tolerance.micros)} for at in ends]
+            yield _line(limit, x, y, {"color": FAINT, "strokeDash": [5, 4], "strokeWidth": 1.3})
+            yield from _label(frame, sign * tolerance.micros, name, x, y)
+
+
+def _label(frame: Frame, away: int, name: str, x: Spec, y: Spec) -> Iterator[Spec]:
+    """The name of a limit, on its outer side and leading away from it, where the limit is inside the picture."""
+    first, last = max(frame.left, frame.low - away), min(frame.right, frame.high - away)
+    if last - first < (frame.right - frame.left) // 4:
+        return
+    above = away > 0
+    at = first + (last - first) // 2
+    side = (
+        {"align": "right", "baseline": "bottom", "dy": -3} if above else {"align": "left", "baseline": "top", "dy": 4}
+    )
+    where = [{"arrival": millis(at), "time": millis(at + away)}]
+    text = {"type": "text", "text": name, "color": INK, "clip": True} | side
+    yield {"data": values(where), "mark": text, "encoding": {"x": x, "y": {"field": "time"} | y}}
+
+
+def _line(rows: Sequence[dict[str, float]], x: Spec, y: Spec, style: Spec) -> Spec:
+    return {
+        "data": values(rows),
+        "mark": {"type": "line", "clip": True} | style,
+        "encoding": {"x": x, "y": {"field": "time"} | y},
+    }
+
+
+def _watermarks(stretch: Stretch, x: Spec, y: Spec) -> Iterator[Spec]:
+    """A stepped line a key, and where rows may be out of order without being acted on."""
+    several = len(stretch.keys) > 1
+    for number, key in enumerate(stretch.keys):
+        line = stretch.line(key)
+        if not line:
+            continue
+        rows = [{"arrival": millis(at), "time": millis(mark)} for at, mark in line]
+        if stretch.order_acts and stretch.policy.disorder and not several:
+            beyond = stretch.policy.disorder
+            area = [row | {"upper": millis(mark + beyond)} for row, (_, mark) in zip(rows, line, strict=True)]
+            yield {
+                "data": values(area),
+                "mark": {
+                    "type": "area",
+                    "color": WATER,
+                    "opacity": 0.16,
+                    "interpolate": "step-before",
+                    "clip": True,
+                    "line": False,
+                },
+                "encoding": {"x": x, "y": {"field": "time"} | y, "y2": {"field": "upper"}},
+            }
+        dash = _DASHES[number % len(_DASHES)]
+        yield _line(
+            rows, x, y, {"color": WATER, "strokeWidth": 2.2, "interpolate": "step-before", "strokeDash": dash}
+        )
+        yield _watermark_label(key, line, several, x, y)
+
+
+def _watermark_label(key: Key, line: Sequence[Mark], several: bool, x: Spec, y: Spec) -> Spec:
+    """The name of a watermark, below the longest time that it stood still."""
+    flats = [(at - before, before + (at - before) // 2, mark) for (before, _), (at, mark) in pairwise(line)]
+    _, at, mark = max(flats, default=(0, line[0][0], line[0][1]))
+    name = f"watermark of {key[0] if key[1] is None else key[1]}" if several else "watermark"
+    text = {"type": "text", "align": "center", "baseline": "top", "dy": 5, "fontWeight": "bold", "color": WATER}
+    return {
+        "data": values([{"arrival": millis(at), "time": millis(mark), "name": name}]),
+        "mark": text,
+        "encoding": {"x": x, "y": {"field": "time"} | y, "text": {"field": "name"}},
+    }
+
+
+def _rows(points: Sequence[Point], x: Spec, y: Spec) -> Iterator[Spec]:
+    """Each row by its fate, over what happened to the moved ones."""
+    yield from _moved(points, x, y)
+    rows = [
+        {"arrival": millis(p.arrival), "event": millis(p.event), "fate": words(p.fate)}
+        for p in points
+        if p.arrival is not None and p.event is not None
+    ]
+    mark = {"type": "point", "filled": True, "size": 75 if len(points) <= 60 else 42, "opacity": 0.9, "clip": True}
+    encoding = {"x": x, "y": {"field": "event"} | y, **by_fate(point.fate for point in points)}
+    yield {"data": values(rows), "mark": mark, "encoding": encoding}
+
+
+def _moved(points: Sequence[Point], x: Spec, y: Spec) -> Iterator[Spec]:
+    """A line from each adjusted row to the time that it was given."""
+    moved = [
+        {"arrival": millis(p.arrival), "event": millis(p.event), "system": millis(p.system)}
+        for p in points
+        if p.fate is Fate.ADJUSTED and p.arrival is not None and p.event is not None and p.system is not None
+    ]
+    if not moved:
+        return
+    data, look = values(moved), {"color": COLOURS[Fate.ADJUSTED], "clip": True}
+    event, system = {"field": "event"} | y, {"field": "system"}
+    rule = {"type": "rule", "strokeWidth": 1.4} | look
+    yield {"data": data, "mark": rule, "encoding": {"x": x, "y": event, "y2": system}}
+    tick = {"type": "tick", "thickness": 2, "size": 11, "orient": "horizontal"} | look
+    yield {"data": data, "mark": tick, "encoding": {"x": x, "y": system | y}}

@@ -1,0 +1,1 @@
+"""Numbers of a report, read from a pipeline's tables."""

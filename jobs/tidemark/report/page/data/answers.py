@@ -1,0 +1,71 @@
+"""Everything that a page says, read from the tables once, before anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidemark.report.page.data.advised import Advised, advised_of
+from tidemark.report.page.data.dead_letters import DeadLetters, letters_of
+from tidemark.report.page.data.delays import Delay, Idle, delays_of, ends_of, idle_of
+from tidemark.report.page.data.fates import FatesOverTime, fates_of
+from tidemark.report.page.data.findings import findings_of, quality_of
+from tidemark.report.page.data.lags import Lags, lags_of
+from tidemark.report.page.data.moves import Move, moves_of
+from tidemark.report.page.data.runs import Runs, runs_of
+from tidemark.report.page.data.stretch import Stretch, stretch_of
+from tidemark.report.page.data.tables import Row, Scope, SourceTable, Tables
+
+
+@dataclass(frozen=True)
+class SourceFates:
+    """What became of one source's rows. `accounted`: rows that the ledger has counted, which are more than the
+    tables hold where old events were deleted."""
+
+    source: SourceTable
+    accounted: int
+    fates: FatesOverTime
+    moves: tuple[Move, ...]
+    stretch: Stretch | None
+    lags: Lags
+
+    @classmethod
+    def of(cls, source: SourceTable, scope: Scope, accounted: int) -> SourceFates:
+        """Read one source's events."""
+        held = source.held(scope, accounted)
+        fates = fates_of(held, scope)
+        stretch = stretch_of(held, scope, fates)
+        return cls(source, accounted, fates, moves_of(held, scope), stretch, lags_of(held, scope, fates))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The numbers of one page."""
+
+    tables: Tables
+    runs: Runs
+    sources: tuple[SourceFates, ...]
+    ends: list[Row]
+    delays: list[Delay]
+    idle: list[Idle]
+    letters: tuple[DeadLetters, ...]
+    findings: list[Row]
+    quality: list[Row]
+    advised: list[Advised]
+
+    @classmethod
+    def of(cls, tables: Tables) -> Answers:
+        """Read what a page needs; each source's rows are let go before the next one's are read."""
+        runs, ends = runs_of(tables), ends_of(tables)
+        counted = runs.by_source
+        return cls(
+            tables=tables,
+            runs=runs,
+            sources=tuple(SourceFates.of(each, tables.scope, counted.get(each.name, 0)) for each in tables.sources),
+            ends=ends,
+            delays=delays_of(tables, ends),
+            idle=idle_of(tables, ends),
+            letters=tuple(letters_of(name, table, tables.scope) for name, table in tables.letters.items()),
+            findings=findings_of(tables),
+            quality=quality_of(tables),
+            advised=advised_of(tables),
+        )

@@ -1,0 +1,46 @@
+"""What runs found that someone should know, and what quality checks observed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.compute as pc
+
+from tidemark.report.page.data.tables import Row, Tables, ask, in_scope
+from tidemark.report.values import plain
+
+MOST = 100
+"""Most kinds of finding, and most expectations, that are listed."""
+MOST_CHECKS = 40
+"""The newest so many runs are in the history of quality."""
+
+
+def findings_of(tables: Tables) -> list[Row]:
+    """A line a kind and source: how many occurrences, in how many partitions, when, the newest message and a sample;
+    times in microseconds UTC, those of arrival or landing."""
+    if tables.scope.empty:
+        return []
+    found = ask(
+        tables.diagnostics,
+        ["batch_id", "source", "partition", "type", "count", "first_time", "last_time", "sample", "message"],
+        'SELECT "type", source, CAST(sum("count") AS BIGINT) AS n, count(DISTINCT partition) AS partitions, '  # noqa: S608
+        "epoch_us(min(first_time)) AS first, epoch_us(max(last_time)) AS last, "
+        'arg_max({partition: partition, "offset": sample."offset", file: sample.file, message: message}, '
+        "{batch: batch_id, partition: partition, message: message}) AS newest "
+        f"FROM t GROUP BY 1, 2 ORDER BY n DESC, 1, 2 LIMIT {MOST}",
+        where=in_scope(tables.scope, column="batch_id"),
+    )
+    return [row | row.pop("newest") for row in found]
+
+
+def quality_of(tables: Tables) -> list[Row]:
+    """Every recorded check of the newest runs, oldest first, values as JSON has them. Runs that quality blocks are
+    among them: their batches are not committed."""
+    if tables.quality is None or tables.scope.first > tables.scope.last + 1:
+        return []
+    found = tables.quality.to_table(filter=pc.field("batch_id") >= tables.scope.first).sort_by("batch_id")
+    rows: list[dict[str, Any]] = [
+        {name: plain(found.column(name)[index]) for name in found.schema.names} for index in range(found.num_rows)
+    ]
+    runs = list(dict.fromkeys(row["run_id"] for row in rows))[-MOST_CHECKS:]
+    return [row for row in rows if row["run_id"] in set(runs)]

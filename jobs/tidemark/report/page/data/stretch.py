@@ -1,0 +1,173 @@
+"""A stretch of one source's log, row by row: what the picture of the watermark shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from tidemark.core.policy import Action, Fate, Policy
+from tidemark.core.watermarks import clamp, latest
+from tidemark.report.explain.history import outcome
+from tidemark.report.page.data.fates import FatesOverTime
+from tidemark.report.page.data.tables import Query, Row, Scope, SourceTable, ask, in_scope, registered
+from tidemark.report.scan import Condition
+
+WHOLE = 300
+"""A log of so many rows at most is shown whole."""
+BEFORE, AFTER = 150, 50
+"""Rows of a longer log's stretch up to the newest row that was adjusted or dropped, and after it."""
+MOST_KEYS = 6
+"""Most watermarks in one picture; a log with more is not shown whole."""
+
+Key = tuple[str, str | None]
+Mark = tuple[int, int]
+
+_COLUMNS = [
+    "_partition",
+    "_substream",
+    "_offset",
+    "_arrival_time",
+    "_event_time",
+    "_system_timestamp",
+    "_disposition",
+    "_watermark",
+]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One row; times in microseconds UTC, None where it has none. `watermark` is the one in force before it."""
+
+    key: Key
+    offset: int
+    fate: Fate
+    arrival: int | None
+    event: int | None
+    system: int | None
+    watermark: int | None
+
+    @property
+    def drawable(self) -> bool:
+        """Whether it has both times."""
+        return self.arrival is not None and self.event is not None
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Rows in the order of the log. `whole`: it is all of the scope's log; `mixed`: no policy has judged all of
+    them."""
+
+    points: tuple[Point, ...]
+    whole: bool
+    policy: Policy
+    punctuated: bool = False
+    mixed: bool = False
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The partitions, or substreams, that have a watermark of their own here."""
+        return tuple(dict.fromkeys(point.key for point in self.points))
+
+    def line(self, key: Key) -> list[Mark]:
+        """The watermark of a key as (arrival, watermark): it holds from the mark before up to that arrival. The
+        first mark is the row that set it, where that is here; the last is what the last row left."""
+        mine = [(p.arrival, p) for p in self.points if p.key == key and p.arrival is not None]
+        marks = [(arrival, point.watermark) for arrival, point in mine if point.watermark is not None]
+        if mine and (left := self._left(mine[-1][1])) is not None:
+            marks.append((mine[-1][0], left))
+        unset = [arrival for arrival, point in mine if point.watermark is None and point.fate is not Fate.QUARANTINED]
+        return [(unset[-1], marks[0][1]), *marks] if unset and marks else marks
+
+    def _left(self, point: Point) -> int | None:
+        """The watermark after a row (time rules: judging a row, step 4)."""
+        if point.system is None or self.punctuated or self.mixed:
+            return point.watermark
+        return clamp(latest(point.watermark, point.system - self.policy.disorder))
+
+    @property
+    def order_acts(self) -> bool:
+        """Whether a row behind the watermark is dropped or adjusted."""
+        return not self.punctuated and not self.mixed and self.policy.out_of_order.action is not Action.KEEP
+
+
+def stretch_of(source: SourceTable, scope: Scope, fates: FatesOverTime) -> Stretch | None:
+    """The whole log, where it is short; else the stretch around the newest row that a policy acted on, of its
+    partition or substream alone. None: no row, or arrival is the event time."""
+    if source.events is None or not source.timed or not fates.rows:
+        return None
+    if fates.rows <= WHOLE:
+        points = _points(source, in_scope(scope), "ORDER BY _batch_id, _partition, _offset")
+        found = _judged(points, True, source)
+        if len(found.keys) <= MOST_KEYS:
+            return found
+    anchor = _anchor(source, scope)
+    if anchor is None:
+        return None
+    condition = pc.field("_partition") == anchor["_partition"]
+    if source.substreams:
+        name = anchor["_substream"]
+        condition &= pc.field("_substream").is_null() if name is None else pc.field("_substream") == name
+    before = in_scope(scope, condition, pc.field("_offset") <= anchor["_offset"])
+    after = in_scope(scope, condition, pc.field("_offset") > anchor["_offset"])
+    points = _points(source, before, f"ORDER BY _offset DESC LIMIT {BEFORE}")[::-1]
+    points += _points(source, after, f"ORDER BY _offset LIMIT {AFTER}")
+    return _judged(points, False, source)
+
+
+def _judged(points: tuple[Point, ...], whole: bool, source: SourceTable) -> Stretch:
+    """A stretch with the policy that its rows were judged by."""
+    for policy in (source.policy, *source.others):
+        if source.punctuated or all(_by(policy, point) for point in points):
+            return Stretch(points, whole, policy, source.punctuated)
+    return Stretch(points, whole, source.policy, mixed=True)
+
+
+def _by(policy: Policy, point: Point) -> bool:
+    """Whether a row may have been judged by a policy."""
+    if point.fate is Fate.QUARANTINED or point.event is None or point.arrival is None:
+        return True
+    fate, _, time = outcome(policy, point.event, point.arrival, point.watermark)
+    return (fate, time) == (point.fate.value, point.system)
+
+
+def _anchor(source: SourceTable, scope: Scope) -> Row | None:
+    """The newest row that was dropped or adjusted; without one the newest that was on time."""
+    if source.events is None:
+        return None
+    for fates in (["adjusted", "dropped"], ["on_time"]):
+        found = ask(
+            source.events,
+            ["_partition", "_substream", "_offset", "_batch_id", "_arrival_time"],
+            "SELECT _partition, _substream, _offset FROM t "
+            "ORDER BY _batch_id DESC, _arrival_time DESC, _partition, _offset DESC LIMIT 1",
+            where=in_scope(scope, pc.field("_disposition").isin(fates)),
+        )
+        if found:
+            return found[0]
+    return None
+
+
+def _points(source: SourceTable, where: Condition, order: str) -> tuple[Point, ...]:
+    if source.events is None:
+        return ()
+    with registered(source.events, [*_COLUMNS, "_batch_id"], where) as query:
+        return tuple(_point(row, source.substreams) for row in _rows(query, order))
+
+
+def _rows(query: Query, order: str) -> list[Row]:
+    times = ("_arrival_time", "_event_time", "_system_timestamp", "_watermark")
+    told = ", ".join(f"epoch_us({name}) AS {name}" for name in times)
+    return query.rows(f"SELECT _partition, _substream, _offset, _disposition, {told} FROM t {order}")  # noqa: S608
+
+
+def _point(row: Row, substreams: bool) -> Point:
+    return Point(
+        key=(row["_partition"], row["_substream"] if substreams else None),
+        offset=row["_offset"],
+        fate=Fate(row["_disposition"]),
+        arrival=row["_arrival_time"],
+        event=row["_event_time"],
+        system=row["_system_timestamp"],
+        watermark=row["_watermark"],
+    )

@@ -1,0 +1,126 @@
+"""What a report is made from: the tables of one pipeline, already cut at the last committed batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import duckdb
+import pyarrow.compute as pc
+from pyarrow.dataset import Dataset, dataset
+
+from tidemark.core.policy import Policy
+from tidemark.report.scan import Condition, both, sql, stream
+
+Record = Mapping[str, Any]
+Row = dict[str, Any]
+
+READ = (
+    "_partition",
+    "_substream",
+    "_offset",
+    "_arrival_time",
+    "_event_time",
+    "_system_timestamp",
+    "_disposition",
+    "_reasons",
+    "_watermark",
+    "_batch_id",
+)
+"""The columns of events that a report reads."""
+
+HELD = 2_000_000
+"""A source with so many rows at most is read once and held in memory (about 100 bytes a row); a larger one is
+streamed for each question. Answers are the same."""
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """One source: its events (None: none written yet) and what its newest rows were judged by. `timed`: it has an
+    event time of its own; `punctuated`: punctuations stand in the place of the policy; `others`: the other policies
+    that rows of the scope were judged by."""
+
+    name: str
+    events: Dataset | None
+    policy: Policy
+    timed: bool = True
+    punctuated: bool = False
+    substreams: bool = False
+    others: tuple[Policy, ...] = ()
+
+    def held(self, scope: Scope, rows: int) -> SourceTable:
+        """The source with its rows of a scope in memory, where these are few; opening files takes longest."""
+        if self.events is None or rows > HELD:
+            return self
+        table = self.events.to_table(columns=list(READ), filter=scope.of("_batch_id"))
+        return replace(self, events=dataset(table))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The batches that a report speaks of, both ends included, and the as_of of what is told of their runs."""
+
+    first: int
+    last: int
+    told: str = "everything that is recorded"
+
+    def of(self, column: str) -> pc.Expression:
+        """Rows of these batches."""
+        return (pc.field(column) >= self.first) & (pc.field(column) <= self.last)
+
+    @property
+    def empty(self) -> bool:
+        return self.last < self.first
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Everything that a page is made from. `status` is what the command of that name answers; `letters` are the
+    dead letters by stream; `quality` has no cut, since a run that quality blocks is committed later or never."""
+
+    pipeline: str
+    config: str
+    scope: Scope
+    sources: Sequence[SourceTable]
+    batches: Dataset
+    watermarks: Dataset
+    diagnostics: Dataset
+    status: Record
+    letters: Mapping[str, Dataset] = field(default_factory=dict)
+    quality: Dataset | None = None
+    advice: Dataset | None = None
+    versions: Sequence[Record] = ()
+
+
+@contextmanager
+def registered(dataset: Dataset, columns: Sequence[str], where: Condition = None) -> Iterator[Query]:
+    """The rows of a dataset as the relation `t` of a private DuckDB; they can be read once."""
+    with sql() as connection:
+        connection.register("t", stream(dataset, columns, where))
+        yield Query(connection)
+
+
+@dataclass(frozen=True)
+class Query:
+    """SQL that answers in dicts."""
+
+    connection: duckdb.DuckDBPyConnection
+
+    def rows(self, text: str, *values: object) -> list[Row]:
+        """The rows of an answer, by column."""
+        answer = self.connection.execute(text, list(values))
+        names = [column[0] for column in answer.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def ask(dataset: Dataset, columns: Sequence[str], text: str, *values: object, where: Condition = None) -> list[Row]:
+    """One question about a dataset, of which no other columns are read."""
+    with registered(dataset, columns, where) as query:
+        return query.rows(text, *values)
+
+
+def in_scope(scope: Scope, *conditions: Condition, column: str = "_batch_id") -> Condition:
+    """The condition of a scope, and others."""
+    return both(scope.of(column), *conditions)

@@ -1,0 +1,116 @@
+"""A pipeline as people read it: a graph of its sources and streams in Mermaid, and its policies as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.config.models.streams import StreamSpec
+from tidemark.config.secrets import hidden
+from tidemark.core.policy import Tolerance
+from tidemark.core.times import format_duration, format_time
+
+_OPERATORS = ("tumbling", "hopping", "session", "sliding", "snapshot")
+_ENTITIES = str.maketrans(
+    {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "#": "&#35;", "`": "&#96;"}
+)
+
+
+def page(spec: PipelineSpec) -> str:
+    """Markdown: where data comes from and goes to, how rows are judged, and what each stream does; what the
+    configuration has from the environment is named, not shown."""
+    return hidden(_page(spec))
+
+
+def _page(spec: PipelineSpec) -> str:
+    start = "the first row" if spec.start is None else format_time(spec.start)
+    lines = [
+        f"Pipeline **{spec.name}**, described by `{spec.path.name}`; output from {start} on.",
+        "",
+        "```mermaid",
+        *graph(spec),
+        "```",
+        "",
+        "| source | early | late | out of order | landing delay | partitions |",
+        "|---|---|---|---|---|---|",
+        *map(_policies, spec.sources.values()),
+    ]
+    return "\n".join(lines)
+
+
+def graph(spec: PipelineSpec) -> Iterator[str]:
+    """The lines of a Mermaid flow chart, sources first; published streams have double borders."""
+    yield "flowchart LR"
+    for name in spec.sources:
+        yield f'  {_id(name)}[("{name}")]'
+    for name, stream in spec.streams.items():
+        left, right = ("[[", "]]") if stream.published else ("(", ")")
+        yield f'  {_id(name)}{left}"{_label(stream)}"{right}'
+    for name, source in spec.sources.items():
+        if source.punctuated is not None and source.punctuated.import_from is not None:
+            yield f"  {_id(source.punctuated.import_from)} -. punctuations .-> {_id(name)}"
+    for name, stream in spec.streams.items():
+        yield from (f"  {_id(each)} --> {_id(name)}" for each in stream.inputs)
+
+
+def _id(name: str) -> str:
+    """A name that no word of Mermaid's language is."""
+    return f"n_{name}"
+
+
+def _label(stream: StreamSpec) -> str:
+    told = [stream.name, *_operator(stream)]
+    if stream.group_by:
+        told.append("by " + ", ".join(stream.group_by))
+    if stream.where is not None:
+        told.append(f"where {stream.where}")
+    return "<br/>".join(_escaped(text) for text in told)
+
+
+def _operator(stream: StreamSpec) -> Iterator[str]:
+    if stream.union:
+        yield "union"
+    if stream.join:
+        yield "join" + (f" on {', '.join(stream.on)}" if stream.on else "")
+    if stream.shift:
+        yield f"shift {format_duration(stream.shift)}"
+    if stream.lifetime is not None:
+        yield f"lifetime {format_duration(stream.lifetime)}"
+    kind = next((kind for kind in _OPERATORS if getattr(stream, kind) is not None), None)
+    if kind is not None:
+        yield " ".join([kind, *_sizes(stream, kind)])
+
+
+def _sizes(stream: StreamSpec, kind: str) -> Iterator[str]:
+    if kind == "sliding":
+        yield format_duration(stream.sliding or 0)
+    elif stream.session is not None:
+        yield f"gap {format_duration(stream.session.gap)}"
+    elif stream.window is not None:
+        yield format_duration(stream.window.size)
+        if kind == "hopping":
+            yield f"every {format_duration(stream.window.hop)}"
+
+
+def _policies(source: SourceSpec) -> str:
+    if source.punctuated is not None:
+        return f"| {source.name} | punctuated | {source.punctuated.violations.value} | | | {_partitions(source)} |"
+    policy = source.policy
+    delay = format_duration(source.landing_delay)
+    told = " | ".join(map(_tolerance, (policy.early, policy.late, policy.out_of_order)))
+    return f"| {source.name} | {told} | {delay} | {_partitions(source)} |"
+
+
+def _tolerance(tolerance: Tolerance | None) -> str:
+    return "off" if tolerance is None else f"{format_duration(tolerance.micros)}, {tolerance.action.value}"
+
+
+def _partitions(source: SourceSpec) -> str:
+    if source.partition is None:
+        return "one"
+    return _escaped(", ".join(source.partitions)) or "as they come"
+
+
+def _escaped(text: str) -> str:
+    """Text of a configuration inside a quoted label or a table: nothing in it is markup."""
+    return " ".join(text.translate(_ENTITIES).split())

@@ -1,0 +1,1 @@
+"""Plans a run and carries it out: judge, record, check, publish, commit."""

@@ -1,0 +1,266 @@
+"""Executes planned runs batch by batch: judge, record, commit.
+
+The order of writes is what makes a crash harmless: planned -> events, state, diagnostics -> committed.
+Every step before the last can be repeated by a repair without effect, from the recorded plan alone.
+While one batch is recorded, which is the ledger's work, the next is judged, which is Spark's: so a crash may leave
+events of one batch behind the first that is not committed, which the repair finds as it finds those of that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any, Protocol
+
+from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.core.advance import (
+    Advance,
+    BatchPosition,
+    Key,
+    Opening,
+    SourceRules,
+    States,
+    advance,
+    in_import_order,
+    open_source,
+)
+from tidemark.core.batch import LandedObject
+from tidemark.core.batch_result import Account, BatchRecord, Outcome
+from tidemark.core.imported import with_imported
+from tidemark.core.streams import StreamEnd
+from tidemark.core.watermarks import Combined, PartitionState
+from tidemark.ledger.ledger import Ledger, Noticed, records_all
+from tidemark.ledger.tail import COMMITTED
+from tidemark.runner.background import Behind
+from tidemark.runner.checks import Audit, blocked, blocks
+from tidemark.runner.stream_progress import Ending, Published, StreamProgress, Writing, staged, take_on
+from tidemark.spark.session.settings import reading_of
+
+
+class JudgingEngine(Protocol):
+    """What a run needs of the Spark room."""
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds by phase, gathered since they were last cleared."""
+        ...
+
+    def judge(
+        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening, repairing: bool
+    ) -> Outcome:
+        """Append the judged rows of one source's objects and tell what became of them."""
+        ...
+
+    def judged(self, table: str, first: int, last: int) -> Any:  # noqa: ANN401 # a data frame
+        """The rows of an events table that batches brought and that streams may take; None: there is no table."""
+        ...
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a run starts from: the states and combined watermarks that the run before it left."""
+
+    states: States
+    combined: Mapping[str, Combined]
+    streams: Mapping[str, StreamEnd] = field(default_factory=dict)
+
+    @classmethod
+    def run(cls, ledger: Ledger, first: int) -> Before:
+        """As recorded before the run whose first batch is `first`."""
+        prior, states = ledger.before(first), ledger.states(first)
+        return cls(states, prior.combined, prior.streams) if prior else cls(states, {})
+
+    def ending(self, record: BatchRecord, result: Advance) -> Ending:
+        """The end of the run whose last batch came to `result`."""
+        return Ending(
+            record,
+            self.states,
+            result.states,
+            self.combined,
+            result.combined,
+            self.streams,
+            result.brought,
+        )
+
+    def brought(self, states: States) -> frozenset[Key]:
+        """Partitions that rows have reached since, skipped ones included."""
+        earlier = {key: state.next_offset for key, state in self.states.items()}
+        return frozenset(key for key, state in states.items() if state.next_offset != earlier.get(key, 0))
+
+
+def rules_of(spec: PipelineSpec) -> dict[str, SourceRules]:
+    """What the progress of each source depends on."""
+    return {
+        name: SourceRules(
+            name,
+            source.policy,
+            source.partitions,
+            source.landing_delay,
+            substreams=bool(source.over) and source.timestamp_by is not None,
+            own_time=source.timestamp_by is not None,
+            punctuation=source.punctuated,
+            shape=source.lifetimes,
+        )
+        for name, source in spec.sources.items()
+    }
+
+
+@dataclass
+class Run:
+    """One run of a pipeline, or what is left of one that crashed. `place` gives a planned object the path
+    to read it at; `reached` is called at each step that a crash may follow."""
+
+    spec: PipelineSpec
+    ledger: Ledger
+    engine: Callable[[], JudgingEngine]
+    outputs: Callable[[PipelineSpec, Mapping[str, Any]], Writing]
+    place: Callable[[LandedObject], LandedObject]
+    reached: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+    audit: Audit
+    rules: dict[str, SourceRules] = field(init=False)
+    streams: StreamProgress = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rules = rules_of(self.spec)
+        self.streams = StreamProgress(self.spec)
+
+    def execute(self, records: Sequence[BatchRecord], repairing: bool) -> list[BatchRecord]:
+        """Execute the planned batches of one run in order; returns them as committed."""
+        first, count = records[0].run_first, records[0].run_last - records[0].run_first + 1
+        before = Before.run(self.ledger, first)
+        states = before.states if records[0].batch_id == first else self.ledger.states(records[0].batch_id)
+        brought = before.brought(states)
+        with Behind[BatchRecord]() as behind:
+            for record in records:
+                self.progress("judge", record.batch_id - first, count)
+                started = time.perf_counter()
+                objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
+                noticed = self.ledger.noticed(record)
+                outcomes = self._judge(record, objects, states, before, repairing)
+                result = advance(self.rules, states, before.combined, outcomes, step_of(record, brought))
+                timed = replace(record, timings=self._timings(outcomes, started))
+                given = timed, objects, noticed, outcomes, before, states, result, repairing
+                (behind.do if record.ends_run else behind.begin)(partial(self._record, *given))
+                states, brought = result.states, result.brought
+        self.progress("judge", count, count)
+        return behind.done
+
+    def _judge(
+        self,
+        record: BatchRecord,
+        objects: Sequence[LandedObject],
+        states: States,
+        before: Before,
+        repairing: bool,
+    ) -> dict[str, Outcome]:
+        outcomes = {}
+        for name in (rules.name for rules in in_import_order(self.rules)):
+            mine = [item for item in objects if item.source == name]
+            source = self.spec.sources[name].read_as(reading_of(record.engine))
+            if mine:
+                opening = open_source(self.rules[name], states, before.combined, self.streams.read_from)
+                run = before.states, before.combined, (record.run_first, record.batch_id)
+                opening = with_imported(opening, self.rules, name, *run)
+                engine = self.engine()
+                self.audit.begin()
+                outcomes[name] = engine.judge(source, record.batch_id, mine, opening, repairing)
+        return outcomes
+
+    def _timings(self, outcomes: Mapping[str, Outcome], started: float) -> dict[str, float]:
+        phases = dict(self.engine().timings) if outcomes else {}
+        if outcomes:
+            self.engine().timings.clear()
+        return phases | {"judging": time.perf_counter() - started}
+
+    def _record(
+        self,
+        record: BatchRecord,
+        objects: Sequence[LandedObject],
+        noticed: Noticed,
+        outcomes: Mapping[str, Outcome],
+        before: Before,
+        states: States,
+        result: Advance,
+        repairing: bool,
+    ) -> BatchRecord:
+        batch_id = record.batch_id
+        silent = [finding for outcome in outcomes.values() for finding in outcome.silent]
+        findings = [*noticed.findings, *silent, *result.findings]
+        settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
+        final = [settled.get((item.source, item.uri), item) for item in objects] + list(noticed.reported)
+        changed = changed_states(states, result.states, batch_id)
+        recorded = self.ledger.record(batch_id, changed, findings, () if record.ends_run else final)
+        digests = [digest for outcome in outcomes.values() for digest in outcome.digests] + recorded
+        self.reached("watermarks")
+        self.reached("diagnostics")
+        self.audit.add(outcomes, states, result.states)
+        judged = replace(record, accounts=accounts_of(outcomes), digests=tuple(digests))
+        committed = replace(judged, status=COMMITTED)
+        if record.ends_run:
+            ended = self._end(before.ending(judged, result), repairing)
+            digests += ended.digests
+            committed = replace(committed, digests=tuple(digests), combined=result.combined, streams=ended.ends)
+        self.ledger.commit(committed, final)
+        self.reached("committed")
+        return committed
+
+    def judged(self, table: str, first: int, last: int) -> Any:  # noqa: ANN401 # a data frame
+        """The rows of an events table that batches brought and that streams may take."""
+        return self.engine().judged(table, first, last)
+
+    def stage(self, ending: Ending, made: dict[str, Any]) -> dict[str, int]:
+        """Make what the run's end brings to streams, before any of it is written."""
+        return staged(self.streams, ending, lambda ahead: self.outputs(self.spec, ahead), made)
+
+    def _end(self, ending: Ending, repairing: bool) -> Published:
+        """Check the run, then take streams on; both at once where the check stops nothing."""
+        try:
+            if self.audit.apart:
+                with ThreadPoolExecutor(1) as pool:
+                    checking = pool.submit(self._check, ending.record, ending)
+                    published = self._advance(ending, repairing)
+                checking.result()
+            else:
+                self._check(ending.record, ending)
+                published = self._advance(ending, repairing)
+            self.audit.of_streams(ending.record, published.not_due)
+            return published
+        finally:
+            self.audit.let_go()
+
+    def _check(self, record: BatchRecord, ending: Ending) -> None:
+        """Check the run before it publishes anything; raises Blocked."""
+        checks = self.audit.of_run(record, ending, self)
+        self.reached("quality")
+        if blocks(self.ledger, checks, record):
+            self.ledger.block(record)
+            self.reached("blocked")
+            raise blocked(record, checks)
+
+    def _advance(self, ending: Ending, repairing: bool) -> Published:
+        self.progress("streams", 0, 1)
+        writing = cache(lambda: self.outputs(self.spec, self.audit.made))
+        found = take_on(self.streams, ending, writing, repairing, self.reached)
+        self.progress("streams", 1, 1)
+        return found
+
+
+def accounts_of(outcomes: Mapping[str, Outcome]) -> tuple[Account, ...]:
+    """The accounts of all sources and partitions, in a fixed order."""
+    found = [report.account for outcome in outcomes.values() for report in outcome.partitions.values()]
+    return tuple(sorted(found, key=lambda account: (account.source, account.partition)))
+
+
+def step_of(record: BatchRecord, brought: frozenset[Key]) -> BatchPosition:
+    """Where in its run a recorded batch stands."""
+    return BatchPosition(record.as_of, record.ends_run, frozenset(record.closing), brought)
+
+
+def changed_states(before: States, after: States, batch_id: int) -> dict[Key, PartitionState]:
+    """The states that a batch records: those that changed, or all where it has to record all."""
+    every = records_all(batch_id)
+    return {key: state for key, state in after.items() if every or before.get(key) != state}

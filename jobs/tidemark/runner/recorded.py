@@ -1,0 +1,85 @@
+"""Recorded configurations as they were: their references opened with the values of today's environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from tidemark.config import PipelineSpec, from_resolved
+from tidemark.config.files.yaml import key_text
+from tidemark.config.models.pipeline import IRRELEVANT, IRRELEVANT_IN_SOURCES
+from tidemark.config.secrets import ENVIRONMENT, KeyPath, Taken, differs, opened, referred
+from tidemark.errors import ConfigError, Problem
+from tidemark.storage import Place, read_if_there, write_once
+
+KEY_FILE = "environment.key"
+"""The file beside a pipeline's versions that has the key of its hashes: random, and for its owner alone."""
+_HINT = "give this process the value that it had; with another one, `tidemark backfill` builds a version"
+
+
+def key_of(root: Place, *, make: bool = False) -> bytes:
+    """The key of a pipeline's hashes; empty where there is none, and none is to be made."""
+    found = read_if_there(root / KEY_FILE)
+    if found is None and make:
+        write_once(root / KEY_FILE, secrets.token_hex(32).encode())
+        found = read_if_there(root / KEY_FILE)
+    return found or b""
+
+
+def content_of(configuration: str | None, now: PipelineSpec, root: Place) -> dict[str, Any]:
+    """A recorded configuration, to be compared with today's: a reference stands where the environment holds another
+    value than it did."""
+    content: dict[str, Any] = json.loads(configuration or "{}")
+    environ = _environ(now)
+    others = _others(content, environ, root)
+    return opened(content, {name: environ[name] for name in _names(content) if name not in others})
+
+
+def spec_of(configuration: str, now: PipelineSpec, root: Place) -> PipelineSpec:
+    """A recorded configuration, to be followed again. Raises ConfigError where a result depends on a variable that is
+    not set, or holds another value than it did."""
+    content: dict[str, Any] = json.loads(configuration)
+    environ, paths = _environ(now), referred(content)
+    others = _others(content, environ, root)
+    problems = [
+        Problem(str(now.path), key_text(path), f"{others[name]}, which the recorded run had in it")
+        for path, names in paths.items()
+        if _matters(path)
+        for name in sorted(names & others.keys())
+    ]
+    if problems:
+        raise ConfigError(problems, hint=_HINT)
+    values = {name: environ[name] for name in _names(content) if environ.get(name)}
+    own = {path: names & values.keys() for path, names in paths.items()}
+    taken = Taken(values, {path: names for path, names in own.items() if names}, environ)
+    return from_resolved(opened(content, values)).having(taken)
+
+
+def _environ(now: PipelineSpec) -> Mapping[str, str]:
+    return now.taken.environ or os.environ
+
+
+def _names(content: Mapping[str, Any]) -> Mapping[str, str]:
+    found: Mapping[str, str] = content.get(ENVIRONMENT, {})
+    return found
+
+
+def _others(content: Mapping[str, Any], environ: Mapping[str, str], root: Place) -> dict[str, str]:
+    """Variables that do not hold what they did, and what is so. Hashes under a key that is gone tell nothing."""
+    hashes = _names(content)
+    key = key_of(root) if hashes else b""
+    found = {}
+    for name, hash_ in hashes.items():
+        if not environ.get(name):
+            found[name] = f"the environment variable {name} is not set"
+        elif key and differs(key, environ[name], hash_):
+            found[name] = f"the environment variable {name} has another value than the one"
+    return found
+
+
+def _matters(path: KeyPath) -> bool:
+    """Whether results depend on the setting at a key path."""
+    return path[0] not in IRRELEVANT and not (path[0] == "sources" and path[2] in IRRELEVANT_IN_SOURCES)

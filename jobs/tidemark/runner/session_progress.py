@@ -1,0 +1,104 @@
+"""How far steps have come whose windows rows make, when a run ends: what rows tell is looked up and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from tidemark.core.session_windows import Measured, Passed, needed, settled
+from tidemark.core.stream_output import Due
+from tidemark.core.streams import StreamState
+from tidemark.core.times import MAX_TIME
+from tidemark.core.watermarks import latest
+
+
+class Looked(Protocol):
+    """What is looked up of windows that rows make."""
+
+    def earliest(self, due: Due) -> int | None:
+        """The start of the earliest window that the run leaves open; None: none is."""
+        ...
+
+    def idle(self, due: Due, limit: int) -> tuple[int | None, int | None]:
+        """Of the windows that were open before the run, the latest time up to a limit at which one ends or closes,
+        and the first after it; None: there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class Looking:
+    """One such step at the end of a run. `due` is what is due of it in a state. `strangers`: the run brought
+    partitions whose rows may lie behind the step; `of_windows`: rows come in runs that bring none to sources, too."""
+
+    due: Callable[[StreamState], Due]
+    looked: Callable[[], Looked]
+    strangers: bool
+    of_windows: bool
+
+    def state(self, state: StreamState, limit: int | None) -> StreamState:
+        """The state that the run leaves, of what the inputs have reached; `limit`: up to when idleness closes."""
+        return self._pulled_back(self._rested(self._behind(state), limit))
+
+    def _behind(self, state: StreamState) -> StreamState:
+        due = self.due(state)
+        passed = due.before.reached
+        if not self.strangers or passed is None or due.step.partition_by is not None:
+            return state
+        return replace(state, bounds=(*state.bounds, Passed(due.first_batch, passed)))
+
+    def _rested(self, state: StreamState, limit: int | None) -> StreamState:
+        """What idleness adds. It is not looked up again before a window of the same rows may end."""
+        if limit is None or state.complete:
+            return replace(state, idle_until=None)
+        if not self.of_windows and state.idle_until is not None and limit < state.idle_until:
+            return state
+        due = self.due(state)
+        bound, following = self.looked().idle(due, limit)
+        state = replace(state, idle_until=MAX_TIME if following is None else min(following, MAX_TIME))
+        if bound is None or (state.idle_bound is not None and bound <= state.idle_bound):
+            return state
+        bounds = (*state.bounds, Passed(due.last_batch + 1, bound))
+        return replace(state, reached=latest(state.reached, bound), idle_bound=bound, bounds=bounds)
+
+    def _pulled_back(self, state: StreamState) -> StreamState:
+        """The watermark is pulled back to the start of the earliest open window, or to what is settled, where one may
+        still begin. It stays where it was as long as the step has not moved on."""
+        due = self.due(state)
+        if not due.closes or (state.idle_bound is None and any(part.after is None for part in due.parts)):
+            return state
+        _, after = due.settled
+        earliest = None if after is None else self.looked().earliest(due)
+        back = after if after is None or earliest is None else min(after, earliest)
+        watermark = latest(state.watermark, back)
+        behind = _behind(due, watermark, back)
+        bounds = needed(_windows(due), state.bounds, watermark)
+        return replace(state, watermark=watermark, bounds=bounds, open_since=behind)
+
+
+def _behind(due: Due, watermark: int | None, back: int | None) -> int | None:
+    """What the slowest part of a step is pulled back to, where that is before the watermark."""
+    if due.step.partition_by is None or due.after.complete:
+        return None
+    least = settled(_windows(due), due.least_passed())
+    known = [time for time in (least, back) if time is not None]
+    return min((time for time in known if watermark is not None and time < watermark), default=None)
+
+
+def as_recorded(state: StreamState, known: StreamState) -> StreamState:
+    """The state with what was looked up when the run was first made."""
+    return replace(
+        state,
+        watermark=known.watermark,
+        reached=latest(state.reached, known.idle_bound),
+        idle_bound=known.idle_bound,
+        idle_until=known.idle_until,
+        bounds=known.bounds,
+        open_since=known.open_since,
+    )
+
+
+def _windows(due: Due) -> Measured:
+    if due.step.measured is None:
+        raise ValueError(f"{due.step.name} has no windows whose bounds come from rows")
+    return due.step.measured

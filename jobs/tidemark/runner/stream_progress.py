@@ -1,0 +1,247 @@
+"""Takes streams and windows on when a run ends: how far they have come, and what is due of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.config.models.stream_graph import has_pairs, has_windows, in_order, sources_below
+from tidemark.config.models.streams import StreamSpec
+from tidemark.core.advance import Key, States
+from tidemark.core.batch_result import BatchRecord, TableDigest
+from tidemark.core.policy import Action
+from tidemark.core.stream_output import Due, PartitionProgress
+from tidemark.core.streams import (
+    StepRules,
+    StreamEnd,
+    StreamState,
+    advance_streams,
+    lineage,
+    opening_states,
+    reach,
+)
+from tidemark.core.watermarks import UNKNOWN, Combined, latest
+from tidemark.runner.session_progress import Looked, Looking, as_recorded
+
+
+class Writing(Looked, Protocol):
+    """What streams need of the Spark room."""
+
+    @property
+    def not_due(self) -> Mapping[str, int]:
+        """How many rows of what was written are not due, by table."""
+        ...
+
+    def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
+        """Append what is due of a stream; returns what was written, table by table."""
+        ...
+
+    def measure(self, due: Due, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:
+        """The same, written nowhere; `versions` of the digests by table."""
+        ...
+
+    def outside(self, due: Due) -> int:
+        """Rows that the run brought to a step and that lie in no window."""
+        ...
+
+    def making(self, due: Due) -> dict[str, Any]:
+        """What the run has for a stream, table by table, as data frames that are kept and written nowhere."""
+        ...
+
+    def behind(self, due: Due) -> int:
+        """Rows of what was made for a stream that are not due."""
+        ...
+
+
+class Published(NamedTuple):
+    """What a run's end came to: by stream its end, what was written, table by table, and by stream to which something
+    was written the rows of that which are not due."""
+
+    ends: dict[str, StreamEnd]
+    digests: list[TableDigest]
+    not_due: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A run's last batch: the states of partitions before the run and after it, the combined watermarks that it
+    started from and left, and the partitions to which it brought rows."""
+
+    record: BatchRecord
+    before: States
+    after: States
+    combined_before: Mapping[str, Combined]
+    combined: Mapping[str, Combined]
+    recorded: Mapping[str, StreamEnd]
+    brought: frozenset[Key]
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """The streams of one configuration."""
+
+    spec: PipelineSpec
+    steps: tuple[StepRules, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", rules_of_streams(self.spec))
+
+    @property
+    def read_from(self) -> int | None:
+        """The first time that outputs from the pipeline's `start` on need; None: all of it. Nothing bounds how far
+        back a punctuated source reaches."""
+        punctuated = any(source.punctuation is not None for source in self.spec.sources.values())
+        return None if self.spec.start is None or punctuated else self.spec.start - reach(self.steps)
+
+    def due(self, ending: Ending, writing: Callable[[], Writing]) -> Iterator[tuple[str, StreamState, Due | None]]:
+        """By stream, inputs first, the state that a run leaves, and what is due of it if it is published. Each must
+        have been written before the next is asked for, since the windows that rows make are looked up."""
+        recorded = {name: end.state for name, end in ending.recorded.items()}
+        before = opening_states(self.steps, recorded, ending.combined_before, ending.record.run_first == 1)
+        last_rows = {name: _last_row(name, ending.after) for name in self.spec.sources}
+        after: dict[str, StreamState] = {}
+
+        def found(step: StepRules, state: StreamState, limit: int | None) -> StreamState:
+            known = ending.record.streams.get(step.name)
+            if known is not None:
+                return as_recorded(state, known.state)
+
+            def due(reached: StreamState) -> Due:
+                return self._due(step, ending, before, after | {step.name: reached})
+
+            looking = Looking(due, writing, self._strangers(step, ending), has_windows(self.spec.streams, step.name))
+            return looking.state(state, limit)
+
+        for step, state in advance_streams(
+            self.steps, ending.combined, last_rows, before, ending.record.as_of, found
+        ):
+            after[step.name] = state
+            published = self.spec.streams[step.name].published
+            yield step.name, state, self._due(step, ending, before, after) if published else None
+
+    def _strangers(self, step: StepRules, ending: Ending) -> bool:
+        """Whether the run brought partitions of punctuated sources that were not known: no watermark of theirs tells
+        what the step has passed."""
+        new = {name for name, _ in ending.after.keys() - ending.before.keys()}
+        return any(self.spec.sources[name].punctuation and name in new for name in step.sources)
+
+    def _due(
+        self,
+        step: StepRules,
+        ending: Ending,
+        before: Mapping[str, StreamState],
+        after: Mapping[str, StreamState],
+    ) -> Due:
+        below = [self.spec.sources[name] for name in step.sources]
+        due = Due(
+            step,
+            before[step.name],
+            after[step.name],
+            ending.record.run_first,
+            ending.record.run_last,
+            starts=latest(self.spec.start, after[step.name].begins),
+            kept=any(_keeps(source) for source in below),
+            brought=any(source in step.sources for source, _ in ending.brought),
+            ending=any(source.lifetimes.edges for source in below),
+            joined=has_pairs(self.spec.streams, step.name),
+            straggling=any(_straggles(source, ending) for source in below),
+        )
+        if step.partition_by is None:
+            return due
+        parts = tuple(_parts(step.sources[0], ending))
+        return replace(due, parts=parts, path=tuple(lineage(self.steps, step.name)), states=(before, after))
+
+
+def take_on(
+    streams: StreamProgress,
+    ending: Ending,
+    writing: Callable[[], Writing],
+    repairing: bool,
+    reached: Callable[[str], None],
+) -> Published:
+    """Write what a run's end brings to streams and windows. Nothing is started where nothing is due."""
+    found = Published({}, [], {})
+    for name, state, due in streams.due(ending, writing):
+        found.ends[name] = StreamEnd(state)
+        if due is None or not due.anything:
+            continue
+        written = writing().write(due, repairing)
+        reached("streams")
+        found.digests.extend(written)
+        rows = {digest.table.partition("/")[0]: digest.rows for digest in written}
+        table = f"streams/{name}"
+        if table in writing().not_due:
+            found.not_due[name] = writing().not_due[table]
+        found.ends[name] = StreamEnd(
+            state,
+            rows.get("streams", 0),
+            writing().outside(due),
+            rows.get("dead_letters", 0),
+        )
+    return found
+
+
+def staged(
+    streams: StreamProgress, ending: Ending, writing: Callable[[Mapping[str, Any]], Writing], made: dict[str, Any]
+) -> dict[str, int]:
+    """Make what a run's end brings, table by table, into `made`, before any of it is written; returns by stream how
+    many rows are not due. `writing` is told what has been made so far."""
+    wrong = {}
+    for name, _, due in streams.due(ending, lambda: writing(made)):
+        if due is not None and due.anything:
+            made.update(writing(made).making(due))
+            wrong[name] = writing(made).behind(due)
+    return wrong
+
+
+def measured(
+    streams: StreamProgress, ending: Ending, writing: Callable[[], Writing], versions: Mapping[str, int]
+) -> list[TableDigest]:
+    """The digests of what a run's end brought, computed again; `versions` of them by table."""
+    dues = [due for _, _, due in streams.due(ending, writing) if due is not None]
+    return [digest for due in dues for digest in writing().measure(due, versions)]
+
+
+def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:
+    """What the progress of each stream depends on, inputs first."""
+    return tuple(_rules(spec, spec.streams[name]) for name in in_order(spec.streams))
+
+
+def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
+    below = sources_below(spec.streams, step.name)
+    endless = any(spec.sources[name].longest is None for name in below)
+    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.window, step.measured, endless)
+
+
+def _keeps(source: SourceSpec) -> bool:
+    """Whether rows may lie behind the combined watermark: those out of order, or of a partition that no punctuation
+    has reached when it is first seen."""
+    return source.policy.out_of_order.action is Action.KEEP or bool(source.punctuation and source.partition)
+
+
+def _straggles(source: SourceSpec, ending: Ending) -> bool:
+    """Whether a partition of a punctuated source was behind what the source had passed when the run began."""
+    passed = ending.combined_before.get(source.name, Combined(None)).watermark
+    if source.punctuation is None or passed is None:
+        return False
+    known = {name: ending.before.get((source.name, name)) for of, name in ending.after if of == source.name}
+    marks = [None if state is None else state.watermark for name, state in known.items() if name != UNKNOWN]
+    return any(mark is None or mark < passed for mark in marks)
+
+
+def _last_row(source: str, states: States) -> int | None:
+    return latest(*[state.last_seen for (name, _), state in states.items() if name == source])
+
+
+def _parts(source: str, ending: Ending) -> Sequence[PartitionProgress]:
+    return [
+        PartitionProgress(
+            partition,
+            None if (source, partition) not in ending.before else ending.before[source, partition].watermark,
+            state.watermark,
+        )
+        for (name, partition), state in sorted(ending.after.items())
+        if name == source and partition != UNKNOWN
+    ]

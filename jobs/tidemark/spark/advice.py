@@ -1,0 +1,173 @@
+"""Tries judged rows with a grid of tolerances at once, in the JVM, writing nothing.
+
+Rows come from the events tables, which keep every row's times, whatever became of it. One pass finds how late and
+how far out of order rows are, for choosing a grid; one the highest times that batches and chunks reach, in any order;
+and one holds each row, in the order of offsets, against the watermark of each cell. Rows of a large partition are
+tried in chunks, each told what earlier ones leave to it; those of a substream in one task, as when they are judged.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advice.grid import Grid, GridCounts
+from tidemark.core.advice.history import Cells
+from tidemark.core.advice.maxima import High, before_chunks
+from tidemark.core.policy import Action, Fate
+from tidemark.spark.columns import ARRIVAL, BAD, BATCH, CHUNK, EVENT, KEY, OFFSET, PARTITION, STAGED
+from tidemark.spark.judge.engine import Engine
+from tidemark.spark.judge.policy import bounded
+from tidemark.spark.local_frames import Columns, local_frame
+from tidemark.spark.maxima import range_of
+from tidemark.spark.streams.partitioned import key_of_substream
+
+_TASK_ROWS = 1 << 20
+"""Rows that one task tries; fewer are not shared out."""
+_WHOLE = 62
+"""Bits of a chunk that is all of a partition."""
+_LATENESS, _DISORDER, _REACHED = "__tidemark_lateness", "__tidemark_disorder", "__tidemark_reached"
+
+
+@dataclass(frozen=True)
+class Strays:
+    """How rows were found to be: `lateness` and `disorder` count those that are beyond so many rungs."""
+
+    lateness: Mapping[int, int]
+    disorder: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The rows of one source, of batches up to `through`; about so many `rows`."""
+
+    engine: Engine
+    source: SourceSpec
+    through: int
+    rows: int
+
+    @property
+    def tasks(self) -> int:
+        """Tasks that rows are shared out to."""
+        if self.engine.tasks is not None:
+            return self.engine.tasks
+        if self.rows <= _TASK_ROWS:
+            return 1
+        return max(self.engine.spark.sparkContext.defaultParallelism, math.ceil(self.rows / _TASK_ROWS))
+
+    @property
+    def bits(self) -> int:
+        """Rows of a chunk as a power of two: about a quarter of what a task tries, where there are several."""
+        if self.tasks == 1:
+            return _WHOLE
+        return max(self.engine.cell_bits, (self.rows // (4 * self.tasks)).bit_length())
+
+    def spread(self, lates: Sequence[int], disorders: Sequence[int]) -> Strays:
+        """How late rows are, and how far they came after the highest time by what was recorded; in rungs."""
+        behind = F.unix_micros("_watermark") + self.source.policy.disorder - F.col(EVENT)
+        rows = self._staged("_watermark").select(
+            self._beyond(F.col(ARRIVAL) - F.col(EVENT), lates).alias(_LATENESS),
+            self._beyond(F.coalesce(behind, F.lit(0)), disorders).alias(_DISORDER),
+        )
+        late: dict[int, int] = {}
+        disorder: dict[int, int] = {}
+        for one, other, count in rows.groupBy(_LATENESS, _DISORDER).agg(F.count("*")).collect():
+            late[one] = late.get(one, 0) + count
+            disorder[other] = disorder.get(other, 0) + count
+        return Strays(late, disorder)
+
+    def highs(self, grid: Grid) -> list[High]:
+        """What the rows of each partition reach, by batch, chunk and how late they are."""
+        chunk = F.shiftright(OFFSET, self.bits).alias(CHUNK)
+        late = self._beyond(F.col(ARRIVAL) - F.col(EVENT), [late for late in grid.lates if late is not None])
+        rows = self._staged().select(PARTITION, BATCH, chunk, late.alias(_LATENESS), STAGED, ARRIVAL)
+        found = rows.groupBy(PARTITION, BATCH, CHUNK, _LATENESS).agg(F.max(STAGED), F.max(ARRIVAL))
+        return [High(*row) for row in found.collect()]
+
+    def tallies(
+        self,
+        grid: Grid,
+        highs: Iterable[High],
+        starts: Mapping[str, Cells],
+        reached: Iterable[tuple[str, int, int | None]],
+    ) -> dict[str, GridCounts]:
+        """By partition, what each cell would make of its rows. `starts`: where partitions start late; `reached`: what
+        floors follow from, by partition and batch."""
+        jvm, context = self.engine.spark.sparkContext._jvm, self.engine.spark.sparkContext._jsc
+        if jvm is None or context is None:
+            raise RuntimeError("no Spark session is open")
+        told = jvm.tidemark.Trials.registered(context.sc())
+        function = jvm.tidemark.Trial.function(told, self._told(grid, highs, starts))
+        columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, (ARRIVAL, EVENT, _REACHED))]
+        tried = Column(function.apply(jvm.PythonUtils.toSeq([column._jc for column in columns])))
+        self._in_order(reached).where(tried).count()
+        return {name: GridCounts(grid, numbers) for name, numbers in json.loads(told.told()).items()}
+
+    def _rows(self, *more: str) -> DataFrame:
+        """All rows; those that are quarantined have no event time."""
+        events = self.engine.spark.read.format("delta").load(self.engine.place(f"events/{self.source.name}"))
+        sound = F.col("_disposition") != Fate.QUARANTINED.value
+        return events.where(F.col("_batch_id") <= self.through).select(
+            F.col("_partition").alias(PARTITION),
+            F.col("_batch_id").alias(BATCH),
+            F.col("_offset").alias(OFFSET),
+            F.unix_micros("_arrival_time").alias(ARRIVAL),
+            F.when(sound, F.unix_micros("_event_time")).alias(EVENT),
+            *([key_of_substream().alias(KEY)] if self._keyed else []),
+            *more,
+        )
+
+    def _staged(self, *more: str) -> DataFrame:
+        """Sound rows that the early step does not drop, with the time that it leaves them."""
+        policy = self.source.policy
+        early = type(policy)(policy.early, None, policy.out_of_order)
+        rows = self._rows(*more).withColumn(BAD, F.lit(None).cast("string"))
+        return rows.withColumn(STAGED, bounded(early)).where(F.col(STAGED).isNotNull())
+
+    def _in_order(self, reached: Iterable[tuple[str, int, int | None]]) -> DataFrame:
+        known = [(name, batch, arrival) for name, batch, arrival in reached if arrival is not None]
+        columns: Columns = [(PARTITION, pa.string()), (BATCH, pa.int64()), (_REACHED, pa.int64())]
+        spark, tasks = self.engine.spark, self.tasks
+        rows = self._rows().withColumn(CHUNK, F.shiftright(OFFSET, self.bits))
+        rows = rows.join(local_frame(spark, known, columns), [PARTITION, BATCH], "left").drop(BATCH)
+        if tasks == 1:
+            rows = rows.coalesce(1)
+        elif self._keyed:
+            rows = rows.repartition(tasks, PARTITION, KEY)
+        else:
+            rows = rows.repartitionById(tasks, F.pmod(F.hash(PARTITION) + F.col(CHUNK), F.lit(tasks)).cast("int"))
+        return rows.sortWithinPartitions(PARTITION, KEY if self._keyed else CHUNK, OFFSET)
+
+    @cached_property
+    def _keyed(self) -> bool:
+        return bool(self.source.over)
+
+    @property
+    def _part(self) -> Column:
+        return F.col(KEY).cast("binary") if self._keyed else F.col(CHUNK)
+
+    def _beyond(self, size: Column, rungs: Sequence[int]) -> Column:
+        """How many of the rungs a size is beyond."""
+        return range_of(self.engine.spark, size, [rung + 1 for rung in rungs])
+
+    def _told(self, grid: Grid, highs: Iterable[High], starts: Mapping[str, Cells]) -> str:
+        early = self.source.policy.early
+        chunks = [] if self._keyed or self.tasks == 1 else before_chunks(grid, highs)
+        return json.dumps(
+            {
+                "lates": grid.lates,
+                "behind": grid.behind(),
+                "early": None if early is None else early.micros,
+                "adjusts_early": early is not None and early.action is Action.ADJUST,
+                "starts": starts,
+                "highs": chunks,
+            }
+        )

@@ -1,0 +1,187 @@
+"""SQL expressions of a configuration as columns that never stop a job and never read a clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType
+
+from tidemark.config.sql.functions import AGGREGATES
+from tidemark.errors import ConfigError, Problem
+from tidemark.spark.jvm_functions import running
+from tidemark.spark.session.settings import ARITHMETIC, EXACT
+from tidemark.spark.streams.equal_values import alike
+from tidemark.spark.validity import fit
+
+TIME_OF_DAY = r"^[\x00-\x20\x7f-\x9f]*(T|[0-9]{1,2}:)"
+"""Text that Spark would read as a time of today, whenever that is: it says no date."""
+_COLUMN = re.compile(r"\w+|`(?:[^`]|``)+`")
+_AMONG_EQUALS = frozenset({"max", "min", "median", "percentile"})
+"""Aggregates that choose among equal values by whichever they meet first."""
+_BY = frozenset({"max_by", "min_by"})
+"""Aggregates that leave out rows whose second argument is null, not the first."""
+_COLLECTIONS = ("_list", "_set", "_agg")
+_COUNTING_NULLS: dict[str, Callable[[Column], Column]] = {
+    **dict.fromkeys(("any_value", "first", "first_value"), lambda values: F.first(values, True).getField("v")),
+    **dict.fromkeys(("last", "last_value"), lambda values: F.last(values, True).getField("v")),
+    **dict.fromkeys(
+        ("array_agg", "collect_list"), lambda values: F.transform(F.collect_list(values), lambda each: each["v"])
+    ),
+    "collect_set": lambda values: F.transform(F.collect_set(values), lambda each: each["v"]),
+}
+"""Aggregates that may take nulls for values, over packed values that are null in rows that are left out."""
+
+
+def value_of(rows: DataFrame, expression: str, key: str) -> tuple[Column, DataType]:
+    """The value of `expression` over `rows` and its type; null in a row on which it cannot be computed, be it
+    because a time of day would have to be completed with the day on which the job happens to run.
+
+    Raises ConfigError when the expression cannot be resolved or reads the clock whatever the row says; `key`
+    tells where it stands.
+    """
+    column = F.expr(expression)
+    selected = _analysed(lambda: rows.select(column), expression, key)
+    kind = selected.schema[0].dataType
+    return (column if _COLUMN.fullmatch(expression) else _sound(selected, expression, key)), kind
+
+
+def text_of(rows: DataFrame, expression: str, key: str) -> Column:
+    """The value of `expression` over `rows` as text that every reader of the tables can hold; null where it is not
+    UTF-8, as where it cannot be computed."""
+    return fit(StringType(), value_of(rows, expression, key)[0].cast("string"))
+
+
+def aggregate_of(groups: GroupedData, rows: DataFrame, expression: str, key: str) -> Column:
+    """An aggregate expression over the rows of `groups`; what it aggregates is null in rows on which it cannot be
+    computed, as with `value_of`, and so is what cannot be computed from aggregates."""
+    column = _column(_rewritten(rows, _parsed(rows, expression), key))
+    return _sound(_analysed(lambda: groups.agg(column), expression, key), expression, key)
+
+
+def compared_in(rows: DataFrame, expression: str, key: str) -> list[tuple[Column, DataType]]:
+    """By what a DISTINCT aggregate tells rows from each other, as Spark converts its arguments. Raises ConfigError
+    when it cannot be resolved."""
+    column = _column(_rewritten(rows, _parsed(rows, expression), key))
+    found = _analysed(lambda: rows.groupBy().agg(column), expression, key)
+    resolved = found._jdf.queryExecution().analyzed().expressions().last()
+    call: Any = next(each for each in _nodes(resolved) if _name(each) == "AggregateExpression")
+    children = [child for child in _children(call.aggregateFunction()) if _name(child) != "SortOrder"]
+    selected = [rows.select(_column(child)) for child in children if not child.foldable()]
+    return [(_sound(each, expression, key), each.schema[0].dataType) for each in selected]
+
+
+def _parsed(rows: DataFrame, expression: str) -> JavaObject:
+    tree: JavaObject = rows.sparkSession._jsparkSession.expression(F.expr(expression)._jc)
+    return tree
+
+
+def _rewritten(rows: DataFrame, node: JavaObject, key: str) -> JavaObject:
+    """A parsed expression whose aggregates need no FILTER."""
+    if _aggregate(node):
+        return _node(_filtered(rows, node, key))
+    children = [_rewritten(rows, child, key) for child in _children(node)]
+    return _with_children(node, children) if children else node
+
+
+def _filtered(rows: DataFrame, call: JavaObject, key: str) -> Column:
+    """An aggregate whose arguments are null in rows that its FILTER leaves out, or to which such rows are nothing
+    where nulls count: Spark forgets a FILTER when it aggregates sorted rows."""
+    name, children = str(_aggregate(call)), _children(call)
+    count, has_filter = call.arguments().size(), call.filter().isDefined()
+    arguments = [_argument(rows, child, key, equal=name in _AMONG_EQUALS) for child in children[:count]]
+    sorts = children[count + has_filter :]
+    orders = [_argument(rows, _children(sort)[0], key) for sort in sorts]
+    if has_filter:
+        over = _argument(rows, children[count], key)
+        if _nulls_count(name, call):
+            return _COUNTING_NULLS[name](F.when(over, F.struct(arguments[0].alias("v"))))
+        orders = [F.when(over, order) for order in orders]
+        index = int(name in _BY)
+        arguments[index : index + 1] = [F.when(over, value) for value in arguments[index : index + 1]]
+    sorted_by = [_with_children(sort, [_node(order)]) for sort, order in zip(sorts, orders, strict=True)]
+    made = [*map(_node, arguments), *[_node(F.lit(True))] * has_filter, *sorted_by]
+    return _column(_with_children(call, made))
+
+
+def _argument(rows: DataFrame, node: JavaObject, key: str, *, equal: bool = False) -> Column:
+    """An argument of an aggregate; with `equal`, its equal values are the same to the last bit."""
+    column = _column(node)
+    if not equal or all(_name(part) != "UnresolvedAttribute" for part in _nodes(node)):
+        return column
+    return alike(_analysed(lambda: rows.select(column), node.sql(), key).schema[0].dataType, column)
+
+
+def _nulls_count(name: str, call: JavaObject) -> bool:
+    """Whether an aggregate takes nulls as it takes values."""
+    if name not in _COUNTING_NULLS:
+        return False
+    said, more = call.ignoreNulls(), _children(call)[1 : call.arguments().size()]
+    if said.isDefined():
+        return not said.get()
+    return not name.endswith(_COLLECTIONS) and not any(each.sql().lower() == "true" for each in more)
+
+
+def _aggregate(node: JavaObject) -> str | None:
+    """The name of the aggregate that a node calls."""
+    name = str(node.nameParts().last()).lower() if _name(node) == "UnresolvedFunction" else ""
+    return name if name in AGGREGATES else None
+
+
+def _analysed(make: Callable[[], DataFrame], expression: str, key: str) -> DataFrame:
+    try:
+        return make()
+    except AnalysisException as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError([Problem("", key, f"{expression!r} cannot be resolved: {reason}")]) from error
+
+
+def _sound(analysed: DataFrame, expression: str, key: str) -> Column:
+    """The last expression of a projection or aggregation, null where it cannot be computed.
+
+    Turning ANSI mode off is not enough: overflowing times and unknown zones raise all the same, and whole numbers
+    wrap.
+    """
+    exact = analysed.sparkSession.conf.get(ARITHMETIC, None) == EXACT
+    try:
+        return Column(running().tidemark.Sound.of(analysed._jdf.queryExecution().analyzed(), exact))
+    except Py4JJavaError as error:
+        refused = error.java_exception
+        if refused.getClass().getName() != "tidemark.Refused":
+            raise
+        raise ConfigError([Problem("", key, f"{expression!r} {refused.getMessage()}")]) from None
+
+
+def _nodes(expression: JavaObject) -> Iterator[JavaObject]:
+    yield expression
+    for child in _children(expression):
+        yield from _nodes(child)
+
+
+def _children(expression: JavaObject) -> list[JavaObject]:
+    children: Any = expression.children()
+    return [children.apply(index) for index in range(children.size())]
+
+
+def _name(node: JavaObject) -> str:
+    return str(node.getClass().getSimpleName())
+
+
+def _column(node: JavaObject) -> Column:
+    return Column(running().org.apache.spark.sql.classic.ExpressionUtils.column(node))
+
+
+def _node(column: Column) -> JavaObject:
+    node: JavaObject = running().org.apache.spark.sql.classic.ExpressionUtils.expression(column._jc)
+    return node
+
+
+def _with_children(node: JavaObject, children: list[JavaObject]) -> JavaObject:
+    made: JavaObject = node.withNewChildren(running().PythonUtils.toSeq(children))
+    return made

@@ -1,0 +1,1 @@
+"""Judges the rows of a micro-batch and writes them to the events tables."""

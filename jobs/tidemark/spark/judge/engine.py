@@ -1,0 +1,232 @@
+"""Judges the micro-batches of one pipeline version: the Spark room's front door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.config.rules.partition_limit import crowded
+from tidemark.core.advance import Opening
+from tidemark.core.batch import LandedObject
+from tidemark.core.batch_result import NEWEST, Occurrence, Outcome, TableDigest
+from tidemark.spark.columns import OBJECT, OWN
+from tidemark.spark.judge import events, substreams
+from tidemark.spark.judge.judge import told_crowded
+from tidemark.spark.judge.object_states import settled_objects, skipped_rows
+from tidemark.spark.judge.plan_cache import prepared
+from tidemark.spark.judge.planner import Builder
+from tidemark.spark.judge.recovery import found_then
+from tidemark.spark.judge.timer import Timer
+from tidemark.spark.punctuation import edges
+from tidemark.spark.punctuation import state as marks
+from tidemark.spark.read import unreadable as damage
+from tidemark.spark.read.empty_objects import without_rows
+from tidemark.spark.read.landed_rows import with_object, with_own_arrival
+from tidemark.spark.read.peek import look_at
+from tidemark.spark.read.unreadable import Damage
+from tidemark.spark.tables import accounts, delta
+from tidemark.spark.tables.delta import CommitRows
+from tidemark.spark.tables.fate_counter import NOTHING, Counts, FateCounter
+
+
+def _nothing(step: str) -> None:
+    """No step is watched."""
+
+
+@dataclass(frozen=True)
+class Engine(Builder):
+    """Judges under `root`, the folder of one version; `reached` is called at each step that a crash may follow."""
+
+    reached: Callable[[str], None] = _nothing
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def judge(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        repairing: bool,
+    ) -> Outcome:
+        """Append the judged rows of `objects` and tell what became of them.
+
+        When `repairing`, what a crashed attempt has already appended stands and is only read.
+        """
+        place = self.place(f"events/{source.name}")
+        told: Counts | None = None
+        if not (repairing and delta.holds(place, batch_id)):
+            told, found, written = self._write(source, batch_id, objects, opening)
+            self.reached("events")
+        if told is None:
+            written = events.as_appended(self.spark, source, place, batch_id)
+            found = found_then(self.spark, source, objects, opening, written.rows() if written.rows else None)
+        rows = written.rows
+        if rows is None:
+            settled = settled_objects(objects, {}, found)
+            skipped = skipped_rows(self.spark, source, rows, settled, opening)
+            return _heard(source, Outcome((), objects=settled, skipped=skipped))
+        with self._timed("accounts"):
+            told = told or self.count(source, rows(), objects)
+            outcome = self.report(source, rows, told, objects, opening, found)
+        kept = self._write_substreams(source, batch_id, rows, repairing)
+        left, lived = self._write_lifetimes(source, batch_id, rows, objects, repairing)
+        digests = (*outcome.digests, *kept, *lived)
+        whole = replace(outcome, digests=digests, left_open=left, recorded=written.number)
+        return _heard(source, whole)
+
+    def recall(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        version: int = NEWEST,
+    ) -> Outcome:
+        """What became of `objects`, told from the events that a committed batch has appended, whose digest has a
+        `version`; writes nothing."""
+        written = events.as_appended(self.spark, source, self.place(f"events/{source.name}"), batch_id)
+        rows = written.rows
+        found = found_then(self.spark, source, objects, opening, rows() if rows else None)
+        if rows is None:
+            settled = settled_objects(objects, {}, found)
+            return Outcome((), objects=settled, skipped=skipped_rows(self.spark, source, rows, settled, opening))
+        told = self.count(source, rows(), objects, version)
+        outcome = self.report(source, rows, told, objects, opening, found)
+        if not source.lifetimes.edges:
+            return outcome
+        with self.edges_of(source, batch_id, rows(), objects) as lived:
+            return replace(outcome, left_open=lived.left_open)
+
+    def judged(self, table: str, first: int, last: int) -> DataFrame | None:
+        """The rows of an events table that batches first..last brought and that streams may take."""
+        place = self.place(table)
+        if not delta.exists(place):
+            return None
+        rows = self.spark.read.format("delta").load(place)
+        return rows.where(F.col("_batch_id").between(first, last) & F.col("_system_timestamp").isNotNull())
+
+    def report(
+        self,
+        source: SourceSpec,
+        rows: Callable[[], DataFrame],
+        told: Counts,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        found: Damage,
+    ) -> Outcome:
+        """Counts and findings of judged rows, whether written or only recomputed, and `told` of them."""
+        partitions = accounts.partitions_of(told, source.name)
+        if source.punctuated is not None:
+            left = marks.marks_of(rows(), source.punctuated, source.lifetimes, opening)
+            partitions = accounts.with_marks(partitions, left)
+        limits = {
+            name: state.estimated_high
+            for name, state in opening.states.items()
+            if name in partitions and state.estimated_high is not None and source.policy.late is not None
+        }
+        late = {}
+        if limits:
+            arrived = with_own_arrival(self.spark, source, rows(), objects)
+            late = accounts.count_arrivals_before(arrived, OWN, limits)
+        settled = settled_objects(objects, accounts.files_of(told), found)
+        skipped = skipped_rows(self.spark, source, rows, settled, opening)
+        return Outcome((told.digest(f"events/{source.name}"),), partitions, settled, skipped, late)
+
+    def count(
+        self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject], version: int = NEWEST
+    ) -> Counts:
+        """What became of event rows of these objects, as it is counted where they are written."""
+        tally = FateCounter(self.spark, source, [item.uri for item in objects], version)
+        tally.counted(rows if OBJECT in rows.columns else with_object(self.spark, rows, objects)).count()
+        return tally.told()
+
+    def edges_of(
+        self, source: SourceSpec, batch_id: int, rows: DataFrame, objects: Sequence[LandedObject]
+    ) -> AbstractContextManager[edges.KeptLifetimes]:
+        """What the edges among event rows of a batch leave, good until it is closed."""
+        tasks = self._tasks(source, sum(item.size for item in objects))
+        return edges.kept(str(self.root), source, rows, batch_id, tasks)
+
+    def _write(
+        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
+    ) -> tuple[Counts | None, Damage, CommitRows]:
+        refused = {item.uri: item.refusal for item in objects if item.refusal is not None}
+        found = Damage(refused, damage.gone([item for item in objects if item.refusal is None]))
+        try:
+            told, written = self._attempt(source, batch_id, objects, opening, found)
+        except damage.SPARK_ERRORS as error:
+            if told_crowded(error):
+                raise crowded(source.name, [item.uri for item in objects]) from None
+            named = [item for item in objects if item.refusal is None]
+            missing = damage.gone(named)
+            with self._timed("damage"):
+                unreadable = damage.find_unreadable(
+                    self.spark, source, [item for item in named if item.uri not in missing]
+                )
+            if not unreadable and missing == found.gone:
+                raise
+            found = Damage(refused | unreadable, missing)
+            told, written = self._attempt(source, batch_id, objects, opening, found)
+        return told, found, written
+
+    def _attempt(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        found: Damage,
+    ) -> tuple[Counts | None, CommitRows]:
+        left = [item for item in objects if item.uri not in found.gone]
+        if not left:
+            return NOTHING, CommitRows(None, 0)
+        sights = look_at(source, [item for item in left if item.uri not in found.unreadable])
+        given = source, batch_id, left, opening
+        shape = self._shape(source, left, opening, found.unreadable, sights)
+        with (
+            self._timed("judge"),
+            prepared(
+                self.spark, shape, self._cores(), *given, lambda: self._planned(*given, found.unreadable, sights)
+            ) as plan,
+        ):
+            place = self.place(f"events/{source.name}")
+            return events.write_events(plan.counted, plan.tally, source, place, batch_id)
+
+    def _write_substreams(
+        self, source: SourceSpec, batch_id: int, slice_: Callable[[], DataFrame], repairing: bool
+    ) -> tuple[TableDigest, ...]:
+        if not source.over or source.timestamp_by is None:
+            return ()
+        rows = substreams.changed(slice_(), source.name, batch_id, source.policy.disorder)
+        place = self.place("substreams")
+        with self._timed("substreams"):
+            digest = substreams.write(self.spark, rows, place, source.name, batch_id, repairing)
+        self.reached("substreams")
+        return (digest,)
+
+    def _write_lifetimes(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        slice_: Callable[[], DataFrame],
+        objects: Sequence[LandedObject],
+        repairing: bool,
+    ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
+        if not source.lifetimes.edges:
+            return {}, ()
+        with self._timed("lifetimes"), self.edges_of(source, batch_id, slice_(), objects) as found:
+            digests = tuple(found.write(str(self.root), repairing, self.reached))
+        return found.left_open, digests
+
+    def _timed(self, phase: str) -> Timer:
+        return Timer(self.timings, phase)
+
+
+def _heard(source: SourceSpec, outcome: Outcome) -> Outcome:
+    """An outcome with what is to be said of objects without rows; nothing where `start` may have skipped them."""
+    return outcome if outcome.skipped else replace(outcome, silent=without_rows(source, outcome.objects))

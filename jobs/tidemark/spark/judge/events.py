@@ -1,0 +1,81 @@
+"""The events tables: every input row with its fate, appended once per micro-batch."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.times import DAY
+from tidemark.spark.columns import ARRIVAL, EVENT, OBJECT, OFFSET, PARTITION, RAW, REST, SKIPPED, SUBSTREAM
+from tidemark.spark.judge.policy import verdict
+from tidemark.spark.punctuation.verdict import verdict as punctuated_verdict
+from tidemark.spark.read.object_columns import Objects
+from tidemark.spark.tables.delta import CommitRows, append, quoted, slice_of
+from tidemark.spark.tables.fate_counter import Counts, FateCounter
+
+PARTITION_COLUMN = "_arrival_date"
+_NAMED = "__tidemark_named"
+STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
+"""Columns whose range each file records: those that readers and closing windows prune by."""
+
+
+def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataFrame:
+    """Judged rows as rows of `events/<source>`, and the number of their object; skipped ones are in no table."""
+    rest, named = F.col(REST), F.col(_NAMED)
+    fates = verdict() if source.punctuation is None else punctuated_verdict(judged)
+    arrival = F.timestamp_micros(F.col(ARRIVAL))
+    days = F.expr(f"({ARRIVAL} - pmod({ARRIVAL}, {DAY})) div {DAY}")
+    columns = {
+        "_partition": F.col(PARTITION),
+        "_offset": F.col(OFFSET).cast("long"),
+        "_arrival_time": arrival,
+        "_arrival_date": F.date_from_unix_date(days.cast("int")),
+        "_event_time": F.timestamp_micros(F.col(EVENT)),
+        "_end_time": F.lit(None).cast("timestamp"),
+        **fates,
+        "_substream": rest[SUBSTREAM],
+        "_batch_id": named["batch"],
+        "_file": named["uri"],
+        "_raw": rest[RAW],
+    }
+    order = [
+        "_partition",
+        "_offset",
+        "_arrival_time",
+        "_arrival_date",
+        "_event_time",
+        "_end_time",
+        "_system_timestamp",
+    ]
+    order += ["_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw"]
+    payload = [rest[column.name].alias(column.name) for column in source.columns]
+    rows = judged.where(~F.col(SKIPPED)).withColumn(_NAMED, objects.named(F.col(OBJECT)))
+    return rows.select(*[columns[name].alias(name) for name in order], *payload, OBJECT)
+
+
+def write_events(
+    counted: DataFrame, tally: FateCounter, source: SourceSpec, place: str, batch_id: int
+) -> tuple[Counts | None, CommitRows]:
+    """Append one micro-batch of `event_rows`, which a tally counts inside the write. Returns what was counted (None:
+    it had been appended before, and that stands), and what was written."""
+    ranges = STATISTICS if source.longest is not None or source.lifetimes.edges else f"{STATISTICS},_end_time"
+    written = append(counted, place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
+    if written is not None:
+        return tally.told(), written
+    return None, as_appended(counted.sparkSession, source, place, batch_id)
+
+
+def as_appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> CommitRows:
+    """What a micro-batch appended when it was attempted before."""
+    rows = appended(spark, source, place, batch_id)
+    return CommitRows(None, 0) if rows is None else CommitRows(lambda: rows, rows.count())
+
+
+def appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> DataFrame | None:
+    """What a micro-batch appended, with the columns that its `source` declared, in their order; None when it
+    appended no row."""
+    rows = slice_of(spark, place, batch_id)
+    payload = [column.name for column in source.columns]
+    fixed = [name for name in rows.columns if name.startswith("_") and name not in payload]
+    return None if rows.isEmpty() else rows.select(*[quoted(name) for name in [*fixed, *payload]])

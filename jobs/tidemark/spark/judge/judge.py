@@ -1,0 +1,159 @@
+"""Judges rows under tolerance policies, in the JVM (time rules: judging a row).
+
+A row dropped or adjusted by the out-of-order step never raises the watermark above where it already is, so
+the watermark before a row is a running maximum over the times left by the early and late steps alone. That
+is what lets it be computed chunk by chunk, in one pass over sorted rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advance import Opening
+from tidemark.spark.columns import (
+    ARRIVAL,
+    BAD,
+    CHUNK,
+    EVENT,
+    FATE,
+    IMPORTED,
+    KEY,
+    OFFSET,
+    ORDER,
+    OWN,
+    PARTITION,
+    PUNCTUATED,
+    REST,
+    SEED,
+    SKIPPED,
+    STAGED,
+    SUBSTREAM,
+    WATERMARK,
+)
+from tidemark.spark.judge.policy import bounded, fate
+from tidemark.spark.judge.substreams import REACHED
+from tidemark.spark.maxima import punctuated, reached, unseen
+from tidemark.spark.partitioning.layout import Layout
+from tidemark.spark.partitioning.shuffle import Placed, spread
+from tidemark.spark.punctuation.imported import with_imported
+from tidemark.spark.punctuation.state import seed_of, told_of
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+_RUN = "__tidemark_run"
+_STARTED = "__tidemark_started"
+_PLACE = "__tidemark_place"
+_OFFSET_BITS = 40
+"""Of the one number by which rows of keys are sorted: the rest is of their key's hash. One number sorts fastest."""
+_CROWDED = "tidemark: more partitions than a source may have"
+_UNEVEN = 25
+"""Groups that a task may have beside its share: hot and large partitions are not spread by their names."""
+
+
+def stage(
+    rows: DataFrame,
+    source: SourceSpec,
+    opening: Opening,
+    layout: Layout,
+    start: JavaObject | None = None,
+    tasks: Placed | None = None,
+) -> DataFrame:
+    """Rows in their tasks with offset, arrival, and the time that the early and late steps leave them.
+
+    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps. What judging does not
+    look at is packed in `REST`. `start` tells the watermark of `opening.unseen`, `tasks` those of partitions.
+    """
+    seed, run = F.col(SEED), F.col(_RUN)
+    own_time = source.timestamp_by is not None
+    group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
+    placed = spread(rows, layout, opening, own_time, tasks).sortWithinPartitions(*group, *ORDER)
+    start = start or unseen(rows.sparkSession, opening.unseen.watermark)
+    running = reached(F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
+    placed = placed.withColumn(_RUN, running)
+    if source.punctuated is not None:
+        told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT) if own_time else run["arrival"])
+        mark = F.greatest(seed["watermark"], seed["high"])
+        known = F.when(seed.isNotNull(), seed_of(seed["counted"], seed["period"], mark))
+        issued = punctuated(rows.sparkSession, run["group"], F.lit(None).cast("binary"), known, *told)
+        placed = placed.withColumn(PUNCTUATED, issued)
+    placed = placed.where(seed.isNull())
+    places = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: run["watermark"]}
+    return staged_by_arrival(placed.withColumns(places).drop(SEED, OWN), source, opening)
+
+
+def limited(staged: DataFrame, most: int, tasks: int) -> DataFrame:
+    """Staged rows, which cannot be had (`told_crowded`) where there are more than about so many partitions in all
+    tasks: a task counts those that it meets, chunks too, and has a share of them."""
+    share = most // tasks
+    bound = most if tasks == 1 else share + share // 4 + _UNEVEN * tasks
+    crowd = F.raise_error(F.lit(_CROWDED)).cast("long")
+    return staged.withColumn(OFFSET, F.when(F.col(_RUN)["group"] > bound, crowd).otherwise(F.col(OFFSET)))
+
+
+def told_crowded(error: Exception) -> bool:
+    """Whether a job failed because its rows have too many partitions."""
+    return _CROWDED in str(error)
+
+
+def judge(
+    staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, layout: Layout, opening: Opening
+) -> DataFrame:
+    """Rows with their `FATE`; `substreams` holds the watermark of each key that is above its partition's floor, for
+    sources with `over`."""
+    before, run = F.col(_STARTED), F.col(_RUN)
+    keyed = bool(source.over) and source.timestamp_by is not None
+    if keyed:
+        staged = _by_key(staged, layout)
+        if substreams is not None:
+            staged = staged.join(substreams, [PARTITION, KEY], "left")
+            before = F.greatest(before, F.col(REACHED))
+        staged = _together(staged, opening)
+        group = [_run_of(F.col(_PLACE)), F.col(PARTITION), F.col(KEY)]
+    else:
+        group = [run["group"], F.lit(None).cast("binary")]
+    high = run["high"] if layout.cells and not keyed else F.lit(None).cast("long")
+    return staged.withColumn(FATE, fate(source.policy, group, before, high)).drop(_PLACE)
+
+
+def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Layout) -> DataFrame:
+    """Rows of a punctuated source with the punctuation in force before them: the later of its own and the imported
+    one, which is found in the tables under `root`."""
+    if opening.imported is None:
+        return staged.withColumn(WATERMARK, F.col(PUNCTUATED)["before"])
+    followed = with_imported(staged, opening.imported, root, layout)
+    return followed.withColumn(WATERMARK, F.greatest(F.col(PUNCTUATED)["before"], IMPORTED))
+
+
+def _by_key(staged: DataFrame, layout: Layout) -> DataFrame:
+    """Rows with their substream's key, all of one key in one task."""
+    keyed = staged.withColumn(KEY, F.coalesce(F.concat(F.lit("="), F.col(REST)[SUBSTREAM]), F.lit("")))
+    return keyed.repartition(layout.tasks, PARTITION, KEY) if layout.tasks > 1 else keyed
+
+
+def _together(keyed: DataFrame, opening: Opening) -> DataFrame:
+    """Rows of keys in runs, each in the order of its offsets: keys whose hash begins alike share one. `_PLACE` has
+    these bits and the offset, for which there is room unless a partition has had very many rows."""
+    run, seen = _run_of(F.xxhash64(PARTITION, KEY)), [state.next_offset for state in opening.states.values()]
+    if max(seen, default=0) < 1 << (_OFFSET_BITS - 1):
+        return keyed.withColumn(_PLACE, run.bitwiseOR(F.col(OFFSET))).sortWithinPartitions(_PLACE)
+    return keyed.withColumn(_PLACE, run).sortWithinPartitions(_PLACE, OFFSET)
+
+
+def _run_of(place: Column) -> Column:
+    return place.bitwiseAND(-1 << _OFFSET_BITS)
+
+
+def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> DataFrame:
+    """Rows with what is `SKIPPED`, and the time that the early and late steps leave them; `ARRIVAL` is known."""
+    skipped, event = F.lit(False), F.col(ARRIVAL)
+    if opening.read_from is not None:
+        skipped = F.coalesce(F.col(ARRIVAL) < opening.read_from, F.lit(False))
+    if source.timestamp_by is not None:
+        event = F.col(EVENT)
+    told = rows.withColumns({EVENT: event, SKIPPED: skipped})
+    return told.withColumn(STAGED, F.when(F.col(BAD).isNull() & ~F.col(SKIPPED), bounded(source.policy)))

@@ -1,0 +1,202 @@
+"""Builds the plans of a micro-batch's rows: how they are read, spread over tasks and judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.config.rules.partition_limit import most_after
+from tidemark.core.advance import Opening
+from tidemark.core.batch import LandedObject
+from tidemark.core.watermarks import SINGLE
+from tidemark.spark.columns import OFFSET, ROW
+from tidemark.spark.judge import events, substreams
+from tidemark.spark.judge.judge import judge, judge_punctuated, limited, stage
+from tidemark.spark.judge.plan_cache import PARTITIONS, BatchPlanKey, Prepared, shape_of
+from tidemark.spark.judge.skew import cut_hot
+from tidemark.spark.maxima import unseen
+from tidemark.spark.partitioning.layout import CELL_BITS, Layout, place, sampled_share, sizes_of
+from tidemark.spark.partitioning.shuffle import Placed
+from tidemark.spark.punctuation import edges
+from tidemark.spark.punctuation.imported import ranges_of
+from tidemark.spark.punctuation.verdict import stamped
+from tidemark.spark.read.landed_rows import read_rows
+from tidemark.spark.read.object_columns import Objects
+from tidemark.spark.read.peek import Sight
+from tidemark.spark.tables import delta
+from tidemark.spark.tables.fate_counter import FateCounter
+from tidemark.storage import Place
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+_TASK_BYTES = 32 << 20
+"""Of objects, per task: rows that wait in memory while they are judged are several times as large."""
+_SMALL_BYTES = 16 << 20
+"""What one task judges alone; of text, which holds few rows for its size, as much as a task takes."""
+_COSTLY_TO_PARSE = ("json", "csv")
+"""Formats whose rows are worth keeping when they are read more than once."""
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds plans over the tables under `root`, the folder of one version. `tasks` and `cell_bits` change no
+    result."""
+
+    spark: SparkSession
+    root: Place
+    tasks: int | None = None
+    cell_bits: int = CELL_BITS
+
+    def place(self, table: str) -> str:
+        return str(self.root / table)
+
+    def rejudge(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        rows: DataFrame,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        from_events: bool = False,
+        sample: DataFrame | None = None,
+    ) -> DataFrame:
+        """Event rows of a batch with the numbers of their objects, computed again and written nowhere; keys'
+        watermarks come from the rows that set them. Rows `from_events` come in any order and stand at their offsets
+        already: others, which they followed, may be missing. A `sample` of the rows spares reading all of them to
+        find their layout."""
+        recorded = None
+        place = self.place(f"events/{source.name}")
+        if source.over and source.timestamp_by and delta.exists(place):
+            whole = self.spark.read.format("delta").load(place)
+            floors = {name: state.floor for name, state in opening.states.items()}
+            recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
+        size = sum(item.size for item in objects)
+        layout, staged = self._staged(source, rows, opening, size, sample, scattered=from_events)
+        staged = staged.withColumn(OFFSET, F.col(ROW)) if from_events else staged
+        judged = self._judged(source, batch_id, staged, recorded, opening, layout)
+        return events.event_rows(judged, source, Objects(source, objects, batch_id))
+
+    @contextmanager
+    def _planned(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        damaged: Mapping[str, str],
+        sights: Mapping[str, Sight],
+    ) -> Iterator[Prepared]:
+        """The plan of a micro-batch's event rows; it holds rows that are read more than once until it is done."""
+        recorded = None
+        if source.over and source.timestamp_by:
+            floors = {name: state.floor for name, state in opening.states.items()}
+            recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch_id, floors)
+        told = Objects(source, objects, batch_id)
+        rows = self._read(source, objects, damaged, 1.0, sights, told)
+        size = sum(item.size for item in objects)
+        share = sampled_share(source, size, opening)
+        sample = None if share is None else self._read(source, objects, damaged, share, sights)
+        start, placed = unseen(self.spark, opening.unseen.watermark), Placed()
+        try:
+            layout, staged = self._staged(
+                source, rows, opening, size, sample, landed=True, start=start, placed=placed
+            )
+            staged = limited(staged, most_after(), layout.tasks)
+            judged = self._judged(source, batch_id, staged, recorded, opening, layout)
+            tally = FateCounter(self.spark, source, [item.uri for item in objects])
+            found = events.event_rows(judged, source, told)
+            yield Prepared(tally.counted(found), tally, start, told, layout, placed)
+        finally:
+            if rows.is_cached:
+                rows.unpersist()
+
+    def _shape(
+        self,
+        source: SourceSpec,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        damaged: Mapping[str, str],
+        sights: Mapping[str, Sight],
+    ) -> BatchPlanKey | None:
+        """Of a micro-batch whose plan serves others, too: of those that tell their layout without a sample."""
+        size = sum(item.size for item in objects)
+        tasks = self._tasks(source, size)
+        told = tasks == 1 or (source.partition is not None and sampled_share(source, size, opening) is None)
+        return shape_of(source, objects, opening, damaged, sights, (tasks, most_after())) if told else None
+
+    def _read(
+        self,
+        source: SourceSpec,
+        objects: Sequence[LandedObject],
+        damaged: Mapping[str, str],
+        share: float,
+        sights: Mapping[str, Sight],
+        told: Objects | None = None,
+    ) -> DataFrame:
+        return read_rows(self.spark, source, objects, damaged, share, sights, told)
+
+    def _staged(
+        self,
+        source: SourceSpec,
+        rows: DataFrame,
+        opening: Opening,
+        size: int,
+        sample: DataFrame | None = None,
+        landed: bool = False,
+        scattered: bool = False,
+        start: JavaObject | None = None,
+        placed: Placed | None = None,
+    ) -> tuple[Layout, DataFrame]:
+        """The layout, found from a `sample` of the rows if there is one, and the staged rows. `landed` rows are read
+        from landing: where they are read more than once and cost much to parse, they are kept, and the caller lets
+        go of them. `scattered` rows do not come in their order."""
+        layout = Layout(self._tasks(source, size), self.cell_bits)
+        self.spark.conf.set(PARTITIONS, str(layout.tasks))
+        if layout.tasks > 1 and source.partition is not None:
+            layout = place(sizes_of(rows if sample is None else sample), layout, self._cores())
+        elif layout.tasks > 1:
+            layout = replace(layout, hot=(SINGLE,))
+        if layout.hot:
+            if landed and source.format in _COSTLY_TO_PARSE:
+                rows.persist()
+            layout = cut_hot(rows, source, opening, layout, scattered)
+        if opening.imported is not None:
+            looked, share = (rows, 1.0) if sample is None else (sample, sampled_share(source, size, opening) or 1.0)
+            found = ranges_of(looked, share, opening.imported, str(self.root), layout.tasks)
+            layout = replace(layout, ranges=found)
+        return layout, stage(rows, source, opening, layout, start, placed)
+
+    def _judged(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        staged: DataFrame,
+        recorded: DataFrame | None,
+        opening: Opening,
+        layout: Layout,
+    ) -> DataFrame:
+        """Staged rows with what their fate follows from; `recorded` holds the watermarks of substreams."""
+        if source.punctuated is None:
+            return judge(staged, source, recorded, layout, opening)
+        rows = stamped(judge_punctuated(staged, opening, str(self.root), layout), source.punctuated)
+        if not source.lifetimes.edges:
+            return rows
+        return edges.with_pairs(str(self.root), source, rows, batch_id, layout.tasks)
+
+    def _cores(self) -> int:
+        return self.tasks or self.spark.sparkContext.defaultParallelism
+
+    def _tasks(self, source: SourceSpec, size: int) -> int:
+        if self.tasks is not None:
+            return self.tasks
+        if size <= (_TASK_BYTES if source.format in _COSTLY_TO_PARSE else _SMALL_BYTES):
+            return 1
+        return max(self.spark.sparkContext.defaultParallelism, math.ceil(size / _TASK_BYTES))

@@ -1,0 +1,52 @@
+"""The three steps of a tolerance policy as columns (time rules: judging a row)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from tidemark.core.policy import Policy, Tolerance
+from tidemark.core.watermarks import MIN_TIME
+from tidemark.spark.columns import ARRIVAL, BAD, EVENT, FATE, STAGED
+from tidemark.spark.jvm_functions import invoked, or_none, running
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+
+def bounded(policy: Policy) -> Column:
+    """The time that the early and late steps leave a row, null if one of them drops it or it has no time."""
+    return invoked("Policy", F.col(ARRIVAL), F.col(EVENT), settings=(_in_java(policy),))
+
+
+def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column) -> Column:
+    """What becomes of staged rows of groups in order: their `stamp`, `fate`, `reasons` and `watermark`. `group` names
+    a row's as `greatest_before` has it, in two parts, or as `greatest_before_in_runs` has it, in three. `before` is
+    the watermark known before a group's rows, and `high` the greatest time of rows before them."""
+    times = [or_none(F.col(name)) for name in (ARRIVAL, EVENT, STAGED)]
+    settings = (_in_java(policy), policy.disorder, MIN_TIME)
+    return invoked("Judged", *group, F.col(BAD), *times, or_none(before), or_none(high), settings=settings)
+
+
+def verdict() -> dict[str, Column]:
+    """The four columns that say what became of a row, from its `FATE`."""
+    told = F.col(FATE)
+    return {
+        "_system_timestamp": told["stamp"],
+        "_disposition": told["fate"],
+        "_reasons": told["reasons"],
+        "_watermark": told["watermark"],
+    }
+
+
+def _in_java(policy: Policy) -> JavaObject:
+    early, late = _told(policy.early), _told(policy.late)
+    made: JavaObject = running().tidemark.Policy(*early, *late, policy.out_of_order.action.value)
+    return made
+
+
+def _told(tolerance: Tolerance | None) -> tuple[int | None, str | None]:
+    return (None, None) if tolerance is None else (tolerance.micros, tolerance.action.value)

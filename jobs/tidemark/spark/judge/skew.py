@@ -1,0 +1,106 @@
+"""What the chunks of hot partitions leave to one another, found before any row is judged.
+
+Two passes over narrow rows, as they come from their files (`scattered` ones are sorted first): one counts what each
+cell comes to, and with that known by each cell the other finds the highest staged time, or the latest punctuation
+issued, of each chunk.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advance import Opening
+from tidemark.spark.columns import (
+    ARRIVAL,
+    ARRIVED_BEFORE,
+    BAD,
+    BLOCK,
+    CELL,
+    CHUNK,
+    COUNTED_BEFORE,
+    EVENT,
+    MARK,
+    OBJECT,
+    ORDER,
+    OWN,
+    PARTITION,
+    PERIOD_BEFORE,
+    PUNCTUATED,
+    ROW,
+    STAGED,
+)
+from tidemark.spark.judge.judge import staged_by_arrival
+from tidemark.spark.maxima import latest_in_cell, punctuated
+from tidemark.spark.partitioning.layout import FilePiece, Layout, Reached, cell_of_row
+from tidemark.spark.partitioning.shuffle import chunked, opened
+from tidemark.spark.punctuation.state import seed_of, told_of
+
+_CELL = (PARTITION, OBJECT, BLOCK, CELL)
+
+
+def cut_hot(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, scattered: bool) -> Layout:
+    """The layout with hot partitions cut into chunks, each with what was reached before it."""
+    narrow = [*ORDER, PARTITION, OWN, EVENT, BAD, *([MARK] if source.punctuated else [])]
+    hot = rows.where(F.col(PARTITION).isin(list(layout.hot))).select(*narrow, cell_of_row(layout.bits).alias(CELL))
+    own_time = source.timestamp_by is not None
+    every = source.punctuated.every.period if source.punctuated and source.punctuated.every else None
+    sorted_ = _in_order if scattered else _as_they_come
+    cells = _cells(sorted_(hot, layout), source)
+    layout = layout.with_cells(cells, lambda name: opened(opening, name, own_time), None if own_time else every)
+    known = sorted_(chunked(hot, layout), layout)
+    known = known.withColumn(ARRIVAL, F.greatest(ARRIVED_BEFORE, _arrival_in_cell(known)))
+    reached = _highs(known, source, opening) if source.punctuated is None else _issued(known, source)
+    return layout.with_highs(reached)
+
+
+def _as_they_come(rows: DataFrame, layout: Layout) -> DataFrame:  # noqa: ARG001 # stands for _in_order
+    return rows
+
+
+def _in_order(rows: DataFrame, layout: Layout) -> DataFrame:
+    """A cell's rows in one task and in their order."""
+    return rows.repartition(layout.tasks, *_CELL).sortWithinPartitions(*_CELL, ROW)
+
+
+def _cells(hot: DataFrame, source: SourceSpec) -> list[FilePiece]:
+    counts, period = F.lit(False), F.lit(None).cast("long")
+    if source.punctuated is not None:
+        if source.timestamp_by is None:
+            hot = hot.withColumn(EVENT, _arrival_in_cell(hot))
+        told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT))
+        counts, period = told.counts, told.period
+    reached = F.count("*"), F.max(OWN), F.count_if(counts), F.max(F.when(counts, period))
+    found = hot.groupBy(*_CELL).agg(*reached).collect()
+    return [FilePiece(row[0], (row[1], row[2], row[3]), Reached(*row[4:])) for row in found]
+
+
+def _arrival_in_cell(hot: DataFrame) -> Column:
+    """The latest arrival of the rows of a cell so far."""
+    return latest_in_cell(hot.sparkSession, F.col(PARTITION), _cell_number(), F.col(OWN))
+
+
+def _cell_number() -> Column:
+    return F.xxhash64(OBJECT, BLOCK, CELL)
+
+
+def _highs(known: DataFrame, source: SourceSpec, opening: Opening) -> list[tuple[str, int, int | None]]:
+    """(partition, chunk, highest staged time)."""
+    return _by_chunk(staged_by_arrival(known, source, opening), F.col(STAGED))
+
+
+def _issued(known: DataFrame, source: SourceSpec) -> list[tuple[str, int, int | None]]:
+    """(partition, chunk, latest punctuation that its rows issue)."""
+    if source.punctuated is None:
+        raise ValueError(f"{source.name} is not punctuated")
+    event = F.col(ARRIVAL) if source.timestamp_by is None else F.col(EVENT)
+    told = told_of(source.punctuated, F.col(BAD).isNull(), event)
+    seed = seed_of(F.col(COUNTED_BEFORE), F.col(PERIOD_BEFORE))
+    part = F.col(PARTITION).cast("binary")
+    rows = known.withColumn(PUNCTUATED, punctuated(known.sparkSession, _cell_number(), part, seed, *told))
+    return _by_chunk(rows, F.col(PUNCTUATED)["after"])
+
+
+def _by_chunk(rows: DataFrame, reached: Column) -> list[tuple[str, int, int | None]]:
+    return [(row[0], row[1], row[2]) for row in rows.groupBy(PARTITION, CHUNK).agg(F.max(reached)).collect()]

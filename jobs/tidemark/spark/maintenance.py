@@ -1,0 +1,118 @@
+"""Keeps Spark's tables small: merges small files, drops what is superseded or beyond retention.
+
+Nothing here changes what a reader sees of events, so a replay is unaffected; Spark's own retention of
+removed files is left to its defaults, since no replay reads an old snapshot.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as F
+
+from tidemark.core.times import format_time
+from tidemark.spark.judge.events import PARTITION_COLUMN
+from tidemark.spark.punctuation import lifetimes
+from tidemark.spark.tables.delta import exists
+from tidemark.storage import Place
+
+_WIDE_BY_DEFAULT = ("spark.sql.shuffle.partitions", "spark.sql.sources.parallelPartitionDiscovery.parallelism")
+"""Tasks of looking for files: Delta would take 10,000 for each table."""
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """Merges and drops under `root`, the folder of one version. Called only after a commit."""
+
+    spark: SparkSession
+    root: Place
+
+    def merge(
+        self, sources: Iterable[str], outputs: Iterable[str], since: int, floors: Mapping[tuple[str, str], int]
+    ) -> float:
+        """Merge the small files of events that arrived since `since` (microseconds), of lifetimes they ended, and
+        of `outputs`, tables of streams, and keep of the substreams the latest row of each that is above its
+        partition's floor. Seconds it took."""
+        begun = time.monotonic()
+        self._narrow()
+        for name in sources:
+            for table, column in _by_day(name):
+                self._merge_days(table, column, since)
+        for output in outputs:
+            place = str(self.root / output)
+            if exists(place):
+                DeltaTable.forPath(self.spark, place).optimize().executeCompaction()
+        self._forget(floors)
+        return time.monotonic() - begun
+
+    def forget_ended(self, sources: Iterable[str], through: int, every: int) -> float | None:
+        """Keep of open lifetimes those that no batch up to `through` has ended, where that was done so many batches
+        ago. Seconds it took; None where nothing was to be done."""
+        begun, root = time.monotonic(), str(self.root)
+        due = [name for name in sources if through - lifetimes.forgotten(root, name) >= every]
+        for name in due:
+            lifetimes.forget_ended(self.spark, root, name, through)
+        return time.monotonic() - begun if due else None
+
+    def retain(self, sources: Iterable[str], before: int) -> None:
+        """Delete the days of events that ended before `before`, microseconds UTC, and of lifetimes whose end edges
+        arrived on them."""
+        day = F.lit(format_time(before)[:10])
+        for name in sources:
+            for table, column in _by_day(name):
+                place = str(self.root / table)
+                if exists(place):
+                    DeltaTable.forPath(self.spark, place).delete(F.col(column) < day)
+
+    def retain_letters(self, tables: Iterable[str], first: int) -> None:
+        """Delete the dead letters of batches before `first`."""
+        for table in tables:
+            place = str(self.root / table)
+            if exists(place):
+                DeltaTable.forPath(self.spark, place).delete(F.col("_batch_id") < first)
+
+    def vacuum(self, tables: Iterable[str], hours: int) -> int:
+        """Delete the files that no table has needed for so many hours; how many tables were looked at."""
+        there = [place for table in tables if exists(place := str(self.root / table))]
+        self._narrow()
+        for place in there:
+            DeltaTable.forPath(self.spark, place).vacuum(hours)
+        return len(there)
+
+    def _narrow(self) -> None:
+        for key in _WIDE_BY_DEFAULT:
+            self.spark.conf.set(key, str(4 * self.spark.sparkContext.defaultParallelism))
+
+    def _merge_days(self, table: str, column: str, since: int) -> None:
+        place = str(self.root / table)
+        if exists(place):
+            days = DeltaTable.forPath(self.spark, place).optimize().where(f"{column} >= '{format_time(since)[:10]}'")
+            days.executeCompaction()
+
+    def _forget(self, floors: Mapping[tuple[str, str], int]) -> None:
+        """Rewrite the substreams without superseded rows and without those at or below their floor."""
+        place = str(self.root / "substreams")
+        if not exists(place):
+            return
+        rows = self.spark.read.format("delta").load(place)
+        newest = Window.partitionBy("source", "partition", "substream").orderBy(
+            F.desc("watermark"), F.desc("batch_id")
+        )
+        known = [(source, partition, floor) for (source, partition), floor in floors.items()]
+        bounds = self.spark.createDataFrame(known, "source STRING, partition STRING, floor LONG")
+        kept = (
+            rows.withColumn("rank", F.row_number().over(newest))
+            .join(F.broadcast(bounds), ["source", "partition"], "left")
+            .where((F.col("rank") == 1) & (F.col("floor").isNull() | (F.unix_micros("watermark") > F.col("floor"))))
+            .select(*rows.columns)
+        )
+        kept.write.format("delta").mode("overwrite").option("dataChange", "true").save(place)
+
+
+def _by_day(source: str) -> list[tuple[str, str]]:
+    """The tables of a source whose files are kept by day, and that day's column."""
+    return [(f"events/{source}", PARTITION_COLUMN), (lifetimes.ended_table(source), lifetimes.CLOSED_DATE)]

@@ -1,0 +1,167 @@
+"""Spreads rows over tasks so that one hot partition uses all cores, without changing any result.
+
+A partition with more rows than a task should have is cut into chunks, runs of consecutive rows. What a
+chunk must know of the rows before it (their number, latest arrival, highest time; of a punctuated source how many
+count, their latest period and punctuation) is found first, per chunk, and carried across chunks: a two-level running
+maximum. Only counts and maxima of chunks come to the driver, never rows.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advance import Opening
+from tidemark.core.watermarks import latest
+from tidemark.spark.columns import PARTITION, ROW
+from tidemark.spark.partitioning.ranges import Ranges
+
+Name = TypeVar("Name", str, tuple[str, int])
+CELL_BITS = 16
+"""Rows of one split that are never cut further, as a power of two: the grain of chunks."""
+SAMPLED_BYTES = 32 << 20
+POSITION_BITS = 33
+"""Of a row's position in its split, that its cell follows from."""
+_WORTH_PLACING = 20
+
+
+def sampled_share(source: SourceSpec, size: int, opening: Opening) -> float | None:
+    """The share of so many bytes that a layout is found from; None: of all, or from none."""
+    looked_at = source.partition is not None or opening.imported is not None
+    return SAMPLED_BYTES / size if looked_at and size > SAMPLED_BYTES else None
+
+
+Place = tuple[int, int, int]
+"""Of a cell within its partition: (rank of the object, start of the split, index) orders cells."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What the rows of a partition have come to: how many there were, their latest arrival, and of a punctuated
+    source how many of them count for `every` and the latest period that these entered."""
+
+    rows: int = 0
+    arrival: int | None = None
+    counted: int = 0
+    period: int | None = None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A run of consecutive rows of one partition and what was reached before it; `high_before` is the highest time
+    of the batch's earlier chunks, of a punctuated source their latest punctuation."""
+
+    partition: str
+    number: int
+    before: Reached = Reached()
+    high_before: int | None = None
+
+
+@dataclass(frozen=True)
+class FilePiece:
+    """Consecutive rows of one file split and partition, and what they alone come to."""
+
+    partition: str
+    place: Place
+    told: Reached
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which task judges which rows: `cells` maps the cells of `hot` partitions to chunks (`reached`: to what was
+    reached before them), `placed` maps other large partitions to tasks, and the rest go by the hash of their name.
+    `ranges` share out what is imported along arrivals."""
+
+    tasks: int
+    bits: int = CELL_BITS
+    hot: tuple[str, ...] = ()
+    cells: dict[tuple[str, Place], int] = field(default_factory=dict)
+    reached: dict[tuple[str, Place], Reached] = field(default_factory=dict)
+    chunks: dict[tuple[str, int], Chunk] = field(default_factory=dict)
+    placed: dict[str, int] = field(default_factory=dict)
+    ranges: Ranges = field(default_factory=Ranges)
+
+    def with_cells(
+        self, cells: Iterable[FilePiece], opened: Callable[[str], Reached], every: int | None = None
+    ) -> Layout:
+        """The layout with cells grouped into chunks of about a quarter of a task's rows, at least one cell. `opened`
+        says what a partition's rows had come to before. If arrivals are event times, and there are periods of
+        `every` so many microseconds, a row that counts is at least in that of the latest arrival before its cell."""
+        ordered = sorted(cells, key=lambda cell: (cell.partition, cell.place))
+        grain = max(1 << self.bits, sum(cell.told.rows for cell in ordered) // (4 * self.tasks))
+        numbers: dict[tuple[str, Place], int] = {}
+        reached: dict[tuple[str, Place], Reached] = {}
+        chunks: dict[tuple[str, int], Chunk] = {}
+        partition, number, filled, known = None, -1, 0, Reached()
+        for cell in ordered:
+            if cell.partition != partition:
+                partition, filled, known = cell.partition, grain, opened(cell.partition)
+            if filled >= grain:
+                number, filled = number + 1, 0
+                chunks[partition, number] = Chunk(partition, number, known)
+            numbers[partition, cell.place], reached[partition, cell.place] = number, known
+            filled, known = filled + cell.told.rows, _after(known, cell.told, every)
+        return replace(self, cells=numbers, reached=reached, chunks=chunks)
+
+    def with_highs(self, highs: Iterable[tuple[str, int, int | None]]) -> Layout:
+        """The layout in which each chunk knows the highest time of the earlier ones."""
+        found = {(partition, number): high for partition, number, high in highs}
+        chunks: dict[tuple[str, int], Chunk] = {}
+        carried: dict[str, int | None] = {}
+        for key in sorted(self.chunks):
+            chunks[key] = replace(self.chunks[key], high_before=carried.get(key[0]))
+            carried[key[0]] = latest(carried.get(key[0]), found.get(key))
+        return replace(self, chunks=chunks)
+
+
+def _after(known: Reached, told: Reached, every: int | None) -> Reached:
+    arrived = known.arrival // every if every is not None and known.arrival is not None and told.counted else None
+    return Reached(
+        known.rows + told.rows,
+        latest(known.arrival, told.arrival),
+        known.counted + told.counted,
+        latest(known.period, told.period, arrived),
+    )
+
+
+def cell_of_row(bits: int) -> Column:
+    """Index of a row's cell within its split; grows along the split."""
+    return F.shiftright(F.col(ROW).bitwiseAND((1 << POSITION_BITS) - 1), bits).cast("int")
+
+
+def sizes_of(rows: DataFrame) -> DataFrame:
+    """How many `rows` each partition has."""
+    return rows.groupBy(PARTITION).agg(F.count("*").alias("rows"))
+
+
+def place(sizes: DataFrame, layout: Layout, cores: int) -> Layout:
+    """From the sizes of partitions, of all rows or of a sample, decide where they go and which are hot: those with
+    more rows than one of `cores` has to judge."""
+    whole = Observation()
+    observed = sizes.observe(whole, F.sum("rows").alias("all"))
+    largest = observed.orderBy(F.desc("rows"), PARTITION).limit(_WORTH_PLACING * layout.tasks).collect()
+    return placed_by({row[0]: row[1] for row in largest}, whole.get["all"] or 0, layout, cores)
+
+
+def placed_by(largest: Mapping[str, int], rows: int, layout: Layout, cores: int) -> Layout:
+    """The same from the sizes of the largest partitions, and how many rows all of them have."""
+    worth = {name: size for name, size in largest.items() if size > rows / layout.tasks / _WORTH_PLACING}
+    hot = tuple(name for name, size in worth.items() if size > rows / cores)
+    return replace(layout, hot=hot, placed=balanced({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
+
+
+def balanced(sizes: Mapping[Name, int], tasks: int) -> dict[Name, int]:
+    """Which of so many tasks each is for: the largest first, each to the task that has least."""
+    loads = [(0, task) for task in range(tasks)]
+    placed = {}
+    for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
+        load, task = heapq.heappop(loads)
+        placed[name] = task
+        heapq.heappush(loads, (load + size, task))
+    return placed

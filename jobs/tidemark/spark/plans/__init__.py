@@ -1,0 +1,1 @@
+"""Builds query plans that later runs reuse with other parameters."""

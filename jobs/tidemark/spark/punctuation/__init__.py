@@ -1,0 +1,1 @@
+"""Rows, punctuations and lifetimes of punctuated sources."""

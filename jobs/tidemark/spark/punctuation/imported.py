@@ -1,0 +1,165 @@
+"""What a source imports, along the arrivals of its rows (time rules: punctuated sources, imported).
+
+A row that arrives at y is judged under what the rows of the other source that arrived at or before y had set, and all
+earlier runs: the other source has been judged, and stands in its events table. Both are shared out by ranges of
+arrivals; what earlier ranges leave to a range (the latest mark of each partition, the greatest step) is found first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.core.advance import Imported, SourceRules
+from tidemark.core.times import MIN_TIME
+from tidemark.core.watermarks import UNKNOWN, latest
+from tidemark.spark.columns import ARRIVAL, IMPORTED, OFFSET, OWN, PARTITION, PUNCTUATED
+from tidemark.spark.local_frames import Columns, local_frame
+from tidemark.spark.maxima import greatest_before, least, range_of
+from tidemark.spark.partitioning.layout import Layout
+from tidemark.spark.partitioning.ranges import Points, Ranges, points
+from tidemark.spark.punctuation.state import issued_by_events
+from tidemark.spark.punctuation.verdict import PAST_EVERYTHING
+from tidemark.spark.tables.delta import exists
+
+_IS_ROW = "__tidemark_is_row"
+_SET = "__tidemark_set"
+_PLACE = "__tidemark_place"
+_RANGE = "__tidemark_range"
+_NEVER = -(1 << 62)
+"""An arrival before all others: of what earlier runs had set."""
+_STEPS: Columns = [(ARRIVAL, pa.int64()), (_SET, pa.int64())]
+
+
+def ranges_of(rows: DataFrame, share: float, imported: Imported, root: str, tasks: int) -> Ranges:
+    """Ranges of arrivals to share out what is imported: of a source's rows, or a `share` of them, and of what they
+    import. One range where nothing is to be shared out."""
+    if tasks == 1 or imported.complete:
+        return Ranges()
+    found = [*points(rows, F.col(OWN), tasks, share), *_points(rows.sparkSession, imported, root, tasks)]
+    return Ranges.cut(found, tasks)
+
+
+def _points(spark: SparkSession, imported: Imported, root: str, tasks: int) -> Points:
+    events = _events(spark, imported, root)
+    if events is not None:
+        yield from points(events, F.unix_micros("_arrival_time"), tasks)
+    if imported.opening.imported is not None:
+        yield from _points(spark, imported.opening.imported, root, tasks)
+
+
+def with_imported(rows: DataFrame, imported: Imported, root: str, layout: Layout) -> DataFrame:
+    """Rows with what is `IMPORTED` when they arrive."""
+    if imported.complete:
+        return rows.withColumn(IMPORTED, F.lit(PAST_EVERYTHING))
+    spark, ranges = rows.sparkSession, layout.ranges
+    set_ = steps(spark, imported, root, layout)
+    apart = F.xxhash64(PARTITION, OFFSET)
+    marked = rows.select(
+        "*",
+        F.lit(None).cast("long").alias(_SET),
+        F.lit(1).alias(_IS_ROW),
+        ranges.shared_place(spark, F.col(ARRIVAL), apart).alias(_RANGE),
+    )
+    placed = set_.withColumn(_RANGE, ranges.place(spark, F.col(ARRIVAL)))
+    if ranges.tasks > 1:
+        placed = placed.unionByName(_known_steps(set_, ranges))
+    types = {field.name: field.dataType for field in rows.schema}
+    filled = [
+        (F.col(name) if name == ARRIVAL else F.lit(None).cast(kind)).alias(name) for name, kind in types.items()
+    ]
+    whole = marked.unionByName(placed.select(*filled, _SET, F.lit(0).alias(_IS_ROW), _RANGE))
+    whole = whole.coalesce(1) if ranges.tasks == 1 else whole.repartitionById(ranges.tasks, F.col(_RANGE))
+    whole = whole.sortWithinPartitions(F.col(ARRIVAL).asc_nulls_last(), _IS_ROW)
+    one = F.lit(0).cast("long"), F.lit(None).cast("binary")
+    known = greatest_before(*one, F.col(_SET))
+    return whole.withColumn(IMPORTED, known).where(F.col(_IS_ROW) == 1).drop(_SET, _IS_ROW, _RANGE)
+
+
+def _known_steps(set_: DataFrame, ranges: Ranges) -> DataFrame:
+    """Steps that each task begins with: what is set where its range begins, and at crowded times, whose rows may
+    be in any task."""
+    spark = set_.sparkSession
+    number = range_of(spark, F.col(ARRIVAL), ranges.starts)
+    found = {row[0]: row[1] for row in set_.groupBy(number).agg(F.max(_SET)).collect()}
+    reached: list[int | None] = [found.get(0)]
+    for index in range(len(ranges.starts)):
+        reached.append(latest(reached[-1], found.get(index + 1)))
+    before = dict(zip(ranges.starts, reached, strict=False))
+    known = [(task + 1, bound, before[bound]) for task, bound in enumerate(ranges.bounds)]
+    known += [(task, time, before[time + 1]) for time in ranges.crowded for task in range(ranges.tasks)]
+    return local_frame(spark, known, [(_RANGE, pa.int32()), *_STEPS]).select(ARRIVAL, _SET, _RANGE)
+
+
+def steps(spark: SparkSession, imported: Imported, root: str, layout: Layout) -> DataFrame:
+    """(`ARRIVAL`, what is set from then on): the greatest of those so far is what a row sees."""
+    found = local_frame(spark, [(_NEVER, imported.watermark)], _STEPS)
+    below = imported.opening.imported
+    if below is not None:
+        found = found.unionByName(steps(spark, below, root, layout))
+    events = _events(spark, imported, root)
+    return (
+        found if events is None else found.unionByName(_combined(_marks(events, imported, layout), imported, layout))
+    )
+
+
+def _events(spark: SparkSession, imported: Imported, root: str) -> DataFrame | None:
+    """The event rows that the run has brought to the imported source; None without a table."""
+    place = f"{root}/events/{imported.rules.name}"
+    if not exists(place):
+        return None
+    events = spark.read.format("delta").load(place)
+    events = events.where(F.col("_batch_id").between(imported.first_batch, imported.last_batch))
+    return events.where(F.col("_partition") != UNKNOWN)
+
+
+def _marks(events: DataFrame, imported: Imported, layout: Layout) -> DataFrame:
+    """(partition, arrival, mark) of event rows: the greatest mark of a partition's rows so far is its watermark after
+    them, if it is above the one that the run began with."""
+    rules, arrival = imported.rules, F.unix_micros("_arrival_time").alias(ARRIVAL)
+    if rules.punctuation is not None:
+        told = issued_by_events(events, rules.punctuation, rules.shape, imported.opening, layout)
+        return told.select(PARTITION, ARRIVAL, F.col(PUNCTUATED).alias(_SET))
+    return events.select(F.col("_partition").alias(PARTITION), arrival, _reached(rules).alias(_SET))
+
+
+def _reached(rules: SourceRules) -> Column:
+    """The watermark that a row of a tolerance source leaves to its partition; with substreams rows move no floor."""
+    if rules.substreams:
+        return F.lit(None).cast("long")
+    stamp = F.unix_micros("_system_timestamp") - rules.policy.disorder
+    reached = F.when(stamp.isNotNull(), F.greatest(stamp, F.lit(MIN_TIME)))
+    return F.greatest(F.unix_micros("_watermark"), reached)
+
+
+def _combined(marks: DataFrame, imported: Imported, layout: Layout) -> DataFrame:
+    """(`ARRIVAL`, combined watermark once all that arrived then has been judged)."""
+    spark, ranges = marks.sparkSession, layout.ranges
+    started = F.greatest(F.max(_SET), F.lit(imported.opening.unseen.watermark).cast("long"))
+    each = marks.where(F.col(ARRIVAL).isNotNull()).groupBy(PARTITION, ARRIVAL).agg(started.alias(_SET))
+    each = each.withColumn(_RANGE, ranges.place(spark, F.col(ARRIVAL)))
+    reached = each.groupBy(_RANGE, PARTITION).agg(F.max(_SET)).collect() if ranges.bounds else []
+    columns: Columns = [(PARTITION, pa.string()), (_RANGE, pa.int32()), *_STEPS]
+    known = local_frame(spark, _known_marks(imported, reached, len(ranges.bounds)), columns)
+    whole = each.unionByName(known)
+    whole = whole.repartitionById(len(ranges.bounds) + 1, F.col(_RANGE)) if ranges.bounds else whole.coalesce(1)
+    whole = whole.sortWithinPartitions(ARRIVAL, PARTITION)
+    told = whole.withColumn(_SET, least(spark, F.col(PARTITION), F.col(_SET)))
+    told = told.withColumn(_PLACE, F.monotonically_increasing_id()).where(F.col(ARRIVAL) != _NEVER)
+    return told.groupBy(ARRIVAL).agg(F.max_by(_SET, _PLACE).alias(_SET)).select(ARRIVAL, _SET)
+
+
+def _known_marks(imported: Imported, reached: Sequence[Row], last: int) -> Iterator[tuple[str, int, int, int | None]]:
+    """(partition, range, an arrival before all others, mark): what is known of partitions before each range up to the
+    `last` one, where (range, partition, mark) tells what is reached within each."""
+    marks = {name: state.watermark for name, state in imported.opening.states.items() if name != UNKNOWN}
+    within: dict[int, dict[str, int | None]] = {}
+    for number, name, mark in reached:
+        within.setdefault(number, {})[name] = mark
+    for number in range(last + 1):
+        yield from ((name, number, _NEVER, mark) for name, mark in marks.items())
+        for name, mark in within.get(number, {}).items():
+            marks[name] = latest(marks.get(name), mark)

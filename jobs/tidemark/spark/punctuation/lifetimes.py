@@ -1,0 +1,137 @@
+"""The rows that a punctuated source gives to streams: points, intervals, and lifetimes between edges.
+
+Lifetimes between edges stand in two tables, with all that streams ask of their start edges. `lifetimes/<source>` has
+those that have ended, appended by the batch that brought the end edge. `open_lifetimes/<source>` has the start edges
+that their own batch left open. Once in a while, when small files are merged, it forgets those that have ended up to
+some batch, which is recorded in its log. What was open before a later batch is what the table has, less what ended
+since; before that batch or an earlier one, it is what the table has, and what ended from then up to that batch.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.punctuation import Mark
+from tidemark.spark.columns import CLOSED, MARK, TENTATIVE
+from tidemark.spark.punctuation.state import mark_columns
+from tidemark.spark.tables.delta import exists, last_of, quoted
+
+PLACE = ("_partition", "_offset")
+START = (*PLACE, "_system_timestamp", "_event_time", "_arrival_time", "_watermark")
+"""What is kept of a start edge besides its payload."""
+BROUGHT = "_start_batch_id"
+"""The batch that brought the start edge; `_batch_id` of an ended lifetime is that of its end edge."""
+CLOSED_DATE = "_closed_date"
+"""The day on which the end edge arrived, which files of ended lifetimes are kept by."""
+_FORGETTING = "tidemark/forgotten"
+"""Name under which the batch through which ended lifetimes are forgotten is recorded in a table's log."""
+
+
+def ended_table(source: str) -> str:
+    """The name of the table of a source's lifetimes that have ended."""
+    return f"lifetimes/{source}"
+
+
+def open_table(source: str) -> str:
+    """The name of the table of a source's lifetimes that are open."""
+    return f"open_lifetimes/{source}"
+
+
+def open_before(spark: SparkSession, root: str, source: SourceSpec, batch_id: int) -> DataFrame | None:
+    """Start edges of batches before `batch_id` that none of these had closed: `START`, `BROUGHT` and payload. None
+    where there was none."""
+    place, ended = f"{root}/{open_table(source.name)}", f"{root}/{ended_table(source.name)}"
+    if not exists(place):
+        return None
+    through, left = _unforgotten(spark, place)
+    left = left.where(F.col("_batch_id") < batch_id).withColumnRenamed("_batch_id", BROUGHT)
+    found = left.select(*START, BROUGHT, *_payload(left, source))
+    if not exists(ended):
+        return found
+    number = F.col("_batch_id")
+    known = spark.read.format("delta").load(ended)
+    known = known.where((F.col(BROUGHT) < batch_id) & (F.col(BROUGHT) < number))
+    if batch_id > through:
+        since = known.where((number > through) & (number < batch_id))
+        return found.join(since.select(*PLACE), list(PLACE), "left_anti")
+    again = known.where((number >= batch_id) & (number <= through))
+    return found.unionByName(again.select(*START, BROUGHT, *_payload(again, source)))
+
+
+def forgotten(root: str, source: str) -> int:
+    """The batch up to which open lifetimes that ended are forgotten; 0: none is."""
+    place = f"{root}/{open_table(source)}"
+    return (last_of(place, _FORGETTING) or 0) if exists(place) else 0
+
+
+def forget_ended(spark: SparkSession, root: str, source: str, through: int) -> None:
+    """Rewrite the open lifetimes without those that batches up to `through`, all of them committed, have ended."""
+    place, ended = f"{root}/{open_table(source)}", f"{root}/{ended_table(source)}"
+    if not (exists(place) and exists(ended)):
+        return
+    since, whole = _unforgotten(spark, place)
+    number = F.col("_batch_id")
+    known = spark.read.format("delta").load(ended)
+    known = known.where((number > since) & (number <= through) & (F.col(BROUGHT) < number))
+    kept = whole.join(known.select(*PLACE), list(PLACE), "left_anti").select(*map(quoted, whole.columns))
+    once = {"txnAppId": _FORGETTING, "txnVersion": str(through)}
+    kept.write.format("delta").mode("overwrite").options(**once).save(place)
+
+
+def of_stream(source: SourceSpec, events: DataFrame) -> DataFrame:
+    """Surviving event rows of a source without edges as rows of its stream, with their `_end_time`."""
+    if source.punctuated is None:
+        return events.withColumn("_end_time", _next_tick())
+    mark = mark_columns(events, source.punctuated, source.lifetimes)[MARK]
+    rows = events.where(mark.isin(Mark.POINT.value, Mark.INTERVAL.value))
+    return rows if source.longest is None else rows.withColumn("_end_time", _next_tick())
+
+
+def of_edges(spark: SparkSession, root: str, source: SourceSpec, last: int) -> DataFrame | None:
+    """Rows of the stream of a source with edges as they are after batch `last`. `_end_time` is null while they are
+    open, `_batch_id` is that of the start edge, `CLOSED` the batch that brought the end. One that ends where it
+    starts is no row; those that still may are `TENTATIVE`. None where there has been none."""
+    ended = f"{root}/{ended_table(source.name)}"
+    frames = []
+    if exists(ended):
+        known = spark.read.format("delta").load(ended)
+        known = known.where((F.col("_batch_id") <= last) & (F.col("_end_time") > F.col("_system_timestamp")))
+        frames.append(_as_rows(known, source, F.col("_end_time"), F.col("_batch_id")))
+    open_ = open_before(spark, root, source, last + 1)
+    if open_ is not None:
+        none = F.lit(None)
+        frames.append(_as_rows(open_, source, none.cast("timestamp"), none.cast("long")))
+    return None if not frames else frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+
+
+def _as_rows(rows: DataFrame, source: SourceSpec, end: Column, closed: Column) -> DataFrame:
+    substream = F.lit(None).cast("string").alias("_substream")
+    start = F.col("_system_timestamp")
+    tentative = F.when(closed.isNull() & (start > F.col("_event_time")), start).alias(TENTATIVE)
+    told = [end.alias("_end_time"), closed.alias(CLOSED), F.col(BROUGHT).alias("_batch_id"), substream, tentative]
+    return rows.select(*START, *told, *_payload(rows, source))
+
+
+def _unforgotten(spark: SparkSession, place: str) -> tuple[int, DataFrame]:
+    """The batch through which ended lifetimes are forgotten, 0 for none, and what stands: of one moment, since a
+    replay may read while a run forgets."""
+    while True:
+        through = last_of(place, _FORGETTING)
+        left = spark.read.format("delta").load(place)
+        if last_of(place, _FORGETTING) == through:
+            return through or 0, left
+
+
+def _payload(rows: DataFrame, source: SourceSpec) -> list[Column]:
+    """The declared columns; those that were not declared yet when `rows` were written are null."""
+    there = {name.lower() for name in rows.columns}
+    return [
+        quoted(column.name) if column.name.lower() in there else F.lit(None).cast(column.type).alias(column.name)
+        for column in source.columns
+    ]
+
+
+def _next_tick() -> Column:
+    return F.col("_system_timestamp") + F.expr("interval 1 microsecond")

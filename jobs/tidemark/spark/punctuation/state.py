@@ -1,0 +1,183 @@
+"""What rows of a punctuated source are, and what they make of its punctuation (time rules: punctuated sources).
+
+Computed alike over rows as they are read and over events: so a first run, a repair and a replay agree.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+
+from tidemark.core.advance import Opening
+from tidemark.core.policy import Fate
+from tidemark.core.punctuation import Every, Mark, Marks, Punctuation, Shape
+from tidemark.core.watermarks import PartitionState, latest
+from tidemark.spark.columns import ARRIVAL, CELL, END, EVENT, MARK, MATCH, OFFSET, PARTITION, PUNCTUATED, SEED, TASK
+from tidemark.spark.expressions import text_of, value_of
+from tidemark.spark.local_frames import Columns, small_frame
+from tidemark.spark.maxima import punctuated
+from tidemark.spark.partitioning.layout import Layout, balanced
+from tidemark.spark.times import at_bounds, divided, micros_of
+
+COUNTED = tuple(mark.value for mark in (Mark.POINT, Mark.INTERVAL, Mark.START))
+"""Rows that count for `every`."""
+WITH_END = (Mark.INTERVAL.value, Mark.END.value)
+_WHOLE = 62
+"""Bits of a cell that is all of a partition."""
+
+
+def mark_columns(rows: DataFrame, punctuation: Punctuation, shape: Shape) -> dict[str, Column]:
+    """What each row is (`MARK`, null for an edge of neither kind), its `END` in microseconds if it has to have one
+    and one can be read, and what edges are matched by (`MATCH`)."""
+    mark = F.lit((Mark.POINT if shape.end_time is None else Mark.INTERVAL).value)
+    if shape.kind is not None:
+        kind = text_of(rows, shape.kind, "shape.edge.kind")
+        mark = F.when(kind == shape.start, Mark.START.value).when(kind == shape.end, Mark.END.value)
+    if punctuation.row is not None:
+        told = value_of(rows, punctuation.row, "punctuation.row")[0].cast("boolean")
+        mark = F.when(F.coalesce(told, F.lit(False)), Mark.PUNCTUATION.value).otherwise(mark)
+    end = F.lit(None).cast("long")
+    if shape.end_time is not None:
+        end = F.when(mark.isin(*WITH_END), micros_of(rows, shape.end_time, "shape.end_time"))
+    parts = [text_of(rows, text, "shape.edge.match") for text in shape.match]
+    match = F.to_json(F.array(*parts), {"ignoreNullFields": "false"}) if parts else F.lit("")
+    return {MARK: mark, END: end, MATCH: match}
+
+
+def endless(event: Column) -> Column:
+    """Whether a row has to have an end and has none after its start."""
+    return F.col(MARK).isin(*WITH_END) & (F.col(END).isNull() | (F.col(END) <= event))
+
+
+class PunctuationColumns(NamedTuple):
+    """What rows tell of punctuations: whether each counts for `every`, after how many rows there is one, the row's
+    period, the punctuation that it gives if it gives one, and the one that it is. Null: there is nothing to tell."""
+
+    counts: Column
+    often: Column
+    period: Column
+    given: Column
+    sets: Column
+
+
+def told_of(punctuation: Punctuation, sound: Column, event: Column) -> PunctuationColumns:
+    """The same of rows with `MARK`, which are `sound` or quarantined, with their event time in microseconds."""
+    every, none = punctuation.every, F.lit(None).cast("long")
+    return PunctuationColumns(
+        sound & F.coalesce(F.col(MARK).isin(*COUNTED), F.lit(False)),
+        none if every is None or every.count is None else F.lit(every.count).cast("long"),
+        none if every is None or every.period is None else divided(event, every.period),
+        at_bounds(event - punctuation.delay),
+        F.when(sound & (F.col(MARK) == Mark.PUNCTUATION.value), event),
+    )
+
+
+def marked_events(events: DataFrame, punctuation: Punctuation, shape: Shape) -> DataFrame:
+    """Event rows with `MARK`, `END`, `MATCH`, partition, offset and `EVENT` under the names that judging uses."""
+    named = events.withColumns(mark_columns(events, punctuation, shape))
+    times = {EVENT: F.unix_micros("_event_time"), PARTITION: F.col("_partition"), OFFSET: F.col("_offset")}
+    return named.withColumns(times)
+
+
+def issued_by_events(
+    events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening, layout: Layout
+) -> DataFrame:
+    """(`PARTITION`, `ARRIVAL`, `PUNCTUATED`) of event rows of consecutive batches, which began with an opening: what
+    this row, or one before it, has set. So the greatest of a partition's so far is its punctuation.
+
+    Rows are taken cell by cell, each some consecutive rows of a partition: what earlier cells leave to one is counted
+    first, and cells are shared out to tasks, so that no partition needs one of its own.
+    """
+    rows = marked_events(events, punctuation, shape).withColumn(ARRIVAL, F.unix_micros("_arrival_time"))
+    told = told_of(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
+    named = {name: column.alias(name) for name, column in told._asdict().items()}
+    if punctuation.every is None:
+        return rows.select(PARTITION, ARRIVAL, named["sets"].alias(PUNCTUATED))
+    cell = F.shiftright(F.col(OFFSET), layout.bits if layout.tasks > 1 else _WHOLE).alias(CELL)
+    rows = rows.select(PARTITION, ARRIVAL, OFFSET, cell, *named.values())
+    rows = rows.join(_cells(rows, opening, layout.tasks), [PARTITION, CELL], "left")
+    rows = rows.coalesce(1) if layout.tasks == 1 else rows.repartitionById(layout.tasks, F.col(TASK))
+    rows = rows.sortWithinPartitions(PARTITION, CELL, OFFSET)
+    part = F.col(PARTITION).cast("binary")
+    issued = punctuated(rows.sparkSession, F.col(CELL), part, F.col(SEED), *[F.col(name) for name in named])
+    return rows.select(PARTITION, ARRIVAL, issued["after"].alias(PUNCTUATED))
+
+
+def _cells(rows: DataFrame, opening: Opening, tasks: int) -> DataFrame:
+    """(`PARTITION`, `CELL`, `TASK`, `SEED`): which task a cell of rows is for, and what those before it leave to it.
+    With one task there is one cell a partition, and nothing has to be counted."""
+    known: list[tuple[str, int, int, int, int | None]] = []
+    if tasks == 1:
+        known = [(name, 0, 0, state.counted, state.period) for name, state in opening.states.items()]
+    else:
+        counts = F.count_if("counts"), F.max(F.when(F.col("counts"), F.col("period")))
+        found = rows.groupBy(PARTITION, CELL).agg(F.count("*"), *counts).orderBy(PARTITION, CELL).collect()
+        shared = balanced({(row[0], row[1]): row[2] for row in found}, tasks)
+        left: dict[str, tuple[int, int | None]] = {}
+        for name, cell, _, counted, period in found:
+            state = opening.states.get(name, opening.unseen)
+            before = left.get(name, (state.counted, state.period))
+            known.append((name, cell, shared[name, cell], *before))
+            left[name] = before[0] + counted, latest(before[1], period)
+    numbers: Columns = [(CELL, pa.int64()), (TASK, pa.int32()), ("counted", pa.int64()), ("period", pa.int64())]
+    cells = small_frame(rows.sparkSession, known, [(PARTITION, pa.string()), *numbers])
+    return cells.select(PARTITION, CELL, TASK, seed_of(F.col("counted"), F.col("period")).alias(SEED))
+
+
+def seed_of(counted: Column, period: Column, watermark: Column | None = None) -> Column:
+    """What a group of rows begins with, for `punctuated`; without a `watermark` where none is asked for."""
+    mark = F.lit(None).cast("long") if watermark is None else watermark
+    return F.struct(mark.alias("watermark"), counted.alias("counted"), period.alias("period"))
+
+
+def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening) -> dict[str, Marks]:
+    """By partition, what a batch's event rows left.
+
+    What all rows but the last had set was in force before the last one, and stands there. So it remains to be told
+    whether the last row that counts has issued one, for which it is enough to aggregate, in any order.
+    """
+    rows = marked_events(events, punctuation, shape)
+    told = told_of(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
+    there = F.col("_system_timestamp").isNotNull()
+    opened = F.when(there & (F.col(MARK) == Mark.START.value), 1).when(there & (F.col(MARK) == Mark.END.value), -1)
+    rows = rows.select(
+        PARTITION,
+        F.greatest(F.unix_micros("_watermark"), told.sets).alias("mark"),
+        F.when(told.counts, F.col(OFFSET)).alias("place"),
+        F.when(told.counts, told.period).alias("period"),
+        told.given.alias("given"),
+        opened.alias("opened"),
+    )
+    periods = rows.groupBy(PARTITION, "period").agg(
+        F.max("mark").alias("mark"),
+        F.count("place").alias("counted"),
+        F.sum("opened").alias("opened"),
+        F.min_by("given", "place").alias("first"),
+        F.max_by("given", "place").alias("last"),
+        F.max("place").alias("place"),
+    )
+    found = periods.groupBy(PARTITION).agg(
+        F.max("mark").alias("mark"),
+        F.sum("counted").alias("counted"),
+        F.max("period").alias("period"),
+        F.sum("opened").alias("opened"),
+        F.max_by("first", "period").alias("entering"),
+        F.max_by("last", "place").alias("last"),
+    )
+    return {
+        row[0]: _left(row, punctuation.every, opening.states.get(row[0], opening.unseen)) for row in found.collect()
+    }
+
+
+def _left(row: Row, every: Every | None, state: PartitionState) -> Marks:
+    """What a partition's aggregates come to: `entering` is what the first row of the latest period gives, `last` what
+    the last row that counts does."""
+    issued = None
+    if every is not None and every.count is not None and (state.counted + row["counted"]) % every.count == 0:
+        issued = row["last"]
+    if row["period"] is not None and (state.period is None or row["period"] > state.period):
+        issued = row["entering"]
+    return Marks(latest(row["mark"], issued), row["counted"], row["period"], row["opened"] or 0)

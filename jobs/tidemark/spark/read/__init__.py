@@ -1,0 +1,1 @@
+"""Reads landed objects into rows, and finds those that cannot be read."""

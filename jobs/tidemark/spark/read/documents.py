@@ -1,0 +1,50 @@
+"""Reads objects whose rows may span lines: each whole, by one task, and cut into the texts of its rows in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, DataFrameReader
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.config.models.values import members_of
+from tidemark.spark.jvm_functions import invoked, running
+from tidemark.spark.read.text_formats import VALUE, line_options
+
+_REST = "the rest of the object cannot be read: "
+"""How the text begins that stands for what follows the rows that could be read."""
+_FOUND = "__tidemark_found"
+
+
+def scanned_whole(reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:
+    """Objects as they are, one a row."""
+    return reader.format("binaryFile").load(list(paths)).select("content", "_metadata")
+
+
+def texts_of(source: SourceSpec, objects: DataFrame, unreadable: str) -> DataFrame:
+    """The text of each row as `VALUE`, objects apart and rows in the order of their object. Text that begins with
+    `unreadable` stands for a whole object."""
+    content = F.col("content"), F.col("_metadata.file_path")
+    cut = (
+        _documents(source, content, unreadable) if source.format == "json" else _records(source, content, unreadable)
+    )
+    found = objects.select(cut.alias(_FOUND), "_metadata")
+    return found.select(F.explode(_FOUND).alias(VALUE), "_metadata")
+
+
+def _documents(source: SourceSpec, content: Sequence[Column], unreadable: str) -> Column:
+    members = None if source.rows is None else running().PythonUtils.toSeq(list(members_of(source.rows)))
+    options = running().PythonUtils.toScalaMap(line_options(source))
+    return invoked("JsonDocuments", *content, settings=(members, options, unreadable, _REST))
+
+
+def _records(source: SourceSpec, content: Sequence[Column], unreadable: str) -> Column:
+    options = line_options(source)
+    mark = options.get("quote", '"').replace("\x00", "")
+    signs = running().PythonUtils.toSeq(
+        [options.get("sep", ","), mark, options.get("escape", "\\"), options.get("comment", "")]
+    )
+    header = {key.lower(): value.lower() for key, value in source.options.items()}.get("header") == "true"
+    blanks = options.get("ignoreLeadingWhiteSpace", "false").lower() == "true"
+    return invoked("CsvRecords", *content, settings=(signs, header, blanks, unreadable))

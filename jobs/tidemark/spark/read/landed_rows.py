@@ -1,0 +1,205 @@
+"""Reads landed objects into rows that are ready to be judged (time rules: the log)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.batch import LandedObject, stored_uri
+from tidemark.core.policy import Fate, Reason
+from tidemark.core.watermarks import SINGLE, UNKNOWN
+from tidemark.spark.columns import (
+    BAD,
+    BLOCK,
+    CORRUPT,
+    END,
+    EVENT,
+    MARK,
+    MATCH,
+    MODIFIED,
+    OBJECT,
+    ORDER,
+    OWN,
+    PARTITION,
+    PATH,
+    RAW,
+    ROW,
+    SUBSTREAM,
+    TEXT,
+)
+from tidemark.spark.expressions import text_of
+from tidemark.spark.local_frames import Columns, small_frame
+from tidemark.spark.partitioning.layout import POSITION_BITS
+from tidemark.spark.punctuation.state import endless, mark_columns
+from tidemark.spark.read import formats
+from tidemark.spark.read.object_columns import Objects, place_of
+from tidemark.spark.read.peek import Sight, look_at
+from tidemark.spark.tables.delta import quoted
+from tidemark.spark.times import micros_of
+
+_PATH_PARTITION = "__tidemark_path_partition"
+_KNOWN = "__tidemark_known"
+
+
+def read_rows(
+    spark: SparkSession,
+    source: SourceSpec,
+    objects: Sequence[LandedObject],
+    damaged: Mapping[str, str] | None = None,
+    share: float = 1.0,
+    sights: Mapping[str, Sight] | None = None,
+    told: Objects | None = None,
+) -> DataFrame:
+    """The rows of `objects`, which are in log order, with their payload columns and:
+
+    rank of the object, split and position (row order), partition (`_unknown` where it cannot be
+    read), own arrival and event time in microseconds UTC (null where they cannot be read), substream,
+    reason of quarantine or null, raw text of a quarantined row or null.
+
+    `damaged` maps a URI to why its object cannot be read: it becomes one quarantined row that says so. So
+    does an object that shows at first sight that it does not hold what the schema says. A `share` below 1
+    reads a sample, drawn before rows are parsed. `sights` is what a look at the objects has shown, if there
+    was one, and `told` tells tasks of the objects, if that is to be other objects later.
+    """
+    unread = [item for item in objects if item.uri not in (damaged or {})]
+    sights = look_at(source, unread) if sights is None else sights
+    refused = {uri: sight.refusal for uri, sight in sights.items() if sight.refusal is not None}
+    damaged = {**refused, **(damaged or {})}
+    sound = [item for item in objects if item.uri not in damaged]
+    notes = [(place_of(item), damaged[item.uri]) for item in objects if item.uri in damaged]
+    frames = [formats.read(spark, source, sound, sights, share)] if sound else []
+    if notes:
+        frames.append(formats.unreadable(spark, source, notes))
+    parsed = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+    return _placed(source, _with_object(parsed, told or Objects(source, objects, 0)))
+
+
+def placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
+    """What `read_rows` gives of parsed rows of no object."""
+    return _placed(source, _with_object(parsed, Objects(source, [], 0)))
+
+
+def rows_of_events(
+    spark: SparkSession, source: SourceSpec, events: DataFrame, objects: Sequence[LandedObject]
+) -> DataFrame:
+    """The input rows that a batch's events were made from, in the form that `read_rows` gives; what was
+    quarantined stays so. Times are computed again from the payload."""
+    placed = _with_marks(source, _of_events(spark, events, objects))
+    event = (
+        micros_of(placed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
+    )
+    bad = F.when(F.col("_disposition") == Fate.QUARANTINED.value, F.element_at("_reasons", 1))
+    payload = [quoted(column.name) for column in source.columns]
+    return placed.select(
+        OBJECT,
+        F.shiftright("_offset", POSITION_BITS).alias(BLOCK),
+        F.col("_offset").alias(ROW),
+        F.col("_partition").alias(PARTITION),
+        _own_arrival(source, placed).alias(OWN),
+        event.alias(EVENT),
+        _substream(source, placed).alias(SUBSTREAM),
+        bad.alias(BAD),
+        F.col("_raw").alias(RAW),
+        *_marks(source),
+        *payload,
+    )
+
+
+def with_own_arrival(
+    spark: SparkSession, source: SourceSpec, events: DataFrame, objects: Sequence[LandedObject]
+) -> DataFrame:
+    """Event rows with their own arrival, before it was raised to that of earlier rows."""
+    placed = _of_events(spark, events, objects)
+    return placed.withColumn(OWN, _own_arrival(source, placed))
+
+
+def with_object(spark: SparkSession, events: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
+    """Event rows with the number of their object."""
+    return _of_events(spark, events, objects).select(*map(quoted, events.columns), OBJECT)
+
+
+def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
+    known = [(stored_uri(item.uri), rank, item.modified) for rank, item in enumerate(objects)]
+    columns: Columns = [("_file", pa.string()), (OBJECT, pa.int32()), (MODIFIED, pa.int64())]
+    return events.join(small_frame(spark, known, columns), "_file")
+
+
+def _with_object(parsed: DataFrame, objects: Objects) -> DataFrame:
+    """Rows with what is known of their object."""
+    known = F.col(_KNOWN)
+    told = {OBJECT: known["object"], MODIFIED: known["modified"], _PATH_PARTITION: known["partition"]}
+    return parsed.withColumn(_KNOWN, objects.at(F.col(PATH))).withColumns(told)
+
+
+def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
+    """Rows with their partition, times, substream and quarantine."""
+    partition = _partition(source, parsed)
+    own = _own_arrival(source, parsed)
+    event = (
+        micros_of(parsed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
+    )
+    timeless = F.col(OWN).isNull() | (F.col(EVENT).isNull() if source.timestamp_by else F.lit(False))
+    broken = F.col(CORRUPT) | (F.col(PARTITION) == UNKNOWN)
+    if source.punctuation is not None:
+        broken, timeless = broken | F.col(MARK).isNull(), timeless | _endless(source)
+    reason = F.when(broken, Reason.INVALID_ROW.value).when(timeless, Reason.INVALID_TIME.value)
+    timed = (
+        _with_marks(source, parsed)
+        .withColumns(
+            {
+                PARTITION: F.coalesce(partition, F.lit(UNKNOWN)),
+                OWN: own,
+                EVENT: event,
+                SUBSTREAM: _substream(source, parsed),
+            }
+        )
+        .withColumn(BAD, reason)
+    )
+    payload = [quoted(column.name) for column in source.columns]
+    text = F.coalesce(F.make_valid_utf8(TEXT), formats.row_text(payload))
+    raw = F.when(F.col(BAD).isNotNull(), text).alias(RAW)
+    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *_marks(source), *payload)
+
+
+def _with_marks(source: SourceSpec, rows: DataFrame) -> DataFrame:
+    """Rows of a punctuated source with what they are; others as they are."""
+    if source.punctuated is None:
+        return rows
+    return rows.withColumns(mark_columns(rows, source.punctuated, source.lifetimes))
+
+
+def _endless(source: SourceSpec) -> Column:
+    return endless(F.col(EVENT)) if source.lifetimes.end_time is not None else F.lit(False)
+
+
+def _marks(source: SourceSpec) -> tuple[str, ...]:
+    return () if source.punctuation is None else (MARK, END, MATCH)
+
+
+def _partition(source: SourceSpec, parsed: DataFrame) -> Column:
+    if source.partition is None:
+        return F.lit(SINGLE)
+    if source.partition.column is not None:
+        return text_of(parsed, source.partition.column, "partition.column")
+    return F.col(_PATH_PARTITION)
+
+
+def _own_arrival(source: SourceSpec, parsed: DataFrame) -> Column:
+    """The arrival column, at most the landing time; null when it is more than `clock_skew` after it."""
+    modified = F.col(MODIFIED)
+    if source.arrival_time is None:
+        return modified
+    arrival = micros_of(parsed, source.arrival_time, "arrival_time")
+    return F.when(arrival <= modified + source.clock_skew, F.least(arrival, modified))
+
+
+def _substream(source: SourceSpec, rows: DataFrame) -> Column:
+    """The value of `over` as text; several values as one JSON array, nulls included."""
+    if not source.over or source.timestamp_by is None:
+        return F.lit(None).cast("string")
+    parts = [text_of(rows, part, "over") for part in source.over]
+    return parts[0] if len(parts) == 1 else F.to_json(F.array(*parts), {"ignoreNullFields": "false"})

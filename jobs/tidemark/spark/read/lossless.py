@@ -1,0 +1,55 @@
+"""Finds values of CSV that are not the same once they have their column's type: rounded, cut, or out of range.
+
+Spark's parser takes them for what is left of them. Lines in which a value may be such are parsed once more, as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pyspark.sql import Column
+
+from tidemark.spark.jvm_functions import invoked
+
+_SUSPECTS = {
+    "DOUBLE": r"[0-9]{16}|[0-9.][eE][+-]?[0-9]{2}|[0-9.]{300}",
+    "FLOAT": r"[0-9]{8}|[0-9.][eE][+-]?[0-9]|[0-9.]{38}",
+    "DATE": r"[0-9]-[0-9]{1,2}[T ]",
+}
+"""What a line has if a value of the type may not survive."""
+_USUAL = "en-US"
+_HOURS = re.compile(r"[HhKk]")
+_QUOTED = re.compile(r"'[^']*'")
+
+
+def checked(types: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
+    """The columns, with their types, of which the parser may take a value that does not survive. Days that are
+    written in a form with hours are meant to lose them."""
+    given = {name.lower(): value for name, value in options.items()}
+    timed = _HOURS.search(_QUOTED.sub("", given.get("dateformat", ""))) is not None
+    return {
+        name: kind
+        for name, kind in types.items()
+        if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL") or (kind == "DATE" and not timed)
+    }
+
+
+def suspects(kinds: Mapping[str, str], options: Mapping[str, str]) -> str:
+    """A pattern that a line has if a value in one of these columns may not survive."""
+    found = {_SUSPECTS[kind] for kind in kinds.values() if kind in _SUSPECTS}
+    scales = [int(kind[:-1].rpartition(",")[2]) for kind in kinds.values() if kind.startswith("DECIMAL")]
+    if scales:
+        found.add(rf"[0-9.][eE][+-]?[0-9]|[.][0-9]{{{min(scales) + 1}}}")
+        found.add("," if options.get("sep", ",") != "," else re.escape(options.get("quote", '"')) or "$.")
+    return "" if scales and _language(options) != _USUAL else "|".join(sorted(found))
+
+
+def lost(texts: Column, kinds: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Column]:
+    """By column, whether its value of `texts`, a struct, does not survive; null: there is none."""
+    settings = {name: (kind, _language(options)) for name, kind in kinds.items()}
+    return {name: ~invoked("Surviving", texts.getField(name), settings=given) for name, given in settings.items()}
+
+
+def _language(options: Mapping[str, str]) -> str:
+    return next((value for name, value in options.items() if name.lower() == "locale"), _USUAL)

@@ -1,0 +1,1 @@
+"""Computes recorded batches again: replay, backfill, repair."""

@@ -1,0 +1,163 @@
+"""What differs between a version and another whose rows may have other numbers: rows are known by what they say.
+
+A row is the same where its partition, object and payload are; of several alike, the first is that of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.core.policy import Fate, Reason
+from tidemark.spark.rebuild.merge import DIFFERENCE, FATE, TOLD
+from tidemark.spark.tables import delta
+from tidemark.spark.tables.delta import quoted
+from tidemark.storage import Place
+
+_NUMBERS = ("_batch_id", "_offset")
+_SAME, _RANK = "__tidemark_same", "__tidemark_rank"
+_OLD, _NEW = "__tidemark_old", "__tidemark_new"
+_ABOUT = ("_partition", "_file", "_offset", "_batch_id", "_event_time", "_arrival_time", *FATE)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Compares what batches from `first` on have brought to `base` and to `target`, and keeps what differs beside the
+    target's tables. `begin` is the range's first time, microseconds."""
+
+    spark: SparkSession
+    base: Place
+    target: Place
+    first: int
+    begin: int
+
+    def tell(self, spec: PipelineSpec) -> dict[str, Any]:
+        """By kind and name, what differs; names without a difference are left out."""
+        rows = {name: told for name, source in spec.sources.items() if (told := self._rows(source))}
+        published = [name for name, step in spec.streams.items() if step.published]
+        kinds = {"streams": published, "dead_letters": [each for each in published if spec.streams[each].windowed]}
+        outputs = {
+            kind: {name: told for name in names if (told := self._outputs(f"{kind}/{name}"))}
+            for kind, names in kinds.items()
+        }
+        return {"rows": rows, **outputs}
+
+    def excluded(self, objects: Mapping[str, Mapping[str, int]]) -> list[dict[str, Any]]:
+        """Of each excluded object how many rows the target has, and how many of them stand."""
+        found = []
+        for name, mine in objects.items():
+            rows = self._brought(self.target, f"events/{name}", 1)
+            if rows is None:
+                continue
+            out = F.count_if(F.array_contains("_reasons", Reason.EXCLUDED.value))
+            whole = rows.where(F.col("_file").isin(*mine)).groupBy("_file").agg(F.count("*"), out)
+            found += [
+                {"source": name, "uri": row[0], "rows": row[1], "left": row[1] - row[2]}
+                for row in sorted(whole.collect())
+            ]
+        return found
+
+    def _rows(self, source: SourceSpec) -> dict[str, Any] | None:
+        sides = [self._brought(place, f"events/{source.name}", self.first) for place in (self.base, self.target)]
+        kinds = [{} if side is None else {field.name: field.dataType for field in side.schema} for side in sides]
+        known = [each for each in kinds if each]
+        if not known:
+            return None
+        names = [column.name for column in source.columns]
+        payload = [name for name in names if all(each.get(name) == known[0].get(name) for each in known)]
+        old, new = (
+            None if side is None else _numbered(side, payload, which)
+            for side, which in zip(sides, (_OLD, _NEW), strict=True)
+        )
+        keys = [_SAME, _RANK]
+        if old is not None and new is not None:
+            both = old.join(new, keys, "full_outer")
+        elif old is not None:
+            both = old.withColumn(_NEW, F.lit(None).cast(old.schema[_OLD].dataType))
+        elif new is not None:
+            both = new.withColumn(_OLD, F.lit(None).cast(new.schema[_NEW].dataType))
+        return self._told(source.name, both)
+
+    def _told(self, name: str, both: DataFrame) -> dict[str, Any] | None:
+        old, new = F.col(_OLD), F.col(_NEW)
+        differs = reduce(or_, [~old[each].eqNullSafe(new[each]) for each in ("_disposition", *TOLD)])
+        found = both.where(differs).persist()
+        try:
+            before = [F.unix_micros(side["_system_timestamp"]) < self.begin for side in (old, new)]
+            crossing = F.coalesce(before[0] != before[1], F.lit(False))
+            ways = found.groupBy(
+                F.coalesce(old["_disposition"], F.lit("not there")).alias("before"),
+                F.coalesce(new["_disposition"], F.lit("not there")).alias("after"),
+            )
+            moves = ways.agg(F.count("*").alias("rows"), F.count_if(crossing).alias("crossing")).collect()
+            if not moves:
+                return None
+            self._keep(name, found, crossing)
+        finally:
+            found.unpersist()
+        return {
+            "changed": sum(row["rows"] for row in moves),
+            "crossing": sum(row["crossing"] for row in moves),
+            "fates": {f"{row['before']} -> {row['after']}": row["rows"] for row in sorted(moves)},
+        }
+
+    def _keep(self, name: str, found: DataFrame, crossing: Column) -> None:
+        """Record rows that differ: where they are now (else were), and both fates."""
+        old, new = F.col(_OLD), F.col(_NEW)
+        about = [F.coalesce(new[each], old[each]).alias(each) for each in _ABOUT if each not in FATE]
+        sides = [
+            side[each].alias(f"{each}_{when}") for side, when in ((old, "before"), (new, "after")) for each in FATE
+        ]
+        told = found.select(
+            F.lit(name).alias("_source"), *about, *sides, F.when(crossing, F.lit("T0")).alias("_crosses")
+        )
+        place = str(self.target / DIFFERENCE / "rows")
+        told.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
+
+    def _outputs(self, table: str) -> dict[str, int] | None:
+        sides = [self._brought(place, table, self.first) for place in (self.base, self.target)]
+        known = [side for side in sides if side is not None]
+        if not known:
+            return None
+        names = [each for each in known[0].columns if each not in _NUMBERS and all(each in s.columns for s in known)]
+        old, new = (
+            known[0].limit(0).select(*map(quoted, names)) if side is None else side.select(*map(quoted, names))
+            for side in sides
+        )
+        lost, made = old.exceptAll(new), new.exceptAll(old)
+        counts = [0, 0]
+        for number, (change, rows) in enumerate((("before", lost), ("after", made))):
+            counts[number] = rows.count()
+            if counts[number]:
+                place = str(self.target / DIFFERENCE / table)
+                told = rows.withColumn("_difference", F.lit(change))
+                told.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
+        return {"gone": counts[0], "new": counts[1]} if any(counts) else None
+
+    def _brought(self, root: Place, table: str, first: int) -> DataFrame | None:
+        place = str(root / table)
+        if not delta.exists(place):
+            return None
+        return self.spark.read.format("delta").load(place).where(F.col("_batch_id") >= first)
+
+
+def _numbered(rows: DataFrame, payload: list[str], which: str) -> DataFrame:
+    """Event rows with what tells them from others, and all that is told of them as one column."""
+    out = F.array_contains("_reasons", Reason.EXCLUDED.value)
+    broken = (F.col("_disposition") == Fate.QUARANTINED.value) & ~F.coalesce(out, F.lit(False))
+    text = F.when(broken, F.col("_raw"))
+    same = F.to_json(
+        F.struct("_partition", "_file", text.alias("_raw"), *map(quoted, payload)), {"ignoreNullFields": "false"}
+    )
+    order = Window.partitionBy(_SAME).orderBy("_offset")
+    about = F.struct(*_ABOUT).alias(which)
+    return rows.select(F.sha2(same, 256).alias(_SAME), "_offset", about).select(
+        _SAME, F.row_number().over(order).alias(_RANK), which
+    )

@@ -1,0 +1,311 @@
+"""Puts what a slice came to into a version: rows and outputs of a range of times, in one commit a table.
+
+A row takes its new fate if its old or its new time lies in the range, else the old one stands; an output is the new
+one if it ends in the range. Nothing is written where nothing came out otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.core.backfill.ranges import Range
+from tidemark.core.batch_result import TableDigest
+from tidemark.core.policy import Reason
+from tidemark.spark.digests import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
+from tidemark.spark.judge.events import PARTITION_COLUMN
+from tidemark.spark.streams.paths import paths_into
+from tidemark.spark.streams.writer import STATISTICS
+from tidemark.spark.tables import delta
+from tidemark.spark.tables.delta import quoted
+from tidemark.storage import Place
+
+FATE = ("_system_timestamp", "_disposition", "_reasons", "_watermark", "_substream")
+"""What a row may have otherwise when it is judged again."""
+_PUT = (*FATE, "_raw")
+"""What is put in the place of what it had."""
+TOLD = FATE[:3]
+"""What a change of is told."""
+DIFFERENCE = "difference"
+_KEYS = ("_partition", "_offset")
+_OLD, _NEW = "__tidemark_old", "__tidemark_new"
+_FROM, _TO = "T0", "T1"
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """The rows of a source that take a new fate, kept until let go of: `_partition`, `_offset`, day, batch, and both
+    fates. `days` and `batches` are those that have some, `told` how many changed in more than their watermark."""
+
+    rows: DataFrame
+    days: tuple[str, ...]
+    batches: tuple[int, ...]
+    told: int
+
+
+@dataclass(frozen=True)
+class ChangedTable:
+    """What came out otherwise of a table of outputs: rows that are no more, rows that are new, and the first and the
+    last batch that have had or have some."""
+
+    gone: int
+    new: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Rebuilding:
+    """Compares the tables of `base` with those of a `slice`, and puts what differs into `target`, a clone of the
+    base. What the slice released after its `last` recorded batch counts as released by that."""
+
+    spark: SparkSession
+    base: Place
+    slice: Place
+    target: Place
+    asked: Range
+    last: int
+    kept: list[DataFrame] = field(default_factory=list)
+
+    def rows(self, source: SourceSpec, old: DataFrame | None, *, anew: bool) -> ChangedRows | None:
+        """The rows of `old`, the slice as it stands, that take a new fate; `anew`: they are judged otherwise now, so
+        that watermarks count, too. Rows without a time that are excluded now count wherever they lie: no output is
+        made of them. None: there are none."""
+        new = self._table(self.slice, f"events/{source.name}")
+        if new is None or old is None:
+            return None
+        known = old.select(*_KEYS, *_ABOUT, F.struct(*_PUT).alias(_OLD))
+        judged = new.select(*_KEYS, F.struct(*_PUT).alias(_NEW))
+        ours = [in_range(F.col(side)["_system_timestamp"], self.asked) for side in (_OLD, _NEW)]
+        out = F.array_contains(F.col(_NEW)["_reasons"], Reason.EXCLUDED.value)
+        ours.append(out & F.col(_OLD)["_system_timestamp"].isNull())
+        counts = FATE if anew else TOLD
+        differs = [~F.col(_OLD)[name].eqNullSafe(F.col(_NEW)[name]) for name in counts]
+        found = known.join(judged, list(_KEYS)).where(_any(ours) & _any(differs)).persist()
+        self.kept.append(found)
+        told = F.count_if(_any(differs[: len(TOLD)]))
+        days = found.groupBy(PARTITION_COLUMN, "_batch_id").agg(told).collect()
+        if not days:
+            return None
+        dates = tuple(sorted({str(row[0]) for row in days}))
+        return ChangedRows(found, dates, tuple(sorted({row[1] for row in days})), sum(row[2] for row in days))
+
+    def put_rows(self, source: SourceSpec, changed: ChangedRows) -> None:
+        """Rewrite the days that have such rows, in one commit."""
+        place = str(self.target / f"events/{source.name}")
+        whole = self.spark.read.format("delta").load(place)
+        dates = ", ".join(f"'{day}'" for day in changed.days)
+        days = whole.where(f"{PARTITION_COLUMN} IN ({dates})")
+        joined = days.join(changed.rows.select(*_KEYS, _NEW), list(_KEYS), "left")
+        hit = F.col(_NEW).isNotNull()
+        fates = {name: F.when(hit, F.col(_NEW)[name]).otherwise(F.col(name)) for name in _PUT}
+        columns = [fates[name].alias(name) if name in fates else quoted(name) for name in whole.columns]
+        merged = joined.select(*columns).repartitionByRange(F.col(PARTITION_COLUMN), F.col("_batch_id"))
+        _replace(merged, place, f"{PARTITION_COLUMN} IN ({dates})")
+
+    def tell_rows(self, source: str, changed: ChangedRows) -> dict[str, Any]:
+        """Record the rows that changed, with both fates; how many there are, by fates, and how many of them cross an
+        end of the range."""
+        old, new = F.col(_OLD), F.col(_NEW)
+        differs = _any([~old[name].eqNullSafe(new[name]) for name in TOLD])
+        inside = [F.coalesce(in_range(side["_system_timestamp"], self.asked), F.lit(False)) for side in (old, new)]
+        stamps = [F.unix_micros(side["_system_timestamp"]) for side in (old, new)]
+        both = stamps[0].isNotNull() & stamps[1].isNotNull() & (inside[0] != inside[1])
+        before = F.least(*stamps) < self.asked.begin
+        sides = [
+            side[name].alias(f"{name}_{when}") for side, when in ((old, "before"), (new, "after")) for name in FATE
+        ]
+        told = changed.rows.where(differs).select(
+            F.lit(source).alias("_source"),
+            *_KEYS,
+            *[name for name in _ABOUT if name != PARTITION_COLUMN],
+            *sides,
+            F.when(both, F.when(before, _FROM).otherwise(_TO)).alias("_crosses"),
+        )
+        told.write.format("delta").mode("append").save(str(self.target / DIFFERENCE / "rows"))
+        ways = changed.rows.where(differs).groupBy(
+            old["_disposition"].alias("before"), new["_disposition"].alias("after")
+        )
+        moves = ways.agg(F.count("*").alias("rows"), F.count_if(both).alias("crossing")).collect()
+        return {
+            "changed": sum(row["rows"] for row in moves),
+            "crossing": sum(row["crossing"] for row in moves),
+            "fates": {f"{row['before']} -> {row['after']}": row["rows"] for row in moves},
+        }
+
+    def outputs(self, table: str, changed: DataFrame | None, passed: int | None) -> ChangedTable | None:
+        """Put the outputs of the range in place of those that stand; `changed` names rows of the only source of a
+        stream that take a new fate: of them also those that end outside of it, by what later runs take to be `passed`
+        (None: whenever). None: nothing differs."""
+        old, new = self._table(self.base, table), self._table(self.slice, table)
+        if new is not None:
+            new = new.withColumn("_batch_id", F.least("_batch_id", F.lit(self.last)))
+        gone = None if old is None else self._ours(table, old, changed, passed)
+        come = None if new is None else self._ours(table, new, changed, passed)
+        was, will = _content(gone), _content(come)
+        if was.digest == will.digest:
+            return None
+        counts = self._tell(table, _without(gone, come), _without(come, gone))
+        batches = [number for each in (was, will) for number in each.batches]
+        first, last = min(batches), max(batches)
+        if come is not None and (old is None or old.isEmpty()):
+            delta.append(come, str(self.target / table), self.last, statistics=_statistics(come))
+        elif old is not None:
+            between = F.col("_batch_id").between(first, last)
+            stays = self._others(table, old.where(between), changed)
+            whole = stays if come is None else stays.unionByName(come, allowMissingColumns=True)
+            condition = f"_batch_id >= {first} AND _batch_id <= {last}"
+            _replace(whole.select(*map(quoted, old.columns)), str(self.target / table), condition)
+        return ChangedTable(counts[0], counts[1], first, last)
+
+    def excluded(self, source: str, objects: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+        """By stored URI, how many rows an object has in the version and how many of them are excluded; `objects` are
+        with the batches that took them."""
+        rows = self._table(self.target, f"events/{source}")
+        if rows is None:
+            return {}
+        mine = rows.where(F.col("_batch_id").isin(*objects.values()) & F.col("_file").isin(*objects))
+        out = F.count_if(F.array_contains("_reasons", Reason.EXCLUDED.value))
+        return {row[0]: (row[1], row[2]) for row in mine.groupBy("_file").agg(F.count("*"), out).collect()}
+
+    def put_substreams(self, first: int) -> None:
+        """Have the substreams' watermarks of the slice in the place of those of batches from `first` on."""
+        old, new = self._table(self.base, "substreams"), self._table(self.slice, "substreams")
+        if new is None:
+            return
+        whole = new if old is None else old.where(F.col("batch_id") < first).unionByName(new)
+        whole.write.format("delta").mode("overwrite").save(str(self.target / "substreams"))
+
+    def digests(self, table: str, first: int, last: int) -> dict[int, TableDigest]:
+        """By batch, the digest of what a table has now; batches without a row are left out."""
+        rows = self._table(self.target, table)
+        if rows is None:
+            return {}
+        mine = rows.where(F.col("_batch_id").between(first, last))
+        found = mine.groupBy("_batch_id").agg(*digest_columns(row_hash(mine))).collect()
+        return {row["_batch_id"]: table_digest(table, row[ROWS], row[LOW], row[HIGH]) for row in found}
+
+    def let_go(self) -> None:
+        """Let go of what was kept."""
+        for rows in self.kept:
+            rows.unpersist()
+
+    def of_one(self, spec: PipelineSpec, stream: str) -> str | None:
+        """The source whose rows a stream's rows are, one to one, so that each is known by partition and offset."""
+        step = spec.streams[stream]
+        paths = paths_into(spec, step)
+        if step.windowed or len(paths) != 1 or paths[0].joined or paths[0].windowed or not paths[0].points(spec):
+            return None
+        return paths[0].origin
+
+    def _ours(self, table: str, rows: DataFrame, changed: DataFrame | None, passed: int | None) -> DataFrame:
+        """The outputs that end in the range, and those of rows that take a new fate."""
+        ours = rows.where(self._ends(table))
+        if changed is None:
+            return ours
+        keys = changed.select(*_KEYS)
+        due = F.lit(True) if passed is None else F.col("_end_time") <= _time(passed)
+        outside = rows.where(~self._ends(table) & due).join(keys, list(_KEYS), "left_semi")
+        return ours.unionByName(outside.select(*map(quoted, rows.columns)))
+
+    def _others(self, table: str, rows: DataFrame, changed: DataFrame | None) -> DataFrame:
+        others = rows.where(~self._ends(table))
+        if changed is None:
+            return others
+        left = others.join(changed.select(*_KEYS), list(_KEYS), "left_anti")
+        return left.select(*map(quoted, rows.columns))
+
+    def _ends(self, table: str) -> Column:
+        """Whether an output ends in the range; one without an end does if the range has none."""
+        windowed = "_window_end" in self._columns(table)
+        end = F.col("_window_end" if windowed else "_end_time")
+        after = end > _time(self.asked.begin)
+        if self.asked.end is None:
+            return F.coalesce(after, F.lit(True))
+        return F.coalesce(after & (end <= _time(self.asked.end)), F.lit(False))
+
+    def _columns(self, table: str) -> list[str]:
+        for place in (self.base, self.slice):
+            found = self._table(place, table)
+            if found is not None:
+                return found.columns
+        return []
+
+    def _tell(self, table: str, lost: DataFrame | None, made: DataFrame | None) -> tuple[int, int]:
+        """Record outputs that are no more, and those that are new; how many there are of either."""
+        sides = [
+            rows.withColumn(_DIFFERENCE, F.lit(change))
+            for change, rows in (("before", lost), ("after", made))
+            if rows is not None
+        ]
+        both = sides[0] if len(sides) == 1 else sides[0].unionByName(sides[1], allowMissingColumns=True)
+        new = F.col(_DIFFERENCE) == "after"
+        place = str(self.target / DIFFERENCE / table)
+        told = delta.append_measured(both, place, self.last, table, matching=new)
+        if told is None:
+            raise RuntimeError(f"the difference of {table} was told before")
+        return told.digest.rows - told.matching, told.matching
+
+    def _table(self, root: Place, table: str) -> DataFrame | None:
+        place = str(root / table)
+        return self.spark.read.format("delta").load(place) if delta.exists(place) else None
+
+
+_DIFFERENCE, _FIRST, _LAST = "_difference", "first_batch", "last_batch"
+_ABOUT = (PARTITION_COLUMN, "_batch_id", "_event_time", "_arrival_time")
+
+
+def in_range(time: Column, asked: Range) -> Column:
+    """Whether a time lies in the range; false where there is none."""
+    wanted = time >= _time(asked.begin)
+    if asked.end is not None:
+        wanted = wanted & (time < _time(asked.end))
+    return F.coalesce(wanted, F.lit(False))
+
+
+def _any(conditions: Sequence[Column]) -> Column:
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = found | condition
+    return found
+
+
+class _Content(NamedTuple):
+    """What tells one content from another, whatever run wrote it, and its first and last batch."""
+
+    digest: TableDigest
+    batches: tuple[int, ...]
+
+
+def _content(rows: DataFrame | None) -> _Content:
+    if rows is None:
+        return _Content(table_digest("", 0, 0, 0), ())
+    hashed = row_hash(rows.drop("_batch_id"))
+    low, high = F.min("_batch_id").alias(_FIRST), F.max("_batch_id").alias(_LAST)
+    found = rows.agg(*digest_columns(hashed), low, high).collect()[0]
+    batches = () if found[_FIRST] is None else (found[_FIRST], found[_LAST])
+    return _Content(table_digest("", found[ROWS], found[LOW], found[HIGH]), batches)
+
+
+def _without(rows: DataFrame | None, others: DataFrame | None) -> DataFrame | None:
+    if rows is None:
+        return None
+    own = rows.drop("_batch_id")
+    return own if others is None else own.exceptAll(others.drop("_batch_id").select(*map(quoted, own.columns)))
+
+
+def _replace(rows: DataFrame, place: str, condition: str) -> None:
+    rows.write.format("delta").mode("overwrite").option("replaceWhere", condition).save(place)
+
+
+def _statistics(rows: DataFrame) -> str:
+    return ",".join(name for name in STATISTICS.split(",") if name in rows.columns)
+
+
+def _time(micros: int) -> Column:
+    return F.timestamp_micros(F.lit(micros))

@@ -1,0 +1,142 @@
+"""Judges recorded micro-batches again, from the events of one version into the tables of another.
+
+The first has every input row, whatever its fate; of it only the rows of a slice of arrivals are read, and of files
+only those of the slice's days. What arrivals and numbers of rows left out come to is told by recorded states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advance import Opening, States
+from tidemark.core.backfill.ranges import ReadRange
+from tidemark.core.batch import LandedObject, ObjectState
+from tidemark.core.batch_result import Outcome
+from tidemark.core.policy import Fate, Reason
+from tidemark.core.times import DAY
+from tidemark.core.watermarks import Seen
+from tidemark.spark.judge import events
+from tidemark.spark.judge.engine import Engine
+from tidemark.spark.punctuation import state as marks
+from tidemark.spark.read.formats import row_text
+from tidemark.spark.read.landed_rows import rows_of_events
+from tidemark.spark.tables import accounts, delta
+from tidemark.spark.tables.delta import CommitRows, quoted
+from tidemark.spark.tables.fate_counter import NOTHING, Counts, FateCounter
+from tidemark.storage import Place
+
+
+@dataclass(frozen=True)
+class SliceEngine(Engine):
+    """Judges into `root` what stands in the version at `base`. `states` gives that one's recorded states as a batch
+    found them; `reads` the arrivals that are read of each source (one that is not named: all); `excluded` the stored
+    URIs of each source's objects whose rows are quarantined now."""
+
+    base: Place = field(kw_only=True)
+    states: Callable[[int], States] = field(kw_only=True)
+    reads: Mapping[str, ReadRange] = field(kw_only=True)
+    excluded: Mapping[str, Collection[str]] = field(kw_only=True)
+
+    def judge(
+        self,
+        source: SourceSpec,
+        batch_id: int,
+        objects: Sequence[LandedObject],
+        opening: Opening,
+        repairing: bool,
+    ) -> Outcome:
+        """Append the rows of a batch, judged again, and tell what became of them."""
+        opening, taken = replace(opening, read_from=None), _taken(objects)
+        place = self.place(f"events/{source.name}")
+        told: Counts | None = None
+        if repairing and delta.holds(place, batch_id):
+            written = events.as_appended(self.spark, source, place, batch_id)
+        else:
+            told, written = self._rejudged(source, batch_id, taken, opening)
+            self.reached("events")
+        if written.rows is None:
+            return Outcome(objects=tuple(objects), skipped=self._left_out(source, batch_id, {}))
+        told = told or self.count(source, written.rows(), taken)
+        found = accounts.partitions_of(told, source.name)
+        if source.punctuated is not None:
+            left = marks.marks_of(written.rows(), source.punctuated, source.lifetimes, opening)
+            found = accounts.with_marks(found, left)
+        rows = {name: report.seen.rows for name, report in found.items()}
+        skipped = self._left_out(source, batch_id, rows)
+        kept = self._write_substreams(source, batch_id, written.rows, repairing)
+        open_, lived = self._write_lifetimes(source, batch_id, written.rows, taken, repairing)
+        digests = (told.digest(f"events/{source.name}"), *kept, *lived)
+        return Outcome(digests, found, tuple(objects), skipped, left_open=open_, recorded=written.number)
+
+    def _rejudged(
+        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
+    ) -> tuple[Counts | None, CommitRows]:
+        rows = self.recorded(source, batch_id, batch_id)
+        if not objects or rows is None or rows.isEmpty():
+            return NOTHING, CommitRows(None, 0)
+        if source.name in self.excluded:
+            rows = _without(rows, source, self.excluded[source.name])
+        again = rows_of_events(self.spark, source, rows, objects)
+        with self._timed("judge"):
+            judged = self.rejudge(source, batch_id, again, objects, opening, from_events=True)
+            tally = FateCounter(self.spark, source, [item.uri for item in objects])
+            counted = tally.counted(judged)
+            return events.write_events(counted, tally, source, self.place(f"events/{source.name}"), batch_id)
+
+    def recorded(self, source: SourceSpec, first: int, last: int) -> DataFrame | None:
+        """The rows of the slice that batches have in the base, with the columns that the source declares."""
+        place = str(self.base / f"events/{source.name}")
+        if not delta.exists(place):
+            return None
+        whole = self.spark.read.format("delta").load(place).where(within(self.reads.get(source.name, ReadRange())))
+        payload = [column.name for column in source.columns]
+        fixed = [name for name in whole.columns if name.startswith("_") and name not in payload]
+        mine = whole.where(F.col("_batch_id").between(first, last))
+        return mine.select(*map(quoted, [*fixed, *payload]))
+
+    def _left_out(self, source: SourceSpec, batch_id: int, read: Mapping[str, int]) -> dict[str, Seen]:
+        """By partition, rows of the batch that are not read: recorded states tell how many, and how late."""
+        before, after = self.states(batch_id), self.states(batch_id + 1)
+        found = {}
+        for (name, partition), state in after.items():
+            earlier = before.get((name, partition))
+            number = state.next_offset - (earlier.next_offset if earlier else 0) - read.get(partition, 0)
+            if name == source.name and number:
+                found[partition] = Seen(number, state.last_arrival, None)
+        return found
+
+
+def _without(rows: DataFrame, source: SourceSpec, uris: Collection[str]) -> DataFrame:
+    """Event rows in which those of some objects are quarantined, with their text."""
+    hit = F.col("_file").isin(*uris)
+    text = F.coalesce("_raw", row_text([quoted(column.name) for column in source.columns]))
+    marked = {
+        "_disposition": F.lit(Fate.QUARANTINED.value),
+        "_reasons": F.array(F.lit(Reason.EXCLUDED.value)),
+        "_raw": text,
+    }
+    return rows.withColumns({name: F.when(hit, new).otherwise(F.col(name)) for name, new in marked.items()})
+
+
+def within(reading: ReadRange) -> Column:
+    """Whether an event row is read, told from the day that its file is kept by, too."""
+    arrival, day = F.col("_arrival_time"), F.col(events.PARTITION_COLUMN)
+    wanted = F.lit(True)
+    if reading.begin is not None:
+        wanted = wanted & (day >= _day(reading.begin)) & (arrival >= F.timestamp_micros(F.lit(reading.begin)))
+    if reading.end is not None:
+        wanted = wanted & (day <= _day(reading.end - 1)) & (arrival < F.timestamp_micros(F.lit(reading.end)))
+    return wanted
+
+
+def _day(micros: int) -> Column:
+    return F.date_from_unix_date(F.lit(micros // DAY))
+
+
+def _taken(objects: Sequence[LandedObject]) -> list[LandedObject]:
+    return [item for item in objects if item.state is not ObjectState.VANISHED]

@@ -1,0 +1,169 @@
+"""Computes recorded micro-batches again and compares, writing nothing (time rules: replay)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advance import Opening
+from tidemark.core.batch import LandedObject, ObjectState, stored_uri
+from tidemark.core.batch_result import NEWEST, Outcome
+from tidemark.core.watermarks import PartitionState, Seen
+from tidemark.spark.columns import OBJECT
+from tidemark.spark.digests import measured, row_hash
+from tidemark.spark.judge import substreams
+from tidemark.spark.judge.engine import Engine
+from tidemark.spark.partitioning.layout import sampled_share
+from tidemark.spark.read import unreadable
+from tidemark.spark.read.formats import UNREADABLE
+from tidemark.spark.read.landed_rows import read_rows, rows_of_events
+from tidemark.spark.read.peek import look_at
+from tidemark.spark.tables import delta
+
+MOST_DIFFERENCES = 20
+_SHOWN = ("_event_time", "_arrival_time", "_system_timestamp", "_disposition", "_reasons", "_watermark", "_file")
+
+
+@dataclass(frozen=True)
+class SourceBatch:
+    """One source's part of a recorded batch: its objects as taken, what judging started from, the
+    states that were recorded after it, and by table the version of its digest."""
+
+    source: SourceSpec
+    batch_id: int
+    objects: Sequence[LandedObject]
+    opening: Opening
+    after: Mapping[str, PartitionState]
+    versions: Mapping[str, int] = field(default_factory=dict)
+
+    def version(self, table: str) -> int:
+        """The version of the digest that was recorded of a table."""
+        return self.versions.get(table, NEWEST)
+
+
+def in_landing(objects: Sequence[LandedObject]) -> bool:
+    """Whether every object that was read is still there, unchanged."""
+    return not unreadable.gone([item for item in objects if item.state is not ObjectState.VANISHED])
+
+
+class Recomputed:
+    """A part computed again; kept until closed, if it is read several times."""
+
+    def __init__(self, engine: Engine, part: SourceBatch, from_landing: bool) -> None:
+        self.engine, self.part = engine, part
+        place = engine.place(f"events/{part.source.name}")
+        taken = [item for item in part.objects if item.state is not ObjectState.VANISHED]
+        self.skipped: dict[str, Seen] = {}
+        self.recorded = delta.slice_of(engine.spark, place, part.batch_id) if delta.exists(place) else None
+        opening = part.opening
+        sample = None
+        if from_landing:
+            rows, sample = self._landed(taken)
+        else:
+            self.skipped = self._skipped_then()
+            opening = replace(opening, read_from=None)
+            rows = rows_of_events(engine.spark, part.source, self._events(), taken)
+        self.from_landing = from_landing
+        self.taken = taken
+        self.counted = engine.rejudge(
+            part.source, part.batch_id, rows, taken, opening, from_events=not from_landing, sample=sample
+        )
+        if _read_again(part.source, opening):
+            self.counted.persist()
+        self.rows = self.counted.drop(OBJECT)
+
+    def close(self) -> None:
+        """Let go of what was kept."""
+        self.counted.unpersist()
+
+    def outcome(self) -> Outcome:
+        """Digests and counts, as the first run's."""
+        source, batch_id = self.part.source, self.part.batch_id
+        opening = self.part.opening if self.from_landing else replace(self.part.opening, read_from=None)
+        told = self.engine.count(source, self.counted, self.taken, self.part.version(f"events/{source.name}"))
+        found = self.engine.report(source, lambda: self.rows, told, self.taken, opening, unreadable.Damage())
+        digests = list(found.digests)
+        if source.over and source.timestamp_by:
+            changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)
+            table = substreams.table_of(source.name)
+            digests.append(measured(table, changed, self.part.version(table)))
+        if source.lifetimes.edges:
+            with self.engine.edges_of(source, batch_id, self.rows, self.taken) as lived:
+                digests += lived.digests(self.part.versions)
+            found = replace(found, left_open=lived.left_open)
+        return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
+
+    def differences(self) -> Iterator[str]:
+        """Up to 20 rows of the events table that came out otherwise, in words."""
+        keys = ["_partition", "_offset"]
+        now = self.rows.select(*keys, *_SHOWN, row_hash(self.rows).alias("hash")).alias("now")
+        then = self._events().select(*keys, *_SHOWN, row_hash(self._events()).alias("hash")).alias("then")
+        joined = now.join(then, keys, "full_outer").where(~F.col("now.hash").eqNullSafe(F.col("then.hash")))
+        shown = [
+            F.struct(*[F.col(f"{side}.{name}").alias(name) for name in _SHOWN]).alias(side)
+            for side in ("then", "now")
+        ]
+        there = [F.col(f"{side}.hash").isNotNull().alias(f"in_{side}") for side in ("then", "now")]
+        for row in joined.select(*keys, *shown, *there).orderBy(*keys).limit(MOST_DIFFERENCES).collect():
+            where = f"partition {row['_partition']}, offset {row['_offset']}"
+            if not row["in_now"]:
+                yield f"{where}: recorded, but not computed now"
+                continue
+            if not row["in_then"]:
+                yield f"{where}: computed now, but not recorded"
+                continue
+            changed = [name for name in _SHOWN if row["then"][name] != row["now"][name]]
+            texts = [f"{name} was {row['then'][name]}, is {row['now'][name]}" for name in changed]
+            yield f"{where}: {'; '.join(texts) or 'payload differs'}"
+
+    def _events(self) -> DataFrame:
+        if self.recorded is None:
+            return self.rows.limit(0)
+        names = [column.name for column in self.part.source.columns]
+        fixed = [name for name in self.recorded.columns if name.startswith("_") and name not in names]
+        return self.recorded.select(*fixed, *map(delta.quoted, names))
+
+    def _landed(self, taken: Sequence[LandedObject]) -> tuple[DataFrame, DataFrame | None]:
+        """The rows as they are in landing, and a sample of them where one is worth it."""
+        source, notes = self.part.source, self._notes(taken)
+        sights = look_at(source, [item for item in taken if item.uri not in notes])
+        share = sampled_share(source, sum(item.size for item in taken), self.part.opening)
+        shares = [1.0] if share is None else [1.0, share]
+        rows, *sample = (read_rows(self.engine.spark, source, taken, notes, each, sights) for each in shares)
+        return rows, sample[0] if sample else None
+
+    def _notes(self, taken: Sequence[LandedObject]) -> dict[str, str]:
+        """Why the objects that were quarantined whole could not be read, as recorded then."""
+        whole = {stored_uri(item.uri): item.uri for item in taken if item.state is ObjectState.QUARANTINED}
+        if not whole or self.recorded is None:
+            return dict.fromkeys(whole.values(), "")
+        found = self.recorded.where(F.col("_file").isin(list(whole))).select("_file", "_raw").collect()
+        notes = {whole[row["_file"]]: row["_raw"].removeprefix(UNREADABLE) for row in found}
+        return dict.fromkeys(whole.values(), "") | notes
+
+    def _skipped_then(self) -> dict[str, Seen]:
+        """Rows that `start` skipped in the recorded batch: offsets tell how many, since they are in no table."""
+        if self.part.opening.read_from is None or self.recorded is None:
+            return {}
+        rows = {row[0]: row[1] for row in self.recorded.groupBy("_partition").count().collect()}
+        skipped = {}
+        for name, state in self.part.after.items():
+            before = self.part.opening.states.get(name, self.part.opening.unseen)
+            count = state.next_offset - before.next_offset - rows.get(name, 0)
+            if count:
+                skipped[name] = Seen(count, state.last_arrival, None)
+        return skipped
+
+
+def _read_again(source: SourceSpec, opening: Opening) -> bool:
+    """Whether rows are read once more after they were counted: for keys, edges, marks, what `start` skipped, or for
+    arrivals before one that was already used. Keeping them costs about as much as writing them."""
+    used = source.policy.late is not None and any(
+        state.estimated_high is not None for state in opening.states.values()
+    )
+    keyed = bool(source.over and source.timestamp_by)
+    return keyed or used or source.lifetimes.edges or source.punctuated is not None or opening.read_from is not None

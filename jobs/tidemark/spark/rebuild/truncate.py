@@ -1,0 +1,67 @@
+"""Takes back what batches from some one on have brought to Spark's tables of a version that nobody reads yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advance import States
+from tidemark.core.watermarks import UNKNOWN
+from tidemark.spark.judge import substreams
+from tidemark.spark.tables.delta import append, exists
+from tidemark.storage import Place
+
+_REPAIR = "tidemark/repair"
+KINDS = ("events", "streams", "dead_letters", "before_start")
+
+
+def truncate(
+    spark: SparkSession,
+    root: Place,
+    tables: Sequence[str],
+    sources: Mapping[str, SourceSpec],
+    states: States,
+    first: int,
+) -> None:
+    """Delete what batches from `first` on have in `tables`, and have of substreams what the batches before it left;
+    `states` are those that they left."""
+    for table in tables:
+        if table.partition("/")[0] in KINDS:
+            DeltaTable.forPath(spark, str(root / table)).delete(F.col("_batch_id") >= first)
+    if exists(str(root / "substreams")):
+        write_substreams(spark, root, sources, states, first)
+
+
+def write_substreams(
+    spark: SparkSession, root: Place, sources: Mapping[str, SourceSpec], states: States, first: int
+) -> int:
+    """Have of substreams what the batches before `first` left, from the events; how many rows."""
+    left = [_left(spark, root, source, states, first) for source in sources.values()]
+    known = [rows for rows in left if rows is not None]
+    if not known:
+        return 0
+    whole = reduce(DataFrame.unionByName, known).persist()
+    try:
+        place = str(root / "substreams")
+        if exists(place):
+            whole.write.format("delta").mode("overwrite").save(place)
+        else:
+            append(whole, place, first - 1, application=_REPAIR)
+        return whole.count()
+    finally:
+        whole.unpersist()
+
+
+def _left(spark: SparkSession, root: Place, source: SourceSpec, states: States, first: int) -> DataFrame | None:
+    """The watermark of each substream of a source above its partition's floor, from the rows that set it."""
+    place = str(root / f"events/{source.name}")
+    if not source.over or source.timestamp_by is None or not exists(place):
+        return None
+    floors = {name: state.floor for (of, name), state in states.items() if of == source.name and name != UNKNOWN}
+    events = spark.read.format("delta").load(place)
+    return substreams.left(events, source.name, first, source.policy.disorder, floors)

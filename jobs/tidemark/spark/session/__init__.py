@@ -1,0 +1,1 @@
+"""Opens the Spark session, with its jars and settings."""

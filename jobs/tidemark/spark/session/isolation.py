@@ -1,0 +1,125 @@
+"""The Spark around a call: a session of tidemark's own beside the caller's, and what is put back when a verb ends.
+
+A caller's session keeps its settings, catalog and functions. What belongs to a whole JVM and can't be a session's
+(the default zone, checksums of local files) is changed for the length of a verb.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from tidemark.errors import TidemarkError
+from tidemark.spark.session.jars import jars_folder
+
+_DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""Static settings without which a session cannot write Delta tables."""
+
+_own: dict[SparkContext, SparkSession] = {}
+"""The session that tidemark works in, of the application that runs."""
+_zones: list[Any] = []
+"""Of the JVM that runs, the default zone before tidemark set another, while it has."""
+
+
+def refuse_connect() -> None:
+    """Raise TidemarkError where PySpark is set to use a Spark Connect server: our functions run in a JVM of ours."""
+    if os.environ.get("SPARK_REMOTE") or os.environ.get("SPARK_CONNECT_MODE_ENABLED"):
+        raise TidemarkError(
+            "tidemark can't run through Spark Connect: its functions run in the JVM of the driver",
+            where="SPARK_REMOTE",
+            hint="unset SPARK_REMOTE; TIDEMARK_MASTER=spark://HOST:PORT names a cluster, or use spark-submit",
+        )
+
+
+def session_of_caller() -> SparkSession | None:
+    """The session of this process, whoever opened it; None: there is none."""
+    context = SparkContext._active_spark_context
+    if context is None or context._jsc is None:
+        return None
+    return SparkSession.getActiveSession() or SparkSession._instantiatedSession or SparkSession(context)
+
+
+def own_session(beside: SparkSession) -> SparkSession:
+    """The session that tidemark works in, now the active one: the same each time in one application.
+
+    Raises TidemarkError where the application has no Delta or none of our functions.
+    """
+    context = beside.sparkContext
+    if context not in _own:
+        _ensure_equipped(beside)
+        _own.clear()
+        _zones.clear()
+        _own[context] = beside.newSession()
+    _activate(_own[context])
+    return _own[context]
+
+
+def use_utc(jvm: Any) -> None:  # noqa: ANN401 # py4j has no types
+    """Make UTC the default zone of the JVM until the verb ends."""
+    zones = jvm.java.util.TimeZone
+    if not _zones:
+        _zones.append(zones.getDefault())
+    zones.setDefault(zones.getTimeZone("UTC"))
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Put back, when the block ends, the active session that was in force before it and the JVM's default zone."""
+    context = SparkContext._active_spark_context
+    before = None if context is None or context._jsc is None else SparkSession.getActiveSession()
+    outermost = before is None or before not in _own.values()
+    try:
+        yield
+    finally:
+        if outermost:
+            put_back(before)
+
+
+def put_back(session: SparkSession | None) -> None:
+    """Make a session (None: the application's first) the active one, and the JVM's settings what they were."""
+    context = SparkContext._active_spark_context
+    if context is None or context._jvm is None or context._jsc is None or context not in _own:
+        return
+    if _zones:
+        context._jvm.java.util.TimeZone.setDefault(_zones.pop())
+        local = context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(context._jsc.hadoopConfiguration())
+        local.setVerifyChecksum(True)
+    root = session or SparkSession._instantiatedSession
+    if root is not None:
+        _activate(root)
+
+
+def _activate(session: SparkSession) -> None:
+    SparkSession._activeSession = session
+    SparkSession._get_j_spark_session_class(running(session)).setActiveSession(session._jsparkSession)
+
+
+def _ensure_equipped(session: SparkSession) -> None:
+    missing = [f"{key}={value}" for key, value in _DELTA.items() if value not in str(session.conf.get(key, ""))]
+    loader = running(session).java.lang.Thread.currentThread().getContextClassLoader()
+    for name in ("tidemark.Tally", "org.apache.spark.sql.delta.DeltaLog"):
+        try:
+            loader.loadClass(name)
+        except Py4JJavaError:
+            missing.append(f"the class {name}")
+    if missing:
+        raise TidemarkError(
+            f"the Spark session of this process can't be used: it lacks {', '.join(missing)}",
+            where=f"application {session.sparkContext.appName}",
+            hint=f"stop it, so that tidemark starts its own, or start it with these settings and spark.jars="
+            f"{jars_folder() / '*.jar'} (each file by name, commas between)",
+        )
+
+
+def running(session: SparkSession) -> Any:  # noqa: ANN401 # py4j has no types
+    """The JVM of a session."""
+    return session.sparkContext._jvm

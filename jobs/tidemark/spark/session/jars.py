@@ -1,0 +1,166 @@
+"""The jars that jobs need, put in place once at installation: Delta's, and those for S3, resolved by Spark's own
+Ivy, so that nothing is downloaded when a job runs, and our own.
+
+    python -m tidemark.spark.session.jars check              Java is here and Spark runs on it
+    python -m tidemark.spark.session.jars install LOCK DIR   the jars of LOCK are in DIR, verified, and ours
+    python -m tidemark.spark.session.jars fetch LOCK DIR     the jars of LOCK are in DIR, verified
+
+Only the standard library is imported before Java has been checked: `check` runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidemark.errors import TidemarkError
+from tidemark.spark.session.compiler import JAR, compile_into, quiet_jvm
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JVMView
+
+JAVA_VERSIONS = (17, 21)
+"""What Spark 4.2 runs on."""
+
+S3_HINT = "run `make install-s3` in the project folder; with a Spark of your own, give it hadoop-aws of its version"
+_INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to it"
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One jar of the lock file: its Maven coordinate and the sum that its bytes must have."""
+
+    coordinate: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """Its name as Ivy writes it: group_artifact-version.jar."""
+        group, artifact, version = self.coordinate.split(":")
+        return f"{group}_{artifact}-{version}.jar"
+
+
+def require_java(environ: Mapping[str, str] = os.environ) -> None:
+    """Java is here in a version that Spark runs on; else TidemarkError, with one line that says what to install."""
+    home = environ.get("JAVA_HOME")
+    java = shutil.which(str(Path(home) / "bin" / "java") if home else "java", path=environ.get("PATH", ""))
+    if java is None:
+        raise TidemarkError("Spark needs Java, and none was found", where=home or "PATH", hint=_INSTALL_JAVA)
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - the user's own Java
+    found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
+    if found is None or int(found[1]) not in JAVA_VERSIONS:
+        wanted = " or ".join(map(str, JAVA_VERSIONS))
+        version = f"version {found[1]}" if found else "of no known version"
+        raise TidemarkError(f"Spark needs Java {wanted}; this one is {version}", where=java, hint=_INSTALL_JAVA)
+
+
+def jars_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where `make install` leaves Delta's jars and ours; those for S3 lie beside it."""
+    return Path(environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
+
+
+def s3_jars() -> list[Path]:
+    """The jars for S3 as `make install-s3` left them; none where it was not run."""
+    folder = jars_folder()
+    return sorted(folder.with_name(f"{folder.name}-s3").glob("*.jar"))
+
+
+def require_s3() -> None:
+    """The jars for S3 are here, or a Spark that brings its own; else TidemarkError, before a JVM is started."""
+    if not s3_jars() and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        raise TidemarkError("the jars that Spark needs for s3:// places are not installed", hint=S3_HINT)
+
+
+def read_lock(lock: Path) -> list[Jar]:
+    """The jars of a lock file: `group:artifact:version sha256:sum` a line."""
+    lines = (line.split("#")[0].split() for line in lock.read_text(encoding="utf-8").splitlines())
+    return [Jar(parts[0], parts[1].removeprefix("sha256:")) for parts in lines if parts]
+
+
+def install(lock: Path, folder: Path) -> list[Path]:
+    """Put exactly the jars of the lock into the folder; those already there with the right sum are left alone."""
+    jars = read_lock(lock)
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = [jar for jar in jars if not is_sound(folder / jar.file_name, jar)]
+    if missing:
+        require_java()
+        for jar, found in zip(missing, _resolve(missing), strict=True):
+            _place(jar, found, folder)
+    names = {jar.file_name for jar in jars} | {JAR}
+    for other in set(folder.iterdir()):
+        if other.name not in names:
+            other.unlink()
+    return [folder / jar.file_name for jar in jars]
+
+
+def is_sound(path: Path, jar: Jar) -> bool:
+    """The file is there and its bytes are those that the lock wants."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
+
+
+def _place(jar: Jar, found: Path, folder: Path) -> None:
+    if not is_sound(found, jar):
+        raise TidemarkError(
+            f"{jar.coordinate} is not the jar of the lock file: its sha256 differs from {jar.sha256}",
+            where=str(found),
+            hint="delete that file and run `make install` again; if it differs again, do not use it",
+        )
+    partial = folder / f"{jar.file_name}.partial"
+    shutil.copyfile(found, partial)
+    partial.replace(folder / jar.file_name)
+
+
+def _resolve(jars: list[Jar]) -> list[Path]:
+    """The jars alone, without what they depend on (Spark ships it), from where the user's Ivy settings point."""
+    with quiet_jvm() as (gateway, log):
+        try:
+            return [_resolve_one(gateway.jvm, jar) for jar in jars]
+        except Exception as error:
+            log.seek(0)
+            reasons = [line.strip(" :\t\n") for line in log if "download failed" in line or "not found" in line]
+            reason = reasons[-1] if reasons else str(error).partition("\n")[0]
+            raise TidemarkError(
+                f"jars can't be downloaded: {reason}",
+                hint="check the network; DEFAULT_ARTIFACT_REPOSITORY (Spark's own variable) names a mirror",
+            ) from error
+
+
+def _resolve_one(jvm: JVMView, jar: Jar) -> Path:
+    uri = jvm.java.net.URI(f"ivy://{jar.coordinate}?transitive=false")
+    return Path(jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(uri).mkString(","))
+
+
+def main(arguments: list[str]) -> int:
+    """The command of the module's docstring; exit status 0, or 4 with one line on standard error."""
+    try:
+        match arguments:
+            case ["check"]:
+                require_java()
+            case ["install", lock, folder]:
+                install(Path(lock), Path(folder))
+                compile_into(Path(folder))
+            case ["fetch", lock, folder]:
+                install(Path(lock), Path(folder))
+            case _:
+                sys.stderr.write(f"{__doc__}\n")
+                return 2
+    except TidemarkError as error:
+        where = f" ({error.where})" if error.where else ""
+        sys.stderr.write(f"error: {error.message}{where}: {error.hint}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,66 @@
+"""Spark on S3: what its file system s3a is told, so that it goes where boto3 goes, as whom boto3 goes.
+
+Credentials are none of it: s3a looks for them where boto3 does, in the environment, profiles and roles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from tidemark.config.address import S3Place, is_s3
+from tidemark.core.batch import LandedObject
+from tidemark.errors import TidemarkError
+from tidemark.spark.session.jars import S3_HINT
+from tidemark.storage import s3
+
+_SETTINGS = {
+    "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    "fs.AbstractFileSystem.s3.impl": "org.apache.hadoop.fs.s3a.S3A",
+    "fs.landed.impl": "tidemark.Landed",
+    "fs.s3a.aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+    "fs.s3a.change.detection.source": "etag",
+    "fs.s3a.change.detection.mode": "server",
+    "fs.s3a.retry.limit": "2",  # around the attempts below, which wait longer each time
+    "fs.s3a.retry.throttle.limit": "2",
+    "fs.s3a.input.stream.type": "classic",  # others do not hold an open object to its ETag
+}
+
+
+def spark_reads(item: LandedObject) -> str:
+    """The path at which Spark reads an object: on S3 it says what was listed, so that nothing else is asked for."""
+    if not is_s3(item.path):
+        return item.path
+    place = S3Place(item.path)
+    return f"landed://{place.bucket}/{item.size}-{item.tag.encode().hex()}/{place.key}"
+
+
+def configure(spark: SparkSession) -> None:
+    """Make s3:// a file system of this session alone; settings of its user win. TidemarkError without hadoop-aws."""
+    jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
+    if jvm is None or context is None:
+        raise RuntimeError("no Spark session is open")
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_SETTINGS["fs.s3.impl"])
+    except Py4JJavaError:
+        raise TidemarkError("this Spark has no jars for s3:// places (hadoop-aws)", hint=S3_HINT) from None
+    known: Any = context.hadoopConfiguration()
+    for key, value in (_SETTINGS | _of_the_environment()).items():
+        if not _is_given(known, key):
+            spark.conf.set(key, value)
+
+
+def _of_the_environment() -> dict[str, str]:
+    settings = {"fs.s3a.attempts.maximum": str(s3.attempts()), "fs.s3a.endpoint.region": s3.region()}
+    address = s3.endpoint()
+    if address is not None:
+        settings |= {"fs.s3a.endpoint": address, "fs.s3a.path.style.access": "true"}
+    return settings
+
+
+def _is_given(known: Any, key: str) -> bool:  # noqa: ANN401 # Hadoop's own
+    """Whether a file or Spark's user has set this, and not only Hadoop's defaults, or we before."""
+    sources = list(known.getPropertySources(key) or ())
+    return bool(sources) and not sources[-1].endswith("-default.xml") and sources[-1] != "programmatically"

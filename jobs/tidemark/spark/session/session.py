@@ -1,0 +1,223 @@
+"""The Spark session that every job shares, and the settings that results and readers rely on."""
+
+from __future__ import annotations
+
+import locale
+import os
+import re
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from py4j.java_gateway import JavaGateway
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from tidemark.errors import TidemarkError
+from tidemark.spark.session import s3a
+from tidemark.spark.session.compiler import JAR, is_current
+from tidemark.spark.session.isolation import own_session, refuse_connect, running, session_of_caller
+from tidemark.spark.session.jars import jars_folder, require_java, require_s3, s3_jars
+from tidemark.spark.session.py4j_cache import remember
+from tidemark.spark.session.settings import RESULT_SETTINGS
+
+_TIMES = ("_offset", "_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark", "_batch_id")
+_COST_SETTINGS = {
+    **{f"parquet.enable.dictionary#{name}": "false" for name in _TIMES},  # hardly two are equal, or all are
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.optimize.minFileSize": str(64 << 20),
+    "spark.databricks.delta.optimize.maxFileSize": str(256 << 20),
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
+    "spark.sql.maxConcurrentOutputFileWriters": "16",
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
+    "spark.sql.ui.explainMode": "simple",  # each query and each of its stages is described at length otherwise
+    "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot never compiles larger methods, which many columns make
+}
+
+_STATIC_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.delta.logStore.s3.impl": "tidemark.ObjectLog",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # each call of a function asks the JVM four times more
+    "spark.sql.codegen.cache.maxEntries": "1000",  # 100 do not hold two batches' code: it would be compiled anew
+}
+COMPILING = (
+    "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 "
+    "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000"
+)
+"""Four times what Java would wait for before it compiles a method with all its might: most of planning a query runs
+too seldom to be worth that, and of a command's first minutes the compiler took two fifths."""
+BUFFERS = f"-Djdk.nio.maxCachedBufferSize={1 << 20}"
+"""Outside the heap, bytes that a thread keeps at most of what it has read or written at once. Java would keep as much
+as the largest piece ever took: 100 MiB more where rows are sorted on disk."""
+_EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
+_LOOPBACK = re.compile(r"^local-cluster\[|://(127\.|localhost)")
+_LOOPBACK_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_LOCAL_SETTINGS = {
+    **_LOOPBACK_SETTINGS,
+    "spark.hadoop.fs.file.impl": "tidemark.LocalFiles",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "tidemark.LocalLogFiles",
+}
+_CHECKSUMS = [
+    f"spark.sql.shuffle.orderIndependentChecksum.{name}" for name in ("enabled", "enableFullRetryOnMismatch")
+]
+
+
+def installed_jars() -> list[Path]:
+    """Delta's jars and our functions as `make install` left them, so that nothing is downloaded when a job runs."""
+    folder = jars_folder()
+    jars = sorted(folder.glob("*.jar"))
+    if len(jars) < 2 or not is_current(folder / JAR):
+        raise TidemarkError(
+            "the jars of Delta and tidemark are not installed, or are older than the code",
+            where=str(folder),
+            hint="run `make install` in the project folder",
+        )
+    return jars
+
+
+def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSession:
+    """Open tidemark's own session, with Delta and the settings above; `on_s3` with s3:// places. Where the process
+    has a session already, it is one beside that, which stays as it is.
+
+    Under spark-submit the application's own master and memory hold; results do not depend on them.
+    `master` defaults to $TIDEMARK_MASTER, else all local cores.
+    """
+    if on_s3:
+        require_s3()
+    refuse_connect()
+    return with_settings(session_of_caller() or _start(master), on_s3=on_s3)
+
+
+def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
+    """tidemark's own session beside another one, with the settings that results and readers rely on."""
+    session = own_session(beside)
+    if on_s3:
+        s3a.configure(session)
+    for key, value in {**RESULT_SETTINGS, **_COST_SETTINGS}.items():
+        session.conf.set(key, value)
+    return session
+
+
+def _start(master: str | None) -> SparkSession:
+    conf = SparkConf().setAppName("tidemark")
+    for key, value in _STATIC_SETTINGS.items():
+        conf.set(key, value)
+    conf.setIfMissing("spark.hadoop.fs.permissions.umask-mode", _umask())
+    conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC {BUFFERS}".strip())
+    ours = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not ours and SparkContext._gateway is None:
+        require_java()
+        memory = _memory()
+        conf.set("spark.driver.memory", f"{memory >> 20}m")
+        conf.set("spark.driver.defaultJavaOptions", f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING}")
+        where = master or os.environ.get("TIDEMARK_MASTER", "local[*]")
+        conf.setMaster(where)
+        jars = [*installed_jars(), *s3_jars()]
+        for key, value in (alone(where) or spread(where, jars)).items():
+            conf.setIfMissing(key, value)
+        conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
+        SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
+        ours = True
+    heard = signal.getsignal(signal.SIGINT)
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
+    if threading.current_thread() is threading.main_thread() and callable(heard):
+        signal.signal(signal.SIGINT, heard)  # PySpark's own calls the JVM in the middle of another call
+    if ours:
+        remember(running(session))
+    return session
+
+
+def alone(master: str) -> dict[str, str]:
+    """Settings where one process does all; none for a cluster. What a stage left is not lost there, so that none is
+    computed again, and Spark need not prove that the result is equal."""
+    here = master == "local" or master.startswith("local[")
+    return dict.fromkeys(_CHECKSUMS, "false") | _LOCAL_SETTINGS if here else {}
+
+
+def spread(master: str, jars: Sequence[Path]) -> dict[str, str]:
+    """Settings for a cluster: jars that executors fetch from the driver, and, where the master is reached by
+    loopback, the driver's address there. SPARK_LOCAL_IP and SPARK_LOCAL_HOSTNAME name another one."""
+    settings = {"spark.jars": ",".join(map(str, jars))}
+    if _LOOPBACK.search(master):
+        settings |= _LOOPBACK_SETTINGS
+    return settings
+
+
+def _umask() -> str:
+    """The process's umask, which Hadoop does not ask for: it gives files the permissions that a setting leaves."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return f"{mask:03o}"
+
+
+def _memory() -> int:
+    """A third of the memory this process may use, from 1 to 16 GiB: rows that do not fit are judged on disk."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        text = Path(limit).read_text().strip() if Path(limit).is_file() else ""
+        whole = min(whole, int(text)) if text.isdigit() else whole
+    return min(max(whole // 3, 1 << 30), 16 << 30)
+
+
+def _region(memory: int) -> int:
+    """MiB of one part of the heap. Spark's buffers take more than half of a part as Java chooses it: each of them
+    would be kept apart, and start a collection of the whole heap."""
+    return min(memory >> 28, 16)
+
+
+def _launch(conf: SparkConf) -> JavaGateway:
+    """A JVM whose chatter goes to a file: what people must know, tidemark says itself."""
+    environ = dict(os.environ)
+    if locale.getpreferredencoding(False).upper() != "UTF-8":
+        environ["LC_ALL"] = "C.UTF-8"  # or Java cannot open names that are not ASCII
+    log = None
+    if not os.environ.get("TIDEMARK_DEBUG"):
+        log = tempfile.NamedTemporaryFile("w+", prefix="tidemark-spark-", suffix=".log")  # noqa: SIM115 # the JVM's
+    try:
+        with _signals_kept():
+            return launch_gateway(
+                conf,
+                {  # type: ignore[no-untyped-call] # py4j has no types
+                    "env": environ,
+                    "stderr": log,
+                    "stdout": log,
+                },
+            )
+    except PySparkException as error:
+        said = _last_line(log.name) if log else ""
+        raise TidemarkError(
+            f"Spark did not start: {said or error}", hint="check that Java 17 is installed"
+        ) from error
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Signals that end a command are heard once the JVM hears us: one whose launch is cut short never ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    ours = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    before = {number: signal.signal(number, lambda number, _: heard.append(number)) for number in ours}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        if heard:
+            signal.raise_signal(heard[0])
+
+
+def _last_line(path: str) -> str:
+    lines = [line for line in Path(path).read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else ""

@@ -1,0 +1,76 @@
+"""What results may depend on besides the rows and the configuration: recorded with every batch.
+
+Nothing here imports Spark, so that a run without rows can record it without a JVM.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+
+from tidemark.config.models.sources import READING
+
+ARITHMETIC = "spark.tidemark.arithmetic"
+"""Which rule whole numbers follow: `EXACT` is null where a result has no place in its type. Under the rule of batches
+that recorded none it wraps."""
+EXACT, WRAPPING = "exact", "wrapping"
+
+RESULT_SETTINGS = {
+    ARITHMETIC: EXACT,
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
+    "spark.sql.orc.filterPushdown": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.json.enablePartialResults": "true",
+    "spark.sql.json.enableExactStringParsing": "false",
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+    "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
+    "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
+    "spark.sql.execution.replaceHashWithSortAgg": "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
+"""Settings on which results or the readability of tables depend; recorded with every batch."""
+
+PAGES = {"delta.parquet.format.version": "2.12.0"}
+"""The version of Parquet that tables are made with (docs/decisions/parquet-pages.md); recorded, too. Pages of the
+second version need statistics of each column: without them they say a wrong number of nulls, which not all readers
+overlook."""
+
+_PACKAGES = ("tidemark", "pyspark", "delta-spark", "deltalake")
+
+
+def engine() -> str:
+    """The versions and settings in force, as JSON."""
+    versions = {name: version(name) for name in _PACKAGES}
+    return json.dumps({"versions": versions, "settings": RESULT_SETTINGS | PAGES, "reading": READING})
+
+
+def reading_of(recorded: str) -> int:
+    """The rules of reading that a recorded engine had; the first ones were not recorded."""
+    return int(json.loads(recorded).get("reading", 1))
+
+
+def arithmetic_of(recorded: str) -> str:
+    """The rule that whole numbers followed under a recorded engine."""
+    return str(json.loads(recorded).get("settings", {}).get(ARITHMETIC, WRAPPING))
+
+
+def changed(recorded: str) -> list[str]:
+    """Sentences on what differs between a recorded engine and this one, but for rules of reading and of arithmetic: a
+    replay has those that were recorded."""
+    now, then = json.loads(engine()), json.loads(recorded)
+    del now["reading"], now["settings"][ARITHMETIC]
+    then["settings"] = PAGES | then.get("settings", {})  # it was so before it was recorded
+    return [
+        f"{name} was {then.get(part, {}).get(name)}, is {value}"
+        for part, values in now.items()
+        for name, value in values.items()
+        if then.get(part, {}).get(name) != value
+    ]

@@ -1,0 +1,1 @@
+"""Computes streams, windows and joins from the events tables."""

@@ -1,0 +1,125 @@
+"""Pairs of rows of two streams that are alive at the same time (time rules: streams and windows).
+
+A pair lives in the intersection of two lifetimes. It is made from its sides whenever it is needed, and kept nowhere
+while it waits: rows that are alive in a span pair to all pairs that are alive in it, so a run reads those alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from tidemark.config.models.streams import StreamSpec
+from tidemark.core.times import TICK
+from tidemark.errors import ConfigError, Problem
+from tidemark.spark.columns import CAME, CELL, TENTATIVE, WAS, ordinal
+from tidemark.spark.expressions import value_of
+from tidemark.spark.times import came, divided
+from tidemark.spark.validity import column_of, fit
+
+_START, _END = "_system_timestamp", "_end_time"
+_ONE_VALUE = ("array", "map", "struct", "variant", "interval")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One stream of a join: its rows with their start and end (null: open), in `order`, by name; `longest` is the
+    most that one lives, microseconds (None: without a bound)."""
+
+    name: str
+    rows: DataFrame
+    order: Sequence[str]
+    longest: int | None
+
+    def column(self, name: str) -> Column:
+        """A column of this side among those of both."""
+        return F.col(f"{column_of(self.name)}.{column_of(name)}")
+
+
+def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
+    """The pairs: their start and end, what orders them (the left row's sort key, then the right's) as the path of
+    `rank`, and what is selected.
+
+    Columns of `on` are equal as `=` has it: null equals nothing, NaN equals NaN and -0.0 equals 0.0. Where both sides
+    have a longest lifetime, rows meet by the cells of time that they live in as well, so that keys with many rows are
+    not paired across all times.
+
+    Raises ConfigError when columns of `on` have types that cannot be equal.
+    """
+    _require_equal_types(step, left, right)
+    widths = (left.longest, right.longest)
+    width = None if None in widths else max(each for each in widths if each is not None)
+    frames = [(side.rows if width is None else _in_cells(side, width)).alias(side.name) for side in (left, right)]
+    both = frames[0].join(frames[1], reduce(and_, _conditions(step, left, right, width)))
+    key = f"streams.{step.name}"
+    if step.where is not None:
+        both = both.where(value_of(both, step.where, f"{key}.where")[0].cast("boolean"))
+    keys = [side.column(name) for side in (left, right) for name in side.order]
+    order = [column.alias(ordinal(rank, number)) for number, column in enumerate(keys)]
+    told = [fit(kind, value).alias(name) for name, (value, kind) in _values(both, step, key)]
+    start = F.greatest(left.column(_START), right.column(_START)).alias(_START)
+    end = F.least(left.column(_END), right.column(_END)).alias(_END)
+    brought = F.greatest(*[came(side.rows.columns, side.column) for side in (left, right)]).alias(CAME)
+    return both.select(start, end, brought, *_was((left, right), end), *_tentative((left, right)), *order, *told)
+
+
+def _was(sides: Sequence[Side], end: Column) -> list[Column]:
+    """The pairs' `WAS`, if that of a side is told."""
+    if not any(WAS in side.rows.columns for side in sides):
+        return []
+    known = [(WAS, _END) if WAS in side.rows.columns else (_END,) for side in sides]
+    ends = [F.coalesce(*map(side.column, names)) for side, names in zip(sides, known, strict=True)]
+    before = F.least(*ends)
+    return [F.when(~before.eqNullSafe(end), before).alias(WAS)]
+
+
+def _tentative(sides: Sequence[Side]) -> list[Column]:
+    """When the pairs are `TENTATIVE`, if rows of a side may be."""
+    known = [side.column(TENTATIVE) for side in sides if TENTATIVE in side.rows.columns]
+    return [(F.greatest(*known) if len(known) > 1 else known[0]).alias(TENTATIVE)] if known else []
+
+
+def _values(both: DataFrame, step: StreamSpec, key: str) -> Iterator[tuple[str, tuple[Column, DataType]]]:
+    for name, text in step.select.items():
+        yield name, value_of(both, text, f"{key}.select.{name}")
+
+
+def _conditions(step: StreamSpec, left: Side, right: Side, width: int | None) -> Iterator[Column]:
+    """Equal columns, lifetimes that overlap, and, in cells, the one in which the pair begins."""
+    for name in step.on:
+        yield left.column(name) == right.column(name)
+    for one, other in ((left, right), (right, left)):
+        end = other.column(_END)
+        yield end.isNull() | (one.column(_START) < end)
+    if width is not None:
+        start = F.unix_micros(F.greatest(left.column(_START), right.column(_START)))
+        yield left.column(CELL) == right.column(CELL)
+        yield left.column(CELL) == divided(start, width)
+
+
+def _in_cells(side: Side, width: int) -> DataFrame:
+    """Rows by each `CELL`, a stretch of time of that width, that they live in: two at most."""
+    start, end = F.unix_micros(_START), F.unix_micros(_END)
+    first = divided(start, width)
+    if side.longest == TICK:
+        return side.rows.withColumn(CELL, first)
+    return side.rows.withColumn(CELL, F.explode(F.sequence(first, divided(end - TICK, width))))
+
+
+def _require_equal_types(step: StreamSpec, left: Side, right: Side) -> None:
+    """Types that only Spark knows; others were checked when the configuration was loaded."""
+    for name in step.on:
+        kinds = [side.rows.select(column_of(name)).schema[0].dataType for side in (left, right)]
+        nested = kinds[0].typeName().startswith(_ONE_VALUE)
+        if kinds[0] != kinds[1] or nested:
+            listed = " and ".join(
+                f"{kind.simpleString()} in {side.name!r}" for kind, side in zip(kinds, (left, right), strict=True)
+            )
+            advice = "which is not one value: select a member of it" if nested else "cast it in a step of its own"
+            raise ConfigError([Problem("", f"streams.{step.name}.on", f"{name!r} is {listed}: {advice}")])

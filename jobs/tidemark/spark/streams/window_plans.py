@@ -1,0 +1,142 @@
+"""Plans that close windows, built once and bound to later runs, as those of micro-batches are (`prepared`).
+
+What a run closes differs from the next in the files that are read, in what the step had passed before and after it,
+and in the number of its last batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+from pyspark import SparkContext
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from tidemark.config import PipelineSpec
+from tidemark.core.stream_output import Due
+from tidemark.core.streams import StreamState
+from tidemark.spark.judge.plan_cache import Plans, bound
+from tidemark.spark.plans.parameters import PlanParameters
+from tidemark.spark.plans.static_plan import simplified, unadapted
+from tidemark.spark.streams.paths import paths_into
+from tidemark.spark.tables import delta
+from tidemark.spark.tables.file_pruning import SelectedFiles, few_of
+from tidemark.spark.tables.row_counter import Counting
+from tidemark.spark.tables.time_range import Span
+
+_ALONE_BYTES = 16 << 20
+"""Of events that one task reads for the windows of a run."""
+_ONCE_BYTES = 128 << 20
+"""Of events whose windows are planned once; more of them are shared out by how much comes through."""
+_TASK_BYTES = 8 << 20
+"""Of these, per task."""
+
+
+@dataclass(frozen=True)
+class WindowPlanKey:
+    """All that a plan follows from besides its files and what is told of a run: `due` without that. `behind` is that
+    of the run, which follows from more. `alone`: one task reads all of the files."""
+
+    spec: PipelineSpec
+    due: Due
+    behind: bool
+    alone: bool
+    schema: str
+
+
+@dataclass(frozen=True)
+class Closing:
+    """A plan of the windows that a run closes, counted as they pass, and the numbers that are told to it."""
+
+    counting: Counting
+    held: PlanParameters
+
+    def bound(self, due: Due, files: SelectedFiles) -> Closing:
+        """The same for another run of its shape."""
+        self.held.tell(numbers_of(due))
+        self.counting.begin()
+        rows = bound(self.counting.rows, files.whole, base=files.base)
+        return replace(self, counting=replace(self.counting, rows=rows))
+
+
+Build = Callable[[DataFrame, bool, PlanParameters], tuple[DataFrame, Column] | None]
+"""Of given event rows, which may be in one task alone, the rows of closed windows and which of them are not due, with
+numbers that are held."""
+
+_PLANS: WeakKeyDictionary[SparkContext, Plans[WindowPlanKey, Closing]] = WeakKeyDictionary()
+
+
+def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> SelectedFiles | None:
+    """The files of the rows in windows that a run closes; None: its plan follows from more than a `Shape` (windows
+    of parts, or that rows make, or of several tables), or files are not to be named one by one."""
+    step = spec.streams[due.step.name]
+    if step.window is None or step.partition_by is not None or due.after.complete or due.after.reached is None:
+        return None
+    paths = paths_into(spec, step)
+    source = spec.sources.get(paths[0].origin)
+    if len(paths) > 1 or source is None or source.lifetimes.edges or (source.longest or paths[0].lasts) is None:
+        return None
+    place = f"{root}/events/{source.name}"
+    if not delta.exists(place):
+        return None
+    [path] = paths
+    return few_of(place, "_system_timestamp", path.begin, path.lasts or 1, span, due.last_batch)
+
+
+@contextmanager
+def closing(
+    spark: SparkSession, spec: PipelineSpec, due: Due, files: SelectedFiles, build: Build
+) -> Iterator[Counting | None]:
+    """The counted rows of windows that a run closes, for one job: of the plan that is kept for its shape, or else of
+    a new one, which is kept if the job succeeds. None: there are none."""
+    shape = WindowPlanKey(spec, _without_times(due), due.behind, _alone(files), files.schema)
+    plans = _PLANS.setdefault(spark.sparkContext, Plans())
+    known = plans.take(shape)
+    plan = _built(spark, due, files, build) if known is None else known.bound(due, files)
+    yield None if plan is None else _planned(plan.counting, files)
+    if plan is not None:
+        plans.put(shape, plan)
+
+
+def numbers_of(due: Due) -> dict[str, int | None]:
+    """What is told of a run."""
+    return {"before": due.before.reached, "after": due.after.reached, "last": due.last_batch}
+
+
+def _built(spark: SparkSession, due: Due, files: SelectedFiles, build: Build) -> Closing | None:
+    held, rows, alone = PlanParameters(), files.read(spark), _alone(files)
+    made = build(rows.coalesce(1) if alone else rows, alone, held)
+    if made is None:
+        return None
+    held.tell(numbers_of(due))
+    counting = Counting.of(*made)
+    return Closing(replace(counting, rows=simplified(counting.rows)), held)
+
+
+def _planned(counting: Counting, files: SelectedFiles) -> Counting:
+    """The counted rows, planned once where they have a shuffle, unless there are many."""
+    if _alone(files) or files.size > _ONCE_BYTES:
+        return counting
+    return replace(counting, rows=unadapted(counting.rows, _tasks(counting.spark, files)))
+
+
+def _alone(files: SelectedFiles) -> bool:
+    """Whether one task reads them: that spares a shuffle."""
+    return files.size <= _ALONE_BYTES
+
+
+def _tasks(spark: SparkSession, files: SelectedFiles) -> int:
+    """How many tasks the windows of larger files are computed by."""
+    return min(spark.sparkContext.defaultParallelism, math.ceil(files.size / _TASK_BYTES))
+
+
+def _without_times(due: Due) -> Due:
+    return replace(due, before=_bare(due.before), after=_bare(due.after), first_batch=0, last_batch=0)
+
+
+def _bare(state: StreamState) -> StreamState:
+    """Of a state, whether it has passed anything, and is complete."""
+    return StreamState(complete=state.complete, reached=None if state.reached is None else 0)

@@ -1,0 +1,173 @@
+"""Rows in their windows, and what windows say of them (time rules: streams and windows).
+
+Window n is [n * hop + offset, n * hop + offset + size). Which windows a row is in, and which of those close or are
+closed already, is arithmetic on numbers: rows are multiplied only into the windows that are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.config.models.streams import StreamSpec
+from tidemark.config.sql.aggregates import order_sensitive
+from tidemark.core.streams import Window
+from tidemark.errors import ConfigError, Problem
+from tidemark.spark.columns import JUDGED, OPEN_UNTIL, WINDOW
+from tidemark.spark.expressions import aggregate_of
+from tidemark.spark.streams.distinct import with_firsts
+from tidemark.spark.streams.equal_values import alike
+from tidemark.spark.streams.paths import order_of
+from tidemark.spark.tables.delta import quoted
+from tidemark.spark.times import divided
+from tidemark.spark.validity import fit
+
+_FIRST, _LAST = f"{WINDOW}_first", f"{WINDOW}_last"
+_BOUNDS = ("_window_start", "_window_end")
+BEFORE, AFTER = f"{WINDOW}_before", f"{WINDOW}_after"
+"""What a row's part of the step had passed when the run began, and when it ended; microseconds or null."""
+
+
+def closing(rows: DataFrame, window: Window, complete: bool, *, kept: bool = True, points: bool = False) -> DataFrame:
+    """Rows with the `WINDOW` they count in, of windows that close while their part goes from `BEFORE` to `AFTER`
+    (`complete`: of all that were open). `kept`: a row may lie behind its own watermark; it is left out of windows
+    that this had passed before. `points`: all rows are; of windows that do not overlap one is in one at most."""
+    rows = rows if complete else rows.where(F.col(AFTER).isNotNull())
+    passed = F.greatest(F.col(BEFORE), _own()) if kept else F.col(BEFORE)
+    if points and window.hop >= window.size:
+        closes = F.col(WINDOW) * window.hop + (window.offset + window.size + window.lateness)
+        open_ = _lone(rows, window).where(passed.isNull() | (closes > passed))
+        return open_ if complete else open_.where(closes <= F.col(AFTER))
+    bound = F.lit(None).cast("long") if complete else _first_open(window, F.col(AFTER))
+    first, last = F.greatest(_FIRST, _first_open(window, passed)), F.least(_LAST, bound - 1)
+    return _in_windows(_numbered(rows, window), first, last)
+
+
+def late(rows: DataFrame, window: Window) -> DataFrame:
+    """Rows with each `WINDOW` that they belong to and are late for: their own watermark before them, or the step's
+    when the run began, had passed it."""
+    passed = F.greatest(F.col(BEFORE), _own())
+    last = F.least(_LAST, _first_open(window, passed) - 1)
+    numbered = _numbered(rows.where(F.col(JUDGED) & passed.isNotNull()), window)
+    return _in_windows(numbered, F.col(_FIRST), last)
+
+
+def outside(rows: DataFrame, window: Window) -> DataFrame:
+    """Rows in no window: those in the gaps."""
+    return _numbered(rows, window).where(F.col(_LAST) < F.col(_FIRST))
+
+
+def start_of(window: Window) -> Column:
+    """The start of a row's `WINDOW`."""
+    return F.timestamp_micros(F.col(WINDOW) * window.hop + window.offset)
+
+
+def end_of(window: Window) -> Column:
+    """The end of a row's `WINDOW`."""
+    return F.timestamp_micros(F.col(WINDOW) * window.hop + window.offset + window.size)
+
+
+def pulled_back(window: Window, reached: Column) -> Column:
+    """The watermark of the windows' stream for one part, as `Window.pulled_back`."""
+    return F.least(reached, _first_open(window, reached) * window.hop + window.offset)
+
+
+def bounded(rows: DataFrame, window: Window) -> DataFrame:
+    """Rows with the bounds of their `WINDOW`."""
+    return rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
+
+
+def aggregated(
+    rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None], *, alone: bool = False
+) -> DataFrame:
+    """One row a window and group: its bounds, its part, what it is grouped by, what is selected. Without `window`
+    rows have the bounds of theirs.
+
+    Aggregates that depend on the order of rows see them in that of the sort key, each group in one task: so their
+    bits do not depend on how rows are spread. The others are computed where the rows are. `alone`: all rows are in
+    one task already.
+    """
+    keys = [WINDOW, *step.parts, *step.group_by]
+    read = window is None or any(name in text.lower() for name in _BOUNDS for text in step.select.values())
+    rows = bounded(rows, window) if window is not None and read else rows
+    grouped = [quoted(name) for name in (*keys, *(_BOUNDS if read else ()))]
+    whose = WINDOW if window is not None else _BOUNDS[0]
+    if any(order_sensitive(text, types) for text in step.select.values()):
+        rows = _with_equal_groups(rows, step)
+        found = _in_order(rows if alone else rows.repartition(*map(quoted, keys)), step, grouped, whose)
+    else:
+        found = _groups(rows, step, step.select, grouped)
+    selected = [fit(found.schema[name].dataType, quoted(name)).alias(name) for name in step.select]
+    found = found if window is None else bounded(found, window)
+    return found.select(*_BOUNDS, *step.parts, *map(quoted, step.group_by), *selected)
+
+
+def _with_equal_groups(rows: DataFrame, step: StreamSpec) -> DataFrame:
+    """Rows whose values by which they are grouped are equal to the last bit where they are equal: groups of sorted
+    rows are told from each other by their bits."""
+    fields = rows.select(*map(quoted, step.group_by)).schema
+    return rows.withColumns({each.name: alike(each.dataType, quoted(each.name)) for each in fields})
+
+
+def _in_order(rows: DataFrame, step: StreamSpec, grouped: list[Column], whose: str) -> DataFrame:
+    """What is selected of each group, of which all rows are in one task, in the order of the sort key.
+
+    Spark drops a sort below aggregates that it takes for free of order, among them sums of long decimals, of which it
+    depends on the order whether they are too long on the way. It keeps the sort for the first of what a group is by.
+    """
+    order = order_of(rows)
+    known, select = with_firsts(rows, step.select, grouped, order, _key(step))
+    ordered = known.sortWithinPartitions(*grouped, *order)
+    found = _groups(ordered, step, select, grouped, F.first(whose).alias(_FIRST))
+    return found.withColumn(whose, F.col(_FIRST))
+
+
+def _groups(
+    rows: DataFrame, step: StreamSpec, select: Mapping[str, str], grouped: list[Column], *more: Column
+) -> DataFrame:
+    """What is selected of each group, and more; ConfigError where Spark does not understand it."""
+    groups = rows.groupBy(*grouped)
+    try:
+        told = [aggregate_of(groups, rows, text, f"{_key(step)}.{name}").alias(name) for name, text in select.items()]
+        return groups.agg(*([*told, *more] or [F.lit(0).alias(_FIRST)]))
+    except AnalysisException as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError([Problem("", _key(step), f"cannot be resolved: {reason}")]) from error
+
+
+def _key(step: StreamSpec) -> str:
+    return f"streams.{step.name}.select"
+
+
+def _numbered(rows: DataFrame, window: Window) -> DataFrame:
+    """Rows with the numbers of the first and last window that they overlap; the last is null of an open lifetime that
+    is not cut at `OPEN_UNTIL`."""
+    start, end = F.unix_micros("_system_timestamp"), F.unix_micros("_end_time")
+    if OPEN_UNTIL in rows.columns:
+        end = F.coalesce(end, OPEN_UNTIL)
+    first = divided(start - window.offset - window.size, window.hop) + 1
+    return rows.withColumns({_FIRST: first, _LAST: divided(end - 1 - window.offset, window.hop)})
+
+
+def _lone(rows: DataFrame, window: Window) -> DataFrame:
+    """Points with the one `WINDOW` they are in, where windows do not overlap; without those in the gaps."""
+    since = F.unix_micros("_system_timestamp") - window.offset
+    numbered = rows.withColumn(WINDOW, divided(since, window.hop))
+    return numbered if window.hop == window.size else numbered.where(F.pmod(since, F.lit(window.hop)) < window.size)
+
+
+def _in_windows(rows: DataFrame, first: Column, last: Column) -> DataFrame:
+    rows = rows.withColumns({_FIRST: first, _LAST: last}).where(F.col(_FIRST) <= F.col(_LAST))
+    return rows.withColumn(WINDOW, F.explode(F.sequence(_FIRST, _LAST))).drop(_FIRST, _LAST)
+
+
+def _own() -> Column:
+    return F.when(F.col(JUDGED), F.unix_micros("_watermark"))
+
+
+def _first_open(window: Window, reached: Column) -> Column:
+    """Number of the earliest window that is not closed at a watermark; null at none."""
+    return divided(reached - window.lateness - window.size - window.offset, window.hop) + 1

@@ -1,0 +1,278 @@
+"""What a run writes to streams and windows, read from the tables that stand (time rules: streams and windows).
+
+Nothing of a run's micro-batches is kept for it: committed rows and closing windows are found in the events tables by
+their times, so that a repair and a replay find the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import PipelineSpec
+from tidemark.config.models.stream_graph import columns_of
+from tidemark.core.batch_result import NEWEST, TableDigest
+from tidemark.core.stream_output import Due
+from tidemark.core.streams import Window
+from tidemark.spark.columns import SOURCE
+from tidemark.spark.digests import measured, table_digest
+from tidemark.spark.plans.parameters import Parameter, constant
+from tidemark.spark.session.parallel import side_by_side
+from tidemark.spark.streams import windows
+from tidemark.spark.streams.due import cut_open, ends, not_due, passing, passing_span
+from tidemark.spark.streams.partitioned import PartitionedSteps
+from tidemark.spark.streams.paths import StreamRows, paths_into
+from tidemark.spark.streams.session_state import Measuring
+from tidemark.spark.streams.window_plans import closing, files_for
+from tidemark.spark.tables.delta import append_counted, holds, quoted, slice_of
+from tidemark.spark.tables.row_counter import Counting
+from tidemark.spark.tables.time_range import Span
+from tidemark.spark.times import within_years
+
+STATISTICS = "_system_timestamp,_end_time,_window_start,_window_end,_batch_id"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Reads and writes under `root`, the folder of one version. `recompute`: substreams' watermarks come from the
+    rows that set them, for replays. `ahead` holds by table what was made to be checked before it is written, and
+    `not_due` how many of the rows written are not due. Of a plan that serves several runs the event rows are `given`,
+    in one task if `alone`, and what differs from run to run is `known`."""
+
+    spark: SparkSession
+    root: str
+    spec: PipelineSpec
+    recompute: bool = False
+    ahead: Mapping[str, DataFrame] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+    not_due: dict[str, int] = field(default_factory=dict)
+    given: DataFrame | None = None
+    alone: bool = False
+    known: Parameter = constant
+
+    def making(self, due: Due) -> dict[str, DataFrame]:
+        """What the run has for a stream, table by table, kept until it is let go of and written nowhere."""
+        made = {table: make() for table, make in self._tables(due).items()}
+        return {table: rows.persist() for table, rows in made.items() if rows is not None}
+
+    def behind(self, due: Due) -> int:
+        """Rows of what was made for a stream that are not due: they end before what the run before it had passed, or
+        after what this one has."""
+        rows = self.ahead.get(f"streams/{due.step.name}")
+        return 0 if rows is None else rows.where(not_due(due, self.known)).count()
+
+    def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
+        """Append what the run has for a stream, its tables side by side; what a crashed attempt appended stands."""
+
+        def writing(table: str, make: Callable[[], DataFrame | None]) -> Callable[[], TableDigest]:
+            return lambda: self._written(table, f"{self.root}/{table}", make, due, repairing)
+
+        written = side_by_side(self.spark, [writing(table, make) for table, make in self._tables(due).items()])
+        return tuple(digest for digest in written if digest.rows)
+
+    def measure(self, due: Due, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:
+        """The digests of the same, nothing written; `versions` of them by table."""
+        frames = {table: make() for table, make in self._tables(due).items()}
+        digests = [
+            measured(table, rows, versions.get(table, NEWEST)) for table, rows in frames.items() if rows is not None
+        ]
+        return tuple(digest for digest in digests if digest.rows)
+
+    def outside(self, due: Due) -> int:
+        """Rows that the run brought and pairs that it passed, which lie in no window."""
+        found = [self._new(due), self._passed_pairs(due)] if due.gaps else []
+        return sum(windows.outside(rows, _window(due)).count() for rows in found if rows is not None)
+
+    def _written(
+        self, table: str, place: str, make: Callable[[], DataFrame | None], due: Due, repairing: bool
+    ) -> TableDigest:
+        batch_id = due.last_batch
+        self.written.add(table)
+        if not (repairing and holds(place, batch_id)):
+            with self._counting(table, make, due) as counting:
+                if counting is None:
+                    return table_digest(table, 0, 0, 0)
+                ranges = statistics_of(counting.columns)
+                written = append_counted(counting, place, batch_id, table, statistics=ranges)
+            if written is not None:
+                self.not_due[table] = written.matching
+                return written.digest
+        stands = slice_of(self.spark, place, batch_id)
+        self.not_due[table] = stands.where(self._wrong(table, due)).count()
+        return measured(table, stands)
+
+    def _counting(
+        self, table: str, make: Callable[[], DataFrame | None], due: Due
+    ) -> AbstractContextManager[Counting | None]:
+        """What is written to a table, counted as it passes; None: there is nothing."""
+        files = None
+        if table not in self.ahead and table == f"streams/{due.step.name}" and due.step.window is not None:
+            files = files_for(self.spec, self.root, due, self._closing_span(due))
+        if files is not None:
+            return closing(self.spark, self.spec, due, files, partial(self._closed_of, due))
+        rows = self.ahead[table] if table in self.ahead else make()
+        return nullcontext(None if rows is None else Counting.of(rows, self._wrong(table, due)))
+
+    def _wrong(self, table: str, due: Due) -> Column:
+        return not_due(due, self.known) if table == f"streams/{due.step.name}" else F.lit(False)
+
+    def _tables(self, due: Due) -> dict[str, Callable[[], DataFrame | None]]:
+        """What makes the rows of each table that the run may write to."""
+        name = due.step.name
+        found: dict[str, Callable[[], DataFrame | None]] = {}
+        if not due.step.windowed:
+            return {f"streams/{name}": lambda: self._committed(due)} if due.commits else found
+        if due.late:
+            found[f"dead_letters/{name}"] = lambda: self._late(due)
+        if due.closes:
+            found[f"streams/{name}"] = lambda: self._closed(due, early=False)
+        if due.closes and due.starts is not None:
+            found[f"before_start/{name}"] = lambda: self._closed(due, early=True)
+        return found
+
+    # -- streams
+
+    def _committed(self, due: Due) -> DataFrame | None:
+        """Rows that the watermark has passed since the run before, and those brought behind it."""
+        before = due.before.watermark
+        bound = None if due.after.complete else due.after.watermark
+        if bound is None and not due.after.complete:
+            return None
+        rows = self._along(due, passing_span(due, before, bound))
+        if rows is None:
+            return None
+        rows, end = passing(rows, due, before, bound), ends("_end_time")
+        started = F.lit(True) if due.starts is None else end > due.starts
+        payload = [quoted(column.name) for column in columns_of(self.spec, due.step.name) or ()]
+        times = [within_years(name) for name in ("_system_timestamp", "_end_time")]
+        return rows.where(started).select(*times, "_partition", "_offset", self._batch(due, "_offset"), *payload)
+
+    # -- windows
+
+    def _closed(self, due: Due, *, early: bool) -> DataFrame | None:
+        """One row a window and group that the run closes; `early`: of those that end before the first output."""
+        step, window = self.spec.streams[due.step.name], due.step.window
+        counted = self._counted(due)
+        if counted is None:
+            return None
+        if due.starts is not None:
+            end = F.unix_micros("_window_end" if window is None else windows.end_of(window))
+            counted = counted.where(end <= due.starts if early else end > due.starts)
+        types = {column.name.lower(): column.type for column in columns_of(self.spec, step.inputs[0]) or ()}
+        found = windows.aggregated(counted, step, window, types, alone=self.alone)
+        own = ["_window_start", "_window_end", *step.parts]
+        rest = [quoted(name) for name in found.columns if name not in own]
+        bounds = [within_years(name) for name in own[:2]]
+        return found.select(*bounds, *own[2:], self._batch(due, own[0]), *rest)
+
+    def _closed_of(
+        self, due: Due, given: DataFrame, alone: bool, known: Parameter
+    ) -> tuple[DataFrame, Column] | None:
+        """The windows that the run closes, of given event rows, and which of them are not due."""
+        rows = replace(self, given=given, alone=alone, known=known)._closed(due, early=False)
+        return None if rows is None else (rows, not_due(due, known))
+
+    def _counted(self, due: Due) -> DataFrame | None:
+        """Rows in the windows that the run closes; where rows make these, with their bounds."""
+        if due.step.measured is not None:
+            return self._measuring(due).closing()
+        rows, window = self._along(due, self._closing_span(due)), _window(due)
+        if rows is None:
+            return None
+        points = all(path.points(self.spec) for path in paths_into(self.spec, self.spec.streams[due.step.name]))
+        rows = cut_open(rows, due) if due.after.complete and due.step.endless else rows
+        known = self._parts().told(rows, due)
+        return windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
+
+    def _late(self, due: Due) -> DataFrame | None:
+        """One row a row and window that it is late for."""
+        rows = self._new(due)
+        if rows is None:
+            return None
+        if due.step.measured is not None:
+            found = self._measuring(due).late(rows)
+        else:
+            window = _window(due)
+            found = windows.bounded(windows.late(self._parts().told(rows, due), window), window)
+        times = ("_system_timestamp", "_watermark", "_window_start", "_window_end")
+        source = F.col(SOURCE).alias("_source")
+        own = ["_partition", "_offset", "_event_time"]
+        return found.select(source, *own, *map(within_years, times), self._batch(due, "_offset"))
+
+    def earliest(self, due: Due) -> int | None:
+        """The start of the earliest window that the run leaves open, where rows make the windows."""
+        return self._measuring(due).earliest()
+
+    def idle(self, due: Due, limit: int) -> tuple[int | None, int | None]:
+        """Of such windows that were open before the run, the latest time up to a limit at which one ends or closes,
+        and the first after it."""
+        return self._measuring(due).idle(limit)
+
+    def _measuring(self, due: Due) -> Measuring:
+        step = self.spec.streams[due.step.name]
+
+        def along(span: Span) -> DataFrame | None:
+            return self._along(due, span)
+
+        return Measuring(self.spark, self.root, step, due, along, lambda rows: self._parts().told(rows, due))
+
+    def _parts(self) -> PartitionedSteps:
+        return PartitionedSteps(self.spark, self.root, self.spec, self.recompute, self._opened, self.known)
+
+    def _opened(self, due: Due) -> DataFrame | None:
+        return self._measuring(due).opened()
+
+    @staticmethod
+    def _closing_span(due: Due) -> Span:
+        """When rows of closing windows are alive."""
+        window = _window(due)
+        moved = due.closing()
+        known = [before for before, _ in moved if before is not None]
+        ends = [after for _, after in moved if after is not None]
+        if window.partition_by is not None and not due.listed:
+            least = due.least_before()
+            return Span(after=None if least is None else window.start(window.first_open(least)))
+        after = window.start(window.first_open(min(known))) if len(known) == len(moved) else None
+        return Span(after=after, before=None if due.after.complete else max(ends) - window.lateness)
+
+    def _along(self, due: Due, span: Span) -> DataFrame | None:
+        """The rows that come to the step in a span."""
+        return self._rows(due).along(paths_into(self.spec, self.spec.streams[due.step.name]), span)
+
+    def _rows(self, due: Due) -> StreamRows:
+        ahead = {table: rows for table, rows in self.ahead.items() if table not in self.written}
+        return StreamRows(self.spark, self.root, self.spec, due.last_batch, ahead, self.given, self.known)
+
+    def _batch(self, due: Due, beside: str) -> Column:
+        return self.known("last", due.last_batch, beside).alias("_batch_id")
+
+    def _passed_pairs(self, due: Due) -> DataFrame | None:
+        """The pairs of joins that come to the step and whose end it has passed in this run."""
+        before, after = due.before.reached, None if due.after.complete else due.after.reached
+        if not due.joined or due.before.complete or (after is None and not due.after.complete):
+            return None
+        step = self.spec.streams[due.step.name]
+        pairs = [path for path in paths_into(self.spec, step) if path.joined]
+        span = passing_span(due, before, after)
+        rows = self._rows(due).along(pairs, span)
+        return None if rows is None else passing(rows, due, before, after)
+
+    def _new(self, due: Due) -> DataFrame | None:
+        """The rows that the run brought to the step."""
+        return self._along(due, Span(since=due.first_batch, only=True))
+
+
+def _window(due: Due) -> Window:
+    if due.step.window is None:
+        raise ValueError(f"{due.step.name} has no windows")
+    return due.step.window
+
+
+def statistics_of(columns: Sequence[str]) -> str:
+    """Columns whose bounds each file records: those that readers prune by."""
+    return ",".join(name for name in STATISTICS.split(",") if name in columns)

@@ -1,0 +1,1 @@
+"""Writes Delta tables from Spark, and counts rows on the way."""

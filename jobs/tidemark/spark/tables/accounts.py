@@ -1,0 +1,124 @@
+"""What became of a micro-batch's rows, per partition and object, from what was counted as they passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+
+from tidemark.core.batch_result import Account, Diagnostic, FindingSample, Occurrence, PartitionReport, Shifts
+from tidemark.core.policy import Fate, Reason
+from tidemark.core.punctuation import Marks
+from tidemark.core.quality import MOST_EXAMPLES, RowChecks
+from tidemark.core.watermarks import Seen, latest
+from tidemark.spark.local_frames import Columns, small_frame
+from tidemark.spark.read.formats import UNREADABLE
+from tidemark.spark.tables.fate_counter import Counted, Counts, FateGroup
+
+FINDINGS = {
+    Reason.EARLY: Diagnostic.EARLY,
+    Reason.LATE: Diagnostic.LATE,
+    Reason.OUT_OF_ORDER: Diagnostic.OUT_OF_ORDER,
+    Reason.INVALID_TIME: Diagnostic.INVALID_TIME,
+    Reason.INVALID_ROW: Diagnostic.INVALID_ROW,
+}
+
+_LIMIT = "__tidemark_limit"
+
+
+def partitions_of(told: Counts, source: str) -> dict[str, PartitionReport]:
+    """Fates, reasons, moves, progress and findings of each partition."""
+    return {name: _report(source, name, counted) for name, counted in told.partitions.items()}
+
+
+def with_marks(partitions: Mapping[str, PartitionReport], marks: Mapping[str, Marks]) -> dict[str, PartitionReport]:
+    """The same with what a micro-batch of a punctuated source left to each partition."""
+    return {
+        name: replace(report, seen=replace(report.seen, marks=marks[name])) for name, report in partitions.items()
+    }
+
+
+def files_of(told: Counts) -> dict[str, tuple[int, bool]]:
+    """By URI: rows of each object, and whether its one row says that it cannot be read."""
+    return {uri: (rows, rows == whole == 1) for uri, (rows, whole) in told.files.items()}
+
+
+def rows_per_file(events: DataFrame) -> dict[str, tuple[int, bool]]:
+    """The same of event rows of which no more is asked."""
+    whole = F.coalesce(F.bool_or(F.col("_raw").startswith(UNREADABLE)), F.lit(False))
+    found = events.groupBy("_file").agg(F.count("*"), whole).collect()
+    return {row[0]: (row[1], row[1] == 1 and row[2]) for row in found}
+
+
+def count_arrivals_before(events: DataFrame, own: str, limits: Mapping[str, int]) -> dict[str, Occurrence]:
+    """Rows whose own arrival is before the estimated arrival already used for their partition."""
+    columns: Columns = [("_partition", pa.string()), (_LIMIT, pa.int64())]
+    known = small_frame(events.sparkSession, limits.items(), columns)
+    early = events.join(known, "_partition").where(F.col(own) < F.col(_LIMIT))
+    found = early.groupBy("_partition").agg(
+        F.count("*").alias("n"),
+        F.min(own).alias("first"),
+        F.max(own).alias("last"),
+        F.min(_sample()).alias("sample"),
+    )
+    return {
+        row["_partition"]: Occurrence(row["n"], row["first"], row["last"], _read_sample(row["sample"]))
+        for row in found.collect()
+    }
+
+
+def occurrences(events: DataFrame) -> dict[str, Occurrence]:
+    """By partition, how many event rows there are, with their arrivals and the first of them."""
+    arrival = F.unix_micros("_arrival_time")
+    found = events.groupBy("_partition").agg(
+        F.count("*").alias("n"), F.min(arrival).alias("first"), F.max(arrival).alias("last"), F.min(_sample())
+    )
+    return {row[0]: Occurrence(row["n"], row["first"], row["last"], _read_sample(row[4])) for row in found.collect()}
+
+
+def _sample() -> Column:
+    times = [
+        F.unix_micros(name).alias(alias) for name, alias in (("_event_time", "event"), ("_arrival_time", "arrival"))
+    ]
+    return F.struct(F.col("_offset").alias("offset"), *times, F.col("_file").alias("file"))
+
+
+def _read_sample(row: Row) -> FindingSample:
+    return FindingSample(row["offset"], row["event"], row["arrival"], row["file"])
+
+
+def _report(source: str, name: str, counted: Counted) -> PartitionReport:
+    moves, kinds = counted.moves, counted.kinds
+    reasons = (*FINDINGS, Reason.VIOLATION, Reason.UNMATCHED, Reason.EXCLUDED)
+    by_reason = {reason: [kind for kind in kinds if reason in kind.reasons] for reason in reasons}
+    account = Account(
+        source,
+        name,
+        {fate: _rows(kind for kind in kinds if kind.fate is fate) for fate in Fate},
+        {reason: _rows(found) for reason, found in by_reason.items()},
+        None if moves.largest is None else Shifts.of(moves.largest, moves.sizes),
+    )
+    arrived, high = latest(*[kind.last_arrival for kind in kinds]), latest(*[kind.high for kind in kinds])
+    occurrences = {FINDINGS[reason]: _occurrence(by_reason[reason]) for reason in FINDINGS if by_reason[reason]}
+    checks = RowChecks(counted.offsets, counted.broken, {fate: _firsts(kinds, fate) for fate in Fate})
+    return PartitionReport(account, Seen(account.rows, arrived, high), occurrences, checks)
+
+
+def _firsts(kinds: Iterable[FateGroup], fate: Fate) -> tuple[int, ...]:
+    return tuple(sorted(kind.offset for kind in kinds if kind.fate is fate)[:MOST_EXAMPLES])
+
+
+def _rows(kinds: Iterable[FateGroup]) -> int:
+    return sum(kind.rows for kind in kinds)
+
+
+def _occurrence(kinds: Sequence[FateGroup]) -> Occurrence:
+    first = min(kinds, key=lambda kind: kind.offset)
+    sample = FindingSample(first.offset, first.event_time, first.arrival_time, first.file)
+    arrivals = [kind.first_arrival for kind in kinds if kind.first_arrival is not None]
+    return Occurrence(
+        _rows(kinds), min(arrivals, default=None), latest(*[kind.last_arrival for kind in kinds]), sample
+    )

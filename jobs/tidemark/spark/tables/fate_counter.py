@@ -1,0 +1,168 @@
+"""Counts what becomes of rows, and takes their digest, while they pass to where they are written.
+
+The first run, a repair after a crash and a replay count alike: a job over event rows, be they just judged or
+read back, is given a function of `jvm/` that counts each row and is true of it. Nothing but counts and extremes
+per partition, kind of row and object comes to the driver.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.batch import stored_uri
+from tidemark.core.batch_result import NEWEST, TableDigest
+from tidemark.core.policy import Fate, Reason
+from tidemark.core.quality import Broken, Offsets, RowRule
+from tidemark.spark.columns import COUNTED, HASH, OBJECT
+from tidemark.spark.digests import row_hash, table_digest
+from tidemark.spark.jvm_functions import invoked, or_none
+from tidemark.spark.read.formats import UNREADABLE
+from tidemark.spark.tables.row_rules import ends, rules_of, tells
+
+
+@dataclass(frozen=True)
+class FateGroup:
+    """Rows of one partition with the same fate and reasons; times in microseconds. `event_time`,
+    `arrival_time` and `file` are those of the row with the lowest offset."""
+
+    fate: Fate
+    reasons: frozenset[Reason]
+    file: str
+    rows: int
+    first_arrival: int | None
+    last_arrival: int | None
+    high: int | None
+    offset: int
+    event_time: int | None
+    arrival_time: int | None
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How far rows of one partition were moved: the largest, and how often each size (three significant digits)."""
+
+    largest: int | None
+    sizes: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted of one partition."""
+
+    moves: Moves
+    kinds: tuple[FateGroup, ...]
+    offsets: Offsets
+    broken: Mapping[RowRule, Broken]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was counted: of all rows, by partition, and by URI the rows of each object and how many
+    of them say that it cannot be read."""
+
+    rows: int
+    low: int
+    high: int
+    files: Mapping[str, tuple[int, int]]
+    partitions: Mapping[str, Counted]
+    version: int = NEWEST
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many rows each partition has."""
+        return {name: sum(kind.rows for kind in counted.kinds) for name, counted in self.partitions.items()}
+
+    def digest(self, table: str) -> TableDigest:
+        """The digest of all rows counted."""
+        return table_digest(table, self.rows, self.low, self.high, self.version)
+
+
+NOTHING = Counts(0, 0, 0, {}, {})
+"""What is told of a batch without rows."""
+
+
+class FateCounter:
+    """Counts the rows of one job of a source; `uris` are those of the objects, in the order of their numbers. Their
+    digest has a `version`."""
+
+    def __init__(self, spark: SparkSession, source: SourceSpec, uris: Sequence[str], version: int = NEWEST) -> None:
+        jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
+        if jvm is None or context is None:
+            raise RuntimeError("no Spark session is open")
+        self._jvm = jvm
+        self._source, self._version = source, version
+        self._uris = [stored_uri(uri) for uri in uris]
+        self.last = NOTHING
+        """What was told last."""
+        self._tallied = jvm.tidemark.Tallied.registered(context.sc())
+
+    def begin(self, uris: Sequence[str]) -> None:
+        """Count the rows of another job from nothing; the one before must have ended."""
+        self._uris = [stored_uri(uri) for uri in uris]
+        self.last = NOTHING
+        self._tallied.reset()
+
+    def counted(self, rows: DataFrame) -> DataFrame:
+        """Event rows, which come with the number of their `OBJECT` and leave without it: counted as they pass."""
+        hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT), self._version))
+        return hashed.withColumn(COUNTED, self._counts(rows)).where(COUNTED).drop(HASH, COUNTED, OBJECT)
+
+    def told(self) -> Counts:
+        """What was counted so far: all, once the job has ended."""
+        rows, low, high, objects, partitions = json.loads(gzip.decompress(b"".join(self._tallied.told())))
+        files = {self._uris[number]: (count, whole) for number, count, whole in objects}
+        known = {name: self._counted(*counts) for name, *counts in partitions}
+        self.last = Counts(rows, low, high, files, known, self._version)
+        return self.last
+
+    def _counts(self, rows: DataFrame) -> Column:
+        told = F.col("_disposition") != Fate.ON_TIME.value
+        quarantined = F.col("_disposition") == Fate.QUARANTINED.value
+        arguments = [
+            F.col(HASH)["high"],
+            F.col(HASH)["low"],
+            F.col("_partition"),
+            F.coalesce(OBJECT, F.raise_error(F.lit("a row of no object")).cast("int")),
+            F.when(told, F.concat_ws(",", "_disposition", "_reasons")),
+            *[or_none(F.unix_micros(name)) for name in ("_arrival_time", "_event_time", "_system_timestamp")],
+            or_none(F.col("_offset")),
+            or_none(F.unix_micros("_watermark")),
+            _bits(quarantined & F.col("_raw").startswith(UNREADABLE), ends(self._source), tells(rows, self._source)),
+        ]
+        rules = rules_of(self._jvm, self._source)
+        return invoked("Count", *arguments, settings=(self._tallied, Fate.ADJUSTED.value, rules))
+
+    def _counted(
+        self,
+        largest: int | None,
+        moves: Sequence[tuple[int, int]],
+        kinds: Sequence[Sequence[Any]],
+        offsets: Sequence[int],
+        broken: Sequence[Sequence[int]],
+    ) -> Counted:
+        rules = {
+            RowRule(rule): Broken(rows, tuple(offset for offset in found if offset is not None))
+            for rule, rows, *found in broken
+        }
+        known = tuple(self._kind(*kind) for kind in kinds)
+        return Counted(Moves(largest, dict(moves)), known, Offsets(*offsets), rules)
+
+    def _kind(self, kind: str, *told: Any) -> FateGroup:
+        fate, *reasons = kind.split(",") if kind else [Fate.ON_TIME]
+        *figures, number = told
+        return FateGroup(Fate(fate), frozenset(map(Reason, reasons)), self._uris[number], *figures)
+
+
+def _bits(*marks: Column | None) -> Column:
+    """Which of the marks a row has, one a bit."""
+    bits = [F.when(mark, 1 << index).otherwise(0) for index, mark in enumerate(marks) if mark is not None]
+    return reduce(lambda one, other: one.bitwiseOR(other), bits)

@@ -1,0 +1,29 @@
+"""Writes rows of a table once more, as they are, into other files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+from tidemark.spark.digests import measured
+
+_ALL = "true"
+
+
+def rewrite_days(spark: SparkSession, place: str, column: str | None, days: Collection[str]) -> int | None:
+    """Write all rows again, or those of some days where a table is kept by them, in one commit that changes no data.
+    How many there are; None: their digest came out otherwise, and the table is what it was."""
+    table = DeltaTable.forPath(spark, place)
+    before: int = table.history(1).select("version").collect()[0][0]
+    wanted = _ALL if column is None else f"`{column}` IN ({', '.join(repr(day) for day in sorted(days))})"
+    rows = spark.read.format("delta").load(place).where(wanted)
+    digest = measured("", rows)
+    writer = rows.write.format("delta").mode("overwrite").option("dataChange", "false")
+    (writer if column is None else writer.option("replaceWhere", wanted)).save(place)
+    spark.catalog.refreshByPath(place)
+    if measured("", spark.read.format("delta").load(place).where(wanted)) == digest:
+        return digest.rows
+    table.restoreToVersion(before)
+    return None

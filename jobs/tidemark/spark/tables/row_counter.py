@@ -1,0 +1,57 @@
+"""Counts rows, and takes their digest, while they pass to where they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.core.batch_result import TableDigest
+from tidemark.spark.columns import COUNTED, HASH
+from tidemark.spark.digests import row_hash, table_digest
+from tidemark.spark.jvm_functions import running
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+
+class CountedRows(NamedTuple):
+    """The digest of what a commit wrote, and of how many of its rows a condition was true."""
+
+    digest: TableDigest
+    matching: int
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Rows that are counted as they pass, and their `columns`: of a plan that one job at a time writes."""
+
+    rows: DataFrame
+    columns: tuple[str, ...]
+    summed: JavaObject
+
+    @classmethod
+    def of(cls, rows: DataFrame, matching: Column | None = None) -> Counting:
+        """Rows as they are, counted, and of how many `matching` is true."""
+        jvm = running()
+        summed = jvm.tidemark.Summed.registered(rows.sparkSession._jsparkSession.sparkContext())
+        told = [F.col(HASH)["high"], F.col(HASH)["low"], F.lit(False) if matching is None else matching]
+        counts = Column(summed.function().apply(jvm.PythonUtils.toSeq([column._jc for column in told])))
+        hashed = rows.withColumn(HASH, row_hash(rows))
+        counted = hashed.withColumn(COUNTED, counts).where(COUNTED).drop(HASH, COUNTED)
+        return cls(counted, tuple(rows.columns), summed)
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.rows.sparkSession
+
+    def begin(self) -> None:
+        """Count the rows of another job from nothing; the one before must have ended."""
+        self.summed.reset()
+
+    def told(self, table: str) -> CountedRows:
+        """What was counted, once the job has ended."""
+        rows, low, high, matching = map(int, self.summed.told().split())
+        return CountedRows(table_digest(table, rows, low, high), matching)

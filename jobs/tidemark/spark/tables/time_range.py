@@ -1,0 +1,59 @@
+"""Which rows are read for a span of time, told from columns that files record, so that other files are not read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.core.times import MAX_TIME
+from tidemark.spark.columns import CLOSED, WAS
+
+
+@dataclass(frozen=True)
+class Span:
+    """Rows alive at some time in [after, before), microseconds; None: without a bound. `since`: also all rows of
+    batches from this one on, or, where `only` is set, these alone; `WAS` is told. `behind`: such rows may lie before
+    the span, and make pairs that do."""
+
+    after: int | None = None
+    before: int | None = None
+    since: int | None = None
+    only: bool = False
+    behind: bool = False
+
+
+def needed(start: Column, end: Column, begin: int, length: int, span: Span, open_: Column | None = None) -> Column:
+    """Whether a row is alive in a span, told from its origin's columns so that files can be skipped. One that is
+    `open_` has no end."""
+    wanted = F.lit(not span.only)
+    if span.after is not None:
+        later = end > _time(span.after - begin - length)
+        wanted = wanted & (later if open_ is None else open_ | later)
+    if span.before is not None:
+        wanted = wanted & (start < _time(span.before - begin))
+    return wanted if span.since is None else wanted | (F.col("_batch_id") >= span.since)
+
+
+def between_edges(begin: int, lasts: int | None, span: Span) -> Column:
+    """The same of rows between edges. One that ends in the very moment in which the span begins is among them: it was
+    open when that moment was passed."""
+    start, end = F.col("_system_timestamp"), F.col("_end_time")
+    if lasts is not None:
+        return needed(start, start, begin, lasts, span)
+    known = needed(start, end, begin, 1, span, open_=end.isNull())
+    if span.since is None or (span.only and not span.behind):
+        return known
+    return known | (F.col(CLOSED) >= span.since)  # not coalesced: files are skipped by plain comparisons only
+
+
+def ends_before(rows: DataFrame, span: Span) -> list[Column]:
+    """`WAS` of rows between edges: those that ended in batches from `since` on were open."""
+    if CLOSED not in rows.columns or span.since is None:
+        return []
+    return [F.when(F.col(CLOSED) >= span.since, _time(MAX_TIME)).alias(WAS)]
+
+
+def _time(micros: int) -> Column:
+    return F.timestamp_micros(F.lit(micros))

@@ -1,0 +1,79 @@
+"""Whole folders of tables: listing them, sharing their files with another folder, removing them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tidemark.config.address import S3Place
+from tidemark.storage import Place, at_once, s3
+
+_NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES}
+"""Why a file system makes no link: another device, a kind without links, or too many links to one file."""
+
+
+def files_below(place: Place) -> Iterator[str]:
+    """The paths of all files or objects below a place, relative to it, in no order; none where it is not there."""
+    if isinstance(place, S3Place):
+        yield from (found.key.removeprefix(place.prefix) for found in s3.listed(place))
+        return
+    for folder, _, names in os.walk(place):
+        yield from (str((Path(folder) / name).relative_to(place)) for name in names)
+
+
+def tables_below(place: Place) -> list[str]:
+    """The Delta tables below a place, by their paths relative to it."""
+    found = (path.partition("/_delta_log/") for path in files_below(place))
+    return sorted({table for table, log, _ in found if log})
+
+
+def share(source: Place, target: Place, paths: Iterable[str]) -> None:
+    """Have files below one place below another, too, under the same paths: as links, which take no room and outlive
+    the removal of either; as copies where there are no links. Files that are there already stand."""
+    wanted = list(paths)
+    if isinstance(target, Path):
+        for folder in {(target / path).parent for path in wanted}:
+            folder.mkdir(parents=True, exist_ok=True)
+    at_once(lambda path: _share(source / path, target / path), wanted, s3_too=isinstance(source, S3Place))
+
+
+def remove_tree(place: Place) -> None:
+    """Delete everything below a place, and the folder, if it is there."""
+    if isinstance(place, S3Place):
+        at_once(lambda path: s3.delete(place / path), list(files_below(place)), s3_too=True)
+    elif place.is_dir():
+        shutil.rmtree(place)
+
+
+def move(source: Place, target: Place) -> None:
+    """Have a file under another path."""
+    if isinstance(source, S3Place) and isinstance(target, S3Place):
+        s3.copy(source, target)
+        s3.delete(source)
+        return
+    Path(str(target)).parent.mkdir(parents=True, exist_ok=True)
+    Path(str(source)).replace(Path(str(target)))
+
+
+def move_tree(source: Place, target: Place) -> None:
+    """Have everything below a place below another."""
+    for path in list(files_below(source)):
+        move(source / path, target / path)
+    remove_tree(source)
+
+
+def _share(source: Place, target: Place) -> None:
+    if isinstance(source, S3Place) and isinstance(target, S3Place):
+        s3.copy(source, target)
+        return
+    try:
+        os.link(str(source), str(target))
+    except FileExistsError:
+        return
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        shutil.copy2(str(source), str(target))

@@ -1,0 +1,180 @@
+"""What goes wrong with S3, in one sentence a fault: which bucket, and what to do; never a secret.
+
+Whoever meets a fault (boto3, Spark's s3a, delta-rs) words it in its own way; what is told is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
+
+from tidemark.config.address import S3Place
+from tidemark.config.secrets import hidden
+from tidemark.errors import ConfigError, TidemarkError
+from tidemark.storage.damaged_files import damage_of
+from tidemark.storage.disk_errors import disk_fault_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
+"""Codes of an object that is not there."""
+CHANGED = frozenset({"412", "PreconditionFailed", "ConditionalRequestConflict"})
+"""Codes of a condition on an object's tag that does not hold."""
+
+_AGAIN = "run again: what was begun is finished, and nothing is done twice"
+
+
+class _S3Fault(NamedTuple):
+    signs: re.Pattern[str]
+    message: str
+    hint: str
+
+
+_FAULTS = (
+    _S3Fault(
+        re.compile(r"NoSuchBucket|InvalidBucketName|bucket does not exist|UnknownStoreException"),
+        "there is no bucket{bucket}",
+        "create it, or correct `landing` or `warehouse`; AWS_ENDPOINT_URL names a service other than Amazon's",
+    ),
+    _S3Fault(
+        re.compile(
+            r"NoCredentials|PartialCredentials|NoAuthWithAWS|CredentialsNotLoaded|Unable to load credentials"
+            r"|CredentialRetrieval|ProfileNotFound|no providers in chain|Unable to locate credentials"
+        ),
+        "no credentials for S3 were found{bucket}",
+        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give this machine a role",
+    ),
+    _S3Fault(
+        re.compile(
+            r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|TokenRefreshRequired"
+            r"|UnauthorizedSSOToken|SSOTokenLoad|Unauthenticated"
+        ),
+        "S3 does not accept the credentials in force{bucket}",
+        "correct or renew them: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or the machine's role",
+    ),
+    _S3Fault(
+        re.compile(r"RequestTimeTooSkewed"),
+        "S3 refuses requests because this machine's clock is wrong{bucket}",
+        "set the clock and run again",
+    ),
+    _S3Fault(
+        re.compile(r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|AWSRedirect|^301$"),
+        "S3 has this bucket in another region{bucket}",
+        "set AWS_REGION to the bucket's region",
+    ),
+    _S3Fault(
+        re.compile(r"AccessDenied|AllAccessDisabled|PermissionDenied|InvalidObjectState|^403$|\b403 Forbidden"),
+        "S3 denies access{bucket}",
+        "allow s3:ListBucket and s3:GetObject, for the warehouse s3:PutObject and s3:DeleteObject too",
+    ),
+    _S3Fault(
+        re.compile(r"SlowDown|Throttl|RequestLimitExceeded|TooManyRequests|\b503\b|ServiceUnavailable"),
+        "S3 goes on refusing requests because there are too many{bucket}",
+        f"wait, then {_AGAIN}; AWS_MAX_ATTEMPTS sets how often a request is made",
+    ),
+    _S3Fault(
+        re.compile(r"InternalError|AWSStatus5\d\d|\b50[024]\b|ServiceFailure"),
+        "S3 goes on answering with errors of its own{bucket}",
+        f"wait, then {_AGAIN}",
+    ),
+    _S3Fault(
+        re.compile(
+            r"EndpointConnection|ConnectTimeout|ReadTimeout|ConnectionClosed|ConnectionError|SSLError|ProxyConnection"
+            r"|UnknownHost|ConnectException|Connection refused|Unable to execute HTTP request|error sending request"
+            r"|SocketTimeout|NoRouteToHost|ResponseStreaming|IncompleteRead|dns error|HTTPClientError"
+        ),
+        "S3 cannot be reached{bucket}",
+        f"check the network and AWS_ENDPOINT_URL, then {_AGAIN}",
+    ),
+)
+_OF_S3 = re.compile(r"s3a?://([a-z0-9][a-z0-9.-]*)|Generic S3 error|hadoop\.fs\.s3a|awssdk|botocore")
+
+
+@contextmanager
+def told(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
+    """Failures of boto3 inside become errors for people; one whose code is `expected` ends the block quietly.
+
+    An object that is not there is FileNotFoundError, one that has changed OSError.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+    try:
+        yield
+    except ClientError as error:
+        code = str(error.response.get("Error", {}).get("Code", ""))
+        status = str(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", ""))
+        if code in expected:
+            return
+        if code in ABSENT:
+            raise FileNotFoundError(f"there is no object {place}") from None
+        if code in CHANGED:
+            raise OSError(f"object {place} has changed while it was read") from None
+        raise (fault(code, place) or fault(status, place) or _other(code or status, place)) from None
+    except (BotoCoreError, HTTPClientError) as error:
+        name = type(error).__name__
+        raise (fault(name, place) or _other(name, place)) from None
+
+
+def explained(verb: Callable[P, T]) -> Callable[P, T]:
+    """The verb, whose failures for which S3, a disk or a damaged file is to blame are errors for people, whoever met
+    them. None of its errors shows a value that a configuration has from the environment."""
+
+    @wraps(verb)
+    def told_(*args: P.args, **options: P.kwargs) -> T:
+        try:
+            return verb(*args, **options)
+        except TidemarkError as error:
+            error.message, error.hint = hidden(error.message), hidden(error.hint)
+            error.args = tuple(hidden(each) if isinstance(each, str) else each for each in error.args)
+            if isinstance(error, ConfigError):
+                error.problems = [replace(each, message=hidden(each.message)) for each in error.problems]
+            raise
+        except Exception as error:
+            found = known_fault(error)
+            if found is None and (text := str(error)) == hidden(text):
+                raise
+            raise (found or _without_values(error)) from (None if found is None else error)
+
+    return told_
+
+
+def _without_values(error: Exception) -> TidemarkError:
+    """An error that nobody foresaw, in words without values of the environment: its own text and cause have some."""
+    return TidemarkError(
+        f"{type(error).__name__}: {next(iter(hidden(str(error)).splitlines()), '')}",
+        hint="a setting with a value from the environment is part of what failed, which is not shown whole",
+    )
+
+
+def known_fault(error: BaseException) -> TidemarkError | None:
+    """The error for people where S3, a disk or a damaged file is to blame; None: none of them is."""
+    return fault_of(error) or disk_fault_of(error) or damage_of(error)
+
+
+def fault(text: str, place: S3Place | None = None) -> TidemarkError | None:
+    """The error for people that a code or a message stands for; None: it is no fault of S3 that is known."""
+    bucket = f": bucket {place.bucket!r}" if place else ""
+    for known in _FAULTS:
+        if known.signs.search(text):
+            return TidemarkError(known.message.format(bucket=bucket), where=str(place or ""), hint=known.hint)
+    return None
+
+
+def fault_of(error: BaseException) -> TidemarkError | None:
+    """The error for people that a failure of Spark or delta-rs stands for; None: S3 has no part in it."""
+    text = str(error)
+    found = _OF_S3.search(text)
+    if found is None:
+        return None
+    named = re.search(r"s3a?://([a-z0-9][a-z0-9.-]*[a-z0-9])", text)
+    return fault(text, S3Place(f"s3://{named[1]}") if named else None)
+
+
+def _other(code: str, place: S3Place | None) -> TidemarkError:
+    where = f" on bucket {place.bucket!r}" if place else ""
+    return TidemarkError(f"a request to S3{where} failed: {code}", where=str(place or ""), hint=_AGAIN)
