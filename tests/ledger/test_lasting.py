@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 import pytest
 from deltalake import DeltaTable
-from ledger_samples import NOON, commit_run, finding, landed, plan_run, taken
 
+from ledger_samples import NOON, commit_run, finding, landed, plan_run, taken
 from power import key_of, watched
 from tidemark.core.watermarks import PartitionState
 from tidemark.ledger import maintenance, versions

@@ -1,4 +1,4 @@
-"""Judges the micro-batches of one pipeline version: the Spark room's front door."""
+"""Judges the micro-batches of one pipeline version: the entry point to judging."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ from tidemark.spark.tables.fate_counter import NOTHING, Counts, FateCounter
 
 
 def _nothing(step: str) -> None:
-    """No step is watched."""
+    """Do nothing after a step: the default of `Engine.reached`."""
 
 
 @dataclass(frozen=True)
 class Engine(Builder):
-    """Judges under `root`, the folder of one version; `reached` is called at each step that a crash may follow."""
+    """Judges micro-batches into the tables under `root`, the folder of one version.
+
+    `reached` is called with the name of each step that a crash may follow. `timings` sums up the seconds by phase.
+    """
 
     reached: Callable[[str], None] = _nothing
     timings: dict[str, float] = field(default_factory=dict)
@@ -53,9 +56,9 @@ class Engine(Builder):
         opening: Opening,
         repairing: bool,
     ) -> Outcome:
-        """Append the judged rows of `objects` and tell what became of them.
+        """Append the judged rows of `objects`, and the tables that follow from them, and return the outcome.
 
-        When `repairing`, what a crashed attempt has already appended stands and is only read.
+        With `repairing` (recovery after a crash), rows that the crashed attempt appended are kept and only read.
         """
         place = self.place(f"events/{source.name}")
         told: Counts | None = None
@@ -87,8 +90,10 @@ class Engine(Builder):
         opening: Opening,
         version: int = NEWEST,
     ) -> Outcome:
-        """What became of `objects`, told from the events that a committed batch has appended, whose digest has a
-        `version`; writes nothing."""
+        """Return the outcome of a committed batch, computed from the events that it appended; writes nothing.
+
+        `version` is that of the digest of these events.
+        """
         written = events.as_appended(self.spark, source, self.place(f"events/{source.name}"), batch_id)
         rows = written.rows
         found = found_then(self.spark, source, objects, opening, rows() if rows else None)
@@ -103,7 +108,7 @@ class Engine(Builder):
             return replace(outcome, left_open=lived.left_open)
 
     def judged(self, table: str, first: int, last: int) -> DataFrame | None:
-        """The rows of an events table that batches first..last brought and that streams may take."""
+        """Rows of an events table that streams may take, of batches `first` to `last`; None without a table."""
         place = self.place(table)
         if not delta.exists(place):
             return None
@@ -119,7 +124,7 @@ class Engine(Builder):
         opening: Opening,
         found: Damage,
     ) -> Outcome:
-        """Counts and findings of judged rows, whether written or only recomputed, and `told` of them."""
+        """Return the outcome of judged rows, whether written or only recomputed, from their counts."""
         partitions = accounts.partitions_of(told, source.name)
         if source.punctuated is not None:
             left = marks.marks_of(rows(), source.punctuated, source.lifetimes, opening)
@@ -140,7 +145,7 @@ class Engine(Builder):
     def count(
         self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject], version: int = NEWEST
     ) -> Counts:
-        """What became of event rows of these objects, as it is counted where they are written."""
+        """Count event rows of these objects as they are counted when they are written."""
         tally = FateCounter(self.spark, source, [item.uri for item in objects], version)
         tally.counted(rows if OBJECT in rows.columns else with_object(self.spark, rows, objects)).count()
         return tally.told()
@@ -148,7 +153,7 @@ class Engine(Builder):
     def edges_of(
         self, source: SourceSpec, batch_id: int, rows: DataFrame, objects: Sequence[LandedObject]
     ) -> AbstractContextManager[edges.KeptLifetimes]:
-        """What the edges among event rows of a batch leave, good until it is closed."""
+        """Context manager: the lifetimes that the edges among a batch's event rows end or open; valid until exit."""
         tasks = self._tasks(source, sum(item.size for item in objects))
         return edges.kept(str(self.root), source, rows, batch_id, tasks)
 
@@ -228,5 +233,5 @@ class Engine(Builder):
 
 
 def _heard(source: SourceSpec, outcome: Outcome) -> Outcome:
-    """An outcome with what is to be said of objects without rows; nothing where `start` may have skipped them."""
+    """Add findings on objects without rows to an outcome, unless `start` skipped rows: objects may then have none."""
     return outcome if outcome.skipped else replace(outcome, silent=without_rows(source, outcome.objects))

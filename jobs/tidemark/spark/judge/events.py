@@ -21,7 +21,7 @@ STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
 
 
 def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataFrame:
-    """Judged rows as rows of `events/<source>`, and the number of their object; skipped ones are in no table."""
+    """Judged rows as rows of `events/<source>`, with the number of their object; without rows that `start` skips."""
     rest, named = F.col(REST), F.col(_NAMED)
     fates = verdict() if source.punctuation is None else punctuated_verdict(judged)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
@@ -57,8 +57,10 @@ def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataF
 def write_events(
     counted: DataFrame, tally: FateCounter, source: SourceSpec, place: str, batch_id: int
 ) -> tuple[Counts | None, CommitRows]:
-    """Append one micro-batch of `event_rows`, which a tally counts inside the write. Returns what was counted (None:
-    it had been appended before, and that stands), and what was written."""
+    """Append one micro-batch of `event_rows`, which `tally` counts inside the write.
+
+    Returns the counts and the appended rows. The counts are None if the batch was appended before: its rows are kept.
+    """
     ranges = STATISTICS if source.longest is not None or source.lifetimes.edges else f"{STATISTICS},_end_time"
     written = append(counted, place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
     if written is not None:
@@ -67,14 +69,14 @@ def write_events(
 
 
 def as_appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> CommitRows:
-    """What a micro-batch appended when it was attempted before."""
+    """Rows that an earlier attempt at a micro-batch appended, and their number."""
     rows = appended(spark, source, place, batch_id)
     return CommitRows(None, 0) if rows is None else CommitRows(lambda: rows, rows.count())
 
 
 def appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> DataFrame | None:
-    """What a micro-batch appended, with the columns that its `source` declared, in their order; None when it
-    appended no row."""
+    """Rows that a micro-batch appended, with the columns that `source` declares, in their order; None if there are
+    none."""
     rows = slice_of(spark, place, batch_id)
     payload = [column.name for column in source.columns]
     fixed = [name for name in rows.columns if name.startswith("_") and name not in payload]

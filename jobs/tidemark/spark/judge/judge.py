@@ -1,8 +1,8 @@
 """Judges rows under tolerance policies, in the JVM (time rules: judging a row).
 
-A row dropped or adjusted by the out-of-order step never raises the watermark above where it already is, so
-the watermark before a row is a running maximum over the times left by the early and late steps alone. That
-is what lets it be computed chunk by chunk, in one pass over sorted rows.
+A row dropped or adjusted by the out-of-order step never raises the watermark above where it already is. So the
+watermark before a row is a running maximum over the times left by the early and late steps alone, and can be computed
+chunk by chunk, in one pass over sorted rows.
 """
 
 from __future__ import annotations
@@ -49,10 +49,12 @@ _RUN = "__tidemark_run"
 _STARTED = "__tidemark_started"
 _PLACE = "__tidemark_place"
 _OFFSET_BITS = 40
-"""Of the one number by which rows of keys are sorted: the rest is of their key's hash. One number sorts fastest."""
+"""Low bits of the number that keyed rows are sorted by, for the offset; the others are of the key's hash. Sorting by
+one number is fastest."""
 _CROWDED = "tidemark: more partitions than a source may have"
 _UNEVEN = 25
-"""Groups that a task may have beside its share: hot and large partitions are not spread by their names."""
+"""Groups that a task may have beyond its share, times the number of tasks: skewed and large partitions are not
+assigned by the hash of their names."""
 
 
 def stage(
@@ -63,10 +65,12 @@ def stage(
     start: JavaObject | None = None,
     tasks: Placed | None = None,
 ) -> DataFrame:
-    """Rows in their tasks with offset, arrival, and the time that the early and late steps leave them.
+    """Send rows to their tasks, with offset, arrival, and the time that the early and late steps leave them
+    (`STAGED`).
 
-    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps. What judging does not
-    look at is packed in `REST`. `start` tells the watermark of `opening.unseen`, `tasks` those of partitions.
+    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps. Columns not needed for judging
+    are packed in `REST`. `start` holds the watermark of `opening.unseen` and `tasks` the tasks of partitions; both
+    are plan parameters.
     """
     seed, run = F.col(SEED), F.col(_RUN)
     own_time = source.timestamp_by is not None
@@ -87,8 +91,10 @@ def stage(
 
 
 def limited(staged: DataFrame, most: int, tasks: int) -> DataFrame:
-    """Staged rows, which cannot be had (`told_crowded`) where there are more than about so many partitions in all
-    tasks: a task counts those that it meets, chunks too, and has a share of them."""
+    """Staged rows whose job fails if there are more than about `most` partitions in all tasks; see `told_crowded`.
+
+    Each task counts the partitions and chunks that it meets, and has a share of `most`.
+    """
     share = most // tasks
     bound = most if tasks == 1 else share + share // 4 + _UNEVEN * tasks
     crowd = F.raise_error(F.lit(_CROWDED)).cast("long")
@@ -96,15 +102,18 @@ def limited(staged: DataFrame, most: int, tasks: int) -> DataFrame:
 
 
 def told_crowded(error: Exception) -> bool:
-    """Whether a job failed because its rows have too many partitions."""
+    """True if a job failed because its rows have too many partitions."""
     return _CROWDED in str(error)
 
 
 def judge(
     staged: DataFrame, source: SourceSpec, substreams: DataFrame | None, layout: Layout, opening: Opening
 ) -> DataFrame:
-    """Rows with their `FATE`; `substreams` holds the watermark of each key that is above its partition's floor, for
-    sources with `over`."""
+    """Staged rows with their `FATE`.
+
+    `substreams`, for sources with `over`, holds the watermark of each key that is above its partition's floor; None
+    if none is recorded.
+    """
     before, run = F.col(_STARTED), F.col(_RUN)
     keyed = bool(source.over) and source.timestamp_by is not None
     if keyed:
@@ -121,8 +130,10 @@ def judge(
 
 
 def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Layout) -> DataFrame:
-    """Rows of a punctuated source with the punctuation in force before them: the later of its own and the imported
-    one, which is found in the tables under `root`."""
+    """Rows of a punctuated source with the punctuation in force before each (`WATERMARK`).
+
+    It is the later of the source's own and the imported one, which is found in the tables under `root`.
+    """
     if opening.imported is None:
         return staged.withColumn(WATERMARK, F.col(PUNCTUATED)["before"])
     followed = with_imported(staged, opening.imported, root, layout)
@@ -130,14 +141,17 @@ def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Lay
 
 
 def _by_key(staged: DataFrame, layout: Layout) -> DataFrame:
-    """Rows with their substream's key, all of one key in one task."""
+    """Rows with their substream's key, all rows of a key in one task."""
     keyed = staged.withColumn(KEY, F.coalesce(F.concat(F.lit("="), F.col(REST)[SUBSTREAM]), F.lit("")))
     return keyed.repartition(layout.tasks, PARTITION, KEY) if layout.tasks > 1 else keyed
 
 
 def _together(keyed: DataFrame, opening: Opening) -> DataFrame:
-    """Rows of keys in runs, each in the order of its offsets: keys whose hash begins alike share one. `_PLACE` has
-    these bits and the offset, for which there is room unless a partition has had very many rows."""
+    """Sort each task's rows so that every key's rows are in the order of their offsets.
+
+    Rows are sorted by the high bits of their key's hash, then by offset. Keys with equal high bits share a run.
+    `_PLACE` packs the bits and the offset into one number, unless a partition has had too many rows for that.
+    """
     run, seen = _run_of(F.xxhash64(PARTITION, KEY)), [state.next_offset for state in opening.states.values()]
     if max(seen, default=0) < 1 << (_OFFSET_BITS - 1):
         return keyed.withColumn(_PLACE, run.bitwiseOR(F.col(OFFSET))).sortWithinPartitions(_PLACE)
@@ -149,7 +163,8 @@ def _run_of(place: Column) -> Column:
 
 
 def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> DataFrame:
-    """Rows with what is `SKIPPED`, and the time that the early and late steps leave them; `ARRIVAL` is known."""
+    """Rows with `SKIPPED` (before `start`) and `STAGED`, the time that the early and late steps leave; needs
+    `ARRIVAL`."""
     skipped, event = F.lit(False), F.col(ARRIVAL)
     if opening.read_from is not None:
         skipped = F.coalesce(F.col(ARRIVAL) < opening.read_from, F.lit(False))

@@ -1,4 +1,4 @@
-"""What became of a batch's objects once its rows are written, and of rows that are in no table."""
+"""Final states of a batch's objects once its rows are written, and counts of rows that `start` skips."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from tidemark.storage import tag_of
 def settled_objects(
     objects: Sequence[LandedObject], rows: Mapping[str, tuple[int, bool]], found: Damage
 ) -> tuple[LandedObject, ...]:
-    """The objects with their rows, counted by URI, and whether they were read, quarantined whole, or gone."""
+    """Objects with their number of rows and their state: read, quarantined as a whole, or vanished.
+
+    `rows` gives, by stored URI, the number of rows and True if the object was quarantined as a whole.
+    """
     settled = []
     for item in objects:
         count, whole = rows.get(stored_uri(item.uri), (0, item.uri in found.unreadable))
@@ -43,7 +46,8 @@ def skipped_rows(
     objects: Sequence[LandedObject],
     opening: Opening,
 ) -> dict[str, Seen]:
-    """By partition, rows before the pipeline's `start`: in no table, but their offsets and arrivals count."""
+    """Rows before the pipeline's `start`, by partition. They are in no table, but their offsets and arrivals
+    count."""
     left = [item for item in objects if item.state is not ObjectState.VANISHED]
     if opening.read_from is None or not left:
         return {}

@@ -1,9 +1,10 @@
 """Plans of micro-batches that are built once and then bound, as a database prepares statements.
 
 Building a plan takes some thousand calls of the JVM, which analyzes it at each step: longer than judging a few
-thousand rows takes. Micro-batches of one shape differ in their leaves alone (the files and a small frame of what is
-known of partitions) and in what is told to tasks as a job begins. Those of several tasks are told, too, which
-partitions are judged by which, as suits the rows of the one before; after one with a hot partition it is built anew.
+thousand rows takes. Micro-batches of one shape (`BatchPlanKey`) differ only in the leaves of their plan, which are
+the files and a small frame with the state of partitions, and in plan parameters that are set as a job begins. With
+several tasks, the task of each partition is such a parameter: it follows from the partition sizes of the micro-batch
+before. After a micro-batch with a skewed partition the plan is built anew.
 """
 
 from __future__ import annotations
@@ -37,15 +38,17 @@ Kind = TypeVar("Kind")
 Plan = TypeVar("Plan")
 PARTITIONS = "spark.sql.shuffle.partitions"
 MOST_KEPT = 16
-"""Plans of a session that are kept: sources that one process runs in turns."""
+"""Most plans that a session keeps: for sources that one process runs in turns."""
 MOST_OBJECTS = 1_000
-"""Of a micro-batch whose plan is kept, with what was known of them."""
+"""Most objects of a micro-batch whose plan is kept; the plan keeps their metadata."""
 
 
 @dataclass(frozen=True)
 class BatchPlanKey:
-    """All that the plan of a micro-batch follows from, besides its leaves and what is told. `limits` are how many
-    tasks it has, and how many partitions its source may have."""
+    """Key of a cached plan: all that the plan of a micro-batch depends on, besides its leaves and parameters.
+
+    `limits` are its number of tasks and the most partitions that its source may have.
+    """
 
     source: SourceSpec
     sight: Sight
@@ -55,7 +58,7 @@ class BatchPlanKey:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan of event rows that are counted as they pass, and what is told to it as a job begins."""
+    """A plan of event rows that are counted as they pass, and the parameters that are set as a job begins."""
 
     counted: DataFrame
     tally: FateCounter
@@ -65,8 +68,11 @@ class Prepared:
     placed: Placed
 
     def after(self, cores: int) -> Prepared | None:
-        """The same for later micro-batches of its shape, once its job has ended: their partitions are taken to be as
-        large as those that it counted. None: one of these is hot, so the next looks how large they are."""
+        """The plan to cache for the next micro-batch, once this one's job has ended; None if a partition is skewed.
+
+        Later partitions are taken to be as large as those that this job counted. After None, the next micro-batch
+        looks at the sizes of its own.
+        """
         if self.layout.hot or self.layout.tasks == 1:
             return None if self.layout.hot else self
         counted = self.tally.last
@@ -74,11 +80,13 @@ class Prepared:
         return None if layout.hot else replace(self, layout=layout)
 
     def simplified(self) -> Prepared:
-        """The same, simplified once for all micro-batches of its shape, unless it is of this one alone."""
+        """The plan, simplified once for all micro-batches of its shape; unchanged if it serves this one alone
+        (skew)."""
         return self if self.layout.hot else replace(self, counted=simplified(self.counted))
 
     def planned(self) -> Prepared:
-        """The same, planned once where it has a shuffle, unless cells of a hot partition are joined to its rows."""
+        """The plan, planned once if it has a shuffle; unchanged with skew, where a table of cells is joined to the
+        rows."""
         if self.layout.tasks == 1 or self.layout.hot:
             return self
         return replace(self, counted=unadapted(self.counted, self.layout.tasks))
@@ -90,7 +98,7 @@ class Prepared:
         objects: Sequence[LandedObject],
         opening: Opening,
     ) -> Prepared:
-        """The same for another micro-batch of its shape."""
+        """The plan bound to another micro-batch of its shape."""
         spark = self.counted.sparkSession
         self.objects.tell(source, objects, batch_id)
         if self.layout.tasks > 1:
@@ -104,8 +112,11 @@ class Prepared:
 def bound(
     plan: DataFrame, paths: Iterable[str], leaves: Sequence[DataFrame] = (), *, base: str | None = None
 ) -> DataFrame:
-    """The rows of a plan over these files and leaves, all of which it has, in the place of its own. Files are read as
-    those that it had; those of a table lie under its folder, `base`."""
+    """Rows of a plan read from other files and leaves instead of its own.
+
+    The plan must have all given leaves. Files are read as the plan reads its own; those of a table are under its
+    folder, `base`. Raises RuntimeError without an open Spark session.
+    """
     spark = plan.sparkSession
     jvm, gateway = spark.sparkContext._jvm, spark.sparkContext._gateway
     if jvm is None or gateway is None:
@@ -116,8 +127,10 @@ def bound(
 
 
 class Plans(Generic[Kind, Plan]):
-    """The plans that a session keeps. One is taken out while it serves, so that it serves one job at a time, and is
-    not put back if that fails."""
+    """Cache of a session's plans.
+
+    A plan is removed while it serves, so that it serves one job at a time, and is not put back if the job fails.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Kind, Plan]] = {}
@@ -125,13 +138,13 @@ class Plans(Generic[Kind, Plan]):
         self._lock = Lock()
 
     def take(self, shape: Kind) -> Plan | None:
-        """The plan kept for a shape, if there is one."""
+        """Remove and return the plan kept for a shape; None if there is none."""
         with self._lock:
             found = next((number for number, (kept, _) in self._kept.items() if kept == shape), None)
             return None if found is None else self._kept.pop(found)[1]
 
     def put(self, shape: Kind, plan: Plan) -> None:
-        """Keep a plan whose job has succeeded; that which was not asked for the longest goes."""
+        """Keep a plan whose job has succeeded; beyond `MOST_KEPT`, the least recently used plan is dropped."""
         with self._lock:
             self._number += 1
             self._kept[self._number] = shape, plan
@@ -153,8 +166,11 @@ def prepared(
     opening: Opening,
     build: Callable[[], AbstractContextManager[Prepared]],
 ) -> Iterator[Prepared]:
-    """The plan of a micro-batch for one job on so many cores: one that is kept for its shape, or else a new one.
-    It is kept for later ones if the job succeeds."""
+    """Context manager: the plan of a micro-batch for one job on `cores` cores, cached for its shape or else new.
+
+    The plan is cached for later micro-batches if the job succeeds. With `shape` None it is neither looked up nor
+    cached.
+    """
     if shape is None:
         with build() as plan:
             yield plan
@@ -179,8 +195,11 @@ def shape_of(
     sights: Mapping[str, Sight],
     limits: tuple[int, int],
 ) -> BatchPlanKey | None:
-    """The shape of a micro-batch; None: its plan follows from more than that (objects of several kinds or that cannot
-    be read, tables that substreams, edges and what is imported are looked up in)."""
+    """Key of a micro-batch's cached plan; None if the plan depends on more than the key.
+
+    It does if objects are of several kinds, more than `MOST_OBJECTS`, or cannot be read, and if substreams, edges or
+    imported punctuation are looked up in tables.
+    """
     kinds = set(sights.values())
     looked_up = source.over or source.lifetimes.edges or opening.imported is not None
     if looked_up or damaged or len(kinds) != 1 or len(objects) > MOST_OBJECTS:

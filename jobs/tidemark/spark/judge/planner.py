@@ -1,4 +1,4 @@
-"""Builds the plans of a micro-batch's rows: how they are read, spread over tasks and judged."""
+"""Builds the plans that read a micro-batch's rows, assign them to tasks and judge them."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 _TASK_BYTES = 32 << 20
-"""Of objects, per task: rows that wait in memory while they are judged are several times as large."""
+"""Bytes of objects per task: rows that wait in memory while they are judged take several times as much."""
 _SMALL_BYTES = 16 << 20
-"""What one task judges alone; of text, which holds few rows for its size, as much as a task takes."""
+"""Most bytes of objects that one task judges alone. For text, which holds few rows for its size, it is
+`_TASK_BYTES`."""
 _COSTLY_TO_PARSE = ("json", "csv")
 """Formats whose rows are worth keeping when they are read more than once."""
 
@@ -68,10 +69,12 @@ class Builder:
         from_events: bool = False,
         sample: DataFrame | None = None,
     ) -> DataFrame:
-        """Event rows of a batch with the numbers of their objects, computed again and written nowhere; keys'
-        watermarks come from the rows that set them. Rows `from_events` come in any order and stand at their offsets
-        already: others, which they followed, may be missing. A `sample` of the rows spares reading all of them to
-        find their layout."""
+        """Event rows of a batch with the numbers of their objects, judged again and written nowhere.
+
+        Watermarks of keys are computed from the rows that set them. Rows `from_events` come in any order and already
+        have their offsets: rows before them may be missing. With a `sample` of the rows, their layout is found from
+        it instead of from all rows.
+        """
         recorded = None
         place = self.place(f"events/{source.name}")
         if source.over and source.timestamp_by and delta.exists(place):
@@ -94,7 +97,8 @@ class Builder:
         damaged: Mapping[str, str],
         sights: Mapping[str, Sight],
     ) -> Iterator[Prepared]:
-        """The plan of a micro-batch's event rows; it holds rows that are read more than once until it is done."""
+        """Context manager: the plan of a micro-batch's event rows. Rows that are read more than once are kept until
+        it exits."""
         recorded = None
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
@@ -126,7 +130,11 @@ class Builder:
         damaged: Mapping[str, str],
         sights: Mapping[str, Sight],
     ) -> BatchPlanKey | None:
-        """Of a micro-batch whose plan serves others, too: of those that tell their layout without a sample."""
+        """Key of a micro-batch's cached plan; None if its plan serves no other.
+
+        With several tasks it serves others only if the source has partitions and their sizes are found without a
+        sample.
+        """
         size = sum(item.size for item in objects)
         tasks = self._tasks(source, size)
         told = tasks == 1 or (source.partition is not None and sampled_share(source, size, opening) is None)
@@ -155,9 +163,11 @@ class Builder:
         start: JavaObject | None = None,
         placed: Placed | None = None,
     ) -> tuple[Layout, DataFrame]:
-        """The layout, found from a `sample` of the rows if there is one, and the staged rows. `landed` rows are read
-        from landing: where they are read more than once and cost much to parse, they are kept, and the caller lets
-        go of them. `scattered` rows do not come in their order."""
+        """The layout, found from a `sample` of the rows if there is one, and the staged rows.
+
+        `landed` rows are read from landing: those that are read more than once and cost much to parse are persisted,
+        and the caller unpersists them. `scattered` rows do not come in their order.
+        """
         layout = Layout(self._tasks(source, size), self.cell_bits)
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
@@ -183,7 +193,8 @@ class Builder:
         opening: Opening,
         layout: Layout,
     ) -> DataFrame:
-        """Staged rows with what their fate follows from; `recorded` holds the watermarks of substreams."""
+        """Staged rows with the columns that their fate follows from; `recorded` holds the watermarks of
+        substreams."""
         if source.punctuated is None:
             return judge(staged, source, recorded, layout, opening)
         rows = stamped(judge_punctuated(staged, opening, str(self.root), layout), source.punctuated)

@@ -23,16 +23,18 @@ def bounded(policy: Policy) -> Column:
 
 
 def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column) -> Column:
-    """What becomes of staged rows of groups in order: their `stamp`, `fate`, `reasons` and `watermark`. `group` names
-    a row's as `greatest_before` has it, in two parts, or as `greatest_before_in_runs` has it, in three. `before` is
-    the watermark known before a group's rows, and `high` the greatest time of rows before them."""
+    """Fate of staged rows, sorted by group: a struct of `stamp`, `fate`, `reasons` and `watermark`.
+
+    `group` names a row's group, in two parts as in `greatest_before` or in three as in `greatest_before_in_runs`.
+    `before` is the watermark known before a group's rows, and `high` the greatest time of rows before them.
+    """
     times = [or_none(F.col(name)) for name in (ARRIVAL, EVENT, STAGED)]
     settings = (_in_java(policy), policy.disorder, MIN_TIME)
     return invoked("Judged", *group, F.col(BAD), *times, or_none(before), or_none(high), settings=settings)
 
 
 def verdict() -> dict[str, Column]:
-    """The four columns that say what became of a row, from its `FATE`."""
+    """Columns `_system_timestamp`, `_disposition`, `_reasons` and `_watermark` of a row, from its `FATE`."""
     told = F.col(FATE)
     return {
         "_system_timestamp": told["stamp"],

@@ -1,7 +1,7 @@
-"""What an attempt that crashed after appending its events had found, told from what it appended.
+"""Infers the damage that a crashed attempt found from the events that it appended.
 
-An object that it did not find as planned has no row there; nor has one that is empty, or whose rows `start`
-skips. Only the first kind is to be taken again.
+An object that was not found as planned has no row there. Nor has one that is empty, or whose rows `start` skips. Only
+the first kind is to be taken again.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ def found_then(
     opening: Opening,
     rows: DataFrame | None,
 ) -> Damage:
-    """The damage among objects of which `rows`, the appended events, say nothing. One that would have a row
-    there if it had been read counts as gone: so it is taken again, and nothing of it is lost or doubled."""
+    """Damage among objects that have no row in `rows`, the appended events (None: nothing was appended).
+
+    An object that would have a row there if it had been read counts as gone. So it is taken again, and none of its
+    rows is lost or doubled.
+    """
     kept = {} if rows is None else accounts.rows_per_file(rows)
     silent = [item for item in objects if stored_uri(item.uri) not in kept]
     gone = damage.gone(silent)
@@ -56,8 +59,10 @@ def found_then(
 
 
 def skipped_by_offsets(rows: DataFrame | None, opening: Opening) -> dict[str, Seen]:
-    """Rows before `start`, from the offsets that appended rows left to them. Of partitions that kept no row
-    nothing can be known: their skipped rows count as never landed."""
+    """Rows before `start` by partition, from the offsets that appended rows left to them.
+
+    Partitions that kept no row are left out: their skipped rows count as never landed.
+    """
     if rows is None:
         return {}
     skipped = {}

@@ -1,8 +1,8 @@
-"""What the chunks of hot partitions leave to one another, found before any row is judged.
+"""Computes the running state at the start of each chunk of a skewed partition, before any row is judged.
 
-Two passes over narrow rows, as they come from their files (`scattered` ones are sorted first): one counts what each
-cell comes to, and with that known by each cell the other finds the highest staged time, or the latest punctuation
-issued, of each chunk.
+Two passes are made over narrow rows in the order of their files (`scattered` rows are sorted first). The first counts
+the rows of each cell and takes their maxima. With the state before each cell known, the second finds the highest
+staged time of each chunk, or the latest punctuation that its rows issue.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CELL = (PARTITION, OBJECT, BLOCK, CELL)
 
 
 def cut_hot(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, scattered: bool) -> Layout:
-    """The layout with hot partitions cut into chunks, each with what was reached before it."""
+    """Layout whose skewed partitions are cut into chunks, each with the state that was reached before it."""
     narrow = [*ORDER, PARTITION, OWN, EVENT, BAD, *([MARK] if source.punctuated else [])]
     hot = rows.where(F.col(PARTITION).isin(list(layout.hot))).select(*narrow, cell_of_row(layout.bits).alias(CELL))
     own_time = source.timestamp_by is not None
@@ -55,7 +55,7 @@ def cut_hot(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layou
     return layout.with_highs(reached)
 
 
-def _as_they_come(rows: DataFrame, layout: Layout) -> DataFrame:  # noqa: ARG001 # stands for _in_order
+def _as_they_come(rows: DataFrame, layout: Layout) -> DataFrame:  # noqa: ARG001 # called like _in_order
     return rows
 
 
@@ -77,7 +77,7 @@ def _cells(hot: DataFrame, source: SourceSpec) -> list[FilePiece]:
 
 
 def _arrival_in_cell(hot: DataFrame) -> Column:
-    """The latest arrival of the rows of a cell so far."""
+    """Latest arrival so far among the rows of a cell."""
     return latest_in_cell(hot.sparkSession, F.col(PARTITION), _cell_number(), F.col(OWN))
 
 

@@ -1,7 +1,7 @@
-"""Watermarks of substreams: only those above their partition's floor, only what a batch changed.
+"""Watermarks of substreams: only those above their partition's floor, and only those that a batch changed.
 
-The table is appended to, never updated: a repair after a crash must see the state from before its batch.
-The latest row of a key is the one with the highest watermark; compaction keeps that row alone.
+The table is appended to, never updated: recovery after a crash must see the state from before its batch. The latest
+row of a key is the one with the highest watermark; compaction keeps that row alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REACHED = "__tidemark_reached"
 
 
 def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFrame:
-    """The substreams whose watermark a batch raised above what it found, with watermark and highest time.
+    """Substreams whose watermark a batch raised above the one that it found, with watermark and highest time.
 
     A key that stays at its partition's floor is not recorded: forgetting it changes no result.
     """
@@ -34,7 +34,8 @@ def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFr
 def recorded(
     spark: SparkSession, place: str, source: str, before: int, floors: Mapping[str, int | None]
 ) -> DataFrame | None:
-    """The watermark of each key that is above its partition's floor, from batches before `before`."""
+    """Watermark of each key that is above its partition's floor, from batches before `before`; None without a
+    table."""
     if not exists(place):
         return None
     rows = spark.read.format("delta").load(place)
@@ -46,9 +47,10 @@ def recorded(
 
 
 def recomputed(events: DataFrame, before: int, trail: int, floors: Mapping[str, int | None]) -> DataFrame:
-    """The same from the rows that set it, for replays: the table no longer holds what was forgotten since.
+    """Watermarks as in `recorded`, computed from the rows that set them.
 
-    Only rows above the lowest floor can have set a watermark above it, so older files are not read.
+    Replays need this: the table no longer holds keys that were forgotten since. Only rows above the lowest floor can
+    have set a watermark above it, so older files are not read.
     """
     rows = _above(events, before, trail, floors)
     rows = rows.withColumnsRenamed({"_partition": "partition", "_substream": "substream"})
@@ -56,7 +58,8 @@ def recomputed(events: DataFrame, before: int, trail: int, floors: Mapping[str, 
 
 
 def left(events: DataFrame, source: str, before: int, trail: int, floors: Mapping[str, int | None]) -> DataFrame:
-    """The same as rows of the table, each with the last batch that brought the substream a row."""
+    """Rows of the table, recomputed from batches before `before`, each with the last batch that brought its substream
+    a row."""
     rows = _above(events, before, trail, floors)
     high = F.max(F.unix_micros("_system_timestamp"))
     found = rows.groupBy("_partition", "_substream").agg(high.alias("high"), F.max("_batch_id").alias("batch_id"))
@@ -76,7 +79,7 @@ def _rows(found: DataFrame, source: str, batch_id: Column, trail: int) -> DataFr
 
 
 def _reached(high: Column, trail: int) -> Column:
-    """The watermark that a highest time leaves, microseconds."""
+    """Watermark after a highest time: that time less `trail`, microseconds."""
     return F.greatest(high - trail, F.lit(MIN_TIME))
 
 
@@ -98,7 +101,7 @@ def _keyed(rows: DataFrame, watermark: Column) -> DataFrame:
 def write(
     spark: SparkSession, rows: DataFrame, place: str, source: str, batch_id: int, repairing: bool
 ) -> TableDigest:
-    """Append what a batch changed; when `repairing`, what is there already stands."""
+    """Append the rows that a batch changed and return their digest; with `repairing`, rows already there are kept."""
     application, table = writer_of(source), table_of(source)
     if not (repairing and holds(place, batch_id, application)):
         written = append_measured(rows, place, batch_id, table, application=application)

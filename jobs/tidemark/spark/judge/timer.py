@@ -1,4 +1,4 @@
-"""How long the phases of judging take."""
+"""Measures the time that each phase of judging takes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class Timer:
-    """Adds the seconds spent inside to `timings`."""
+    """Context manager that adds the seconds spent inside to `timings[phase]`."""
 
     def __init__(self, timings: dict[str, float], phase: str) -> None:
         self.timings, self.phase = timings, phase
