@@ -1,4 +1,4 @@
-"""Numbers that differ from run to run in plans that may serve several runs."""
+"""Plan parameters: numbers that differ from run to run in a plan that is built once."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ if TYPE_CHECKING:
 
 
 class Parameter(Protocol):
-    """Gives a number that is known by a name, or null, as a column; `beside` names a column of the same rows."""
+    """Gives a named number, or null, as a column; `beside` names a column of the rows that it is added to."""
 
     def __call__(self, name: str, number: int | None, beside: str) -> Column: ...
 
 
-def constant(name: str, number: int | None, beside: str) -> Column:  # noqa: ARG001 # as others are `Known`
-    """The number in a plan that serves one run."""
+def constant(name: str, number: int | None, beside: str) -> Column:  # noqa: ARG001 # signature of `Parameter`
+    """The number as a literal, for a plan that serves one run."""
     return F.lit(number).cast("long")
 
 
 @dataclass(frozen=True)
 class PlanParameters:
-    """Numbers told to the tasks of a job as it begins: a plan that was built with them serves other jobs, which are
-    told others."""
+    """Numbers that tasks get as a job begins, so that a plan built with them serves later jobs with other numbers."""
 
     _held: dict[str, JavaObject] = field(default_factory=dict)
 
@@ -42,6 +41,6 @@ class PlanParameters:
         return Column(held.beside(jvm.PythonUtils.toSeq([F.hash(beside)._jc])))
 
     def tell(self, numbers: Mapping[str, int | None]) -> None:
-        """Tell jobs that begin later the numbers, of which every one that is asked for must be among them."""
+        """Set the numbers for later jobs; each parameter of the plan must be given, else KeyError."""
         for name, held in self._held.items():
             held.set(numbers[name])
