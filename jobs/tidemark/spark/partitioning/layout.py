@@ -1,9 +1,9 @@
-"""Spreads rows over tasks so that one hot partition uses all cores, without changing any result.
+"""Assigns rows to tasks so that a skewed partition uses all cores, without changing any result.
 
-A partition with more rows than a task should have is cut into chunks, runs of consecutive rows. What a
-chunk must know of the rows before it (their number, latest arrival, highest time; of a punctuated source how many
-count, their latest period and punctuation) is found first, per chunk, and carried across chunks: a two-level running
-maximum. Only counts and maxima of chunks come to the driver, never rows.
+A partition with more rows than a task should have is cut into chunks, runs of consecutive rows. Each chunk needs the
+state before it: number of rows, latest arrival, highest time; for a punctuated source also the number of rows that
+count, their latest period and the latest punctuation. It is found first, per chunk, and carried across chunks: a
+two-level running maximum. Only counts and maxima of chunks come to the driver, never rows.
 """
 
 from __future__ import annotations
@@ -24,27 +24,31 @@ from tidemark.spark.partitioning.ranges import Ranges
 
 Name = TypeVar("Name", str, tuple[str, int])
 CELL_BITS = 16
-"""Rows of one split that are never cut further, as a power of two: the grain of chunks."""
+"""Rows of a cell, as a power of two. A cell is a run of rows of one file split that is never cut further."""
 SAMPLED_BYTES = 32 << 20
 POSITION_BITS = 33
-"""Of a row's position in its split, that its cell follows from."""
+"""Low bits of a row's number that are its position in its split, from which its cell follows."""
 _WORTH_PLACING = 20
 
 
 def sampled_share(source: SourceSpec, size: int, opening: Opening) -> float | None:
-    """The share of so many bytes that a layout is found from; None: of all, or from none."""
+    """Share of `size` bytes of rows that the layout is found from; None if it is found from all rows, or from
+    none."""
     looked_at = source.partition is not None or opening.imported is not None
     return SAMPLED_BYTES / size if looked_at and size > SAMPLED_BYTES else None
 
 
 Place = tuple[int, int, int]
-"""Of a cell within its partition: (rank of the object, start of the split, index) orders cells."""
+"""Position of a cell within its partition: (rank of the object, start of the split, index). Cells are ordered by
+it."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """What the rows of a partition have come to: how many there were, their latest arrival, and of a punctuated
-    source how many of them count for `every` and the latest period that these entered."""
+    """Running state of a partition: its number of rows and their latest arrival.
+
+    For a punctuated source also the number of rows that count for `every`, and the latest period that these entered.
+    """
 
     rows: int = 0
     arrival: int | None = None
@@ -54,8 +58,11 @@ class Reached:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A run of consecutive rows of one partition and what was reached before it; `high_before` is the highest time
-    of the batch's earlier chunks, of a punctuated source their latest punctuation."""
+    """A run of consecutive rows of one partition, and the state before it.
+
+    `high_before` is the highest time of the batch's earlier chunks, or for a punctuated source their latest
+    punctuation.
+    """
 
     partition: str
     number: int
@@ -65,7 +72,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class FilePiece:
-    """Consecutive rows of one file split and partition, and what they alone come to."""
+    """A cell: consecutive rows of one file split and partition, and the state that they alone make."""
 
     partition: str
     place: Place
@@ -74,9 +81,12 @@ class FilePiece:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which task judges which rows: `cells` maps the cells of `hot` partitions to chunks (`reached`: to what was
-    reached before them), `placed` maps other large partitions to tasks, and the rest go by the hash of their name.
-    `ranges` share out what is imported along arrivals."""
+    """Assignment of rows to tasks.
+
+    `hot` are the skewed partitions: `cells` maps their cells to chunks, `reached` to the state before them. `placed`
+    maps other large partitions to tasks; the rest go by the hash of their name. `ranges` divide imported punctuation
+    by arrival.
+    """
 
     tasks: int
     bits: int = CELL_BITS
@@ -90,9 +100,12 @@ class Layout:
     def with_cells(
         self, cells: Iterable[FilePiece], opened: Callable[[str], Reached], every: int | None = None
     ) -> Layout:
-        """The layout with cells grouped into chunks of about a quarter of a task's rows, at least one cell. `opened`
-        says what a partition's rows had come to before. If arrivals are event times, and there are periods of
-        `every` so many microseconds, a row that counts is at least in that of the latest arrival before its cell."""
+        """Layout with cells grouped into chunks of about a quarter of a task's rows, at least one cell each.
+
+        `opened` gives a partition's state before the batch. `every` is the period, in microseconds, if there is one
+        and arrivals are event times: a row that counts is then at least in the period of the latest arrival before
+        its cell.
+        """
         ordered = sorted(cells, key=lambda cell: (cell.partition, cell.place))
         grain = max(1 << self.bits, sum(cell.told.rows for cell in ordered) // (4 * self.tasks))
         numbers: dict[tuple[str, Place], int] = {}
@@ -110,7 +123,7 @@ class Layout:
         return replace(self, cells=numbers, reached=reached, chunks=chunks)
 
     def with_highs(self, highs: Iterable[tuple[str, int, int | None]]) -> Layout:
-        """The layout in which each chunk knows the highest time of the earlier ones."""
+        """Layout in which each chunk knows the highest time of its partition's earlier chunks."""
         found = {(partition, number): high for partition, number, high in highs}
         chunks: dict[tuple[str, int], Chunk] = {}
         carried: dict[str, int | None] = {}
@@ -136,13 +149,15 @@ def cell_of_row(bits: int) -> Column:
 
 
 def sizes_of(rows: DataFrame) -> DataFrame:
-    """How many `rows` each partition has."""
+    """Number of `rows` of each partition."""
     return rows.groupBy(PARTITION).agg(F.count("*").alias("rows"))
 
 
 def place(sizes: DataFrame, layout: Layout, cores: int) -> Layout:
-    """From the sizes of partitions, of all rows or of a sample, decide where they go and which are hot: those with
-    more rows than one of `cores` has to judge."""
+    """Layout in which partitions have tasks by their sizes, counted in all rows or in a sample.
+
+    A partition is skewed if it has more rows than one of `cores` has to judge.
+    """
     whole = Observation()
     observed = sizes.observe(whole, F.sum("rows").alias("all"))
     largest = observed.orderBy(F.desc("rows"), PARTITION).limit(_WORTH_PLACING * layout.tasks).collect()
@@ -150,14 +165,14 @@ def place(sizes: DataFrame, layout: Layout, cores: int) -> Layout:
 
 
 def placed_by(largest: Mapping[str, int], rows: int, layout: Layout, cores: int) -> Layout:
-    """The same from the sizes of the largest partitions, and how many rows all of them have."""
+    """Layout as from `place`, given the sizes of the largest partitions and the number of rows of all."""
     worth = {name: size for name, size in largest.items() if size > rows / layout.tasks / _WORTH_PLACING}
     hot = tuple(name for name, size in worth.items() if size > rows / cores)
     return replace(layout, hot=hot, placed=balanced({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
 
 
 def balanced(sizes: Mapping[Name, int], tasks: int) -> dict[Name, int]:
-    """Which of so many tasks each is for: the largest first, each to the task that has least."""
+    """Task of each name: the largest first, each to the task with the fewest rows so far."""
     loads = [(0, task) for task in range(tasks)]
     placed = {}
     for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):

@@ -1,7 +1,7 @@
-"""Ranges of arrivals, one a task, so that what goes along arrivals is shared out; they change no result.
+"""Ranges of arrivals, one a task, that divide work along arrivals; they change no result.
 
 Bounds are found once, from approximate percentiles. Rows of one arrival that are too many for a range may be in any
-task, since they all see the same.
+task: what was set before them is equal for all.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from pyspark.sql import functions as F
 from tidemark.spark.maxima import range_of
 
 Points = Iterable[tuple[int, float]]
-"""Arrivals, each with the number of rows that it stands for."""
+"""Arrivals, each with the number of rows that it represents."""
 _POINTS_A_TASK = 4
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Range n begins at `bounds[n - 1]`, the first before everything; there are at most as many as `tasks`. Rows that
-    arrive at a `crowded` time, or at none, may be in any task. Times are microseconds."""
+    """Ranges of arrivals, at most as many as `tasks`; times are microseconds.
+
+    Range n begins at `bounds[n - 1]`, the first before everything. Rows that arrive at a `crowded` time, or have no
+    arrival, may be in any task.
+    """
 
     tasks: int = 1
     bounds: tuple[int, ...] = ()
@@ -31,7 +34,7 @@ class Ranges:
 
     @classmethod
     def cut(cls, points: Points, tasks: int) -> Ranges:
-        """Ranges of about as many rows each; a time is crowded if it has more than half of a task's rows."""
+        """Cut ranges of about equally many rows; a time is crowded if it has more than half of a task's rows."""
         rows: Counter[int] = Counter()
         for time, weight in points:
             rows[time] += weight  # type: ignore[assignment] # a share of the rows need not be whole
@@ -49,7 +52,7 @@ class Ranges:
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """Times at which it has to be known what was before: where ranges begin, and right after crowded times."""
+        """Times whose state before them is needed: where ranges begin, and right after crowded times."""
         return tuple(sorted({*self.bounds, *(time + 1 for time in self.crowded)}))
 
     def place(self, spark: SparkSession, arrival: Column) -> Column:
@@ -57,14 +60,14 @@ class Ranges:
         return range_of(spark, arrival, self.bounds) if self.bounds else F.lit(0)
 
     def shared_place(self, spark: SparkSession, arrival: Column, apart: Column) -> Column:
-        """The task of a row; `apart`, a number, tells rows of one arrival apart."""
+        """Task of a row; rows of a crowded time or without arrival are divided by `apart`, a number."""
         if self.tasks == 1:
             return F.lit(0)
         return range_of(spark, arrival, self.bounds, self.crowded, self.tasks, apart)
 
 
 def points(rows: DataFrame, arrival: Column, tasks: int, share: float = 1.0) -> Points:
-    """Arrivals of rows, or of a `share` of them, at equal distances in the order of arrival."""
+    """Arrivals at equal distances in the order of arrival, from rows that are a `share` of all."""
     count = _POINTS_A_TASK * tasks
     percentages = [(number + 0.5) / count for number in range(count)]
     rows_, times = rows.agg(F.count(arrival), F.approx_percentile(arrival, percentages)).collect()[0]

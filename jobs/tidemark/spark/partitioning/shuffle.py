@@ -1,8 +1,8 @@
-"""Sends rows to the tasks that judge them, narrow: columns that judging does not look at travel as one.
+"""Repartitions rows to the tasks that judge them; columns not needed for judging are packed into one struct.
 
-What is known before a batch comes as rows too: each partition's state, and what earlier chunks leave to a
-chunk, as a seed that stands before the rows of its task, so that the running sums and maxima over a task's
-rows begin with it. As data, and not as literals, it has no batch compiled anew.
+The state before a batch is added as rows. Each partition's state, or the state before a chunk, is a seed: a row
+before the rows of its task, with which the running sums and maxima over these rows begin. As data instead of
+literals, it needs no new compilation for each batch.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 
 _NARROW = (*ORDER, PARTITION, OWN, EVENT, BAD)
 _MARKS = (MARK, END, MATCH)
-"""What judging looks at besides, in rows of punctuated sources."""
+"""Further columns that judging needs, in rows of punctuated sources."""
 _WHOLE, _NOT_CHUNKED = 0, -1
-"""Chunks of partitions that are not cut: where none is, and where others are."""
+"""Chunk numbers of partitions that are not cut: if no partition is cut, and if others are."""
 _FIELDS = ("rows", "watermark", "high", "counted", "period")
 
 
 class _Seed(NamedTuple):
-    """What stands before the rows of one chunk; times in microseconds."""
+    """State before the rows of one chunk, added as a row before them; times in microseconds."""
 
     partition: str
     chunk: int
@@ -67,26 +67,31 @@ class _Seed(NamedTuple):
 
 
 class Placed:
-    """The tasks of partitions that are not spread by their names, told to tasks as a job begins, so that a batch with
-    others needs no other plan."""
+    """Plan parameter: the tasks of partitions that are not assigned by the hash of their names.
+
+    Tasks get it as a job begins, so that a batch with other partitions needs no other plan.
+    """
 
     def __init__(self) -> None:
         self._told: JavaObject = running().tidemark.Placed()
 
     def tell(self, placed: Mapping[str, int]) -> None:
-        """Tell jobs that begin later of others."""
+        """Set the tasks of partitions for later jobs."""
         self._told.tell(json.dumps(dict(placed)))
 
     def at(self, partition: Column, by_name: Column) -> Column:
-        """The task of a partition, which has one by its name."""
+        """Task of a partition; `by_name` if none was set for it."""
         return Column(self._told.at(running().PythonUtils.toSeq([partition._jc, by_name._jc])))
 
 
 def spread(
     rows: DataFrame, layout: Layout, opening: Opening, own_time: bool, placed: Placed | None = None
 ) -> DataFrame:
-    """Each row in its task, with its chunk, seeds before them; what is not needed to judge a row is packed in
-    `REST`. `SEED` is null but for seeds. `placed` is told where partitions go, and of others later."""
+    """Send each row to its task, with its chunk; each task's seeds come first.
+
+    Columns not needed for judging are packed in `REST`. `SEED` is null except in seeds. `placed` gets the tasks of
+    partitions, and may get others for later jobs.
+    """
     kept = [*_NARROW, *[name for name in _MARKS if name in rows.columns]]
     rest = F.struct(*[quoted(name) for name in rows.columns if name not in kept])
     chunk = F.lit(_WHOLE)
@@ -110,8 +115,11 @@ def _task(layout: Layout, placed: Placed) -> Column:
 
 
 def chunked(rows: DataFrame, layout: Layout) -> DataFrame:
-    """The chunk of each row of a hot partition, its cell, and what was reached before that: the latest arrival, and
-    of a punctuated source the rows that count and their latest period. All null for other rows."""
+    """Rows with their cell, its chunk, and the state before the cell.
+
+    That is the latest arrival, and for a punctuated source the number of rows that count and their latest period.
+    Chunk and state are null for rows of partitions without skew.
+    """
     known = [
         (partition, *place, number, before.arrival, before.counted, before.period)
         for (partition, place), number in layout.cells.items()
@@ -130,15 +138,15 @@ def chunked(rows: DataFrame, layout: Layout) -> DataFrame:
 
 
 def opened(opening: Opening, partition: str, own_time: bool) -> Reached:
-    """What the rows of a partition had come to when a batch began. Where rows have no event time of their own,
-    arrivals begin at the estimated ones."""
+    """State of a partition when a batch begins. For rows without an event time of their own, the latest arrival is at
+    least the estimated one."""
     state = opening.states.get(partition, opening.unseen)
     arrival = state.last_arrival if own_time else latest(state.last_arrival, state.estimated_high)
     return Reached(state.next_offset, arrival, state.counted, state.period)
 
 
 def known_before(spark: SparkSession, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:
-    """What is known before a batch, a row for each chunk or partition."""
+    """State before a batch: one row for each chunk and each partition that is not cut."""
     columns: Columns = [
         (PARTITION, pa.string()),
         (CHUNK, pa.int32()),
@@ -148,7 +156,7 @@ def known_before(spark: SparkSession, layout: Layout, opening: Opening, own_time
 
 
 def _as_rows(seeds: DataFrame, narrow: DataFrame) -> DataFrame:
-    """Rows that no object has: they come first, and are quarantined as far as judging can tell."""
+    """Seeds as rows that belong to no object: they sort first and are marked as quarantined."""
     types = {field.name: field.dataType for field in narrow.schema}
     given = {
         PARTITION: F.col(PARTITION),
