@@ -1,7 +1,8 @@
-"""DISTINCT aggregates beside those that depend on the order of rows (time rules: sort key).
+"""Computes DISTINCT aggregates beside aggregates that depend on the order of rows (time rules: sort key).
 
-Spark computes whatever stands beside them by distinct value first, and so in another order. Here each row knows
-whether it is the first with its values: DISTINCT becomes a FILTER, and every aggregate sees each row once, in order.
+Spark computes aggregates beside a DISTINCT one by distinct value first, and so in another order. Here each row has a
+flag that is true if it is the first with its values. DISTINCT becomes a FILTER by this flag, and every aggregate sees
+each row once, in order.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from tidemark.spark.streams.equal_values import orderable
 def with_firsts(
     rows: DataFrame, select: Mapping[str, str], groups: Sequence[Column], order: Sequence[Column], key: str
 ) -> tuple[DataFrame, dict[str, str]]:
-    """Rows that know of which DISTINCT aggregates of their group they are, and expressions that ask them. `key` is
-    where the expressions are configured."""
+    """Rows with a flag for each DISTINCT aggregate, and expressions that filter by these flags.
+
+    `key` is the configuration key of the expressions.
+    """
     where = {call: f"{key}.{name}" for name, text in select.items() for call in distinct_calls(text)}
     columns = {call: f"{FIRST}_{number}" for number, call in enumerate(where)}
     firsts = {name: _first(rows, call, groups, order, where[call]) for call, name in columns.items()}
@@ -30,6 +33,6 @@ def with_firsts(
 
 
 def _first(rows: DataFrame, call: str, groups: Sequence[Column], order: Sequence[Column], key: str) -> Column:
-    """Whether a row is the first of its group with its values."""
+    """True if a row is the first of its group with its values."""
     values = [orderable(kind, value) for value, kind in compared_in(rows, call, key)]
     return F.row_number().over(Window.partitionBy(*groups, *values).orderBy(*order)) == 1

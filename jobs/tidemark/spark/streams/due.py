@@ -1,4 +1,4 @@
-"""Which rows and outputs a run passes, that goes from one time to another."""
+"""Selects the rows and outputs that a run passes as the watermark goes from one time to another."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from tidemark.spark.tables.time_range import Span
 from tidemark.spark.times import came
 
 _NEVER = (1 << 63) - 1
-"""The end of an open lifetime."""
+"""The end of an open lifetime, microseconds."""
 
 
 def not_due(due: Due, known: Parameter) -> Column:
-    """Whether an output is not one that the run passed. Of parts, and of windows that rows make, nothing is told but
-    what the step has not passed yet. A time at the bound of the years may stand for one beyond them, of which nothing
-    is told."""
+    """True if an output is not due: it ends after the run's watermark, or had ended by that of the run before.
+
+    Steps with `partition_by` are not checked. The first case is not checked with an idle timeout. The second is not
+    checked for session windows, nor where rows may lie behind. A time at the bound of the years may represent one
+    beyond it, and is not checked against that side.
+    """
     windows_, step, name = due.step.windows, due.step, "_end_time"
     before, after = due.before.watermark, due.after.watermark
     if windows_ is not None:
@@ -39,13 +42,18 @@ def not_due(due: Due, known: Parameter) -> Column:
 
 
 def passing_span(due: Due, before: int | None, after: int | None) -> Span:
-    """When rows are alive whose end is passed in a run that goes from a time to another; and those that it brought,
-    where they may lie behind."""
+    """Span of rows whose end is passed in a run that goes from one time to another.
+
+    Where rows that the run brought may lie behind, these are included.
+    """
     return Span(before, after, since=due.first_batch if due.behind else None, behind=due.straggling)
 
 
 def passing(rows: DataFrame, due: Due, before: int | None, after: int | None) -> DataFrame:
-    """Of these, the rows whose end the run has passed: those that earlier runs had passed stand."""
+    """Rows whose end the run passes.
+
+    Rows that earlier runs passed are written already and left out, unless this run brought or closed them.
+    """
     done = rows if after is None else rows.where(ends("_end_time") <= after)
     if before is None:
         return done
@@ -54,12 +62,15 @@ def passing(rows: DataFrame, due: Due, before: int | None, after: int | None) ->
 
 
 def ends(*names: str) -> Column:
-    """The first of these times that there is, microseconds."""
+    """The first of these times that is not null, microseconds; `_NEVER` if all are null."""
     return F.coalesce(*map(F.unix_micros, names), F.lit(_NEVER))
 
 
 def cut_open(rows: DataFrame, due: Due) -> DataFrame:
-    """Rows of a complete stream: windows that begin after its last finite start, end or punctuation give no row."""
+    """Rows of a complete stream with the time up to which open lifetimes have windows (`OPEN_UNTIL`).
+
+    Windows that begin after the stream's last finite start, end or punctuation give no row.
+    """
     times = [F.max(F.unix_micros(name)) for name in ("_system_timestamp", "_end_time")]
     bound = latest(due.after.reached, *rows.agg(*times).collect()[0])
     return rows if bound is None else rows.withColumn(OPEN_UNTIL, F.lit(bound + 1))

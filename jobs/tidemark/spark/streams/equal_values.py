@@ -1,4 +1,4 @@
-"""Values that SQL takes for equal, made the same to the last bit: zeros of both signs, all that is not a number."""
+"""Makes values that SQL takes for equal identical to the last bit: zeros of both signs, and all NaN."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Leaf = Callable[[DataType, Column], Column]
 
 
 def holds_floats(kind: DataType) -> bool:
-    """Whether there are floats anywhere in values of a type, besides in maps."""
+    """True if there are floats anywhere in values of a type, except in maps."""
     if isinstance(kind, StructType):
         return any(holds_floats(field.dataType) for field in kind)
     if isinstance(kind, ArrayType):
@@ -29,18 +29,20 @@ def holds_floats(kind: DataType) -> bool:
 
 
 def alike(kind: DataType, value: Column) -> Column:
-    """A value in which each zero is 0.0, and what is not a number always the same NaN; maps stay as they are."""
+    """A value in which each zero is 0.0 and each NaN has one bit pattern; maps are unchanged."""
     return _rebuilt(kind, value, _float) if holds_floats(kind) else value
 
 
 def orderable(kind: DataType, value: Column) -> Column:
-    """A value that can be ordered and is equal to another's where these are equal: a map is its entries by key, an
-    interval its text."""
+    """A value that can be ordered, and equals another's if the originals are equal.
+
+    A map becomes its entries sorted by key, an interval its text.
+    """
     return _rebuilt(kind, value, _ordered) if _unordered(kind) else value
 
 
 def _rebuilt(kind: DataType, value: Column, leaf: Leaf) -> Column:
-    """A value with its innermost parts as `leaf` makes them."""
+    """A value whose innermost parts are replaced by the results of `leaf`."""
     if isinstance(kind, StructType):
         parts = [_rebuilt(field.dataType, value.getField(field.name), leaf).alias(field.name) for field in kind]
         return F.when(value.isNotNull(), F.struct(*parts)) if parts else value

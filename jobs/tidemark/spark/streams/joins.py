@@ -1,7 +1,7 @@
-"""Pairs of rows of two streams that are alive at the same time (time rules: streams and windows).
+"""Pairs of rows of two streams that are alive together (time rules: streams and windows).
 
-A pair lives in the intersection of two lifetimes. It is made from its sides whenever it is needed, and kept nowhere
-while it waits: rows that are alive in a span pair to all pairs that are alive in it, so a run reads those alone.
+A pair lives in the intersection of two lifetimes. Pairs are made from their sides whenever they are needed, and are
+not stored while they wait. The rows alive in a span make all pairs alive in it, so a run reads no others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ _ONE_VALUE = ("array", "map", "struct", "variant", "interval")
 
 @dataclass(frozen=True)
 class Side:
-    """One stream of a join: its rows with their start and end (null: open), in `order`, by name; `longest` is the
-    most that one lives, microseconds (None: without a bound)."""
+    """One stream of a join, by name: its rows with start and end (null: open), and their sort key, `order`.
+
+    `longest` is the longest lifetime of a row, microseconds (None: no bound).
+    """
 
     name: str
     rows: DataFrame
@@ -43,12 +45,11 @@ class Side:
 
 
 def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
-    """The pairs: their start and end, what orders them (the left row's sort key, then the right's) as the path of
-    `rank`, and what is selected.
+    """Pairs of a join: start, end, columns of their order as the path of `rank`, and the selected columns.
 
-    Columns of `on` are equal as `=` has it: null equals nothing, NaN equals NaN and -0.0 equals 0.0. Where both sides
-    have a longest lifetime, rows meet by the cells of time that they live in as well, so that keys with many rows are
-    not paired across all times.
+    They are ordered by the left row's sort key, then the right's. Columns of `on` are equal as `=` has it: null
+    equals nothing, NaN equals NaN and -0.0 equals 0.0. If both sides have a longest lifetime, rows are also joined by
+    the cells of time that they live in, so that keys with many rows are not paired across all times.
 
     Raises ConfigError when columns of `on` have types that cannot be equal.
     """
@@ -70,7 +71,7 @@ def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
 
 
 def _was(sides: Sequence[Side], end: Column) -> list[Column]:
-    """The pairs' `WAS`, if that of a side is told."""
+    """`WAS` of the pairs, if a side has it; else no column."""
     if not any(WAS in side.rows.columns for side in sides):
         return []
     known = [(WAS, _END) if WAS in side.rows.columns else (_END,) for side in sides]
@@ -80,7 +81,7 @@ def _was(sides: Sequence[Side], end: Column) -> list[Column]:
 
 
 def _tentative(sides: Sequence[Side]) -> list[Column]:
-    """When the pairs are `TENTATIVE`, if rows of a side may be."""
+    """`TENTATIVE` of the pairs, if a side has it; else no column."""
     known = [side.column(TENTATIVE) for side in sides if TENTATIVE in side.rows.columns]
     return [(F.greatest(*known) if len(known) > 1 else known[0]).alias(TENTATIVE)] if known else []
 
@@ -91,7 +92,7 @@ def _values(both: DataFrame, step: StreamSpec, key: str) -> Iterator[tuple[str, 
 
 
 def _conditions(step: StreamSpec, left: Side, right: Side, width: int | None) -> Iterator[Column]:
-    """Equal columns, lifetimes that overlap, and, in cells, the one in which the pair begins."""
+    """Join conditions: equal columns, overlapping lifetimes, and, with cells, the cell in which the pair begins."""
     for name in step.on:
         yield left.column(name) == right.column(name)
     for one, other in ((left, right), (right, left)):
@@ -104,7 +105,7 @@ def _conditions(step: StreamSpec, left: Side, right: Side, width: int | None) ->
 
 
 def _in_cells(side: Side, width: int) -> DataFrame:
-    """Rows by each `CELL`, a stretch of time of that width, that they live in: two at most."""
+    """Rows once for each `CELL` that they live in, a stretch of time of `width` microseconds: two at most."""
     start, end = F.unix_micros(_START), F.unix_micros(_END)
     first = divided(start, width)
     if side.longest == TICK:
@@ -113,7 +114,10 @@ def _in_cells(side: Side, width: int) -> DataFrame:
 
 
 def _require_equal_types(step: StreamSpec, left: Side, right: Side) -> None:
-    """Types that only Spark knows; others were checked when the configuration was loaded."""
+    """Raise ConfigError for columns of `on` whose types cannot be equal.
+
+    Only types that Spark alone knows can fail here; others were checked when the configuration was loaded.
+    """
     for name in step.on:
         kinds = [side.rows.select(column_of(name)).schema[0].dataType for side in (left, right)]
         nested = kinds[0].typeName().startswith(_ONE_VALUE)

@@ -1,4 +1,4 @@
-"""What each part of a step with `partition_by` had passed when a run began, and when it ended, by the part's rows."""
+"""Adds to rows the times that their part of a step with `partition_by` had passed before the run and after it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ _OWNER = "__tidemark_owner"
 
 @dataclass(frozen=True)
 class PartitionedSteps:
-    """Of the tables under `root`. `recompute`: substreams' watermarks come from the rows that set them. `opened`
-    gives, by part, the start `OPENED` of the earliest window that rows make and that a step leaves open; `known` what
-    differs from run to run."""
+    """Progress of the parts of steps, from the tables under `root`.
+
+    With `recompute`, watermarks of substreams are computed from the rows that set them. `opened` gives, by part, the
+    start (`OPENED`) of the earliest session window that a step leaves open. `known` gives plan parameters.
+    """
 
     spark: SparkSession
     root: str
@@ -37,7 +39,7 @@ class PartitionedSteps:
     known: Parameter = constant
 
     def told(self, rows: DataFrame, due: Due) -> DataFrame:
-        """Rows with `BEFORE` and `AFTER` of their part, microseconds or null."""
+        """Rows with the times `BEFORE` and `AFTER` that their part had passed, microseconds or null."""
         by = due.step.partition_by
         if by is None:
             passed = {BEFORE: ("before", due.before.reached), AFTER: ("after", due.after.reached)}
@@ -57,7 +59,7 @@ class PartitionedSteps:
         return joined.drop(KEY)
 
     def _own(self, rows: DataFrame, column: str, due: Due) -> DataFrame:
-        """A substream's own watermark, where it is above its partition's floor."""
+        """Raise the column to a substream's own watermark, where that is above its partition's floor."""
         own = self._substreams(due, {part.partition: part.after for part in due.parts})
         if own is None:
             return rows
@@ -65,7 +67,7 @@ class PartitionedSteps:
         return joined.withColumn(column, F.greatest(column, REACHED)).drop(REACHED)
 
     def _substreams(self, due: Due, floors: Mapping[str, int | None]) -> DataFrame | None:
-        """The watermarks of substreams above their floors, as they were after the last batch."""
+        """Watermarks of substreams above their floors, after the last batch; None if none is recorded."""
         source, before = due.path[0].sources[0], due.last_batch + 1
         if not self.recompute:
             return substreams.recorded(self.spark, f"{self.root}/substreams", source, before, floors)
@@ -73,7 +75,7 @@ class PartitionedSteps:
         return substreams.recomputed(whole, before, self.spec.sources[source].policy.disorder, floors)
 
     def _through(self, rows: DataFrame, column: str, due: Due) -> DataFrame:
-        """`part_reached` of a column of watermarks, and through windows that rows make."""
+        """Carry a column of watermarks along the path, as `part_reached` does, and through session windows."""
         for number, step in enumerate(due.path):
             reached = F.col(column) + step.shift
             if step.windowed:
@@ -99,5 +101,5 @@ class PartitionedSteps:
 
 
 def key_of_substream() -> Column:
-    """What names a row's substream, not null."""
+    """Key of a row's substream, never null."""
     return F.coalesce(F.concat(F.lit("="), F.col("_substream")), F.lit(""))

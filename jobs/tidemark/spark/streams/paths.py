@@ -1,7 +1,7 @@
-"""The ways from sources and windows to a stream, and the rows that come along them.
+"""Paths from sources and windows to a stream, and the rows that come along them.
 
-A stream is the union of its paths. Along each, a row's start is its origin's start moved by a constant, and its
-end the origin's end moved by one, or the start and a lifetime: so the rows that a run needs are told by the times
+A stream is the union of its paths. Along each, a row's start is its origin's start moved by a constant. Its end is
+the origin's end moved by one, or the start plus a fixed lifetime. So the rows that a run needs are found by the times
 of the origin, and files of other times are not read.
 """
 
@@ -45,9 +45,11 @@ SYSTEM = (
 
 @dataclass(frozen=True)
 class Path:
-    """`steps` from an origin (a source, a windowed stream, or a join) to a stream, and `place`, its positions in
-    unions, outermost first. `begin` moves the start; the end is the origin's end moved by `end`, or, with `lasts`,
-    the start and that."""
+    """The `steps` from an origin (a source, a windowed stream, or a join) to a stream.
+
+    `place` has its positions in unions, outermost first. `begin` moves start and end, microseconds. With `lasts`, the
+    end is the start plus that instead.
+    """
 
     origin: str
     windowed: bool
@@ -58,7 +60,7 @@ class Path:
     lasts: int | None = None
 
     def points(self, spec: PipelineSpec) -> bool:
-        """Whether every row along it is a point."""
+        """True if every row along the path is a point."""
         return self.lasts is None and self.origin in spec.sources and spec.sources[self.origin].longest == TICK
 
     def through(self, step: StreamSpec) -> Path:
@@ -68,7 +70,7 @@ class Path:
 
 
 def paths_to(spec: PipelineSpec, name: str) -> list[Path]:
-    """All paths to a source or stream, in the order of their rows at one instant; to a windowed stream none but
+    """All paths to a source or stream, in the order of their rows at one instant; to a windowed stream only
     itself."""
     if name in spec.sources:
         return [Path(name, windowed=False)]
@@ -77,8 +79,7 @@ def paths_to(spec: PipelineSpec, name: str) -> list[Path]:
 
 
 def paths_into(spec: PipelineSpec, step: StreamSpec) -> list[Path]:
-    """The paths through a step, or to the windows of one, in the order of their rows at one instant; of a join, its
-    pairs."""
+    """Paths through a step, or into its windows, in the order of their rows at one instant; of a join, its pairs."""
     if step.join:
         return [Path(step.name, windowed=False, joined=True)]
     found = []
@@ -90,7 +91,7 @@ def paths_into(spec: PipelineSpec, step: StreamSpec) -> list[Path]:
 
 
 def longest(spec: PipelineSpec, paths: Sequence[Path]) -> int | None:
-    """The most that a row along one of the paths lives, microseconds; None: without a bound."""
+    """Longest lifetime of a row along any of the paths, microseconds; None if there is no bound."""
     lengths = [_length(spec, path) for path in paths]
     known = [length for length in lengths if length is not None]
     return max(known, default=None) if len(known) == len(lengths) else None
@@ -110,9 +111,11 @@ def _length(spec: PipelineSpec, path: Path) -> int | None:
 
 @dataclass(frozen=True)
 class StreamRows:
-    """Reads the rows of streams from the tables of one version, as they stood after batch `last`. `ahead` holds, by
-    table, what is about to be written to it, and is read as if it were. `given` are rows of the only events table
-    that is read, all that are needed among them, and `known` gives what differs from run to run."""
+    """Reads the rows of streams from the tables of one version, as they were after batch `last`.
+
+    `ahead` has, by table, rows that are about to be written; they are read as if they were there. `given` are rows
+    that replace the only events table that is read, with all rows that are needed. `known` gives plan parameters.
+    """
 
     spark: SparkSession
     root: str
@@ -123,7 +126,7 @@ class StreamRows:
     known: Parameter = constant
 
     def along(self, paths: Sequence[Path], span: Span) -> DataFrame | None:
-        """Rows with `SYSTEM` columns, what orders them, and their payload; None where no origin has a row yet."""
+        """Rows with `SYSTEM` columns, columns of their order, and payload; None if no origin has a row yet."""
         frames = [frame for rank, path in enumerate(paths) if (frame := self._frame(path, rank, span)) is not None]
         if not frames:
             return None
@@ -158,7 +161,7 @@ class StreamRows:
         return rows.select(*named, *kept, *ends_before(rows, span), F.lit(True).alias(JUDGED), *payload)
 
     def _alive(self, source: SourceSpec, path: Path, span: Span) -> DataFrame | None:
-        """Rows of a source's stream in a span of a path from it."""
+        """Rows of a source's stream that are alive in a span of a path; None if the source has no table."""
         start, end = F.col("_system_timestamp"), F.col("_end_time")
         if source.lifetimes.edges:
             rows = lifetimes.of_edges(self.spark, self.root, source, self.last)
@@ -200,8 +203,11 @@ class StreamRows:
         return rows.select(*named, F.lit(False).alias(JUDGED), ending, *order, *payload)
 
     def _pairs(self, path: Path, rank: int, span: Span) -> DataFrame | None:
-        """Rows of a join, made from all rows of its sides that are alive in the span. No run brings any: they come
-        when they are due."""
+        """Rows of a join, made from all rows of its sides that are alive in the span.
+
+        None if a side has no rows, or if only rows of batches are wanted (`span.only`): no run brings pairs, they
+        come when they are due.
+        """
         if span.only:
             return None
         step = self.spec.streams[path.origin]
@@ -219,7 +225,7 @@ class StreamRows:
         return pairs.select("*", *none, F.lit(False).alias(JUDGED))
 
     def _alive_sides(self, path: Path, span: Span) -> Span:
-        """When rows are alive that make the pairs of a span."""
+        """Span of the rows that make the pairs of a span."""
         after = None if span.after is None else span.after - path.begin - (path.lasts or 0)
         before = None if span.before is None else span.before - path.begin
         if after is not None and span.behind:
@@ -227,7 +233,7 @@ class StreamRows:
         return replace(span, after=after, before=before)
 
     def _starts(self, step: StreamSpec, span: Span) -> Iterator[int]:
-        """By path to a join, when the first row begins that came, or ended, in batches from `since` on."""
+        """By path to a join, the first start of rows that came or ended in batches from `since` on, microseconds."""
         paths = [path for name in step.join for path in paths_to(self.spec, name)]
         for path in paths:
             if path.joined:
@@ -245,8 +251,10 @@ class StreamRows:
 
 
 def names_of_order(rows: DataFrame) -> list[str]:
-    """The columns of the sort key, total within a stream: start, place, then what tells rows of one origin apart
-    (their offsets, where all come from sources)."""
+    """Columns of the sort key, total within a stream: start, path, then columns that differ among rows of one origin.
+
+    The last are offsets, if all rows come from sources.
+    """
     own = sorted(name for name in rows.columns if name.startswith(ordinal()))
     ends = [name for name in own if name.endswith("_end")]
     values = [name for name in own if not name.endswith("_end")]
@@ -259,7 +267,10 @@ def order_of(rows: DataFrame) -> list[Column]:
 
 
 def stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: bool) -> tuple[DataFrame, list[str]]:
-    """Rows after one step, and the names of their payload columns. A window's own `select` is not for its rows."""
+    """Rows after one step, and the names of their payload columns.
+
+    The `select` of a last step with windows is left out: it is for the windows.
+    """
     key = f"streams.{step.name}"
     if step.where is not None:
         rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))

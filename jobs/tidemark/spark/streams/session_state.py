@@ -1,7 +1,7 @@
-"""What a run closes and leaves open of windows whose bounds come from rows, found in the tables that stand.
+"""Finds the session windows that a run closes and leaves open, from the tables.
 
-No window that was open before the run, nor any of its rows, begins before what the stream was pulled back to then: so
-much is read, and no more. Windows that are closed already are told by what was written of them.
+No window that was open before the run, nor any of its rows, begins before the time that the stream was pulled back to
+then; nothing earlier is read. Windows that are closed already are known by the rows that were written for them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ from tidemark.spark.tables.time_range import Span
 
 @dataclass(frozen=True)
 class Measuring:
-    """The windows of one step at the end of a run; `along` gives the rows that come to the step in a span, `told` the
-    same with what their part had passed before the run and after it."""
+    """The session windows of one step at the end of a run.
+
+    `along` gives the rows that reach the step in a span. The function beside it adds to rows the times that their
+    part had passed before the run and after it (`BEFORE`, `AFTER`).
+    """
 
     spark: SparkSession
     root: str
@@ -40,7 +43,7 @@ class Measuring:
 
     @property
     def windows(self) -> Measured:
-        """What they are."""
+        """Declaration of the windows; ValueError if the step has no session windows."""
         if self.step.measured is None:
             raise ValueError(f"{self.step.name} has no windows whose bounds come from rows")
         return self.step.measured
@@ -61,17 +64,19 @@ class Measuring:
         return session_windows.closing(rows, self.windows, self.groups, begun, after, until)
 
     def late(self, rows: DataFrame) -> DataFrame:
-        """Of rows that the run brought, those of which a part came late, with the window that it is."""
+        """Rows that the run brought and of which a part came late, with that part as their window."""
         return session_windows.late(rows, self.windows.lateness, self.due.after.bounds)
 
     def earliest(self) -> int | None:
-        """The start of the earliest window that the run leaves open; None: none begins before what is settled."""
+        """Start of the earliest window that the run leaves open, microseconds; None if there is none before the
+        settled time."""
         opened = self.opened()
         start: int | None = None if opened is None else opened.agg(F.min(OPENED)).collect()[0][0]
         return start
 
     def opened(self) -> DataFrame | None:
-        """By part of the step, the same as `OPENED`; parts without such a window are left out."""
+        """By part of the step, the start of the earliest window left open (`OPENED`); only parts with such a
+        window."""
         rows, (_, until) = self._bounding(), self._settled()
         if rows is None or until is None:
             return None
@@ -81,8 +86,8 @@ class Measuring:
         return starts.groupBy(*by).agg(F.min(WINDOW).alias(OPENED))
 
     def idle(self, limit: int) -> tuple[int | None, int | None]:
-        """Of the windows that were open before the run, the latest time up to a limit at which one ends or closes,
-        and the first after it."""
+        """Of the windows that were open before the run, the latest time up to `limit` at which one ends or closes,
+        and the first after it; microseconds, or None."""
         rows = self._rows(None)
         if rows is None:
             return None, None
@@ -90,13 +95,13 @@ class Measuring:
         return session_windows.ends_about(placed, self.windows.lateness, limit)
 
     def _settled(self) -> tuple[Time, Time]:
-        """What was settled before the run and is after it, for all rows or by the row."""
+        """Times that were settled before the run and are after it, for all rows or by the row."""
         if not self.step.parts:
             return self.due.settled
         return BEFORE, None if self.due.after.complete else AFTER
 
     def _latest(self) -> int | None:
-        """A time by which windows that the run closes have begun; None: it is not known."""
+        """A time by which windows that the run closes have begun; None if it is unknown."""
         if not self.step.parts:
             return self.due.settled[1]
         if self.due.after.complete or not self.due.listed:
@@ -104,14 +109,14 @@ class Measuring:
         return latest(*[part.after for part in self.due.reached()])
 
     def _bounding(self) -> DataFrame | None:
-        """Rows that the windows are made from that the run closes or leaves open."""
+        """Rows from which the windows are made that the run closes or leaves open."""
         rows = self._rows(self._latest())
         if rows is None or isinstance(self.windows, Session):
             return rows
         return session_windows.certain(rows, self.windows.lateness, self._settled()[1])
 
     def _rows(self, until: int | None) -> DataFrame | None:
-        """Rows that take part in windows that were open before the run and begin at a time or before."""
+        """Rows of windows that were open before the run and begin at `until` or before (None: at any time)."""
         begun = self.due.begun()
         span = Span(None if begun is None else begun - 1, None if until is None else until + 1)
         found = self.along(span)
@@ -128,7 +133,7 @@ class Measuring:
         return rows
 
     def _closed(self, after: int | None) -> DataFrame | None:
-        """The windows that earlier runs closed and that end after a time."""
+        """Windows that earlier runs closed and that end after a time (None: all); None without a table."""
         places = [f"{self.root}/{folder}/{self.step.name}" for folder in ("streams", "before_start")]
         frames = [self.spark.read.format("delta").load(place) for place in places if exists(place)]
         if not frames:

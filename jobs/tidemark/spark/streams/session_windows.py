@@ -1,7 +1,7 @@
-"""Rows in windows whose bounds come from rows: sessions and snapshots (time rules: windows).
+"""Puts rows into session windows: sessions and snapshots (time rules: windows).
 
-A row takes part in [`FROM`, `UNTIL`), its lifetime from what its own watermark had settled on; what lies before that
-is late. Each group is sorted in one task and passed once by a function with a memory.
+A row takes part in [`FROM`, `UNTIL`): its lifetime from the time that its own watermark had settled. A part before
+that is late. Each group is sorted in one task and passed once by a JVM function that keeps state.
 """
 
 from __future__ import annotations
@@ -21,25 +21,30 @@ from tidemark.spark.times import came
 FROM, UNTIL = f"{WINDOW}_from", f"{WINDOW}_until"
 _AT, _ROW, _BOUNDS = f"{WINDOW}_at", f"{WINDOW}_row", f"{WINDOW}_bounds"
 ENDED = f"{WINDOW}_ended"
-"""When the last window of a row's group ended that is closed, microseconds."""
+"""End of the last closed window of a row's group, microseconds."""
 _FOREVER = 1 << 60
 """End of a lifetime that has none, microseconds: later than any time and far from overflow."""
 
 
 Time = int | str | None
-"""Microseconds, the same for all rows or in a column of them."""
+"""Microseconds for all rows, the name of a column of them, or None."""
 
 
 def taking_part(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataFrame:
-    """Rows with the lifetime in which they take part; without those that are late for all of theirs. `bounds`: what
-    the step had passed beyond the watermarks of rows."""
+    """Rows with the lifetime in which they take part (`FROM`, `UNTIL`); without rows that are late for all of theirs.
+
+    `bounds` are times that the step had passed beyond the watermarks of rows.
+    """
     own = F.greatest(F.unix_micros("_system_timestamp"), *_settled(rows, lateness, bounds))
     return rows.withColumns({FROM: own, UNTIL: _end()}).where(F.col(FROM) < F.col(UNTIL))
 
 
 def late(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataFrame:
-    """Rows of which a part came late, with the window that it is: from their start to what their own watermark, or
-    the step, had settled on, or to their end. Rows of windows and joins never are."""
+    """Rows of which a part came late, with that part as their window.
+
+    It goes from the row's start to the time that its own watermark, or the step, had settled, or to the row's end.
+    Rows of windows and joins are never late.
+    """
     start = F.unix_micros("_system_timestamp")
     passed = _settled(rows, lateness, bounds)
     settled = passed[0] if len(passed) == 1 else F.greatest(*passed)
@@ -49,14 +54,14 @@ def late(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataF
 
 
 def unclosed(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str]) -> DataFrame:
-    """Rows of sessions that are not `closed`: those from the end of their group's last closed one on."""
+    """Rows of sessions that are not `closed`: those from the end of their group's last closed session on."""
     known = with_ended(rows, closed, groups)
     passed = F.col(ENDED)
     return known.where(passed.isNull() | (F.col(FROM) >= passed)).drop(ENDED)
 
 
 def with_ended(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str]) -> DataFrame:
-    """Rows with the time when the last `closed` window of their group `ENDED`; null: there is none."""
+    """Rows with the end of their group's last `closed` window (`ENDED`); null if there is none."""
     if closed is None:
         return rows.withColumn(ENDED, F.lit(None).cast("long"))
     named = [quoted(name).alias(f"{ENDED}_{number}") for number, name in enumerate(groups)]
@@ -72,9 +77,11 @@ def with_ended(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str])
 def closing(
     rows: DataFrame, measured: Measured, groups: Sequence[str], begun: int | None, after: Time, until: Time
 ) -> DataFrame:
-    """Rows in windows that are not closed and end at a time at the latest. One may end in the very moment `after`
-    that was passed before, if a row has come, or ended, since: it is told from those that are closed by where their
-    group's last one `ENDED`; none begins before `begun`."""
+    """Rows in windows that are not closed yet and end at `until` or before.
+
+    A window may end exactly at `after`, which was passed before, if a row has come or ended since. It is not a closed
+    one if it begins where its group's last closed window `ENDED`, or later. No open window begins before `begun`.
+    """
     placed = in_windows(rows, measured, groups, after, until, TICK)
     if after is None or isinstance(measured, Session):
         return placed
@@ -85,8 +92,10 @@ def closing(
 
 
 def certain(rows: DataFrame, lateness: int, until: Time) -> DataFrame:
-    """Rows without lifetimes that begin where the step stands, and may yet turn out to end there: until it has passed
-    that moment they bound no snapshot."""
+    """Rows without lifetimes that begin at the step's watermark and may still turn out to end there.
+
+    They bound no snapshot until the step has passed that moment.
+    """
     if TENTATIVE not in rows.columns or until is None:
         return rows
     moved = F.unix_micros(TENTATIVE) - lateness
@@ -96,9 +105,12 @@ def certain(rows: DataFrame, lateness: int, until: Time) -> DataFrame:
 def in_windows(
     rows: DataFrame, measured: Measured, groups: Sequence[str], after: Time, until: Time, sooner: int = 0
 ) -> DataFrame:
-    """Rows that take part, each in its windows that end after a time, or so much `sooner`, and at the latest at
-    another (None: without that bound; null in a column: nothing ended before, or nothing ends); `WINDOW`, when the
-    window begins, and its bounds are added."""
+    """Rows that take part, once for each of their windows that end after `after` less `sooner`, and at `until` or
+    before.
+
+    Adds the window's bounds and its start, `WINDOW`, in microseconds. `after` or `until` None: without that bound.
+    Null in their column: nothing has ended before, or nothing ends.
+    """
     if isinstance(measured, Session):
         placed = _in_sessions(rows, measured, groups)
     else:
@@ -111,7 +123,7 @@ def in_windows(
 
 
 def open_starts(rows: DataFrame, measured: Measured, groups: Sequence[str], settled: int | str) -> DataFrame:
-    """The same by row, as `WINDOW`, beside its groups."""
+    """Rows with the start (`WINDOW`) of the earliest window that they leave open at `settled`, and their groups."""
     begun = rows.where(F.col(FROM) <= _time(settled))
     if isinstance(measured, Session):
         return in_windows(begun, measured, groups, settled, None)
@@ -119,7 +131,10 @@ def open_starts(rows: DataFrame, measured: Measured, groups: Sequence[str], sett
 
 
 def ends_about(placed: DataFrame, lateness: int, limit: int) -> tuple[int | None, int | None]:
-    """Of windows, the latest time up to a limit at which one ends, or closes, and the first after it."""
+    """Of windows, the latest time up to `limit` at which one ends or closes, and the first after it.
+
+    Times are microseconds, None if there is none; a window closes `lateness` after its end.
+    """
     end = F.unix_micros("_window_end")
     times = [end, end + lateness] if lateness else [end]
     told = placed.select(F.explode(F.array(*times)).alias(_AT))
@@ -147,8 +162,10 @@ def _in_snapshots(rows: DataFrame, groups: Sequence[str], after: Time, until: Ti
 
 
 def _bounded(rows: DataFrame, groups: Sequence[str], after: Time, until: Time, sooner: int = 0) -> DataFrame:
-    """Rows, each packed, and the bounds of the windows that it is alive in. Ends stand beside rows, since both bound
-    windows; all go latest first."""
+    """Rows, each packed, and the bounds of the windows that they are alive in.
+
+    The ends of rows are sorted among their starts, since both bound windows; the latest come first.
+    """
     asked = [name for name in (after, until) if isinstance(name, str)]
     named = [quoted(name).alias(name) for name in (*groups, *asked)]
     whole = F.struct(*map(quoted, rows.columns))
@@ -170,7 +187,7 @@ def _group(groups: Sequence[str]) -> Column:
 
 
 def _settled(rows: DataFrame, lateness: int, bounds: Sequence[Passed]) -> list[Column]:
-    """What a row's own watermark had settled on, and what the step had when the row came; each may be null."""
+    """Times that a row's own watermark had settled, and that the step had when the row came; each may be null."""
     found = [F.when(F.col(JUDGED), F.unix_micros("_watermark")) - lateness]
     brought = came(rows.columns)
     return found + [F.when(brought >= each.batch_id, F.lit(each.time - lateness)) for each in bounds]

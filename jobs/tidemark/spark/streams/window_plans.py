@@ -1,7 +1,7 @@
-"""Plans that close windows, built once and bound to later runs, as those of micro-batches are (`prepared`).
+"""Plans that close windows, built once and bound to later runs, as plans of micro-batches are (`judge.plan_cache`).
 
-What a run closes differs from the next in the files that are read, in what the step had passed before and after it,
-and in the number of its last batch.
+Runs differ in the files that are read, in the times that the step had passed before and after, and in the number of
+the last batch.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ from tidemark.spark.tables.row_counter import Counting
 from tidemark.spark.tables.time_range import Span
 
 _ALONE_BYTES = 16 << 20
-"""Of events that one task reads for the windows of a run."""
+"""Most bytes of events that one task reads for the windows of a run."""
 _ONCE_BYTES = 128 << 20
-"""Of events whose windows are planned once; more of them are shared out by how much comes through."""
+"""Most bytes of events whose windows are planned once. For more, Spark sets tasks by the amount of data shuffled."""
 _TASK_BYTES = 8 << 20
-"""Of these, per task."""
+"""Bytes of events per task, where windows are planned once."""
 
 
 @dataclass(frozen=True)
 class WindowPlanKey:
-    """All that a plan follows from besides its files and what is told of a run: `due` without that. `behind` is that
-    of the run, which follows from more. `alone`: one task reads all of the files."""
+    """Key of a cached plan: all that it depends on besides its files and parameters.
+
+    `due` is without times and batch numbers, and `behind` is that of the run. `alone`: one task reads all files.
+    """
 
     spec: PipelineSpec
     due: Due
@@ -49,13 +51,13 @@ class WindowPlanKey:
 
 @dataclass(frozen=True)
 class Closing:
-    """A plan of the windows that a run closes, counted as they pass, and the numbers that are told to it."""
+    """A plan of the windows that a run closes, counted as they pass, and its plan parameters."""
 
     counting: Counting
     held: PlanParameters
 
     def bound(self, due: Due, files: SelectedFiles) -> Closing:
-        """The same for another run of its shape."""
+        """The plan bound to another run of its shape."""
         self.held.tell(numbers_of(due))
         self.counting.begin()
         rows = bound(self.counting.rows, files.whole, base=files.base)
@@ -63,15 +65,21 @@ class Closing:
 
 
 Build = Callable[[DataFrame, bool, PlanParameters], tuple[DataFrame, Column] | None]
-"""Of given event rows, which may be in one task alone, the rows of closed windows and which of them are not due, with
-numbers that are held."""
+"""Builds the rows of closed windows from given event rows, and a column that is true for those not due.
+
+The arguments are the event rows, true if one task reads all of them, and the plan parameters. None if there are no
+rows.
+"""
 
 _PLANS: WeakKeyDictionary[SparkContext, Plans[WindowPlanKey, Closing]] = WeakKeyDictionary()
 
 
 def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> SelectedFiles | None:
-    """The files of the rows in windows that a run closes; None: its plan follows from more than a `Shape` (windows
-    of parts, or that rows make, or of several tables), or files are not to be named one by one."""
+    """Files with the rows of windows that a run closes; None if a `WindowPlanKey` does not suffice for its plan.
+
+    That is so for windows by part, session windows, rows of several paths or without a longest lifetime, a complete
+    stream, and files that are not to be named one by one.
+    """
     step = spec.streams[due.step.name]
     if step.window is None or step.partition_by is not None or due.after.complete or due.after.reached is None:
         return None
@@ -90,8 +98,10 @@ def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> SelectedFi
 def closing(
     spark: SparkSession, spec: PipelineSpec, due: Due, files: SelectedFiles, build: Build
 ) -> Iterator[Counting | None]:
-    """The counted rows of windows that a run closes, for one job: of the plan that is kept for its shape, or else of
-    a new one, which is kept if the job succeeds. None: there are none."""
+    """Context manager: the counted rows of windows that a run closes, for one job; None if there are none.
+
+    The plan is the one cached for its shape, or else a new one, which is cached if the job succeeds.
+    """
     shape = WindowPlanKey(spec, _without_times(due), due.behind, _alone(files), files.schema)
     plans = _PLANS.setdefault(spark.sparkContext, Plans())
     known = plans.take(shape)
@@ -102,7 +112,7 @@ def closing(
 
 
 def numbers_of(due: Due) -> dict[str, int | None]:
-    """What is told of a run."""
+    """Plan parameters of a run: times passed before and after it (microseconds), and its last batch."""
     return {"before": due.before.reached, "after": due.after.reached, "last": due.last_batch}
 
 
@@ -117,19 +127,19 @@ def _built(spark: SparkSession, due: Due, files: SelectedFiles, build: Build) ->
 
 
 def _planned(counting: Counting, files: SelectedFiles) -> Counting:
-    """The counted rows, planned once where they have a shuffle, unless there are many."""
+    """Counted rows, planned once if they have a shuffle and are not many."""
     if _alone(files) or files.size > _ONCE_BYTES:
         return counting
     return replace(counting, rows=unadapted(counting.rows, _tasks(counting.spark, files)))
 
 
 def _alone(files: SelectedFiles) -> bool:
-    """Whether one task reads them: that spares a shuffle."""
+    """True if one task reads the files: that saves a shuffle."""
     return files.size <= _ALONE_BYTES
 
 
 def _tasks(spark: SparkSession, files: SelectedFiles) -> int:
-    """How many tasks the windows of larger files are computed by."""
+    """Number of tasks that compute the windows of larger files."""
     return min(spark.sparkContext.defaultParallelism, math.ceil(files.size / _TASK_BYTES))
 
 
@@ -138,5 +148,5 @@ def _without_times(due: Due) -> Due:
 
 
 def _bare(state: StreamState) -> StreamState:
-    """Of a state, whether it has passed anything, and is complete."""
+    """State reduced to two facts: if it has passed any time, and if it is complete."""
     return StreamState(complete=state.complete, reached=None if state.reached is None else 0)

@@ -1,7 +1,7 @@
-"""Rows in their windows, and what windows say of them (time rules: streams and windows).
+"""Puts rows into windows and aggregates them (time rules: streams and windows).
 
-Window n is [n * hop + offset, n * hop + offset + size). Which windows a row is in, and which of those close or are
-closed already, is arithmetic on numbers: rows are multiplied only into the windows that are asked for.
+Window n is [n * hop + offset, n * hop + offset + size). The windows of a row, and those of them that close or are
+closed already, are computed as numbers: rows are repeated only for the windows that are asked for.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ from tidemark.spark.validity import fit
 _FIRST, _LAST = f"{WINDOW}_first", f"{WINDOW}_last"
 _BOUNDS = ("_window_start", "_window_end")
 BEFORE, AFTER = f"{WINDOW}_before", f"{WINDOW}_after"
-"""What a row's part of the step had passed when the run began, and when it ended; microseconds or null."""
+"""Times that a row's part of the step had passed when the run began, and when it ended; microseconds or null."""
 
 
 def closing(rows: DataFrame, window: Window, complete: bool, *, kept: bool = True, points: bool = False) -> DataFrame:
-    """Rows with the `WINDOW` they count in, of windows that close while their part goes from `BEFORE` to `AFTER`
-    (`complete`: of all that were open). `kept`: a row may lie behind its own watermark; it is left out of windows
-    that this had passed before. `points`: all rows are; of windows that do not overlap one is in one at most."""
+    """Rows with the `WINDOW` they count in, of windows that close while their part goes from `BEFORE` to `AFTER`.
+
+    `complete`: all open windows close. `kept`: a row may lie behind its own watermark, and is left out of windows
+    that this had passed before. `points`: all rows are points, each in at most one window if windows do not overlap.
+    """
     rows = rows if complete else rows.where(F.col(AFTER).isNotNull())
     passed = F.greatest(F.col(BEFORE), _own()) if kept else F.col(BEFORE)
     if points and window.hop >= window.size:
@@ -47,8 +49,10 @@ def closing(rows: DataFrame, window: Window, complete: bool, *, kept: bool = Tru
 
 
 def late(rows: DataFrame, window: Window) -> DataFrame:
-    """Rows with each `WINDOW` that they belong to and are late for: their own watermark before them, or the step's
-    when the run began, had passed it."""
+    """Rows with each `WINDOW` that they belong to and are late for.
+
+    They are late if their own watermark before them, or the step's when the run began, had passed the window.
+    """
     passed = F.greatest(F.col(BEFORE), _own())
     last = F.least(_LAST, _first_open(window, passed) - 1)
     numbered = _numbered(rows.where(F.col(JUDGED) & passed.isNotNull()), window)
@@ -56,7 +60,7 @@ def late(rows: DataFrame, window: Window) -> DataFrame:
 
 
 def outside(rows: DataFrame, window: Window) -> DataFrame:
-    """Rows in no window: those in the gaps."""
+    """Rows in no window: those in the gaps between windows."""
     return _numbered(rows, window).where(F.col(_LAST) < F.col(_FIRST))
 
 
@@ -71,7 +75,7 @@ def end_of(window: Window) -> Column:
 
 
 def pulled_back(window: Window, reached: Column) -> Column:
-    """The watermark of the windows' stream for one part, as `Window.pulled_back`."""
+    """Watermark of the windows' stream for one part, by the rule of `Window.pulled_back`."""
     return F.least(reached, _first_open(window, reached) * window.hop + window.offset)
 
 
@@ -83,12 +87,11 @@ def bounded(rows: DataFrame, window: Window) -> DataFrame:
 def aggregated(
     rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None], *, alone: bool = False
 ) -> DataFrame:
-    """One row a window and group: its bounds, its part, what it is grouped by, what is selected. Without `window`
-    rows have the bounds of theirs.
+    """One row per window and group: bounds, part, group values and selected values.
 
-    Aggregates that depend on the order of rows see them in that of the sort key, each group in one task: so their
-    bits do not depend on how rows are spread. The others are computed where the rows are. `alone`: all rows are in
-    one task already.
+    Without `window`, rows have the bounds of theirs already. Aggregates that depend on the order of rows see them in
+    the order of the sort key, each group in one task: so their bits do not depend on the partitioning of rows. The
+    others are computed where the rows are. `alone`: one task has all rows already.
     """
     keys = [WINDOW, *step.parts, *step.group_by]
     read = window is None or any(name in text.lower() for name in _BOUNDS for text in step.select.values())
@@ -106,17 +109,17 @@ def aggregated(
 
 
 def _with_equal_groups(rows: DataFrame, step: StreamSpec) -> DataFrame:
-    """Rows whose values by which they are grouped are equal to the last bit where they are equal: groups of sorted
-    rows are told from each other by their bits."""
+    """Rows whose group values are identical in all bits where they are equal: sorted rows are grouped by bits."""
     fields = rows.select(*map(quoted, step.group_by)).schema
     return rows.withColumns({each.name: alike(each.dataType, quoted(each.name)) for each in fields})
 
 
 def _in_order(rows: DataFrame, step: StreamSpec, grouped: list[Column], whose: str) -> DataFrame:
-    """What is selected of each group, of which all rows are in one task, in the order of the sort key.
+    """Selected values of each group, whose rows are all in one task, computed in the order of the sort key.
 
-    Spark drops a sort below aggregates that it takes for free of order, among them sums of long decimals, of which it
-    depends on the order whether they are too long on the way. It keeps the sort for the first of what a group is by.
+    Spark drops a sort below aggregates that it takes to be independent of order. Among these are sums of long
+    decimals, where it depends on the order whether they overflow on the way. Spark keeps the sort if a `first` of a
+    group column is computed, too.
     """
     order = order_of(rows)
     known, select = with_firsts(rows, step.select, grouped, order, _key(step))
@@ -128,7 +131,7 @@ def _in_order(rows: DataFrame, step: StreamSpec, grouped: list[Column], whose: s
 def _groups(
     rows: DataFrame, step: StreamSpec, select: Mapping[str, str], grouped: list[Column], *more: Column
 ) -> DataFrame:
-    """What is selected of each group, and more; ConfigError where Spark does not understand it."""
+    """Selected values of each group, and `more`; ConfigError if Spark cannot resolve an expression."""
     groups = rows.groupBy(*grouped)
     try:
         told = [aggregate_of(groups, rows, text, f"{_key(step)}.{name}").alias(name) for name, text in select.items()]
@@ -143,8 +146,10 @@ def _key(step: StreamSpec) -> str:
 
 
 def _numbered(rows: DataFrame, window: Window) -> DataFrame:
-    """Rows with the numbers of the first and last window that they overlap; the last is null of an open lifetime that
-    is not cut at `OPEN_UNTIL`."""
+    """Rows with the numbers of the first and last window that they overlap.
+
+    The last is null for an open lifetime that is not cut at `OPEN_UNTIL`.
+    """
     start, end = F.unix_micros("_system_timestamp"), F.unix_micros("_end_time")
     if OPEN_UNTIL in rows.columns:
         end = F.coalesce(end, OPEN_UNTIL)
@@ -169,5 +174,5 @@ def _own() -> Column:
 
 
 def _first_open(window: Window, reached: Column) -> Column:
-    """Number of the earliest window that is not closed at a watermark; null at none."""
+    """Number of the earliest window that is not closed at a watermark; null if that is null."""
     return divided(reached - window.lateness - window.size - window.offset, window.hop) + 1

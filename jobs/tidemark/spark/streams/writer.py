@@ -1,7 +1,7 @@
-"""What a run writes to streams and windows, read from the tables that stand (time rules: streams and windows).
+"""Writes a run's outputs to streams and windows, computed from the tables (time rules: streams and windows).
 
-Nothing of a run's micro-batches is kept for it: committed rows and closing windows are found in the events tables by
-their times, so that a repair and a replay find the same.
+No rows of the run's micro-batches are kept for this: committed rows and closing windows are found in the events
+tables by their times, so that a recovery and a replay find identical ones.
 """
 
 from __future__ import annotations
@@ -39,10 +39,13 @@ STATISTICS = "_system_timestamp,_end_time,_window_start,_window_end,_batch_id"
 
 @dataclass(frozen=True)
 class Outputs:
-    """Reads and writes under `root`, the folder of one version. `recompute`: substreams' watermarks come from the
-    rows that set them, for replays. `ahead` holds by table what was made to be checked before it is written, and
-    `not_due` how many of the rows written are not due. Of a plan that serves several runs the event rows are `given`,
-    in one task if `alone`, and what differs from run to run is `known`."""
+    """Reads and writes under `root`, the folder of one version.
+
+    With `recompute`, for replays, watermarks of substreams are computed from the rows that set them. `ahead` has, by
+    table, rows that are to be checked before they are written. `not_due` counts, by table, written rows that are not
+    due. In a plan for several runs the event rows are `given`, in one task if `alone`, and `known` gives plan
+    parameters.
+    """
 
     spark: SparkSession
     root: str
@@ -56,18 +59,23 @@ class Outputs:
     known: Parameter = constant
 
     def making(self, due: Due) -> dict[str, DataFrame]:
-        """What the run has for a stream, table by table, kept until it is let go of and written nowhere."""
+        """Rows that the run has for a stream, by table, persisted and not written; the caller unpersists them."""
         made = {table: make() for table, make in self._tables(due).items()}
         return {table: rows.persist() for table, rows in made.items() if rows is not None}
 
     def behind(self, due: Due) -> int:
-        """Rows of what was made for a stream that are not due: they end before what the run before it had passed, or
-        after what this one has."""
+        """Number of rows made ahead for a stream that are not due.
+
+        These end before the time that the run before had passed, or after the time that this run has passed.
+        """
         rows = self.ahead.get(f"streams/{due.step.name}")
         return 0 if rows is None else rows.where(not_due(due, self.known)).count()
 
     def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
-        """Append what the run has for a stream, its tables side by side; what a crashed attempt appended stands."""
+        """Append the rows that the run has for a stream, its tables side by side, and return their digests.
+
+        With `repairing`, rows that a crashed attempt appended are kept.
+        """
 
         def writing(table: str, make: Callable[[], DataFrame | None]) -> Callable[[], TableDigest]:
             return lambda: self._written(table, f"{self.root}/{table}", make, due, repairing)
@@ -76,7 +84,8 @@ class Outputs:
         return tuple(digest for digest in written if digest.rows)
 
     def measure(self, due: Due, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:
-        """The digests of the same, nothing written; `versions` of them by table."""
+        """Digests of the rows that the run has for a stream, nothing written; `versions` has their versions by
+        table."""
         frames = {table: make() for table, make in self._tables(due).items()}
         digests = [
             measured(table, rows, versions.get(table, NEWEST)) for table, rows in frames.items() if rows is not None
@@ -84,7 +93,7 @@ class Outputs:
         return tuple(digest for digest in digests if digest.rows)
 
     def outside(self, due: Due) -> int:
-        """Rows that the run brought and pairs that it passed, which lie in no window."""
+        """Number of rows that the run brought, and of pairs that it passed, which lie in no window."""
         found = [self._new(due), self._passed_pairs(due)] if due.gaps else []
         return sum(windows.outside(rows, _window(due)).count() for rows in found if rows is not None)
 
@@ -109,7 +118,7 @@ class Outputs:
     def _counting(
         self, table: str, make: Callable[[], DataFrame | None], due: Due
     ) -> AbstractContextManager[Counting | None]:
-        """What is written to a table, counted as it passes; None: there is nothing."""
+        """Context manager: rows to write to a table, counted as they pass; None if there are none."""
         files = None
         if table not in self.ahead and table == f"streams/{due.step.name}" and due.step.window is not None:
             files = files_for(self.spec, self.root, due, self._closing_span(due))
@@ -122,7 +131,7 @@ class Outputs:
         return not_due(due, self.known) if table == f"streams/{due.step.name}" else F.lit(False)
 
     def _tables(self, due: Due) -> dict[str, Callable[[], DataFrame | None]]:
-        """What makes the rows of each table that the run may write to."""
+        """By table that the run may write to, the function that makes its rows."""
         name = due.step.name
         found: dict[str, Callable[[], DataFrame | None]] = {}
         if not due.step.windowed:
@@ -155,7 +164,7 @@ class Outputs:
     # -- windows
 
     def _closed(self, due: Due, *, early: bool) -> DataFrame | None:
-        """One row a window and group that the run closes; `early`: of those that end before the first output."""
+        """One row per window and group that the run closes; if `early`, of those that end before the first output."""
         step, window = self.spec.streams[due.step.name], due.step.window
         counted = self._counted(due)
         if counted is None:
@@ -173,12 +182,13 @@ class Outputs:
     def _closed_of(
         self, due: Due, given: DataFrame, alone: bool, known: Parameter
     ) -> tuple[DataFrame, Column] | None:
-        """The windows that the run closes, of given event rows, and which of them are not due."""
+        """Windows that the run closes, from given event rows, and a column that is true for those not due; else
+        None."""
         rows = replace(self, given=given, alone=alone, known=known)._closed(due, early=False)
         return None if rows is None else (rows, not_due(due, known))
 
     def _counted(self, due: Due) -> DataFrame | None:
-        """Rows in the windows that the run closes; where rows make these, with their bounds."""
+        """Rows in the windows that the run closes; for session windows, with their bounds."""
         if due.step.measured is not None:
             return self._measuring(due).closing()
         rows, window = self._along(due, self._closing_span(due)), _window(due)
@@ -190,7 +200,7 @@ class Outputs:
         return windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
 
     def _late(self, due: Due) -> DataFrame | None:
-        """One row a row and window that it is late for."""
+        """One row for each row and each window that it is late for."""
         rows = self._new(due)
         if rows is None:
             return None
@@ -205,12 +215,12 @@ class Outputs:
         return found.select(source, *own, *map(within_years, times), self._batch(due, "_offset"))
 
     def earliest(self, due: Due) -> int | None:
-        """The start of the earliest window that the run leaves open, where rows make the windows."""
+        """Start of the earliest session window that the run leaves open, microseconds; see `Measuring.earliest`."""
         return self._measuring(due).earliest()
 
     def idle(self, due: Due, limit: int) -> tuple[int | None, int | None]:
-        """Of such windows that were open before the run, the latest time up to a limit at which one ends or closes,
-        and the first after it."""
+        """Of session windows that were open before the run, the latest time up to `limit` at which one ends or
+        closes, and the first after it; microseconds, or None."""
         return self._measuring(due).idle(limit)
 
     def _measuring(self, due: Due) -> Measuring:
@@ -229,7 +239,7 @@ class Outputs:
 
     @staticmethod
     def _closing_span(due: Due) -> Span:
-        """When rows of closing windows are alive."""
+        """Span in which the rows of closing windows are alive."""
         window = _window(due)
         moved = due.closing()
         known = [before for before, _ in moved if before is not None]
@@ -241,7 +251,7 @@ class Outputs:
         return Span(after=after, before=None if due.after.complete else max(ends) - window.lateness)
 
     def _along(self, due: Due, span: Span) -> DataFrame | None:
-        """The rows that come to the step in a span."""
+        """The rows that reach the step in a span."""
         return self._rows(due).along(paths_into(self.spec, self.spec.streams[due.step.name]), span)
 
     def _rows(self, due: Due) -> StreamRows:
@@ -252,7 +262,7 @@ class Outputs:
         return self.known("last", due.last_batch, beside).alias("_batch_id")
 
     def _passed_pairs(self, due: Due) -> DataFrame | None:
-        """The pairs of joins that come to the step and whose end it has passed in this run."""
+        """The pairs of joins that reach the step and whose end it has passed in this run."""
         before, after = due.before.reached, None if due.after.complete else due.after.reached
         if not due.joined or due.before.complete or (after is None and not due.after.complete):
             return None
@@ -274,5 +284,5 @@ def _window(due: Due) -> Window:
 
 
 def statistics_of(columns: Sequence[str]) -> str:
-    """Columns whose bounds each file records: those that readers prune by."""
+    """Columns whose bounds each file records: those by which readers skip files."""
     return ",".join(name for name in STATISTICS.split(",") if name in columns)
