@@ -1,8 +1,8 @@
-"""How an object of text is compressed, as Spark goes by the ending of its name, and whether it is whole.
+"""Compression of text objects, which Spark recognizes by the ending of the name, and proof that an object is whole.
 
 Spark's readers of gzip, deflate and zstd fail where the data are cut off or followed by other bytes. Its reader of
 bzip2 looks for the next block instead, and those of LZ4 and Snappy take the end of the file for the end of the data:
-a damaged object would pass as a short one. The first is proven by reading it once more here, the others are refused.
+a damaged object would pass as a short one. So bzip2 objects are read once more here, and LZ4 and Snappy are refused.
 """
 
 from __future__ import annotations
@@ -32,22 +32,24 @@ CODECS = {
 }
 """Endings, in any case, that Spark's text readers take for compression."""
 ENDLESS = frozenset({"lz4", "snappy"})
-"""Codecs of which a reader cannot tell whether an object is whole."""
+"""Codecs whose readers cannot detect that an object is cut off."""
 DAMAGED = (OSError, EOFError, zlib.error, pa.ArrowException)
-"""What reading damaged data raises."""
+"""Exceptions that reading damaged data raises."""
 EMPTY = "it is empty: not even a header was written"
 _PIECE = 1 << 20
 
 
 def codec_of(path: str) -> str | None:
-    """The codec that an object's name says; None: it is not compressed."""
+    """Codec by the ending of an object's name; None if it is not compressed."""
     name = path.rpartition("/")[2].lower()
     return next((codec for ending, codec in CODECS.items() if name.endswith(ending)), None)
 
 
 def refusal(item: LandedObject, *, exact: bool) -> str | None:
-    """Why a compressed object of text is not read; None: it is read, or is not compressed. Batches of before were not
-    `exact`: of them only empty gzip was refused."""
+    """Reason why a compressed text object is not read; None if it is read or not compressed.
+
+    Batches recorded under earlier rules are not `exact`: of them only empty gzip objects are refused.
+    """
     codec = codec_of(item.path)
     if codec is None or not exact:
         return EMPTY if codec == "gzip" and item.size == 0 else None
@@ -100,7 +102,7 @@ def _bzip2_damage(item: LandedObject) -> str | None:
 
 
 class _Streams(io.RawIOBase):
-    """The content of compressed streams that follow each other, each of them whole and nothing between them."""
+    """Content of compressed streams that follow each other, each of them whole, with nothing between them."""
 
     def __init__(self, raw: IO[bytes], begin: Any) -> None:  # noqa: ANN401 # decompressors have no common type
         super().__init__()

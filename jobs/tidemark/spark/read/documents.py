@@ -13,18 +13,20 @@ from tidemark.spark.jvm_functions import invoked, running
 from tidemark.spark.read.text_formats import VALUE, line_options
 
 _REST = "the rest of the object cannot be read: "
-"""How the text begins that stands for what follows the rows that could be read."""
+"""Beginning of the text that replaces the unreadable rest of an object."""
 _FOUND = "__tidemark_found"
 
 
 def scanned_whole(reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:
-    """Objects as they are, one a row."""
+    """Objects as binary content, one per row."""
     return reader.format("binaryFile").load(list(paths)).select("content", "_metadata")
 
 
 def texts_of(source: SourceSpec, objects: DataFrame, unreadable: str) -> DataFrame:
-    """The text of each row as `VALUE`, objects apart and rows in the order of their object. Text that begins with
-    `unreadable` stands for a whole object."""
+    """Text of each row as `VALUE`; the rows of an object are in its order.
+
+    A text that begins with `unreadable` replaces a whole object.
+    """
     content = F.col("content"), F.col("_metadata.file_path")
     cut = (
         _documents(source, content, unreadable) if source.format == "json" else _records(source, content, unreadable)

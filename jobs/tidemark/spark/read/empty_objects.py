@@ -1,4 +1,4 @@
-"""Finds objects that gave no rows although something is in them: their silence is reported."""
+"""Finds and reports objects that gave no rows although there is something in them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tidemark.spark.read import codecs
 from tidemark.storage import seen
 
 _BLANK = {"json": b" \t\n\v\f\r", "csv": bytes(range(33))}
-"""What a line of these bytes alone is skipped for."""
+"""Bytes that make a line blank, by format: a line of these alone is skipped."""
 _MARK = b"\xef\xbb\xbf"
 
 
 def without_rows(source: SourceSpec, objects: Sequence[LandedObject]) -> tuple[Finding, ...]:
-    """A finding on the read objects, as settled, that have no row and no reason for it; none if there are none."""
+    """A finding on objects that were read, are not empty, and have no row for no evident reason; or no finding."""
     silent = [item for item in objects if item.state is ObjectState.READ and not item.rows and item.size]
     found = [item for item in silent if not _is_bare(source, item)]
     if not found:
@@ -44,7 +44,7 @@ def without_rows(source: SourceSpec, objects: Sequence[LandedObject]) -> tuple[F
 
 
 def _is_bare(source: SourceSpec, item: LandedObject) -> bool:
-    """Whether nothing in an object is a row; False where that cannot be told."""
+    """True if nothing in an object is a row; False where this is unknown."""
     try:
         if source.format == "parquet":
             return parquet.read_metadata(seen(item.path)).num_rows == 0
@@ -57,7 +57,7 @@ def _is_bare(source: SourceSpec, item: LandedObject) -> bool:
 
 
 def _has_no_element(source: SourceSpec, item: LandedObject) -> bool:
-    """Whether the arrays that rows are read from are empty in each document of an object that is not large."""
+    """True if the arrays that rows are read from are empty in each document of an object; False for large objects."""
     with closing(codecs.pieces(item)) as pieces:
         content, more = next(pieces, b""), next(pieces, None)
     try:
@@ -75,7 +75,7 @@ def _has_no_element(source: SourceSpec, item: LandedObject) -> bool:
 
 
 def _has_no_line(source: SourceSpec, item: LandedObject) -> bool:
-    """Whether the lines of an object are blank, comments, or a header."""
+    """True if all lines of an object are blank, comments, or a header."""
     given = {name.lower(): value for name, value in source.options.items()}
     comment = given.get("comment", "").encode() if source.format == "csv" else b""
     expected = 1 if source.format == "csv" and given.get("header", "").lower() == "true" else 0

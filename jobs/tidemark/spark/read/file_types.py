@@ -1,4 +1,4 @@
-"""Whether the types of a file's columns fit those of the schema, as far as they can be read without loss."""
+"""Finds columns of a file whose values cannot be read without loss as the schema's type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def types_of(schema: pa.Schema) -> dict[str, pa.DataType]:
 
 
 def differences(columns: Iterable[Column], types: Mapping[str, pa.DataType]) -> list[str]:
-    """Sentences on columns of a file (`types`, names in lower case) that are not what the schema says."""
+    """One sentence for each column of a file (`types`, names in lower case) whose type does not fit the schema's."""
     return [
         f"column {column.name} is {types[column.name.lower()]} in the file, {column.type} in the schema"
         for column in columns
@@ -38,8 +38,10 @@ def differences(columns: Iterable[Column], types: Mapping[str, pa.DataType]) -> 
 
 
 def taken_for_others(columns: Iterable[Column], types: Mapping[str, pa.DataType]) -> list[str]:
-    """Sentences on columns of a Parquet file whose values Spark would take for whole numbers that they are not: wider
-    ones, and times, days and decimals, of which it reads the number that they are stored as."""
+    """One sentence for each column of a Parquet file whose values Spark would misread as whole numbers.
+
+    These are wider numbers, and times, days and decimals, of which Spark reads the number that they are stored as.
+    """
     known = [column for column in columns if column.name.lower() in types]
     wrong = [column for column in known if _is_taken(types[column.name.lower()], parse_type(column.type))]
     return differences(wrong, types)
@@ -62,7 +64,7 @@ def _is_taken(found: pa.DataType, wanted: Type) -> bool:
 
 
 def fits(found: pa.DataType, wanted: Type) -> bool:
-    """Whether every value of a file's type is the same value of the schema's type."""
+    """True if the schema's type holds every value of the file's type unchanged."""
     kind = wanted.text.split("<")[0].split("(")[0]
     if pa.types.is_dictionary(found):
         found = found.value_type

@@ -24,9 +24,9 @@ from tidemark.spark.times import divided
 from tidemark.spark.validity import beyond_years, column_of, not_utf8, payload_of
 
 UNREADABLE = "object cannot be read: "
-"""How the one row of an object that cannot be read begins its raw text."""
+"""Beginning of the raw text of the one row that an unreadable object becomes."""
 _BYTES = "ISO-8859-1"
-"""Reads bytes as they are: what is no UTF-8 must be found, not replaced."""
+"""Encoding that reads bytes as they are: bytes that are no UTF-8 must be found, not replaced."""
 _WHOLE_LINES = {
     "encoding": _BYTES,
     "sep": "\u2028",
@@ -37,11 +37,11 @@ _WHOLE_LINES = {
     "mode": "PERMISSIVE",
     "columnNameOfCorruptRecord": FLAG,
 }
-"""Signs that no byte stands for, so that a line is one value whatever is in it."""
+"""CSV options whose signs no byte can give, so that a line is one value whatever is in it."""
 _ORC_CALENDAR = {"orc.proleptic.gregorian.default": "true"}
-"""Writers other than Java's say nothing of their calendar: days before 1582 would be moved."""
+"""ORC option: writers other than Java's do not record their calendar, and days before 1582 would be moved."""
 _METADATA = "_metadata"
-"""Spark's column of what is known of a file: one of this name in the file hides it, but for `metadataColumn`."""
+"""Spark's column of file metadata. A file's own column of this name hides it, but not from `metadataColumn`."""
 _RAW_OPTIONS = {
     "ignoreNullFields": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -56,11 +56,10 @@ def read(
     sights: Mapping[str, Sight],
     share: float = 1.0,
 ) -> DataFrame:
-    """Payload columns, whether the row is corrupt, its text (null where its payload says it all), its file
-    and its place in the file.
+    """Rows of objects: payload columns, true if corrupt, text, file, and position in the file.
 
-    `sights` tells what was seen of each object; objects of one kind are read together. A `share` below 1 reads
-    a sample of the rows.
+    The text is null if the payload holds all of the row. `sights` has the `Sight` of each object by URI; objects of
+    one kind are read together. A `share` below 1 reads a sample of the rows.
     """
     kinds: dict[Sight, list[str]] = {}
     for item in objects:
@@ -88,7 +87,7 @@ def unreadable(spark: SparkSession, source: SourceSpec, notes: Sequence[tuple[st
 
 
 def row_text(values: list[Column]) -> Column:
-    """A row of a columnar file as text, with all that is in it."""
+    """All values of a row of a columnar file as JSON text."""
     return F.to_json(F.struct(*values), _RAW_OPTIONS)
 
 
@@ -98,7 +97,7 @@ def _reader(spark: SparkSession) -> DataFrameReader:
 
 
 def scanned(spark: SparkSession, source: SourceSpec, paths: Sequence[str], sight: Sight) -> DataFrame:
-    """What Spark's readers make of files of one kind: lines, or the columns that there are."""
+    """Rows that Spark's readers give for files of one kind: lines, whole objects, or the columns that there are."""
     reader = _reader(spark)
     if source.spans_lines:
         return scanned_whole(reader, paths)
@@ -124,10 +123,11 @@ def _parsed(source: SourceSpec, found: DataFrame, sight: Sight, share: float) ->
 
 
 def _prepare(spark: SparkSession) -> None:
-    """What readers take from the JVM.
+    """Set up the JVM for readers.
 
-    ORC has times without a zone, which its reader takes to be in the JVM's: they are UTC wherever the job
-    runs. Hadoop looks for checksums beside local files, and cannot where a name has a colon.
+    ORC has times without a zone, which its reader takes to be in the JVM's: that is set to UTC. Hadoop looks for
+    checksums beside local files, and cannot where a name has a colon: that is turned off. Raises RuntimeError without
+    an open Spark session.
     """
     jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
     if jvm is None or context is None:
@@ -137,8 +137,11 @@ def _prepare(spark: SparkSession) -> None:
 
 
 def _placed(rows: DataFrame, place: Column, share: float, *given: Column) -> DataFrame:
-    """Rows (`given`, or all of their columns) with their place; below a `share` of 1 those that a hash of their
-    number picks, which costs less than drawing a random number for each."""
+    """Rows (`given` columns, or all of them) with path, split and number.
+
+    A `share` below 1 keeps the rows that a hash of their number picks, which costs less than a random number for
+    each.
+    """
     placed = rows.select(
         *(given or [F.col(column_of(name)) for name in rows.columns]),
         place.getField("file_path").alias(PATH),
@@ -149,15 +152,17 @@ def _placed(rows: DataFrame, place: Column, share: float, *given: Column) -> Dat
 
 
 def _csv_lines(reader: DataFrameReader, source: SourceSpec, paths: Sequence[str]) -> DataFrame:
-    """Lines that are rows, bytes as characters: no header, which Spark finds in split files too, no comments, no
-    blank lines."""
+    """Lines that are rows, bytes as characters; without headers, comments and blank lines.
+
+    Spark finds the header of a file that it splits, too.
+    """
     given = {key.lower(): value for key, value in source.options.items()}
     options = _WHOLE_LINES | {key: given[key] for key in ("header", "comment") if given.get(key)}
     return reader.options(**options).schema(f"`{VALUE}` STRING, `{FLAG}` STRING").csv(list(paths))
 
 
 def _type_in(sight: Sight, name: str, kind: str) -> str | None:
-    """The type to read a column as; None where the object has nothing to read."""
+    """Type to read a column as; None if the object has nothing to read for it."""
     lower = name.lower()
     if lower in sight.nanos:
         return "BIGINT"

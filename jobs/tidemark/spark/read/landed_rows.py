@@ -54,16 +54,16 @@ def read_rows(
     sights: Mapping[str, Sight] | None = None,
     told: Objects | None = None,
 ) -> DataFrame:
-    """The rows of `objects`, which are in log order, with their payload columns and:
+    """Rows of `objects`, which are in log order, with their payload columns and the columns that judging needs.
 
-    rank of the object, split and position (row order), partition (`_unknown` where it cannot be
-    read), own arrival and event time in microseconds UTC (null where they cannot be read), substream,
-    reason of quarantine or null, raw text of a quarantined row or null.
+    These are: rank of the object, split and position (row order), partition (`_unknown` where it cannot be read), own
+    arrival and event time in microseconds UTC (null where they cannot be read), substream, reason of quarantine or
+    null, raw text of a quarantined row or null.
 
-    `damaged` maps a URI to why its object cannot be read: it becomes one quarantined row that says so. So
-    does an object that shows at first sight that it does not hold what the schema says. A `share` below 1
-    reads a sample, drawn before rows are parsed. `sights` is what a look at the objects has shown, if there
-    was one, and `told` tells tasks of the objects, if that is to be other objects later.
+    `damaged` maps a URI to the reason why its object cannot be read: the object becomes one quarantined row with that
+    reason. So does an object whose `Sight` refuses it. A `share` below 1 reads a sample, drawn before rows are
+    parsed. `sights` are the results of `look_at`, which is called if they are None. Metadata of objects are looked up
+    in the given `Objects`, if any, which a caller may later set to the objects of another batch.
     """
     unread = [item for item in objects if item.uri not in (damaged or {})]
     sights = look_at(source, unread) if sights is None else sights
@@ -79,15 +79,17 @@ def read_rows(
 
 
 def placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
-    """What `read_rows` gives of parsed rows of no object."""
+    """Rows in the form of `read_rows`, from parsed rows that belong to no object."""
     return _placed(source, _with_object(parsed, Objects(source, [], 0)))
 
 
 def rows_of_events(
     spark: SparkSession, source: SourceSpec, events: DataFrame, objects: Sequence[LandedObject]
 ) -> DataFrame:
-    """The input rows that a batch's events were made from, in the form that `read_rows` gives; what was
-    quarantined stays so. Times are computed again from the payload."""
+    """Input rows that a batch's events were made from, in the form of `read_rows`.
+
+    Quarantined rows stay quarantined. Times are computed again from the payload.
+    """
     placed = _with_marks(source, _of_events(spark, events, objects))
     event = (
         micros_of(placed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
@@ -129,7 +131,7 @@ def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedO
 
 
 def _with_object(parsed: DataFrame, objects: Objects) -> DataFrame:
-    """Rows with what is known of their object."""
+    """Rows with the number and landing time of their object, and the partition in its name."""
     known = F.col(_KNOWN)
     told = {OBJECT: known["object"], MODIFIED: known["modified"], _PATH_PARTITION: known["partition"]}
     return parsed.withColumn(_KNOWN, objects.at(F.col(PATH))).withColumns(told)
@@ -166,7 +168,7 @@ def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
 
 
 def _with_marks(source: SourceSpec, rows: DataFrame) -> DataFrame:
-    """Rows of a punctuated source with what they are; others as they are."""
+    """Rows of a punctuated source with `MARK`, `END` and `MATCH`; others unchanged."""
     if source.punctuated is None:
         return rows
     return rows.withColumns(mark_columns(rows, source.punctuated, source.lifetimes))

@@ -1,6 +1,6 @@
-"""Finds values of CSV that are not the same once they have their column's type: rounded, cut, or out of range.
+"""Finds CSV values that change when they get their column's type: rounded, cut, or out of range.
 
-Spark's parser takes them for what is left of them. Lines in which a value may be such are parsed once more, as text.
+Spark's parser silently keeps the changed value. Lines that may have such values are parsed once more, as text.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ _SUSPECTS = {
     "FLOAT": r"[0-9]{8}|[0-9.][eE][+-]?[0-9]|[0-9.]{38}",
     "DATE": r"[0-9]-[0-9]{1,2}[T ]",
 }
-"""What a line has if a value of the type may not survive."""
+"""By type, the pattern of lines in which a value of the type may change."""
 _USUAL = "en-US"
 _HOURS = re.compile(r"[HhKk]")
 _QUOTED = re.compile(r"'[^']*'")
 
 
 def checked(types: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
-    """The columns, with their types, of which the parser may take a value that does not survive. Days that are
-    written in a form with hours are meant to lose them."""
+    """Columns, with their types, in which the parser may silently change a value.
+
+    DATE columns are left out if their format has hours: these are meant to be lost.
+    """
     given = {name.lower(): value for name, value in options.items()}
     timed = _HOURS.search(_QUOTED.sub("", given.get("dateformat", ""))) is not None
     return {
@@ -36,7 +38,10 @@ def checked(types: Mapping[str, str], options: Mapping[str, str]) -> dict[str, s
 
 
 def suspects(kinds: Mapping[str, str], options: Mapping[str, str]) -> str:
-    """A pattern that a line has if a value in one of these columns may not survive."""
+    """Pattern of lines in which a value of one of these columns may change.
+
+    It is empty, and so fits every line, if there are decimals in another locale than en-US.
+    """
     found = {_SUSPECTS[kind] for kind in kinds.values() if kind in _SUSPECTS}
     scales = [int(kind[:-1].rpartition(",")[2]) for kind in kinds.values() if kind.startswith("DECIMAL")]
     if scales:
@@ -46,7 +51,7 @@ def suspects(kinds: Mapping[str, str], options: Mapping[str, str]) -> str:
 
 
 def lost(texts: Column, kinds: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Column]:
-    """By column, whether its value of `texts`, a struct, does not survive; null: there is none."""
+    """By column, true if its value in `texts`, a struct, changes when it is read; null if there is no value."""
     settings = {name: (kind, _language(options)) for name, kind in kinds.items()}
     return {name: ~invoked("Surviving", texts.getField(name), settings=given) for name, given in settings.items()}
 

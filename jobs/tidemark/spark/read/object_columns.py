@@ -1,4 +1,4 @@
-"""What is known of a batch's objects, by each of their rows."""
+"""Adds object metadata to each row by a task-side lookup instead of a join."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 
 
 class Objects:
-    """The objects of a batch of a source, in log order. What is known of them is told to the tasks of a job as it
-    begins, so that another batch needs no other plan."""
+    """Metadata of a batch's objects, in log order, as a plan parameter.
+
+    Tasks get it as a job begins, so that another batch needs no other plan.
+    """
 
     def __init__(self, source: SourceSpec, objects: Sequence[LandedObject], batch_id: int) -> None:
         self._told: JavaObject = running().tidemark.Objects()
         self.tell(source, objects, batch_id)
 
     def tell(self, source: SourceSpec, objects: Sequence[LandedObject], batch_id: int) -> None:
-        """Tell jobs that begin later of other objects."""
+        """Set the objects for later jobs."""
         known = [
             (stored_uri(item.uri), item.modified, _partition_of_path(source, item.uri), _places_of(item))
             for item in objects
@@ -37,24 +39,29 @@ class Objects:
         self._told.tell(json.dumps([batch_id, known]))
 
     def at(self, path: Column) -> Column:
-        """Number (`object`), landing time (`modified`, microseconds) and `partition` by its name of the object that
-        Spark gives a path. A path of no object stops the job."""
+        """Metadata of the object at a path given by Spark: `object` (its number), `modified` and `partition`.
+
+        `modified` is the landing time in microseconds, `partition` the one in the object's name. A path of no object
+        fails the job.
+        """
         return Column(self._told.at(running().PythonUtils.toSeq([path._jc])))
 
     def named(self, number: Column) -> Column:
-        """The `uri` of the object of a number and its `batch`, found once rows are judged, so that they are not
+        """The `uri` of an object by its number, and its `batch`; looked up after judging, so that it is not
         shuffled."""
         return Column(self._told.named(running().PythonUtils.toSeq([number._jc])))
 
 
 def spark_path(path: str) -> str:
-    """How Spark's `_metadata.file_path` names a file or object: a URI in which Java quotes ASCII characters
-    that a path cannot hold, controls and spaces, but no other character."""
+    """Name of a file or object in Spark's `_metadata.file_path`.
+
+    It is a URI in which Java quotes ASCII characters that a path cannot hold, controls and spaces, but no others.
+    """
     return ("file://" if path.startswith("/") else "") + "".join(_quoted(char) for char in path)
 
 
 def place_of(item: LandedObject) -> str:
-    """The path of an object's rows, be it one that is not read."""
+    """Path of an object's rows; a made-up one (`refused:`) if the object is not read."""
     return spark_path(spark_reads(item)) if item.refusal is None else f"refused:{stored_uri(item.uri)}"
 
 
@@ -71,7 +78,7 @@ def _quoted(char: str) -> str:
 
 
 def _partition_of_path(source: SourceSpec, uri: str) -> str | None:
-    """The partition that an object's name says; None where it says none."""
+    """Partition in an object's name; None if there is none."""
     if source.partition is None or source.partition.path is None:
         return None
     found = re.search(source.partition.path, uri)

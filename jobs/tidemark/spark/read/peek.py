@@ -1,7 +1,7 @@
-"""What is seen of an object before it is read: its first line or its footer.
+"""Looks at an object's first line or footer before the object is read.
 
-Read where the run is driven, a few hundred bytes an object: what Spark would convert silently, or could
-not read although it can be read.
+The driver reads a few hundred bytes of each object. They show what Spark would convert silently, or could not read
+although it can be read.
 """
 
 from __future__ import annotations
@@ -25,13 +25,16 @@ from tidemark.storage import at_once, seen
 _SHOWN = 300
 _COLUMNAR = ("parquet", "orc")
 MOST_WHOLE = 512 << 20
-"""Bytes of an object that is read whole."""
+"""Most bytes of an object that is read whole."""
 
 
 @dataclass(frozen=True)
 class Sight:
-    """How an object is to be read: `refusal` why it cannot be; `nulls` columns (in lower case) of a type
-    that holds nothing but null, `nanos` those with times in nanoseconds."""
+    """Findings that decide if and how an object is read.
+
+    `refusal` is the reason why it cannot be read, or None. `nulls` are columns (in lower case) of a type that holds
+    nothing but null, `nanos` columns with times in nanoseconds.
+    """
 
     refusal: str | None = None
     nulls: frozenset[str] = frozenset()
@@ -39,7 +42,7 @@ class Sight:
 
 
 def look_at(source: SourceSpec, objects: Iterable[LandedObject]) -> dict[str, Sight]:
-    """By URI. What cannot be looked at has a plain sight: reading it will tell why."""
+    """`Sight` of each object by URI; a plain one if it cannot be looked at: reading it will raise the error."""
     items = list(objects)
     sights = at_once(lambda item: _look(source, item), items, s3_too=is_s3(source.landing))
     return {item.uri: sight for item, sight in zip(items, sights, strict=True)}
@@ -66,7 +69,7 @@ def _empty(item: LandedObject) -> str | None:
 
 
 def _too_large(source: SourceSpec, item: LandedObject) -> str | None:
-    """Why an object cannot be read whole, by one task."""
+    """Reason why an object cannot be read whole by one task; None if it can."""
     if item.size <= MOST_WHOLE:
         return None
     lines = f"jq -c '.{source.rows or ''}' {item.uri}" if source.format == "json" else "no line ends in values"
@@ -74,7 +77,7 @@ def _too_large(source: SourceSpec, item: LandedObject) -> str | None:
 
 
 def _orc_sight(source: SourceSpec, item: LandedObject) -> Sight:
-    """Spark would convert values of other types, to null where that cannot be."""
+    """`Sight` of an ORC file, refused if types do not fit: Spark would convert values, to null if it cannot."""
     types = types_of(orc.ORCFile(seen(item.path, (item.size, item.tag))).schema)
     if all(name.startswith("_col") for name in types):
         types = dict(zip((column.name.lower() for column in source.columns), types.values(), strict=False))
@@ -82,7 +85,8 @@ def _orc_sight(source: SourceSpec, item: LandedObject) -> Sight:
 
 
 def _parquet_sight(source: SourceSpec, item: LandedObject) -> Sight:
-    """Spark has no type for nanoseconds, nor for a column without any value: both come from pandas."""
+    """`Sight` of a Parquet file. Spark has no type for nanoseconds or for columns without values; pandas writes
+    both."""
     written = parquet.read_metadata(seen(item.path, (item.size, item.tag))).schema
     types = types_of(written.to_arrow_schema())
     old = {
@@ -98,7 +102,7 @@ def _parquet_sight(source: SourceSpec, item: LandedObject) -> Sight:
 
 
 def _header_finding(source: SourceSpec, item: LandedObject) -> str | None:
-    """Why the header does not name the columns of the schema in their order."""
+    """Reason why the header does not fit the schema's columns in their order; None if it fits or cannot be read."""
     options = {key.lower(): value for key, value in source.options.items()}
     try:
         start = _first_line(item, options.get("comment", ""), source.spans_lines)
@@ -115,7 +119,7 @@ def _header_finding(source: SourceSpec, item: LandedObject) -> str | None:
 
 
 def _first_line(item: LandedObject, comment: str, spans: bool) -> str | None:
-    """The first line that is no comment and not blank; with all that follows if names may span lines."""
+    """First line that is neither a comment nor blank; with all lines after it if names may span lines."""
     with closing(codecs.pieces(item)) as pieces:
         start = next(pieces, b"")
     lines = start.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n").split("\n")

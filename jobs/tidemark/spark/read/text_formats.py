@@ -1,9 +1,8 @@
-"""Parses lines of JSON and CSV, so that the raw text of every row is at hand.
+"""Parses lines of JSON and CSV and keeps the raw text of every row.
 
-A value that does not fit the schema makes the row corrupt, unless it stands in a required time: then the
-time is missing and the row has a bad time instead. What Spark's parsers would take silently (a second
-document on the line, a number that overflows, a time of day, which they complete with today's date) is no
-value here.
+A value that does not fit the schema makes the row corrupt, unless it is in a required time: then the time is missing
+and the row has a bad time instead. Values that Spark's parsers would accept silently are refused, too: a second
+document on the line, a number that overflows, a time of day, which they complete with today's date.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _FAR = "[eE][+-]?0*[1-9][0-9]{3,}"
 """An exponent beyond what a DECIMAL can hold: written out as one, such a number keeps Java busy for hours."""
 _TEXT = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
 _AS_DOUBLE = r"Infinity|^-?0\.0$"
-"""What Spark makes of a JSON number that is beyond a double, where text is to be."""
+"""Text that Spark makes of a JSON number beyond a double, where the schema has text."""
 _DECIMALS = re.compile(r"\bDECIMAL\b(\([^()]*\))?(?=\s*(?:[,>]|$))")
 
 _GLANCED = "__tidemark_glanced"
@@ -53,8 +52,12 @@ Parse = Callable[[Column, str, dict[str, str]], Column]
 
 @dataclass(frozen=True)
 class Parser:
-    """How lines are parsed: each of them as its schema has it, and some once more in other types; what is found of
-    lines that are parsed before anything is asked of them; and, by column, whether its value was lost."""
+    """Functions and conditions by which lines of one format are parsed.
+
+    `exact` parses each line by the schema, `again` parses some lines once more with other types. `looked` adds
+    columns with findings on parsed lines, before anything else is computed from them. `lost` is, by column, true if
+    its value was lost.
+    """
 
     exact: Parse
     again: Parse
@@ -64,9 +67,11 @@ class Parser:
 
 @dataclass(frozen=True)
 class Doubts:
-    """Of each line, whether some value may be none although the parser takes it, whether it has a flaw that the
-    parser does not see, and whether it is no UTF-8; of the text of a number in it, whether that is far from any
-    DECIMAL."""
+    """Conditions on a line, and one on the text of a number in it (`far`: far from any DECIMAL).
+
+    `dubious`: some value may be invalid although the parser takes it. `flawed`: the line has a flaw that the parser
+    does not see. `invalid`: it is no UTF-8.
+    """
 
     dubious: Column
     flawed: Column
@@ -84,7 +89,7 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
         return text.rlike(_FAR) | (text.rlike(_AS_DOUBLE) & outside_of_text)
 
     def exact(value: Column, schema: str, options: dict[str, str]) -> Column:
-        lines.select(F.from_json(value, schema, options))  # says so where no JSON can be of the schema
+        lines.select(F.from_json(value, schema, options))  # raises if no JSON can have this schema
         names = source.names_in_files
         excused = [names[each] for each in required_times(source) if each in names] if source.exact else None
         return json_line(value, f"{schema}, `{_PLAIN}` BOOLEAN", options, _PLAIN, excused)
@@ -109,7 +114,7 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     suspects = rf"(^|{re.escape(sep)}|{re.escape(mark)})[\x00-\x20]*(T[0-9]|[0-9]{{1,2}}:)"
     value = F.col(VALUE)
     invalid = ~is_utf8(value)
-    flawed = _broken_quotes(options) | F.col(_EXACT).isNull()  # or what the parser cannot hold: very many fields
+    flawed = _broken_quotes(options) | F.col(_EXACT).isNull()  # null also if the parser cannot hold so many fields
     doubts = Doubts(value.rlike(suspects), flawed, invalid, lambda text: text.rlike(_FAR))
 
     def parse(value: Column, schema: str, options: dict[str, str]) -> Column:
@@ -128,8 +133,11 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
 
 
 def line_options(source: SourceSpec) -> dict[str, str]:
-    """Reader options for the parsing of single rows; `header` and `encoding` are of whole files. So is `multiLine`,
-    but CSV whose values have line ends needs it to leave them as they are."""
+    """Reader options for parsing single rows.
+
+    Options for whole files are left out: `encoding`, `header` of CSV, `multiLine` of JSON. CSV keeps `multiLine`,
+    without which the parser would not keep line ends in values.
+    """
     whole = ("header", "encoding") if source.format == "csv" else ("encoding", "multiline")
     spelled = {"delimiter": "sep"} | {name.lower(): name for name in ("sep", "quote", "escape", "comment")}
     given = {spelled.get(key.lower(), key): value for key, value in source.options.items()}
@@ -182,7 +190,7 @@ def types_in_files(source: SourceSpec) -> dict[str, str]:
 
 
 def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:
-    """For each column in which something may be wrong although the parser took it: whether it is."""
+    """By column, true if the parser took something that is no valid value; only columns where this can happen."""
     no_time = _OVERFLOWING if formatted else f"{_OVERFLOWING}|{TIME_OF_DAY}"
     huge = ~F.col(VALUE).rlike("(?i)inf")
     found: dict[str, Column] = {}
@@ -203,7 +211,7 @@ def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:
 
 
 def _far(parse: Parse, types: Mapping[str, str], options: dict[str, str], doubts: Doubts) -> Column | None:
-    """Whether a line has a number far from what it is to be, a DECIMAL; None: none is to be one."""
+    """True if a line has a number far from any DECIMAL where one is due; None if the schema has no DECIMAL."""
     texts = {name: _DECIMALS.sub("STRING", kind) for name, kind in types.items()}
     read = parse(F.col(VALUE), _ddl(texts), options)
     found = any_leaf(StructType.fromDDL(_ddl(types)), read, {"decimal": doubts.far})
@@ -225,7 +233,7 @@ def _without_times(kind: str) -> str:
 
 
 def required_times(source: SourceSpec) -> dict[str, list[list[str]]]:
-    """By column, the members (or the column itself) that are the row's required times."""
+    """By column, the paths to its members that are the row's required times; an empty path is the column itself."""
     found: dict[str, list[list[str]]] = {}
     columns = {column.name.lower(): column.name for column in source.columns}
     ends = source.lifetimes.end_time if source.lifetimes.kind is None else None
@@ -251,7 +259,7 @@ def _as_text(kind: str, paths: list[list[str]]) -> str:
 
 
 def _several_documents(options: dict[str, str]) -> Column:
-    """More on the line than one document: the parser would silently take the first alone.
+    """True unless a line is one document: of several, the parser would silently take the first alone.
 
     The line is put in an array with a second element: only one whole document leaves an array of two.
     """
@@ -262,7 +270,7 @@ def _several_documents(options: dict[str, str]) -> Column:
 
 
 def _broken_quotes(options: dict[str, str]) -> Column:
-    """A quote that is never closed or stands where none can: Spark would guess what is meant.
+    """True if a quote is never closed, or is where none can be: Spark would guess the meaning.
 
     Quantifiers are possessive, so that rows of any length are matched without recursion.
     """

@@ -28,7 +28,7 @@ _NOT_THE_OBJECTS = re.compile(
     r"OutOfMemoryError|No space left on device|Too many open files|AccessDeniedException"
     r"|org\.apache\.hadoop\.fs\.s3a\.(?!RemoteFileChanged)|software\.amazon\.awssdk"
 )
-"""Faults of this machine, or of S3: an object that changes while it is read is found by its tag."""
+"""Faults of this machine or of S3, not of an object. An object that changes while it is read is found by its tag."""
 _PLACE = re.compile(r"\(?\b(?:file:/|s3a?:/|landed:/)/*\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
 _PLAIN_WORDS = {
     r"^EOFException|[Uu]nexpected end of|ended unexpectedly|^ZipException": "it is cut off or damaged",
@@ -46,7 +46,7 @@ _LONGEST_NOTE = 500
 
 @dataclass(frozen=True)
 class Damage:
-    """Objects that cannot be read, with the reason, and objects that are no longer what was listed."""
+    """Objects that cannot be read, with the reason (`unreadable`), and objects that vanished or changed (`gone`)."""
 
     unreadable: dict[str, str] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
@@ -62,10 +62,10 @@ def gone(objects: Sequence[LandedObject]) -> frozenset[str]:
 
 
 def find_unreadable(spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject]) -> dict[str, str]:
-    """URI -> why it cannot be read, for all such objects at once; halving finds a few among many.
+    """Reasons by URI for all objects that cannot be read; halving finds a few among many.
 
-    What is no fault of an object (no permission, no memory, no space) is raised: it passes, and the object
-    must then be taken. Nor is one that has just vanished or changed at fault.
+    Errors that are no fault of an object (no permission, no memory, no space) are raised: they pass, and the object
+    must then be taken. An object that has just vanished or changed is not at fault either.
     """
     sights = look_at(source, objects)
     left = [item for item in objects if sights[item.uri].refusal is None]
@@ -102,7 +102,7 @@ def _search(
 
 
 def explain(error: Exception, item: LandedObject) -> str:
-    """Why an object cannot be read, in one line without places of this machine."""
+    """Reason why an object cannot be read, in one line without paths of this machine."""
     causes = _CAUSE.findall(str(error))
     text = f"{causes[-1][0].rsplit('.', 1)[-1]}: {causes[-1][1]}" if causes else str(error).splitlines()[0]
     for place in (f"file://{item.path}", f"file:{item.path}", item.path):
@@ -113,7 +113,7 @@ def explain(error: Exception, item: LandedObject) -> str:
 
 
 def _doubtful(source: SourceSpec, item: LandedObject) -> bool:
-    """Whether an object looks damaged without Spark: tried alone, it spares much halving."""
+    """True if an object looks damaged without Spark; trying it alone saves much halving."""
     try:
         if source.format == "parquet":
             parquet.read_metadata(seen(item.path))
@@ -128,8 +128,10 @@ def _doubtful(source: SourceSpec, item: LandedObject) -> bool:
 
 
 def _mistyped(source: SourceSpec, objects: Sequence[LandedObject]) -> dict[str, list[LandedObject]]:
-    """Objects by how their columns' types differ from the schema's: often those of a whole source, all for
-    one reason, so that one of them is enough to try whether Spark can read such a type."""
+    """Objects by the way in which their columns' types differ from the schema's.
+
+    Often all objects of a source differ in one way, so trying one of them shows if Spark can read such a type.
+    """
     found: dict[str, list[LandedObject]] = {}
     for item in objects if source.format == "parquet" else ():
         try:
@@ -142,7 +144,7 @@ def _mistyped(source: SourceSpec, objects: Sequence[LandedObject]) -> dict[str, 
 
 
 def _cannot_be_planned(error: Exception) -> bool:
-    """The fault is the configuration's, whatever the objects hold."""
+    """True if the configuration is at fault, whatever the objects hold."""
     return isinstance(error, AnalysisException) and error.getCondition() != "PATH_NOT_FOUND"
 
 
