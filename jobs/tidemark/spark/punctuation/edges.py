@@ -1,7 +1,7 @@
-"""Start edges and their end edges (time rules: punctuated sources, edges).
+"""Pairs end edges with their start edges (time rules: punctuated sources, edges).
 
 A batch's end edges are paired with its own start edges and with those that were open before it; nothing else is read.
-What comes of it, lifetimes that have ended and start edges that are open, goes to the two tables of lifetimes.
+The results are lifetimes that have ended and start edges that are open; they go to the two tables of lifetimes.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ _ROLE = "__tidemark_role"
 
 @dataclass(frozen=True)
 class KeptLifetimes:
-    """What the edges of a batch leave: rows of the two tables of lifetimes and, by partition, dropped end edges
-    whose lifetime stays open."""
+    """Results of a batch's edges: rows of the two tables of lifetimes.
+
+    `left_open` has, by partition, dropped end edges whose lifetime stays open.
+    """
 
     source: SourceSpec
     batch_id: int
@@ -49,7 +51,10 @@ class KeptLifetimes:
     left_open: dict[str, Occurrence]
 
     def write(self, root: str, repairing: bool, reached: Callable[[str], None]) -> tuple[TableDigest, ...]:
-        """Append both, telling which is `reached`; when `repairing`, what is there already stands."""
+        """Append the rows of both tables and return their digests; `reached` is called with the name of each table.
+
+        With `repairing`, rows already there are kept.
+        """
         made = []
         for table, (rows, by, ranges) in self._tables().items():
             place, written = f"{root}/{table}", None
@@ -63,12 +68,12 @@ class KeptLifetimes:
         return tuple(made)
 
     def digests(self, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:
-        """The digests of the same, nothing written; `versions` of them by table."""
+        """Digests of the rows of both tables, nothing written; `versions` gives a digest's version by table."""
         tables = self._tables().items()
         return tuple(measured(table, rows, versions.get(table, NEWEST)) for table, (rows, _, _) in tables)
 
     def _tables(self) -> dict[str, tuple[DataFrame, str | None, str]]:
-        """By table its rows, the column that its files are kept by, and those whose range each file records."""
+        """By table: its rows, the column that files are partitioned by, and those whose range each file records."""
         name, often = self.source.name, "_offset,_system_timestamp,_batch_id"
         return {
             ended_table(name): (self.ended, CLOSED_DATE, f"{often},_end_time,{BROUGHT}"),
@@ -77,8 +82,10 @@ class KeptLifetimes:
 
 
 def with_pairs(root: str, source: SourceSpec, rows: DataFrame, batch_id: int, tasks: int) -> DataFrame:
-    """Judged rows of a batch with `PAIR`: of an end edge, offset and start in force of the start edge that it closes,
-    or, if it is behind the punctuation, would have closed."""
+    """Judged rows of a batch with `PAIR`: of an end edge, offset and start in force of the start edge that it closes.
+
+    An end edge behind the punctuation gets the start edge that it would have closed.
+    """
     end = (F.col(MARK) == Mark.END.value) & F.col(BAD).isNull()
     role = (
         F.when((F.col(MARK) == Mark.START.value) & F.col(STAMP).isNotNull(), "start")
@@ -91,7 +98,10 @@ def with_pairs(root: str, source: SourceSpec, rows: DataFrame, batch_id: int, ta
 
 @contextmanager
 def kept(root: str, source: SourceSpec, events: DataFrame, batch_id: int, tasks: int) -> Iterator[KeptLifetimes]:
-    """What a batch's event rows leave; good until it is closed, since its pairs are found once."""
+    """Context manager: the lifetimes that a batch's event rows end or open.
+
+    Valid until exit: the pairs are found once and persisted.
+    """
     open_ = open_before(events.sparkSession, root, source, batch_id)
     ends = _ends(events, source, open_, tasks).persist()
     try:
@@ -116,7 +126,7 @@ def kept(root: str, source: SourceSpec, events: DataFrame, batch_id: int, tasks:
 
 
 def _began(events: DataFrame, source: SourceSpec) -> DataFrame:
-    """The surviving start edges among event rows, as what is kept of them."""
+    """Surviving start edges among event rows, with the columns that the tables keep."""
     marks = mark_columns(events, _punctuation(source), source.lifetimes)
     began = events.where((marks[MARK] == Mark.START.value) & F.col("_system_timestamp").isNotNull())
     payload = [quoted(column.name) for column in source.columns]
@@ -124,7 +134,7 @@ def _began(events: DataFrame, source: SourceSpec) -> DataFrame:
 
 
 def _ends(events: DataFrame, source: SourceSpec, open_: DataFrame | None, tasks: int) -> DataFrame:
-    """Event rows of a batch that are end edges with a lifetime that they close or left open, with `PAIR`."""
+    """End edges among a batch's event rows that close a lifetime or leave one open, with `PAIR`."""
     fate = F.col("_disposition")
     role = (
         F.when((F.col(MARK) == Mark.START.value) & F.col("_system_timestamp").isNotNull(), "start")
@@ -140,7 +150,7 @@ def _ends(events: DataFrame, source: SourceSpec, open_: DataFrame | None, tasks:
 
 
 def _keyed(open_: DataFrame | None, source: SourceSpec) -> DataFrame | None:
-    """Open start edges with the names that judging uses."""
+    """Open start edges under the column names that judging uses; None if there is no table of them."""
     if open_ is None:
         return None
     match = mark_columns(open_, _punctuation(source), source.lifetimes)[MATCH]
@@ -156,7 +166,7 @@ def _punctuation(source: SourceSpec) -> Punctuation:
 
 
 def _paired(rows: DataFrame, open_: DataFrame | None, tasks: int) -> DataFrame:
-    """Rows with `PAIR`; those of one key come to one task, open start edges before them."""
+    """Rows with `PAIR`; all rows of a key are in one task, with open start edges among them."""
     whole = rows.withColumn(EARLIER, F.lit(False))
     if open_ is not None:
         types = {field.name: field.dataType for field in rows.schema}

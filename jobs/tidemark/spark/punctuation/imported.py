@@ -1,8 +1,9 @@
-"""What a source imports, along the arrivals of its rows (time rules: punctuated sources, imported).
+"""Adds the imported watermark to rows, along their arrivals (time rules: punctuated sources, imported).
 
-A row that arrives at y is judged under what the rows of the other source that arrived at or before y had set, and all
-earlier runs: the other source has been judged, and stands in its events table. Both are shared out by ranges of
-arrivals; what earlier ranges leave to a range (the latest mark of each partition, the greatest step) is found first.
+A row that arrives at y is judged under the watermark that all earlier runs had set, and the rows of the other source
+that arrived at or before y. The other source has been judged already, and its rows are in its events table. Rows of
+both are divided by ranges of arrivals. The state before each range (the latest mark of each partition, the greatest
+step) is found first.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ _SET = "__tidemark_set"
 _PLACE = "__tidemark_place"
 _RANGE = "__tidemark_range"
 _NEVER = -(1 << 62)
-"""An arrival before all others: of what earlier runs had set."""
+"""An arrival before all others: of marks that earlier runs had set."""
 _STEPS: Columns = [(ARRIVAL, pa.int64()), (_SET, pa.int64())]
 
 
 def ranges_of(rows: DataFrame, share: float, imported: Imported, root: str, tasks: int) -> Ranges:
-    """Ranges of arrivals to share out what is imported: of a source's rows, or a `share` of them, and of what they
-    import. One range where nothing is to be shared out."""
+    """Ranges of arrivals that divide the work of importing; a single one if there is nothing to divide.
+
+    They are found from a source's rows, or a `share` of them, and from the rows of the sources that it imports from.
+    """
     if tasks == 1 or imported.complete:
         return Ranges()
     found = [*points(rows, F.col(OWN), tasks, share), *_points(rows.sparkSession, imported, root, tasks)]
@@ -52,7 +55,7 @@ def _points(spark: SparkSession, imported: Imported, root: str, tasks: int) -> P
 
 
 def with_imported(rows: DataFrame, imported: Imported, root: str, layout: Layout) -> DataFrame:
-    """Rows with what is `IMPORTED` when they arrive."""
+    """Rows with the watermark that is imported when they arrive (`IMPORTED`)."""
     if imported.complete:
         return rows.withColumn(IMPORTED, F.lit(PAST_EVERYTHING))
     spark, ranges = rows.sparkSession, layout.ranges
@@ -80,8 +83,10 @@ def with_imported(rows: DataFrame, imported: Imported, root: str, layout: Layout
 
 
 def _known_steps(set_: DataFrame, ranges: Ranges) -> DataFrame:
-    """Steps that each task begins with: what is set where its range begins, and at crowded times, whose rows may
-    be in any task."""
+    """Steps that each task begins with: the value set where its range begins, and at crowded times.
+
+    Every task gets the crowded times, since their rows may be in any task.
+    """
     spark = set_.sparkSession
     number = range_of(spark, F.col(ARRIVAL), ranges.starts)
     found = {row[0]: row[1] for row in set_.groupBy(number).agg(F.max(_SET)).collect()}
@@ -95,7 +100,7 @@ def _known_steps(set_: DataFrame, ranges: Ranges) -> DataFrame:
 
 
 def steps(spark: SparkSession, imported: Imported, root: str, layout: Layout) -> DataFrame:
-    """(`ARRIVAL`, what is set from then on): the greatest of those so far is what a row sees."""
+    """Steps: (`ARRIVAL`, value set from then on). A row sees the greatest value of all steps up to its arrival."""
     found = local_frame(spark, [(_NEVER, imported.watermark)], _STEPS)
     below = imported.opening.imported
     if below is not None:
@@ -117,8 +122,11 @@ def _events(spark: SparkSession, imported: Imported, root: str) -> DataFrame | N
 
 
 def _marks(events: DataFrame, imported: Imported, layout: Layout) -> DataFrame:
-    """(partition, arrival, mark) of event rows: the greatest mark of a partition's rows so far is its watermark after
-    them, if it is above the one that the run began with."""
+    """Rows (partition, arrival, mark) of event rows.
+
+    The greatest mark among a partition's rows so far is its watermark after them, if it is above the one that the run
+    began with.
+    """
     rules, arrival = imported.rules, F.unix_micros("_arrival_time").alias(ARRIVAL)
     if rules.punctuation is not None:
         told = issued_by_events(events, rules.punctuation, rules.shape, imported.opening, layout)
@@ -127,7 +135,7 @@ def _marks(events: DataFrame, imported: Imported, layout: Layout) -> DataFrame:
 
 
 def _reached(rules: SourceRules) -> Column:
-    """The watermark that a row of a tolerance source leaves to its partition; with substreams rows move no floor."""
+    """Watermark that a row of a tolerance source leaves its partition; null with substreams: rows move no floor."""
     if rules.substreams:
         return F.lit(None).cast("long")
     stamp = F.unix_micros("_system_timestamp") - rules.policy.disorder
@@ -136,7 +144,7 @@ def _reached(rules: SourceRules) -> Column:
 
 
 def _combined(marks: DataFrame, imported: Imported, layout: Layout) -> DataFrame:
-    """(`ARRIVAL`, combined watermark once all that arrived then has been judged)."""
+    """Rows (`ARRIVAL`, combined watermark once all rows that arrived then have been judged)."""
     spark, ranges = marks.sparkSession, layout.ranges
     started = F.greatest(F.max(_SET), F.lit(imported.opening.unseen.watermark).cast("long"))
     each = marks.where(F.col(ARRIVAL).isNotNull()).groupBy(PARTITION, ARRIVAL).agg(started.alias(_SET))
@@ -153,8 +161,10 @@ def _combined(marks: DataFrame, imported: Imported, layout: Layout) -> DataFrame
 
 
 def _known_marks(imported: Imported, reached: Sequence[Row], last: int) -> Iterator[tuple[str, int, int, int | None]]:
-    """(partition, range, an arrival before all others, mark): what is known of partitions before each range up to the
-    `last` one, where (range, partition, mark) tells what is reached within each."""
+    """Rows (partition, range, an arrival before all others, mark): the mark of each partition before each range.
+
+    Ranges go up to number `last`. `reached` has (range, partition, mark) for the mark reached within each range.
+    """
     marks = {name: state.watermark for name, state in imported.opening.states.items() if name != UNKNOWN}
     within: dict[int, dict[str, int | None]] = {}
     for number, name, mark in reached:

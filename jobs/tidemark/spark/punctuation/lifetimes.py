@@ -1,10 +1,11 @@
-"""The rows that a punctuated source gives to streams: points, intervals, and lifetimes between edges.
+"""Rows that a punctuated source gives to streams: points, intervals, and lifetimes between edges.
 
-Lifetimes between edges stand in two tables, with all that streams ask of their start edges. `lifetimes/<source>` has
-those that have ended, appended by the batch that brought the end edge. `open_lifetimes/<source>` has the start edges
-that their own batch left open. Once in a while, when small files are merged, it forgets those that have ended up to
-some batch, which is recorded in its log. What was open before a later batch is what the table has, less what ended
-since; before that batch or an earlier one, it is what the table has, and what ended from then up to that batch.
+Lifetimes between edges are in two tables, with all columns of their start edges that streams may use.
+`lifetimes/<source>` has those that have ended, appended by the batch that brought the end edge.
+`open_lifetimes/<source>` has the start edges that their own batch left open. Compaction sometimes removes those that
+have ended up to some batch B, which is recorded in the table's log. Lifetimes open before a batch after B are those
+in the table, less those that ended since. Lifetimes open before B or an earlier batch are those in the table, plus
+those that ended from that batch up to B.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from tidemark.spark.tables.delta import exists, last_of, quoted
 
 PLACE = ("_partition", "_offset")
 START = (*PLACE, "_system_timestamp", "_event_time", "_arrival_time", "_watermark")
-"""What is kept of a start edge besides its payload."""
+"""Columns that are kept of a start edge besides its payload."""
 BROUGHT = "_start_batch_id"
 """The batch that brought the start edge; `_batch_id` of an ended lifetime is that of its end edge."""
 CLOSED_DATE = "_closed_date"
-"""The day on which the end edge arrived, which files of ended lifetimes are kept by."""
+"""The day on which the end edge arrived; files of ended lifetimes are partitioned by it."""
 _FORGETTING = "tidemark/forgotten"
-"""Name under which the batch through which ended lifetimes are forgotten is recorded in a table's log."""
+"""Name in a table's log for the batch up to which ended lifetimes are removed."""
 
 
 def ended_table(source: str) -> str:
@@ -40,8 +41,10 @@ def open_table(source: str) -> str:
 
 
 def open_before(spark: SparkSession, root: str, source: SourceSpec, batch_id: int) -> DataFrame | None:
-    """Start edges of batches before `batch_id` that none of these had closed: `START`, `BROUGHT` and payload. None
-    where there was none."""
+    """Start edges of batches before `batch_id` that none of these batches closed; None without a table.
+
+    Columns are `START`, `BROUGHT` and payload.
+    """
     place, ended = f"{root}/{open_table(source.name)}", f"{root}/{ended_table(source.name)}"
     if not exists(place):
         return None
@@ -61,7 +64,7 @@ def open_before(spark: SparkSession, root: str, source: SourceSpec, batch_id: in
 
 
 def forgotten(root: str, source: str) -> int:
-    """The batch up to which open lifetimes that ended are forgotten; 0: none is."""
+    """Batch up to which ended lifetimes are removed from the open ones; 0 if none are."""
     place = f"{root}/{open_table(source)}"
     return (last_of(place, _FORGETTING) or 0) if exists(place) else 0
 
@@ -90,9 +93,11 @@ def of_stream(source: SourceSpec, events: DataFrame) -> DataFrame:
 
 
 def of_edges(spark: SparkSession, root: str, source: SourceSpec, last: int) -> DataFrame | None:
-    """Rows of the stream of a source with edges as they are after batch `last`. `_end_time` is null while they are
-    open, `_batch_id` is that of the start edge, `CLOSED` the batch that brought the end. One that ends where it
-    starts is no row; those that still may are `TENTATIVE`. None where there has been none."""
+    """Rows of the stream of a source with edges, as they are after batch `last`; None if there has been none.
+
+    `_end_time` is null while a lifetime is open. `_batch_id` is the batch of the start edge, `CLOSED` that of the end
+    edge. A lifetime that ends where it starts is no row; open ones that may still do so are `TENTATIVE`.
+    """
     ended = f"{root}/{ended_table(source.name)}"
     frames = []
     if exists(ended):
@@ -115,8 +120,10 @@ def _as_rows(rows: DataFrame, source: SourceSpec, end: Column, closed: Column) -
 
 
 def _unforgotten(spark: SparkSession, place: str) -> tuple[int, DataFrame]:
-    """The batch through which ended lifetimes are forgotten, 0 for none, and what stands: of one moment, since a
-    replay may read while a run forgets."""
+    """Batch up to which ended lifetimes are removed (0: none), and the rows of the table.
+
+    Both are of one moment: a replay may read while a run removes lifetimes.
+    """
     while True:
         through = last_of(place, _FORGETTING)
         left = spark.read.format("delta").load(place)
@@ -125,7 +132,7 @@ def _unforgotten(spark: SparkSession, place: str) -> tuple[int, DataFrame]:
 
 
 def _payload(rows: DataFrame, source: SourceSpec) -> list[Column]:
-    """The declared columns; those that were not declared yet when `rows` were written are null."""
+    """Declared columns; those that were not yet declared when `rows` were written are null."""
     there = {name.lower() for name in rows.columns}
     return [
         quoted(column.name) if column.name.lower() in there else F.lit(None).cast(column.type).alias(column.name)

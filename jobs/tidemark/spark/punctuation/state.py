@@ -1,6 +1,6 @@
-"""What rows of a punctuated source are, and what they make of its punctuation (time rules: punctuated sources).
+"""Marks of a punctuated source's rows, and the punctuations that they make (time rules: punctuated sources).
 
-Computed alike over rows as they are read and over events: so a first run, a repair and a replay agree.
+All is computed alike over rows as they are read and over events, so that a first run, a recovery and a replay agree.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ from tidemark.spark.partitioning.layout import Layout, balanced
 from tidemark.spark.times import at_bounds, divided, micros_of
 
 COUNTED = tuple(mark.value for mark in (Mark.POINT, Mark.INTERVAL, Mark.START))
-"""Rows that count for `every`."""
+"""Marks of rows that count for `every`."""
 WITH_END = (Mark.INTERVAL.value, Mark.END.value)
 _WHOLE = 62
-"""Bits of a cell that is all of a partition."""
+"""Bits of a cell that is a whole partition."""
 
 
 def mark_columns(rows: DataFrame, punctuation: Punctuation, shape: Shape) -> dict[str, Column]:
-    """What each row is (`MARK`, null for an edge of neither kind), its `END` in microseconds if it has to have one
-    and one can be read, and what edges are matched by (`MATCH`)."""
+    """Columns `MARK`, `END` and `MATCH` of each row.
+
+    `MARK` is the kind of row, null for an edge that is neither start nor end. `END` is in microseconds, null if the
+    row needs no end or has none that can be read. `MATCH` is the text by which edges are paired.
+    """
     mark = F.lit((Mark.POINT if shape.end_time is None else Mark.INTERVAL).value)
     if shape.kind is not None:
         kind = text_of(rows, shape.kind, "shape.edge.kind")
@@ -48,13 +51,17 @@ def mark_columns(rows: DataFrame, punctuation: Punctuation, shape: Shape) -> dic
 
 
 def endless(event: Column) -> Column:
-    """Whether a row has to have an end and has none after its start."""
+    """True if a row must have an end and has none after its start."""
     return F.col(MARK).isin(*WITH_END) & (F.col(END).isNull() | (F.col(END) <= event))
 
 
 class PunctuationColumns(NamedTuple):
-    """What rows tell of punctuations: whether each counts for `every`, after how many rows there is one, the row's
-    period, the punctuation that it gives if it gives one, and the one that it is. Null: there is nothing to tell."""
+    """Columns from which punctuations are computed; null where a row has no value.
+
+    `counts`: true if the row counts for `every`. `often`: a punctuation is issued each time so many rows have
+    counted. `period`: the row's period. `given`: the punctuation that the row gives if it issues one. `sets`: the
+    punctuation that the row itself is.
+    """
 
     counts: Column
     often: Column
@@ -64,7 +71,7 @@ class PunctuationColumns(NamedTuple):
 
 
 def told_of(punctuation: Punctuation, sound: Column, event: Column) -> PunctuationColumns:
-    """The same of rows with `MARK`, which are `sound` or quarantined, with their event time in microseconds."""
+    """`PunctuationColumns` of rows with `MARK`; `sound` is false for quarantined rows, `event` in microseconds."""
     every, none = punctuation.every, F.lit(None).cast("long")
     return PunctuationColumns(
         sound & F.coalesce(F.col(MARK).isin(*COUNTED), F.lit(False)),
@@ -85,11 +92,11 @@ def marked_events(events: DataFrame, punctuation: Punctuation, shape: Shape) -> 
 def issued_by_events(
     events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening, layout: Layout
 ) -> DataFrame:
-    """(`PARTITION`, `ARRIVAL`, `PUNCTUATED`) of event rows of consecutive batches, which began with an opening: what
-    this row, or one before it, has set. So the greatest of a partition's so far is its punctuation.
+    """Rows (`PARTITION`, `ARRIVAL`, `PUNCTUATED`) of event rows of consecutive batches that began with `opening`.
 
-    Rows are taken cell by cell, each some consecutive rows of a partition: what earlier cells leave to one is counted
-    first, and cells are shared out to tasks, so that no partition needs one of its own.
+    `PUNCTUATED` is the punctuation that this row, or one before it, has set: the greatest so far is the partition's.
+    Rows are computed by cells, each some consecutive rows of a partition. The state before each cell is counted
+    first. Cells are divided among tasks, so that no partition needs a task of its own.
     """
     rows = marked_events(events, punctuation, shape).withColumn(ARRIVAL, F.unix_micros("_arrival_time"))
     told = told_of(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
@@ -107,8 +114,10 @@ def issued_by_events(
 
 
 def _cells(rows: DataFrame, opening: Opening, tasks: int) -> DataFrame:
-    """(`PARTITION`, `CELL`, `TASK`, `SEED`): which task a cell of rows is for, and what those before it leave to it.
-    With one task there is one cell a partition, and nothing has to be counted."""
+    """Rows (`PARTITION`, `CELL`, `TASK`, `SEED`): the task of each cell, and the state before it.
+
+    With one task there is one cell per partition, and nothing has to be counted.
+    """
     known: list[tuple[str, int, int, int, int | None]] = []
     if tasks == 1:
         known = [(name, 0, 0, state.counted, state.period) for name, state in opening.states.items()]
@@ -128,16 +137,16 @@ def _cells(rows: DataFrame, opening: Opening, tasks: int) -> DataFrame:
 
 
 def seed_of(counted: Column, period: Column, watermark: Column | None = None) -> Column:
-    """What a group of rows begins with, for `punctuated`; without a `watermark` where none is asked for."""
+    """State with which a group of rows begins, for `punctuated`; without a `watermark` where none is needed."""
     mark = F.lit(None).cast("long") if watermark is None else watermark
     return F.struct(mark.alias("watermark"), counted.alias("counted"), period.alias("period"))
 
 
 def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening) -> dict[str, Marks]:
-    """By partition, what a batch's event rows left.
+    """By partition, the `Marks` that a batch's event rows left.
 
-    What all rows but the last had set was in force before the last one, and stands there. So it remains to be told
-    whether the last row that counts has issued one, for which it is enough to aggregate, in any order.
+    A punctuation set before the last row was in force at that row and is recorded with it. It remains to be found if
+    the last row that counts has issued one, for which aggregates in any order suffice.
     """
     rows = marked_events(events, punctuation, shape)
     told = told_of(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
@@ -173,8 +182,11 @@ def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening:
 
 
 def _left(row: Row, every: Every | None, state: PartitionState) -> Marks:
-    """What a partition's aggregates come to: `entering` is what the first row of the latest period gives, `last` what
-    the last row that counts does."""
+    """`Marks` from a partition's aggregates.
+
+    `entering` is the punctuation that the first row of the latest period gives, `last` that of the last row that
+    counts.
+    """
     issued = None
     if every is not None and every.count is not None and (state.counted + row["counted"]) % every.count == 0:
         issued = row["last"]

@@ -15,8 +15,11 @@ PAST_EVERYTHING = (1 << 63) - 1
 
 
 def stamped(rows: DataFrame, punctuation: Punctuation) -> DataFrame:
-    """Rows with whether they are `BEHIND` the punctuation, and the start that this leaves them (`STAMP`): null if
-    none, and for end edges, which get that of their pair."""
+    """Rows with `BEHIND`, true if behind the punctuation, and `STAMP`, the start that this leaves them
+    (microseconds).
+
+    `STAMP` is null if no start is left, and for end edges, which get the start of their pair.
+    """
     start, mark, watermark = F.col(EVENT), F.col(MARK), F.col(WATERMARK)
     is_end = mark == Mark.END.value
     late = F.when(is_end, F.col(END) < watermark).otherwise((mark != Mark.PUNCTUATION.value) & (start < watermark))
@@ -31,7 +34,7 @@ def stamped(rows: DataFrame, punctuation: Punctuation) -> DataFrame:
 
 
 def verdict(rows: DataFrame) -> dict[str, Column]:
-    """The columns that say what became of a judged row, and its end."""
+    """Columns of a judged row's verdict: system timestamp, end, disposition, reasons and watermark."""
     stamp = F.col(STAMP)
     if PAIR in rows.columns:
         stamp = F.coalesce(stamp, F.when(~F.col(BEHIND), F.col(PAIR)["start"]))
