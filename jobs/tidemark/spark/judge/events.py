@@ -75,8 +75,8 @@ def as_appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: i
 
 
 def appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> DataFrame | None:
-    """Rows that a micro-batch appended, with the columns that `source` declares, in their order; None if there are
-    none."""
+    """Rows that a micro-batch appended, with the columns that `source` declares, in their order; None without
+    rows."""
     rows = slice_of(spark, place, batch_id)
     payload = [column.name for column in source.columns]
     fixed = [name for name in rows.columns if name.startswith("_") and name not in payload]

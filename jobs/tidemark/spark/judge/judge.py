@@ -163,8 +163,7 @@ def _run_of(place: Column) -> Column:
 
 
 def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> DataFrame:
-    """Rows with `SKIPPED` (before `start`) and `STAGED`, the time that the early and late steps leave; needs
-    `ARRIVAL`."""
+    """Rows with `ARRIVAL`, and `SKIPPED` (before `start`) and `STAGED`, the time after the early and late steps."""
     skipped, event = F.lit(False), F.col(ARRIVAL)
     if opening.read_from is not None:
         skipped = F.coalesce(F.col(ARRIVAL) < opening.read_from, F.lit(False))

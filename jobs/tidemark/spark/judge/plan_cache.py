@@ -80,13 +80,12 @@ class Prepared:
         return None if layout.hot else replace(self, layout=layout)
 
     def simplified(self) -> Prepared:
-        """The plan, simplified once for all micro-batches of its shape; unchanged if it serves this one alone
-        (skew)."""
+        """The plan, simplified once for all micro-batches of its shape; unchanged with skew, where it serves this one
+        alone."""
         return self if self.layout.hot else replace(self, counted=simplified(self.counted))
 
     def planned(self) -> Prepared:
-        """The plan, planned once if it has a shuffle; unchanged with skew, where a table of cells is joined to the
-        rows."""
+        """The plan, planned once if it has a shuffle; unchanged with skew, where cells are joined to the rows."""
         if self.layout.tasks == 1 or self.layout.hot:
             return self
         return replace(self, counted=unadapted(self.counted, self.layout.tasks))

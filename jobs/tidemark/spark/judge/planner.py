@@ -97,8 +97,8 @@ class Builder:
         damaged: Mapping[str, str],
         sights: Mapping[str, Sight],
     ) -> Iterator[Prepared]:
-        """Context manager: the plan of a micro-batch's event rows. Rows that are read more than once are kept until
-        it exits."""
+        """Context manager: the plan of a micro-batch's event rows; rows that are read more than once are kept until
+        exit."""
         recorded = None
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
@@ -193,8 +193,7 @@ class Builder:
         opening: Opening,
         layout: Layout,
     ) -> DataFrame:
-        """Staged rows with the columns that their fate follows from; `recorded` holds the watermarks of
-        substreams."""
+        """Staged rows with the columns that their fate follows from; `recorded` has the watermarks of substreams."""
         if source.punctuated is None:
             return judge(staged, source, recorded, layout, opening)
         rows = stamped(judge_punctuated(staged, opening, str(self.root), layout), source.punctuated)

@@ -34,8 +34,7 @@ def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFr
 def recorded(
     spark: SparkSession, place: str, source: str, before: int, floors: Mapping[str, int | None]
 ) -> DataFrame | None:
-    """Watermark of each key that is above its partition's floor, from batches before `before`; None without a
-    table."""
+    """Watermark of each key above its partition's floor, from batches before `before`; None without a table."""
     if not exists(place):
         return None
     rows = spark.read.format("delta").load(place)
@@ -58,8 +57,7 @@ def recomputed(events: DataFrame, before: int, trail: int, floors: Mapping[str, 
 
 
 def left(events: DataFrame, source: str, before: int, trail: int, floors: Mapping[str, int | None]) -> DataFrame:
-    """Rows of the table, recomputed from batches before `before`, each with the last batch that brought its substream
-    a row."""
+    """Rows of the table, recomputed from batches before `before`, each with the last batch that has its substream."""
     rows = _above(events, before, trail, floors)
     high = F.max(F.unix_micros("_system_timestamp"))
     found = rows.groupBy("_partition", "_substream").agg(high.alias("high"), F.max("_batch_id").alias("batch_id"))

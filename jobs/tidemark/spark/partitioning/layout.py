@@ -3,7 +3,7 @@
 A partition with more rows than a task should have is cut into chunks, runs of consecutive rows. Each chunk needs the
 state before it: number of rows, latest arrival, highest time; for a punctuated source also the number of rows that
 count, their latest period and the latest punctuation. It is found first, per chunk, and carried across chunks: a
-two-level running maximum. Only counts and maxima of chunks come to the driver, never rows.
+two-level running maximum. Only counts and maxima of chunks reach the driver, never rows.
 """
 
 from __future__ import annotations
@@ -32,15 +32,13 @@ _WORTH_PLACING = 20
 
 
 def sampled_share(source: SourceSpec, size: int, opening: Opening) -> float | None:
-    """Share of `size` bytes of rows that the layout is found from; None if it is found from all rows, or from
-    none."""
+    """Share of `size` bytes that the layout is found from; None if it is found from all rows, or from none."""
     looked_at = source.partition is not None or opening.imported is not None
     return SAMPLED_BYTES / size if looked_at and size > SAMPLED_BYTES else None
 
 
 Place = tuple[int, int, int]
-"""Position of a cell within its partition: (rank of the object, start of the split, index). Cells are ordered by
-it."""
+"""Position of a cell within its partition, by which cells are ordered: (rank of object, start of split, index)."""
 
 
 @dataclass(frozen=True)
