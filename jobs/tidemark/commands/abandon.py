@@ -1,11 +1,10 @@
-"""Sets a planned run aside that cannot be finished: what it had appended is deleted, and its objects are free again.
+"""Abandons a planned run that cannot be finished: deletes what it appended and frees its objects.
 
-planned -> abandoning -> nothing of it is in any table -> abandoned
+planned -> abandoning -> no table has any of its rows -> abandoned
 
-Readers that end at the last committed batch never saw what is deleted: it was behind that. Others may have seen rows
-of streams; therefore a run that has published to one is set aside only if that is asked for. The numbers of its
-batches are not used again, since logs know them. Every step may be repeated; a run that was left in the middle is set
-aside by the next.
+Readers that end at the last committed batch never saw the deleted rows. Others may have seen rows of streams, so a run
+that has published to one is abandoned only on request. The numbers of its batches are not used again, since the tables'
+logs know them. Every step may be repeated; the next run finishes an abandonment that was interrupted.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ _SUBSTREAMS = "substreams"
 
 @dataclass(frozen=True)
 class Abandonment:
-    """Sets runs of one ledger aside. `engine` starts a JVM: it is asked for only where Spark has appended something.
-    `reached` is called at each step that a crash may follow."""
+    """Abandons runs of one ledger. `engine` starts a JVM, so it is called only if Spark has appended rows. `reached`
+    is called at each step that a crash may follow."""
 
     ledger: Ledger
     sources: Sequence[str]
@@ -44,8 +43,8 @@ class Abandonment:
     reached: Callable[[str], None]
 
     def abandon(self, run: str, reason: str, published: bool = False) -> Record:
-        """Set a run aside, and record why; with `published` also one that has published to streams. UsageError: there
-        is no such planned run, or it has published and that is not asked for."""
+        """Abandon a run and record the reason; with `published` also one that has published to streams. Raises
+        UsageError if no such run is planned, or if it has published and that is not asked for."""
         if not reason.strip():
             raise UsageError("abandoning a run needs a reason", hint="say with --reason why it cannot be finished")
         pending = self.ledger.last().pending
@@ -66,7 +65,7 @@ class Abandonment:
         return self.finish(self.ledger.last().pending)
 
     def finish(self, pending: Sequence[BatchRecord]) -> Record:
-        """Delete what a run that is being set aside has in any table, and record that it is."""
+        """Delete every row of a run whose abandonment has begun, then record it as abandoned."""
         first, last = pending[0].batch_id, pending[-1].batch_id
         with lasting(*(self.ledger.folder / name for name in tables_below(self.ledger.folder))):
             self.withdraw(first, last)
@@ -82,10 +81,10 @@ class Abandonment:
         }
 
     def withdraw(self, first: int, last: int) -> None:
-        """Delete the rows of batches first..last, which nobody has seen, in commits that say so."""
+        """Delete the rows of batches first..last, which no reader has seen, in commits that record the withdrawal."""
         for table in self._appended(first):
             from tidemark.spark.rebuild.repair import (
-                withdraw,  # starts a JVM: only where there is something to delete
+                withdraw,  # starts a JVM: only if there is something to delete
             )
 
             withdraw(self.engine().spark, str(self.ledger.folder / table), first, last, ABANDONED)
@@ -97,7 +96,7 @@ class Abandonment:
             self.ledger.stores["watermarks"].put_back(batch_id, state_rows(batch_id, states), "record")
 
     def withdraw_again(self, lost: Iterable[Loss]) -> list[str]:
-        """Delete once more what abandoned runs had appended to tables that lost that; returns these."""
+        """Delete the rows of abandoned runs again from tables that lost those deletions; returns these tables."""
         found = [each for each in lost if each.writer == ABANDONED]
         for each in found:
             for record in self.ledger.recorded(1, each.recorded):
@@ -115,7 +114,7 @@ class Abandonment:
         return [name for name in found if self._last_of(name) >= first]
 
     def _published(self, first: int) -> Iterator[str]:
-        """Tables that readers follow and that have been told of the run."""
+        """Tables that readers follow and that the run has already published to."""
         for name in tables_below(self.ledger.folder):
             if name.partition("/")[0] in _PUBLISHED and self._last_of(name) >= first:
                 yield name
@@ -125,7 +124,8 @@ class Abandonment:
         return max((self.ledger.store(table).number(writer) for writer in writers), default=0)
 
     def _known(self, first: int, last: int) -> Iterator[LastWrite]:
-        """What tables' logs know now: what they knew before, and that the batches were withdrawn."""
+        """Last writes that tables' logs must know from now on: those known before, and the withdrawal of the
+        batches."""
         before = must_know(self.ledger, self.ledger.settled_before(first))
         yield from (each for each in before if each.writer != ABANDONED)
         withdrawn = {each.table: each.batch_id for each in before if each.writer == ABANDONED}
@@ -138,7 +138,8 @@ class Abandonment:
 
 
 def stuck(error: Exception, records: Sequence[BatchRecord], config: str) -> TidemarkError:
-    """The error of a planned run that fails for no fault of a disk, of S3 or of a table: it says what leads on."""
+    """Error of a planned run that fails without a fault of a disk, of S3 or of a table; its hint says what to do
+    next."""
     first = next(iter(str(error).splitlines()), "")
     run = records[0].run_id
     return TidemarkError(

@@ -1,7 +1,7 @@
-"""What a dashboard asks of a pipeline: one page of a table at a time, newest first. No JVM, and nothing is written.
+"""Data of a dashboard: one page of a table at a time, newest first. Starts no JVM and writes nothing.
 
-What stands here costs the same however many batches lie behind; only quality and dead letters read one narrow
-column of all their rows, to know how many pages there are.
+A page costs equally much however many batches there are. Only quality and dead letters read one narrow column of all
+their rows, to count the pages.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from tidemark.verbs import explained
 T_co = TypeVar("T_co", covariant=True)
 
 SIZE = 50
-"""Rows of a page."""
+"""Rows on one page."""
 DRAWN = 1_000
-"""The newest so many batches are in pictures."""
+"""Number of newest batches that charts show."""
 
 
 @dataclass(frozen=True)
 class ListPage(Generic[T_co]):
-    """One page of a list, from 1; `pages` is at least 1, and a page beyond the last is empty."""
+    """One page of a list. Pages are numbered from 1, `pages` is at least 1, and a page beyond the last is empty."""
 
     rows: Sequence[T_co]
     page: int
@@ -51,8 +51,8 @@ class ListPage(Generic[T_co]):
 
 @dataclass(frozen=True)
 class PipelineSummary:
-    """A pipeline in one line. `version`: None before the first run; `pending`: batches planned or blocked;
-    `standing`: what state it is in; `rows` by fate are those of the newest run that is committed."""
+    """A pipeline in one line. `version` is None before the first run; `pending` counts batches that are planned or
+    blocked; `standing` is the state of the pipeline; `rows` are the rows by fate of the newest committed run."""
 
     version: int | None
     as_of: int | None
@@ -65,7 +65,7 @@ class PipelineSummary:
 
 @dataclass(frozen=True)
 class BatchHistory:
-    """What pictures of the newest batches are drawn from; `batches` of them, each bar by the as_of of its run."""
+    """Data for charts of the newest `batches` batches; each bar is at the as_of of its run."""
 
     batches: int
     fates: Mapping[str, FatesOverTime]
@@ -76,7 +76,7 @@ class BatchHistory:
 
 @dataclass(frozen=True)
 class Pages:
-    """One pipeline, page by page. A new one sees what has been committed since."""
+    """One pipeline, page by page. A new instance sees what has been committed since the last one was opened."""
 
     spec: PipelineSpec
     ledger: Ledger
@@ -84,19 +84,19 @@ class Pages:
     @classmethod
     @explained
     def open(cls, spec: PipelineSpec) -> Pages:
-        """The live version's tables."""
+        """Open the tables of the live version."""
         root = place_of(spec.warehouse) / spec.name
         versions.ensure_whole(root)
         return cls(spec, Ledger(root))
 
     @property
     def reader(self) -> Reader:
-        """The verbs that read."""
+        """Reader of the live version's tables."""
         return Reader(self.spec, self.ledger)
 
     @explained
     def glance(self) -> PipelineSummary:
-        """Where the pipeline is, from its newest run alone."""
+        """Summary of the pipeline, from its newest run alone."""
         tail = self.ledger.last()
         done = self._newest_run(tail)
         fates = {fate: sum(a.fates[fate] for record in done for a in record.accounts) for fate in Fate}
@@ -116,7 +116,7 @@ class Pages:
 
     @explained
     def batches(self, page: int) -> ListPage[BatchRecord]:
-        """Batches, newest first, those that are planned or blocked too."""
+        """Batches, newest first, including those that are planned or blocked."""
         files = self.ledger.stores["batches"].files()
         last = max((file.last for file in files if file.last is not None), default=0)
         first = min((file.first for file in files if file.first is not None), default=1)
@@ -124,7 +124,7 @@ class Pages:
 
     @explained
     def run(self, run_id: str, page: int) -> ListPage[BatchRecord] | None:
-        """The batches of a run, newest first; None: there is no such run."""
+        """Batches of a run, newest first; None if there is no such run."""
         known = self.ledger.run(run_id)
         return None if known is None else self._between(known.first, known.last, page)
 
@@ -136,29 +136,29 @@ class Pages:
 
     @explained
     def batch(self, batch_id: int) -> BatchRecord | None:
-        """One batch."""
+        """The record of one batch; None if there is no such batch."""
         return next(iter(self.ledger.batches(batch_id, batch_id)), None)
 
     @explained
     def findings(self, batch_id: int) -> tuple[Finding, ...]:
-        """What a batch found."""
+        """Findings of a batch."""
         return self.ledger.findings(batch_id)
 
     @explained
     def moved(self, batch_id: int, fate: str, limit: int = SIZE) -> Record:
-        """The newest rows of a batch that met a fate, and how many did."""
+        """The newest rows of a batch with a fate, and the number of all rows with that fate."""
         return self.reader.rows(limit, batch=batch_id, fate=fate)
 
     @explained
     def explain(self, source: str, partition: str, offset: int) -> Record:
-        """One row's story; UsageError where there is none."""
+        """The story of one row. Raises UsageError if there is no such row."""
         self.reader.known(source)
         return self.reader.explain(source, partition, offset)
 
     @explained
     def checks(self, page: int, failed: bool) -> ListPage[Row] | None:
-        """What quality checks observed, newest batch first, values as JSON has them; None: nothing is checked. Runs
-        that quality blocks are among them."""
+        """Results of quality checks, newest batch first, with values in JSON's types; None if nothing is checked.
+        Includes runs that quality blocks."""
         place = self.ledger.folder / "quality"
         if not is_table(place):
             return None
@@ -175,12 +175,12 @@ class Pages:
 
     @property
     def windowed(self) -> list[str]:
-        """The streams that may have dead letters."""
+        """Names of the streams that may have dead letters."""
         return [name for name, stream in self.spec.streams.items() if stream.published and stream.windowed]
 
     @explained
     def letters(self, stream: str, page: int) -> ListPage[Row]:
-        """Dead letters of a stream, newest batch first; times in microseconds."""
+        """Dead letters of a stream, newest batch first; times in microseconds UTC."""
         if not is_table(self.ledger.folder / "dead_letters" / stream):
             return ListPage([], page, 1, 0)
         whole = self.reader.table(f"dead_letters/{stream}")
@@ -190,12 +190,12 @@ class Pages:
 
     @explained
     def versions(self) -> list[Record]:
-        """All versions, newest first; times in microseconds."""
+        """All versions, newest first; times in microseconds UTC."""
         return [asdict(version) for version in reversed(versions.listed(self.ledger.root))]
 
     @explained
     def history(self) -> BatchHistory:
-        """The newest batches, for pictures."""
+        """The newest batches, as data for charts."""
         through = self.ledger.last().committed_through
         scope = Scope(max(1, through - DRAWN + 1), through)
         names = ("batches", "watermarks", "diagnostics")
@@ -207,7 +207,7 @@ class Pages:
 
     @staticmethod
     def _fates(batches: Dataset, scope: Scope) -> dict[str, FatesOverTime]:
-        """Rows by fate and the as_of of their run, as the ledger counts them."""
+        """Rows by fate at the as_of of their run, as the ledger counts them."""
         counts = ", ".join(f"CAST(sum(c.{fate}) AS BIGINT) AS {fate}" for fate in Fate)
         found = ask(
             batches,
@@ -224,7 +224,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class _Cut:
-    """The batches that a page's rows are in, and how many rows of these are on pages before it."""
+    """Batches that hold the rows of one page, and the number of their rows that are on earlier pages."""
 
     batches: list[int]
     skipped: int
@@ -236,7 +236,7 @@ def _pages(total: int) -> int:
 
 
 def _cut(counted: Sequence[Row], page: int) -> _Cut:
-    """Which batches a page is in; `counted` has the rows of each batch, newest first."""
+    """Find the batches that hold the rows of a page; `counted` has the number of rows of each batch, newest first."""
     begin, batches, skipped, seen = (page - 1) * SIZE, list[int](), 0, 0
     for row in counted:
         if seen < begin + SIZE and seen + row["n"] > begin:
@@ -261,7 +261,7 @@ def _letters(whole: Dataset, found: _Cut) -> list[Row]:
 
 
 def _binned(rows: Sequence[Row]) -> FatesOverTime:
-    """The rows of one source by steps of time."""
+    """Rows of one source by fate, in steps of time."""
     first, last = rows[0]["at"], rows[-1]["at"]
     step, bars = step_of(last - first), dict[tuple[int, Fate], int]()
     for row in rows:

@@ -1,4 +1,4 @@
-"""Takes wrong objects out: named here, their rows do not count in the version that the next backfill builds."""
+"""Records objects as wrong: the next backfill builds a version without their rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from tidemark.ledger.exclusions import Exclusion
 from tidemark.ledger.ledger import Ledger
 
 Taken = Mapping[str, Mapping[str, int]]
-"""By source, the stored URIs of objects and the batches that took them."""
+"""Batches that took objects, by source and stored URI."""
 
 
 def exclude(ledger: Ledger, sources: Collection[str], uri: str, reason: str, now: int) -> Record:
-    """Record a wrong object of every source that took it. `uri` is relative to the source's landing, as events name
-    it in `_file`. UsageError: there is no reason, or no source took such an object."""
+    """Record an object as wrong for every source that took it.
+
+    `uri` is relative to the source's landing, as events name it in `_file`. Raises UsageError if there is no reason
+    or if no source took such an object.
+    """
     if not reason.strip():
         raise UsageError("an exclusion needs a reason", hint="say with --reason what is wrong with the object")
     stored = stored_uri(loaded_uri(uri))
@@ -39,7 +42,7 @@ def exclude(ledger: Ledger, sources: Collection[str], uri: str, reason: str, now
 
 
 def excluded(ledger: Ledger, sources: Collection[str]) -> Taken:
-    """The wrong objects of these sources that the version has taken."""
+    """Wrong objects of these sources that the version has taken."""
     named: dict[str, list[str]] = {}
     for each in exclusions.excluded(ledger.root):
         named.setdefault(each.source, []).append(each.uri)
@@ -48,7 +51,7 @@ def excluded(ledger: Ledger, sources: Collection[str]) -> Taken:
 
 
 def why(ledger: Ledger, source: str, stored: str) -> str | None:
-    """What was said of an object that is wrong; None: nothing."""
+    """The reason recorded for a wrong object; None if it is not recorded as wrong."""
     said = [each for each in exclusions.excluded(ledger.root) if (each.source, each.uri) == (source, stored)]
     return said[0].reason if said else None
 

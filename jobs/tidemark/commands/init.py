@@ -1,6 +1,6 @@
-"""Proposes a pipeline for what lies in a landing folder: lists it, samples it, writes an annotated configuration.
+"""Proposes a pipeline for the files in a landing folder: lists it, samples it, writes an annotated configuration.
 
-Starts no JVM, and never writes over a file.
+Starts no JVM and never overwrites a file.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ _APART = "a source takes a whole folder: give each kind a folder of its own"
 
 @explained
 def init(landing: Path | str, out: Path | str | None = None) -> Record:
-    """Write a configuration for what lies in `landing` (a folder or s3://bucket/prefix); returns `path`, `proposal`
-    and the `warnings` of `validate`. Default: <name of the folder>.yml where the command is called.
+    """Write a configuration for the files in `landing` (a folder or s3://bucket/prefix).
 
-    Raises UsageError where there is nothing to read, where files are of kinds that no source can take, and where the
-    file is there already.
+    Returns `path`, `proposal` and the `warnings` of `validate`. The default of `out` is <name of the folder>.yml in
+    the current folder.
+
+    Raises UsageError if there is nothing to read, if no source can take files of these kinds, or if the file exists
+    already.
     """
     place = _landing(str(landing))
     target = _target(place, out)
@@ -89,7 +91,7 @@ def _target(place: str, out: Path | str | None) -> Path:
 
 
 def _listed(place: str) -> tuple[list[ListedObject], bool]:
-    """The objects in log order, and whether there are more than are listed."""
+    """The objects in log order, and True if there are more than were listed."""
     at = LandingPlace(place)
     found = list(islice(list_objects(at, MAX_TIME), MOST_LISTED + 1))
     objects = [
@@ -160,7 +162,7 @@ def _kinds(kinds: Sequence[tuple[str, SkippedFiles]]) -> str:
 
 
 def _write(target: Path, text: str) -> list[dict[str, str]]:
-    """Write the file, if it holds and there is none; its warnings."""
+    """Write the file if its configuration is valid and no such file exists; returns its warnings."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         part.write_text(text, encoding="utf-8")

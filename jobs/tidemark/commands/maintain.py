@@ -1,4 +1,4 @@
-"""Upkeep that someone asks for, or a schedule: merging small files, deleting those that nothing needs any more."""
+"""The command `maintain`: compacts small files and deletes files that nothing needs any more."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from tidemark.storage.folders import remove_tree
 from tidemark.verbs import explained
 
 UNNEEDED_HOURS = 168
-"""A week: longer than any reader holds on to a snapshot of a table; Delta asks for no less."""
+"""One week: longer than any reader uses a snapshot of a table; Delta requires at least as much."""
 _SMALL_BYTES = 64 << 20
 
 
 @explained
 def maintain(context: RunContext, dry_run: bool = False) -> Record:
-    """Merge small files and delete those that no table has needed for a week; `dry_run` only tells, without a JVM.
-    No replay needs them: batches are read from the tables as they are."""
+    """Compact small files and delete those that no table has needed for a week.
+
+    With `dry_run` only say what would be done, without a JVM. Replay needs none of the deleted files: it reads
+    batches from the tables as they are.
+    """
     if dry_run:
         return planned(Keeping(context.spec, context.ledger, None), context.ledger.folder)
     with context.hold(wait=True):
@@ -30,8 +33,10 @@ def maintain(context: RunContext, dry_run: bool = False) -> Record:
 
 
 def retain_versions(root: Place, number: int | None) -> Record:
-    """Remove all but so many versions: the live one stays, and of the others those that were made or live last. They
-    are taken off the list first, so that nobody promotes what is only half there."""
+    """Remove all versions but `number`: the live one, and the others that were made or were live last.
+
+    They are removed from the list first, so that nobody promotes a version that is only half there.
+    """
     listed = versions.listed(root)
     others = sorted((each for each in listed if not each.live), key=lambda each: each.promoted or each.created)
     gone = [] if number is None else others[: max(0, len(listed) - max(number, 1))]
@@ -42,7 +47,7 @@ def retain_versions(root: Place, number: int | None) -> Record:
 
 
 def planned(keeping: Keeping, root: Place) -> Record:
-    """What `maintained` would do, table by table: files to merge, files to delete."""
+    """The work that `maintained` would do, table by table: files to compact, files to delete."""
     tables = {}
     for name in keeping.written_by_spark():
         place = root / name
@@ -56,7 +61,7 @@ def planned(keeping: Keeping, root: Place) -> Record:
 
 
 def maintained(keeping: Keeping, ledger: Ledger) -> Record:
-    """Merge and delete; the seconds that merging took, and how many tables were looked at."""
+    """Compact and delete. Returns the seconds that compaction took and the number of tables that were looked at."""
     tail = ledger.last()
     if not tail.committed_through:
         return {"dry_run": False, "merged_seconds": None, "vacuumed_tables": 0}

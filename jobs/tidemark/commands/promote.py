@@ -1,4 +1,4 @@
-"""Lets readers see another version: first brought up to the live one's last run, then made live in one commit."""
+"""Makes another version live: brings it up to the live version's last run, then switches readers in one commit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Promotion:
-    """Makes a version live. `spec` is the pipeline file as it is now; no run of the `live` version is pending."""
+    """Makes a version live. `spec` is today's pipeline file; no run of the `live` version may be pending."""
 
     spec: PipelineSpec
     live: Ledger
@@ -37,7 +37,7 @@ class Promotion:
     progress: Callable[[str, int, int], None]
 
     def promote(self, version: int, now: int) -> Record:
-        """Make it live; a version that is changes nothing."""
+        """Make the version live; does nothing if it is live already."""
         root = self.live.root
         known = versions.found(root, version)
         if known is None:
@@ -66,7 +66,7 @@ class Promotion:
         }
 
     def _bring_up(self, target: Ledger) -> list[BatchRecord]:
-        """Make the live version's runs that the target does not have, under the target's configuration."""
+        """Execute the live version's runs that the target lacks, under the target's configuration."""
         spec = recorded_spec(target, self.spec)
         self._check_known(target, spec)
         apart = line(self.live.root, self.live.version) != line(self.live.root, target.version)
@@ -84,7 +84,7 @@ class Promotion:
         return done
 
     def _planned(self, target: Ledger, spec: PipelineSpec, run: Sequence[BatchRecord]) -> list[BatchRecord]:
-        """A run of the live version, planned in the target."""
+        """Plan a run of the live version in the target."""
         under = judged_under(spec, target.root)
         records = [blank(record, under) for record in run]
         batches = tuple(Batch(record.batch_id, self.live.objects_of(record)) for record in run)
@@ -95,7 +95,7 @@ class Promotion:
         return [replace(record, status=PLANNED) for record in records]
 
     def _check_known(self, target: Ledger, spec: PipelineSpec) -> None:
-        """That the target can take in what the live version has taken in since."""
+        """Raise UsageError if the target cannot take objects that the live version has taken since."""
         live = compared_spec(self.live, self.spec)
         for name, source in live.sources.items():
             if name not in spec.sources or spec.sources[name].columns != source.columns:
@@ -107,7 +107,7 @@ class Promotion:
 
 
 def promote(context: RunContext, version: int, wait: bool) -> Record:
-    """Make a version live, after a run that crashed is finished. Readers see its tables from one commit on."""
+    """Recover a crashed run, then make a version live. Readers see its tables from one commit on."""
     with held_and_recovered(context, wait):
         asking = Promotion(context.spec, context.ledger, lambda: context.engine, context.checkpoint, context.progress)
         record = asking.promote(version, context.clock())

@@ -1,4 +1,4 @@
-"""The verbs that only read: which rows, why one row, how far everything is. None starts a JVM."""
+"""The commands that only read: rows, the story of one row, progress. None starts a JVM."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ SUBSTREAMS = "substreams"
 
 
 class Filters(TypedDict, total=False):
-    """Which rows: what is given must hold. Times are of arrival: ISO 8601 with an offset, a date, an age
-    such as `2d`, or microseconds UTC."""
+    """Conditions on rows; all given ones must hold. Times are times of arrival: ISO 8601 with an offset, a date, an
+    age such as `2d`, or microseconds UTC."""
 
     source: str | None
     fate: str | None
@@ -59,7 +59,7 @@ class Filters(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class RunRecords:
-    """What the ledger knows of runs, as a row's story asks for it."""
+    """Records of runs in the ledger, as the story of a row needs them."""
 
     ledger: Ledger
 
@@ -75,7 +75,7 @@ class RunRecords:
         return next(iter(self.ledger.batches(batch_id, batch_id)), None)
 
     def landed(self, source: str, uri: str) -> int | None:
-        """The landing time of an object that was taken, microseconds UTC."""
+        """Landing time of an object that was taken, microseconds UTC."""
         key = pa.array([uri_key(source, uri)], pa.int32())
         columns = ["batch_id", "source", "uri", "modified"]
         rows = self.ledger.stores["objects"].lookup("uri_key", key, columns, (uri, uri))
@@ -83,20 +83,21 @@ class RunRecords:
         return max(mine, key=lambda row: row["batch_id"])["modified"] if mine else None
 
     def why_excluded(self, source: str, uri: str) -> str | None:
-        """What was said of an object that was taken out."""
+        """The reason why an object was excluded; None if it was not."""
         return why(self.ledger, source, uri)
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads one pipeline's live tables, cut at the last committed batch; ages of rows are counted from `clock`."""
+    """Reads the live tables of one pipeline, up to the last committed batch. Ages of rows are counted from
+    `clock`."""
 
     spec: PipelineSpec
     ledger: Ledger
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
 
     def table(self, name: str, through: int | None = None) -> Dataset:
-        """A table as a dataset, without the rows of batches that are not committed yet (or after `through`)."""
+        """A table as a dataset, without rows of batches after `through` (default: after the last committed batch)."""
         bound = self.ledger.last().committed_through if through is None else through
         if name in self.ledger.stores:
             ensure_whole(self.ledger, [name])
@@ -110,7 +111,8 @@ class Reader:
         return whole.filter(pc.field(column) <= bound)
 
     def judged_through(self) -> int:
-        """The last batch whose rows are judged for good: the last committed one, or one that quality blocks."""
+        """The last batch whose rows are judged for good: the last committed one, or a later one that quality
+        blocks."""
         tail = self.ledger.last()
         blocked = [record.batch_id for record in tail.pending if record.status == BLOCKED]
         return max([tail.committed_through, *blocked])
@@ -145,33 +147,33 @@ class Reader:
         return {"path": str(self.ledger.folder / table)}
 
     def rows(self, limit: int, **filters: Unpack[Filters]) -> Record:
-        """Matching rows, newest first, and how many there are in all."""
-        from tidemark.report.rows import find_rows  # what reads rows is loaded for them alone
+        """Matching rows, newest first, and the number of all matching rows."""
+        from tidemark.report.rows import find_rows  # only commands that read rows load this
 
         return find_rows(self._events(filters), self._filter(filters), limit, self._letters(filters))
 
     def groups(self, by: Sequence[str], limit: int, **filters: Unpack[Filters]) -> Record:
-        """Matching rows counted by dimensions, the largest groups first."""
+        """Numbers of matching rows by dimensions, the largest groups first."""
         from tidemark.report.groups import count_rows
 
         events, batches = self._events(filters), self.ledger.table("batches", self.judged_through())
         return count_rows(events, self._filter(filters), by, limit, batches, self._letters(filters))
 
     def export(self, target: Path, kind: str, limit: int | None, **filters: Unpack[Filters]) -> Record:
-        """The newest `limit` matching rows, or all, as a CSV or Parquet file."""
+        """Write the newest `limit` matching rows (None: all) as a CSV or Parquet file."""
         from tidemark.report.export import export_rows
 
         letters = self._letters(filters)
         return export_rows(self._events(filters), self._filter(filters), target, kind, limit, letters)
 
     def explain(self, source: str, partition: str, offset: int) -> Record:
-        """One row's story."""
+        """The story of one row."""
         from tidemark.commands.explain.explain import explained_row
 
         return explained_row(self, self.known(source), partition, offset)
 
     def status(self) -> Record:
-        """How far each partition and source has come, and what the last runs did."""
+        """Progress of each partition and source, and the results of the last runs."""
         tail = self.ledger.last()
         through = tail.committed_through
         records = self.ledger.batches(max(1, through - LAST_BATCHES + 1), through)
@@ -203,7 +205,7 @@ class Reader:
         return Limits(quality.max_watermark_delay, quality.max_output_delay)
 
     def _abandoned(self, through: int) -> list[Record]:
-        """Runs that were set aside lately, or are being set aside, and why."""
+        """Runs that were abandoned lately or are being abandoned, and why."""
         newest = self.ledger.stores["batches"].newest() or 0
         found: dict[str, Record] = {}
         for record in self.ledger.recorded(max(1, through - LAST_BATCHES + 1), newest):
@@ -218,7 +220,7 @@ class Reader:
         return list(found.values())
 
     def _streams(self, records: Sequence[BatchRecord]) -> list[Record]:
-        """How far each stream has come, and what the last run did to it."""
+        """Progress of each stream, and what the last run wrote to it."""
         ended = next((record for record in reversed(records) if record.ends_run), None)
         if ended is None:
             return []
@@ -233,13 +235,13 @@ class Reader:
         ]
 
     def known(self, source: str) -> str:
-        """The name of a declared source."""
+        """The name of a declared source; raises UsageError for any other name."""
         if source not in self.declared.sources:
             raise UsageError(f"there is no source {source!r}", hint=f"sources: {', '.join(self.declared.sources)}")
         return source
 
     def _events(self, filters: Filters) -> dict[str, Dataset]:
-        """The events tables that are asked for; a batch that quality blocks, if it is asked for by its number."""
+        """Events tables that the filters select; includes a blocked batch if it is selected by its number."""
         source = filters.get("source")
         names = list(self.declared.sources) if source is None else [self.known(source)]
         ensure_whole(self.ledger, [f"events/{name}" for name in names])
@@ -248,7 +250,8 @@ class Reader:
         return {name: self.table(f"events/{name}", through) for name in present}
 
     def _letters(self, filters: Filters) -> Dataset | None:
-        """The dead letters that are asked for. UsageError: there is no stream of that name, or it has no windows."""
+        """Dead letters that the filters select. Raises UsageError if there is no such stream or if it has no
+        windows."""
         name = filters.get("dead_letters")
         if name is None:
             return None
@@ -279,7 +282,7 @@ class Reader:
 
 
 def instant(value: str | int | None, now: int) -> int | None:
-    """A given time as microseconds, ages counted back from `now`; UsageError for what is none."""
+    """A given time in microseconds UTC; ages are counted back from `now`. Raises UsageError for other values."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
         raise UsageError(f"{value!r} is not a time", hint="give ISO 8601 text, or microseconds UTC as a whole number")
     try:
@@ -289,7 +292,7 @@ def instant(value: str | int | None, now: int) -> int | None:
 
 
 def checked_filters(verb: str, filters: Filters) -> Filters:
-    """Filters with the partition as text. UsageError: one that is not known, or a value that can't be."""
+    """Filters with the partition as text. Raises UsageError for an unknown filter or an impossible value."""
     known_names(verb, filters, ["limit", *["by"] * (verb == "rows"), *Filters.__annotations__])
     found = Filters(**filters)
     if filters.get("partition") is not None:

@@ -19,8 +19,7 @@ Record = dict[str, Any]
 
 
 def time_text(time: int | None) -> str | None:
-    """A time for people and programs, at its bound where a shift leads beyond the years 1 to 9999; None where nothing
-    is known."""
+    """A time as ISO 8601 text, cut to the years 1 to 9999; None stays None."""
     return None if time is None else format_time(within_years(time))
 
 
@@ -54,7 +53,7 @@ def watermarks_summary(states: States, combined: Mapping[str, Combined]) -> Reco
 
 
 def stream_summary(end: StreamEnd) -> Record:
-    """What a run did to one stream."""
+    """Results of a run for one stream."""
     return {
         "rows": end.rows,
         "outside": end.outside,
@@ -65,7 +64,7 @@ def stream_summary(end: StreamEnd) -> Record:
 
 
 def finding_summary(finding: Finding) -> Record:
-    """One diagnostic."""
+    """One finding."""
     return {
         "source": finding.source,
         "partition": finding.partition,
@@ -76,7 +75,7 @@ def finding_summary(finding: Finding) -> Record:
 
 
 def plan_summary(objects: Sequence[LandedObject], as_of: int, batches: int, findings: Sequence[Finding]) -> Record:
-    """What a run would take."""
+    """The objects that a run would take."""
     shown = [
         {"source": item.source, "uri": item.uri, "size": item.size, "modified": format_time(item.modified)}
         for item in objects[:LONGEST_LIST]
@@ -105,7 +104,7 @@ def run_summary(
     notes: Sequence[str],
     checks: Sequence[Check],
 ) -> Record:
-    """What a run did."""
+    """Results of a run."""
     last = records[-1]
     return {
         "run_id": last.run_id,

@@ -22,7 +22,8 @@ from tidemark.storage.s3_errors import known_fault
 
 
 def recover(context: RunContext) -> list[str]:
-    """Finish a run that crashed, from its recorded plan and configuration; returns its id, or nothing."""
+    """Recover a crashed run from its recorded plan and configuration. Returns its id in a list, empty if none
+    crashed."""
     pending = context.ledger.last().pending
     if not pending:
         return []
@@ -37,7 +38,7 @@ def recover(context: RunContext) -> list[str]:
 def execute(
     context: RunContext, spec: PipelineSpec, records: Sequence[BatchRecord], *, repairing: bool
 ) -> list[BatchRecord]:
-    """Carry out a planned run under `spec`. Errors that a run of the same plan would meet again name `abandon`."""
+    """Execute a planned run under `spec`. Errors that would occur again with this plan name `abandon`."""
     run = Run(
         spec,
         context.ledger,
@@ -57,7 +58,8 @@ def execute(
 
 
 def release(context: RunContext, run_id: str, reason: str) -> BatchRecord:
-    """Publish a run that quality blocked, and record why; the lock is held. UsageError: no such run is blocked."""
+    """Publish a run that quality blocked, and record why; the caller holds the lock. Raises UsageError if no such run
+    is blocked."""
     record = blocked_run(context.ledger, run_id)
     ensure_whole(context.ledger)
     context.ledger.release(record, reason)
@@ -67,15 +69,15 @@ def release(context: RunContext, run_id: str, reason: str) -> BatchRecord:
 
 
 def abandon(context: RunContext, run_id: str, reason: str, wait: bool, published: bool) -> Record:
-    """Set a planned run aside that cannot be finished, and record why. UsageError: there is none, or it has
-    published to streams and `published` does not ask for these rows to be withdrawn."""
+    """Abandon a planned run that cannot be finished, and record why. Raises UsageError if no such run is planned, or
+    if it has published to streams and `published` does not ask for these rows to be withdrawn."""
     with context.hold(wait):
         return _abandonment(context).abandon(run_id, reason, published)
 
 
 @contextmanager
 def held_and_recovered(context: RunContext, wait: bool) -> Iterator[None]:
-    """Hold the pipeline, with a run that crashed finished. Raises Blocked while quality blocks one."""
+    """Hold the pipeline's lock and recover a crashed run first. Raises Blocked while quality blocks a run."""
     with context.hold(wait):
         ensure_whole(context.ledger)
         ensure_not_blocked(context.ledger)

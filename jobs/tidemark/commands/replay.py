@@ -1,4 +1,4 @@
-"""Verifies recorded batches: computed again under their recorded configuration, digests must be equal."""
+"""Replays recorded batches: computes them again under their recorded configuration and compares digests."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 INPUTS = ("landing", "events")
 STORED = "stored"
-"""The input of a verdict on a batch that a backfill has made: its tables were compared with what was recorded."""
+"""Input of a verdict on a batch that a backfill made: its tables were compared with the recorded digests."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a batch came out as recorded, from which input, and what differs, in words. `digest_version`: the
-    lowest version under which the rows of a table were compared (None: it has no rows)."""
+    """Result of replaying one batch: if it is as recorded, the input that was read, and the differences in words.
+    `digest_version` is the lowest version under which rows of a table were compared (None: the batch has no rows)."""
 
     batch_id: int
     identical: bool
@@ -50,8 +50,8 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Replay:
-    """Replays batches of one ledger. `spec` is today's configuration: it says where landing is now. `rebuilt` are the
-    batches that a backfill has made: no run under one configuration comes to them."""
+    """Replays batches of one ledger. `spec` is today's configuration and gives the present landing. `rebuilt` are the
+    batches that a backfill made: no run under one configuration gives their rows."""
 
     spec: PipelineSpec
     ledger: Ledger
@@ -64,7 +64,7 @@ class Replay:
     def verdicts(
         self, records: Sequence[BatchRecord], wanted: str | None, progress: Callable[[str, int, int], None]
     ) -> list[Verdict]:
-        """Compute batches again, one after the other."""
+        """Compute batches again, in order."""
         found = []
         for done, record in enumerate(records):
             progress("replay", done, len(records))
@@ -73,7 +73,8 @@ class Replay:
         return found
 
     def verify(self, record: BatchRecord, wanted: str | None = None) -> Verdict:
-        """Compute one committed batch again; `wanted` forces its input, else landing where it still is."""
+        """Compute one committed batch again from input `wanted`; None: from landing if its objects are still
+        there."""
         if wanted is not None and wanted not in INPUTS:
             raise UsageError(f"input {wanted!r} does not exist", hint="use landing or events")
         if self.rebuilt is not None and record.batch_id in self.rebuilt:
@@ -92,7 +93,7 @@ class Replay:
         return Verdict(record.batch_id, not differing, used, tuple(differences), changes, _version(record))
 
     def _standing(self, record: BatchRecord) -> Verdict:
-        """Whether what a backfill has made of a batch stands as it was recorded."""
+        """Compare the stored tables of a batch that a backfill made with their recorded digests."""
         from tidemark.spark.rebuild.batch_digests import KINDS, standing
 
         made = [digest for digest in record.digests if digest.table.partition("/")[0] in KINDS]
@@ -106,8 +107,10 @@ class Replay:
     def recomputed(
         self, record: BatchRecord, objects: Sequence[LandedObject], wanted: str | None, kept: ExitStack
     ) -> dict[str, Recomputed]:
-        """By source, what a batch's objects come to, good until `kept` is closed. UsageError: landing is `wanted`,
-        and an object is no longer there as it was."""
+        """Compute a batch's objects again, by source; results are valid until `kept` is closed.
+
+        Raises UsageError if `wanted` is landing and an object is no longer there as it was.
+        """
         if not any(item.state is not ObjectState.VANISHED for item in objects):
             return {}
         from tidemark.spark.rebuild.replay import Recomputed, SourceBatch, in_landing  # starts a JVM: only with rows
@@ -138,7 +141,7 @@ class Replay:
         return parts
 
     def _follow(self, record: BatchRecord, kept: ExitStack) -> None:
-        """Have Spark compute numbers by the rule that a batch was judged by, until `kept` is closed."""
+        """Make Spark compute numbers by the rule that the batch was judged by, until `kept` is closed."""
         conf = self.engine().spark.conf
         conf.set(ARITHMETIC, arithmetic_of(record.engine))
         kept.callback(conf.set, ARITHMETIC, EXACT)
@@ -173,7 +176,7 @@ class Replay:
 
 
 def _as_recorded(finding: Finding, recorded: Collection[Finding], rules: Mapping[str, SourceRules]) -> Finding:
-    """A finding in the words of the release that recorded the batch."""
+    """A finding in the wording of the release that recorded the batch."""
     before = as_before(rules[finding.source], finding)
     return before if finding not in recorded and before in recorded else finding
 
@@ -185,8 +188,8 @@ def replay(
     every: bool = False,
     input_: str | None = None,
 ) -> Record:
-    """Compute batches again and compare: of a run, from the first to the last of `batches`, every one, or else of the
-    last run. Writes nothing."""
+    """Compute batches again and compare: those of a run, those from the first to the last of `batches`, `every` one,
+    or by default those of the last run. Writes nothing."""
     ensure_whole(context.ledger)
     records = chosen(context.ledger, run, *batches, every)
     made, proof = versions.rebuilt(context.ledger, str(context.spec.path))
@@ -194,13 +197,13 @@ def replay(
 
 
 def replay_of(context: RunContext, made: range | None) -> Replay:
-    """A replay of the live version, of which a backfill has made the batches `made`."""
+    """Replay of the live version, in which a backfill made the batches `made`."""
     again = partial(context.outputs, recompute=True)
     return Replay(context.spec, context.ledger, lambda: context.engine, again, context.planning.place, changed, made)
 
 
 def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> Record:
-    """What a replay came to; `rebuilt` says what proves batches that a backfill has made."""
+    """The record of a replay; `rebuilt` says how batches that a backfill made are proven."""
     stored = rebuilt if any(verdict.input == STORED for verdict in verdicts) else None
     return {
         "rebuilt": stored,
@@ -222,7 +225,7 @@ def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> Record:
 def chosen(
     ledger: Ledger, run: str | None, from_batch: int | None, to_batch: int | None, all_batches: bool
 ) -> list[BatchRecord]:
-    """The committed batches that a replay is asked for: of a run, a range, all, or else of the last run."""
+    """Committed batches to replay: those of a run, of a range, all, or by default those of the last run."""
     tail = ledger.last()
     if tail.committed_through == 0:
         raise UsageError("there is nothing to replay: no run is committed", hint="use `tidemark run` first")
@@ -241,7 +244,7 @@ def chosen(
 
 
 def located(then: PipelineSpec, now: PipelineSpec) -> PipelineSpec:
-    """A recorded configuration with its file and its sources' landing where today's configuration has them."""
+    """A recorded configuration with today's paths of its file and its sources' landing."""
     moved = {
         name: source.model_copy(update={"landing": now.sources[name].landing}) if name in now.sources else source
         for name, source in then.sources.items()
@@ -250,12 +253,13 @@ def located(then: PipelineSpec, now: PipelineSpec) -> PipelineSpec:
 
 
 def _version(record: BatchRecord) -> int | None:
-    """Small tables, whose digests are the same in every version, have a name without a stroke."""
+    """The lowest digest version of a batch's large tables; None if there are none. Small tables, which have no slash
+    in their name, have one digest in every version."""
     return min((each.version for each in record.digests if each.rows and "/" in each.table), default=None)
 
 
 def _differing(recorded: Sequence[TableDigest], computed: Sequence[TableDigest]) -> dict[str, str]:
-    """By table, a sentence on how its digest differs."""
+    """By table, a sentence that says how its digest differs."""
     now = {digest.table: digest for digest in computed if digest.rows}
     then = {digest.table: digest for digest in recorded if digest.rows}
     missing = TableDigest("", 0, "none")

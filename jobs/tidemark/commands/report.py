@@ -1,4 +1,4 @@
-"""The report of a pipeline: its tables, cut at the last committed batch, given to the page, and the page written."""
+"""The report of a pipeline: reads its tables up to the last committed batch and writes the page."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ QUALITY = "quality"
 
 
 def write_report(reader: Reader, out: Path | None, since: int | None, until: int | None) -> Record:
-    """Write the page of what runs did whose as_of is in [since, until), microseconds UTC; returns its path. The file
-    appears whole or not at all. Default: everything, as <pipeline>-report.html where the command is called."""
+    """Write the page of the runs whose as_of is in [since, until), microseconds UTC; returns its path. The file
+    appears whole or not at all. Default: all runs, as <pipeline>-report.html in the current folder."""
     target = Path(f"{reader.spec.name}-report.html") if out is None else out
     with written_whole(target) as place:
         place.write_text(build(tables_of(reader, scope_of(reader.ledger, since, until))), encoding="utf-8")
@@ -33,7 +33,7 @@ def write_report(reader: Reader, out: Path | None, since: int | None, until: int
 
 
 def scope_of(ledger: Ledger, since: int | None, until: int | None) -> Scope:
-    """The committed batches of the runs that are asked for."""
+    """Committed batches of the runs whose as_of is in [since, until)."""
     through = ledger.last().committed_through
     first = 1 if since is None else ledger.first_since(since)
     last = through if until is None else min(through, ledger.first_since(until) - 1)
@@ -45,7 +45,7 @@ def scope_of(ledger: Ledger, since: int | None, until: int | None) -> Scope:
 
 
 def tables_of(reader: Reader, scope: Scope) -> Tables:
-    """The tables of the live version as the page takes them."""
+    """Tables of the live version in the form that the page takes."""
     spec, ledger = reader.spec, reader.ledger
     return Tables(
         pipeline=spec.name,

@@ -1,4 +1,4 @@
-"""The commands `run` and `close`: take what landed, judge it, publish it."""
+"""The commands `run` and `close`: take landed objects, judge them, publish the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tidemark.runner.maintenance import Keeping
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One asked run. `as_of` microseconds UTC, or None: now. `closing` names the sources that it closes; `quality`
+    """One requested run. `as_of` is microseconds UTC (None: now). `closing` names the sources to close; `quality`
     (block, warn, record) replaces the configuration's `on_failure`."""
 
     as_of: int | None
@@ -35,18 +35,18 @@ class RunRequest:
 
 
 def run(context: RunContext, request: RunRequest, wait: bool) -> Record:
-    """Finish a run that crashed, then take what landed by `as_of` and judge it. A dry run takes no lock."""
+    """Recover a crashed run, then take what landed by `as_of` and judge it. A dry run takes no lock."""
     with nullcontext() if request.dry_run else context.hold(wait):
         return _run(context, request)
 
 
 def summary(context: RunContext, run_id: str) -> Record:
-    """The record of a committed run, as when it ended."""
+    """The record of a committed run, as it was when the run ended."""
     return finished(context, replay.chosen(context.ledger, run_id, None, None, False), [])
 
 
 def finished(context: RunContext, records: Sequence[BatchRecord], notes: Sequence[str]) -> Record:
-    """The record of a run whose batches are these."""
+    """The record of a run that has these batches."""
     findings: list[Finding] = []
     for record in records[:LONGEST_LIST]:
         findings += context.ledger.findings(record.batch_id)
@@ -56,7 +56,7 @@ def finished(context: RunContext, records: Sequence[BatchRecord], notes: Sequenc
 
 
 def release(context: RunContext, run_id: str, reason: str, wait: bool) -> Record:
-    """Publish a run that quality blocked, and record why. UsageError: no such run is blocked."""
+    """Publish a run that quality blocked, and record why. Raises UsageError if no such run is blocked."""
     if not reason.strip():
         raise UsageError("a release needs a reason", hint="say with --reason why the run may be published")
     with context.hold(wait):
@@ -99,7 +99,7 @@ def _run(context: RunContext, request: RunRequest) -> Record:
 
 
 def _repeated(context: RunContext, run_id: str, recovered: bool, batches: range) -> Record:
-    """The record of a run that was committed before: verified, unless it has only just been finished."""
+    """The record of a run that is already committed. It is replayed first, unless it has only just been recovered."""
     record = finished(context, context.ledger.batches(batches[0], batches[-1]), [])
     if not recovered:
         record["verified"] = replay.replay(context, run_id)
@@ -107,5 +107,6 @@ def _repeated(context: RunContext, run_id: str, recovered: bool, batches: range)
 
 
 def _maintain(context: RunContext, records: Sequence[BatchRecord]) -> float | None:
-    """Maintain tables after a commit, as far as that needs no JVM of its own. Seconds, or None."""
+    """Maintain tables after a commit, as far as that needs no new JVM. Returns seconds, or None if there was nothing
+    to do."""
     return Keeping(context.spec, context.ledger, context.tables if context.has_engine() else None).after(records)

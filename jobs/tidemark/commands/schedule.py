@@ -1,11 +1,11 @@
-"""Runs that a scheduler asks for, each with an id and an as_of of its own, in any order and as often as it likes.
+"""Runs that a scheduler asks for, each with its own id and as_of, in any order and as often as it likes.
 
-A run answers for what landed since the as_of before it. What an earlier run has answered for is verified instead:
-replayed from what was recorded, and identical or a failure. So a schedule that is caught up with, cleared, filled
-backwards or run twice comes to the same tables as one run in order.
+A run covers what landed since the as_of before it. If an earlier run has covered that already, this run is verified:
+it is replayed from its records and must be identical. So a schedule that is caught up, cleared, filled backwards or
+run twice gives equal tables to one that ran in order.
 
     its id is committed                        verify that run
-    a later or equal as_of was answered for    verify the first run that did
+    a later or equal as_of was covered         verify the first run that covered it
     objects landed, or a stream may go on      run
     else                                       nothing: no JVM has to start
 """
@@ -34,7 +34,7 @@ from tidemark.verbs import explained
 
 
 class ScheduledWork(StrEnum):
-    """What a scheduled run has to do."""
+    """Kinds of work that a scheduled run may have."""
 
     RUN = "run"
     VERIFY = "verify"
@@ -43,7 +43,7 @@ class ScheduledWork(StrEnum):
 
 @dataclass(frozen=True)
 class Foreseen:
-    """What a scheduled run has to do, and why, in words; `run_id` is the run that does it or is verified."""
+    """The work of a scheduled run, and why, in words; `run_id` is the run that does the work or is verified."""
 
     need: ScheduledWork
     run_id: str
@@ -51,15 +51,15 @@ class Foreseen:
 
 
 class _NeedsSpark(Exception):
-    """Rows would have to be looked at."""
+    """Raised if the answer needs rows, which only Spark can read."""
 
 
 @explained
 def foresee(context: RunContext, as_of: str | int, run_id: str) -> Foreseen:
-    """What a run has to do, told without a JVM; writes nothing.
+    """Foresee the work of a scheduled run, without a JVM; writes nothing.
 
     Raises ConfigError for a change of the configuration that is refused, UsageError for an `as_of` in the future,
-    Blocked when quality blocks the last run.
+    Blocked if quality blocks the last run.
     """
     ledger, time = context.ledger, instant(as_of, context.clock())
     tail = ledger.last()
@@ -80,9 +80,9 @@ def foresee(context: RunContext, as_of: str | int, run_id: str) -> Foreseen:
 
 
 def answer(context: RunContext, as_of: str | int, run_id: str) -> Record:
-    """Do what a scheduled run has to do; returns the record of the run, with `verified` if it is an earlier one's.
+    """Do the work of a scheduled run. Returns the record of the run, with `verified` if an earlier run did the work.
 
-    Raises CheckFailed when that comes out differently now.
+    Raises CheckFailed if verifying that run gives another result.
     """
     time = instant(as_of, context.clock())
     answered = _answered(context.ledger, time, run_id)
@@ -97,7 +97,8 @@ def answer(context: RunContext, as_of: str | int, run_id: str) -> Record:
 
 
 def _answered(ledger: Ledger, as_of: int | None, run_id: str) -> BatchRecord | None:
-    """The first batch of the committed run of this id, or of the first one as late as `as_of`."""
+    """The first batch of the committed run with this id, or else of the first committed run with an as_of of at least
+    `as_of`."""
     tail = ledger.last()
     known = ledger.run(run_id)
     if known is not None and known.last <= tail.committed_through:
@@ -110,7 +111,7 @@ def _answered(ledger: Ledger, as_of: int | None, run_id: str) -> BatchRecord | N
 
 
 def _may_go_on(context: RunContext, as_of: int, run_id: str) -> bool:
-    """Whether a run without rows may have anything to write for a stream."""
+    """True if a run without rows may have something to write for a stream."""
     spec, ledger = context.spec, context.ledger
     tail = ledger.last()
     batches = context.planning.cut((), tail.next_batch_id, None)
@@ -131,7 +132,7 @@ def _no_spark() -> Writing:
 
 @explained
 def blocking(context: RunContext) -> str | None:
-    """What stands in the way of every run, and what to do: quality blocks the last one; None: nothing does."""
+    """The reason why every run is blocked, and what to do; None if quality does not block the last run."""
     obstacle = standing_in_the_way(context.ledger, context.ledger.last().pending)
     return (
         None if obstacle is None else f"{obstacle.message}: {obstacle.hint}".replace("CONFIG", str(context.spec.path))
@@ -140,7 +141,7 @@ def blocking(context: RunContext) -> str | None:
 
 @explained
 def published(context: RunContext, run_id: str) -> Record:
-    """Watermarks and counts of a committed run, as consumers are told of them; plain JSON."""
+    """Watermarks and counts of a committed run for its consumers, as plain JSON."""
     found = runs.summary(context, run_id)
     fates = ("rows", "on_time", "adjusted", "dropped", "quarantined")
     counts = {fate: sum(batch[fate] for batch in found["batches"]) for fate in fates}

@@ -1,4 +1,4 @@
-"""What state a pipeline is in: whether a run is under way, was interrupted, or is blocked, and what leads on."""
+"""State of a pipeline: ready, running, interrupted or blocked, with the commands that lead on."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tidemark.runner.checks import released, standing_in_the_way, told
 
 
 class PipelineState(StrEnum):
-    """The states of a pipeline. `ready`: the last run is committed; `released`: it was blocked, and the next command
-    publishes it; `interrupted`: its process ended before it was done."""
+    """States of a pipeline. `ready`: the last run is committed; `released`: it was blocked, and the next command
+    publishes it; `interrupted`: its process ended before the run was done."""
 
     NEW = "new"
     READY = "ready"
@@ -28,7 +28,7 @@ class PipelineState(StrEnum):
 
 
 def standing(ledger: Ledger, config: str) -> Record:
-    """The state with its run, the checks that failed, a sentence, and the commands that lead on."""
+    """The state with its run, the failed checks, a sentence, and the commands that lead on."""
     tail = ledger.last()
     if not tail.pending:
         state = PipelineState.READY if tail.committed_through else PipelineState.NEW

@@ -1,4 +1,4 @@
-"""Under which configuration a version goes on, and which of its batches a backfill has made."""
+"""Configuration that a version goes on with, the batches that a backfill made, and records of versions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _LABEL = "label"
 
 
 def made(ledger: Ledger) -> Made | None:
-    """How a backfill made the ledger's version; None: runs have made it alone."""
+    """The backfill that made the ledger's version; None if only runs made it."""
     if ledger.version == versions.FIRST:
-        return None  # every run asks, and most pipelines have no other version
+        return None  # every run calls this, and most pipelines have no other version
     found = versions.found(ledger.root, ledger.version)
     return None if found is None else found.made
 
 
 def in_force(ledger: Ledger) -> str | None:
-    """The configuration (JSON) that the version's next run has to follow; None: there is no version yet."""
+    """Configuration (JSON) that the version's next run has to follow; None before the first run."""
     tail, how = ledger.last(), made(ledger)
     if how is not None and tail.next_batch_id - 1 <= how.through:
         return how.configuration
@@ -40,18 +40,19 @@ def in_force(ledger: Ledger) -> str | None:
 
 
 def recorded_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
-    """The same as a pipeline, to be followed again, with landing and warehouse where they are now."""
+    """Pipeline that the version's next run has to follow, with today's landing and warehouse."""
     found = spec_of(in_force(ledger) or "{}", now, ledger.root)
     return placed(found, now)
 
 
 def compared_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
-    """The same, to be compared alone: a reference stands where the environment holds another value than it did."""
+    """Pipeline that the version's next run has to follow, for comparison only: where the environment holds another
+    value than it did, the reference is kept."""
     return from_resolved(content_of(in_force(ledger), now, ledger.root), at=now)
 
 
 def unlike(ledger: Ledger, spec: PipelineSpec) -> list[str]:
-    """The settings of a pipeline file in which it differs from what the version's next run has to follow."""
+    """Settings in which a pipeline file differs from those that the version's next run has to follow."""
     try:
         changes(content_of(in_force(ledger), spec, ledger.root), spec)
     except ConfigError as error:
@@ -60,7 +61,7 @@ def unlike(ledger: Ledger, spec: PipelineSpec) -> list[str]:
 
 
 def rebuilt(ledger: Ledger, file: str) -> tuple[range | None, str | None]:
-    """The batches that a backfill has made of the version, and, in words, what proves them."""
+    """Batches of the version that a backfill made, and a sentence on how they are proven."""
     how = made(ledger)
     if how is None or how.rebuilt is None:
         return None, None
@@ -83,7 +84,7 @@ def by_run(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
 
 
 def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
-    """A recorded batch as it is planned again, under another configuration."""
+    """A recorded batch as a new plan, under another configuration."""
     return BatchRecord(
         batch_id=record.batch_id,
         run_id=record.run_id,
@@ -103,7 +104,7 @@ def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
 
 
 def built_summary(number: int, folder: Place, how: Made, difference: Record) -> Record:
-    """What a backfill tells of the version that it has built."""
+    """The record of the version that a backfill built."""
     return {
         "version": number,
         "path": str(folder),
@@ -120,7 +121,7 @@ def built_summary(number: int, folder: Place, how: Made, difference: Record) -> 
 
 
 def version_summary(root: Place, version: Version) -> Record:
-    """One version as commands tell of it."""
+    """The record of one version."""
     how = version.made
     difference = json.loads(how.difference) if how else None
     label = difference.pop(_LABEL, None) if difference else None
@@ -142,17 +143,17 @@ def version_summary(root: Place, version: Version) -> Record:
 
 
 def labelled(difference: Record, label: str | None) -> Record:
-    """What a version records of its difference, with the name that was given to it."""
+    """A difference as a version records it, with the label that was given."""
     return difference if label is None else {**difference, _LABEL: label}
 
 
 def differs(difference: Record) -> bool:
-    """Whether any row, output or dead letter came out otherwise."""
+    """True if any row, output or dead letter changed."""
     return any(difference[kind] for kind in ("rows", "streams", "dead_letters"))
 
 
 def fates_of(records: Iterable[BatchRecord]) -> dict[str, dict[str, int]]:
-    """Counts by source and fate of batches."""
+    """Numbers of rows in batches, by source and fate."""
     found: dict[str, dict[str, int]] = {}
     for record in records:
         for account in record.accounts:
@@ -163,8 +164,8 @@ def fates_of(records: Iterable[BatchRecord]) -> dict[str, dict[str, int]]:
 
 
 def line(root: Place, version: int) -> int:
-    """The version from landing (or the first) that a version's rows have their numbers from: rows of two versions of
-    one line have the same."""
+    """The version that began the numbering of this version's rows: the last one built from landing, or the first. Two
+    versions with one such origin number their rows alike."""
     known = {each.version: each.made for each in versions.listed(root)}
     while (made := known.get(version)) is not None and not made.from_landing:
         version = made.base
@@ -172,7 +173,7 @@ def line(root: Place, version: int) -> int:
 
 
 def exceeded(spec: PipelineSpec, difference: Record) -> list[str]:
-    """Limits of quality on shares of fates that the rows judged again do not hold to, in words."""
+    """Limits of quality on shares of fates that the rows judged anew exceed, in words."""
     found = []
     for source, fates in difference.get("fates", {}).get("after", {}).items():
         limits, rows = limits_of(spec, source), sum(fates.values())
@@ -184,7 +185,7 @@ def exceeded(spec: PipelineSpec, difference: Record) -> list[str]:
 
 
 def told(root: Place, ledger: Ledger) -> Record:
-    """All versions, and which is live."""
+    """All versions, and the number of the live one."""
     listed = versions.listed(root)
     live = next((each.version for each in listed if each.live), None)
     found = [version_summary(root, each) for each in listed]
@@ -196,8 +197,8 @@ def told(root: Place, ledger: Ledger) -> Record:
 
 
 def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
-    """What changed since the last run, in sentences. Raises ConfigError for what is refused; in a version that a
-    backfill made, the hint is to edit the file so that it says what the version was made under."""
+    """Changes since the last run, in sentences. Raises ConfigError for a refused change; in a version that a backfill
+    made, the hint is to edit the file until it says what the version was made under."""
     recorded, version = in_force(ledger), ledger.version
     if recorded is None:
         return []

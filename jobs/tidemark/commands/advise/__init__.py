@@ -1,1 +1,1 @@
-"""Advice on tolerances: tries others on recorded rows, and keeps the answer."""
+"""Advice on tolerances: tries candidates on recorded rows, and stores the results."""

@@ -1,4 +1,4 @@
-"""Advice on the tolerances of sources: what others would have cost over the runs that were recorded."""
+"""Advice on the tolerances of sources: the costs of candidates over recorded runs."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from tidemark.spark.judge.engine import Engine
 
 MOST_TOLERANCES = 32
-"""Tolerances of one kind that can be tried at once."""
+"""Largest number of candidates for one kind of tolerance."""
 
 
 class Wanted(TypedDict, total=False):
-    """What is wanted of advice: the largest shares of rows that may be dropped or adjusted, as percentages (or
-    numbers from 0 to 1), and the tolerances to try, as durations with commas between; default: from the rows."""
+    """Request for advice: the largest shares of rows that may be dropped or adjusted, as percentages or numbers from
+    0 to 1, and the tolerances to try, as durations with commas between them (default: chosen from the rows)."""
 
     target_dropped: str | float | None
     target_adjusted: str | float | None
@@ -49,7 +49,7 @@ class Wanted(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Asked:
-    """The same, read; tolerances in microseconds, a late of None is `off`."""
+    """A request for advice, parsed. Tolerances are microseconds; a late tolerance of None is `off`."""
 
     targets: Targets = field(default_factory=Targets)
     lates: frozenset[int | None] | None = None
@@ -58,7 +58,7 @@ class Asked:
 
 class Advising:
     """Advice from the batches of one ledger up to the last committed one, under the configuration in force there.
-    `spec` is today's: its limits of quality count."""
+    `spec` is today's configuration: its quality limits count."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Advising:
         self.then = placed(spec_of(recorded, spec, ledger.root), spec)
 
     def answer(self, names: Sequence[str], wanted: Wanted) -> Record:
-        """The record of advice on these sources, kept for the report unless a run holds the pipeline."""
+        """The record of advice on these sources. It is stored for the report unless a run holds the pipeline."""
         asked, upto = asked_for(wanted), (self.through, int(self._batches[-1]["as_of"]))
         found = self.advise(names, asked)
         rows = [row for each in found if isinstance(each, Advice) for row in kept_rows(each, *upto)]
@@ -111,7 +111,7 @@ class Advising:
         return None
 
     def _advice(self, source: SourceSpec, asked: Asked) -> Advice:
-        from tidemark.spark.advice import Trial  # starts a JVM: only where there are rows
+        from tidemark.spark.advice import Trial  # starts a JVM: only if there are rows
 
         if source.over and None in (asked.lates or ()):
             raise UsageError(
@@ -142,12 +142,12 @@ class Advising:
         )
 
     def _limits(self, name: str) -> Targets:
-        """The limits of quality that hold for a source."""
+        """Quality limits that hold for a source."""
         quality = limits_of(self.spec, name if name in self.spec.sources else None)
         return Targets(quality.max_dropped, quality.max_adjusted)
 
     def _accounted(self, name: str) -> int:
-        """Rows of a source that the ledger has counted."""
+        """Number of rows of a source that the ledger has counted."""
         return sum(each["rows"] for row in self._batches for each in row["counts"] or () if each["source"] == name)
 
     @cached_property
@@ -158,14 +158,14 @@ class Advising:
 
     @cached_property
     def _states(self) -> dict[int, list[Row]]:
-        """The recorded states of all sources by batch."""
+        """Recorded states of all sources, by batch."""
         found: dict[int, list[Row]] = {}
         for row in self.ledger.stores["watermarks"].read(1, self.through):
             found.setdefault(row["batch_id"], []).append(row)
         return found
 
     def _history(self, name: str) -> list[RecordedStates]:
-        """What batches left to a source, in order."""
+        """Recorded states of a source after each batch, in order."""
         declared: dict[str, frozenset[str]] = {}
         found = []
         for row in self._batches:
@@ -181,7 +181,7 @@ class Advising:
         return found
 
     def _declared(self, batch: int, name: str) -> frozenset[str]:
-        """The partitions that were declared when a batch was judged."""
+        """Partitions that the configuration declared when a batch was judged."""
         source = from_resolved(
             content_of(self.ledger.batches(batch, batch)[0].configuration, self.spec, self.ledger.root)
         ).sources.get(name)
@@ -189,7 +189,7 @@ class Advising:
 
 
 def _grid(trial: Trial, policy: Policy, asked: Asked) -> Grid:
-    """The tolerances to try: those that were asked for, else what the rows suggest, and the present ones."""
+    """Tolerances to try: the requested ones, else those that the rows suggest; always with the present ones."""
     late, disorder = None if policy.late is None else policy.late.micros, policy.out_of_order.micros
     lates, disorders = set(asked.lates or ()), set(asked.disorders or ())
     if asked.lates is None or asked.disorders is None:
@@ -201,7 +201,7 @@ def _grid(trial: Trial, policy: Policy, asked: Asked) -> Grid:
 
 
 def asked_for(wanted: Wanted) -> Asked:
-    """What is wanted, read; UsageError for what cannot be."""
+    """Parse a request for advice. Raises UsageError for a value that cannot be read."""
     known_names("advise", wanted, ["source", *Wanted.__annotations__])
     lates, disorders = wanted.get("late"), wanted.get("out_of_order")
     return Asked(
@@ -224,7 +224,7 @@ def _share(option: str, given: str | float | None) -> float | None:
 
 
 def _micros(option: str, given: str, most: int, *, off: bool) -> Iterator[int | None]:
-    """The durations of a list with commas; None for `off`, where that may be."""
+    """Durations of a list with commas, in microseconds; None for `off`, where that is allowed."""
     listed = [text.strip() for text in given.split(",")]
     if len(listed) > MOST_TOLERANCES:
         raise UsageError(f"{option}: {len(listed)} tolerances are too many", hint=f"give at most {MOST_TOLERANCES}")

@@ -1,4 +1,4 @@
-"""What was advised on sources, as the record of the command and as rows of the table `advice`."""
+"""The record of the command `advise`, and its rows in the table `advice`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tidemark.report.words import duration
 
 @dataclass(frozen=True)
 class Advice:
-    """The cells of one source, which of them is its present one, and which is recommended, if one is. `whole`:
-    retention has deleted none of its rows and runs."""
+    """Candidates of one source with their costs, the present one, and the recommended one if there is any. `whole`:
+    retention has deleted none of the source's rows and runs."""
 
     source: SourceSpec
     targets: Targets
@@ -29,14 +29,14 @@ class Advice:
 
 @dataclass(frozen=True)
 class NoAdvice:
-    """Why there is nothing to advise on a source."""
+    """The reason why there is no advice on a source."""
 
     source: str
     why: str
 
 
 def advice_summary(found: Sequence[Advice | NoAdvice], through: int, as_of: int) -> Record:
-    """The record: the cells of all sources, and by source what is present and what is recommended."""
+    """The record: costs of the candidates of all sources, and by source the present and the recommended one."""
     advised = [each for each in found if isinstance(each, Advice)]
     return {
         "batch_id": through,
@@ -50,7 +50,7 @@ def advice_summary(found: Sequence[Advice | NoAdvice], through: int, as_of: int)
 
 
 def kept_rows(advice: Advice, through: int, as_of: int) -> list[dict[str, Any]]:
-    """The cells of an advice as rows of the table `advice`."""
+    """Costs of the candidates as rows of the table `advice`."""
     about = {"batch_id": through, "as_of": as_of, "source": advice.source.name}
     targets = {"target_dropped": advice.targets.dropped, "target_adjusted": advice.targets.adjusted}
     return [
@@ -117,7 +117,7 @@ def _source(advice: Advice) -> Record:
 
 
 def _sentence(advice: Advice) -> str:
-    """What is recommended, or why nothing is."""
+    """A sentence that names the recommended candidate, or says why there is none."""
     asked, best = target(advice.targets.dropped, advice.targets.adjusted), advice.recommended
     if best is None:
         return f"No tolerances of the grid meet the target ({asked}): try larger ones, or another target."

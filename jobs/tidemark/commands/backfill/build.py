@@ -18,8 +18,8 @@ from tidemark.runner.planner import analyse
 
 @dataclass(frozen=True)
 class BackfillRequest:
-    """One asked version: outputs in [begin, end) microseconds UTC are made anew (`end` None: to the last run), under
-    `settings` (KEY=VALUE each) that win over the file."""
+    """One requested version: outputs in [begin, end), microseconds UTC, are rebuilt (`end` None: up to the last run),
+    under `settings` (KEY=VALUE each), which override the file."""
 
     begin: int
     end: int | None
@@ -29,7 +29,7 @@ class BackfillRequest:
 
 
 def build(context: RunContext, request: BackfillRequest, wait: bool) -> Record:
-    """Build the version, after a run that crashed is finished. UsageError: from landing with an end."""
+    """Recover a crashed run, then build the version. Raises UsageError for a rebuild from landing with an end."""
     if request.from_landing and request.end is not None:
         raise UsageError(
             "a version from landing goes to the last run: rows after one that is new have other numbers",

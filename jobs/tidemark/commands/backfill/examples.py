@@ -1,4 +1,4 @@
-"""A few of the rows and windows that a backfill made otherwise, told with what differs."""
+"""Examples of rows and windows that a backfill changed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ DIFFERENCE = "difference"
 
 
 def with_examples(difference: Record, folder: Place, spec: PipelineSpec) -> Record:
-    """What differs, with a few changed rows of each source (`examples`), and of each stream of windows a few windows
-    with both values (`windows`). All of them stand in the tables below `<folder>/difference`."""
+    """Add examples to a difference: some changed rows of each source (`examples`), and for each stream of windows
+    some windows with both values (`windows`). The tables below `<folder>/difference` have all of them."""
     place = folder / DIFFERENCE
     rows = {
         name: told | {"examples": changed_rows(delta_table(place / "rows").to_pyarrow_dataset(), name)}

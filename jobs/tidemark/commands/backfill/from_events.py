@@ -1,9 +1,9 @@
-"""Builds a version beside the live one: recorded runs are made once more, and what comes out otherwise is put in.
+"""Builds a version beside the live one from recorded events: executes recorded runs again and merges what changed.
 
-    clone -> slice -> merge -> record -> listed
+clone -> slice -> merge -> record -> listed
 
-Only the last step lets anybody see the version; what is left of a backfill that did not come so far is removed by
-the next one. The live version is read, never written ([decision](docs/decisions/backfill.md)).
+Nobody sees the version before the last step; the next backfill removes what an interrupted one left. The live version
+is only read ([decision](docs/decisions/backfill.md)).
 """
 
 from __future__ import annotations
@@ -60,9 +60,11 @@ _OWN = (SLICE, "difference/")
 
 @dataclass
 class Backfill:
-    """One backfill of the outputs in a range, under `spec`, from the `live` version, of which no run is pending, and
-    without the rows of `excluded` objects. `reached` is called at each step that a crash may follow; the
-    version is told with the `label`."""
+    """One backfill of the outputs in a range, under `spec`, from the `live` version.
+
+    No run of the live version may be pending. Rows of `excluded` objects are quarantined. `reached` is called at each
+    step that a crash may follow; `label` is recorded with the version.
+    """
 
     spec: PipelineSpec
     live: Ledger
@@ -87,7 +89,7 @@ class Backfill:
 
     @cached_property
     def reads(self) -> dict[str, ReadRange]:
-        """The arrivals that are read of each source."""
+        """Range of arrivals to read of each source."""
         states = self.live.states(self.through + 1)
         both = [(rules_of(each), rules_of_streams(each)) for each in (self.then, self.spec)]
         floors = [floors_after(states, rules) for rules, _ in both]
@@ -96,7 +98,7 @@ class Backfill:
 
     @cached_property
     def first(self) -> int | None:
-        """The first batch of the first run that has a row to read; None: none has."""
+        """The first batch of the first run that has a row to read; None if no run has."""
         store = self.live.stores["watermarks"]
         if all(reading.begin is None for reading in self.reads.values()):
             return 1
@@ -108,7 +110,7 @@ class Backfill:
         return None if batch is None else self.live.batches(batch, batch)[0].run_first
 
     def build(self, now: int) -> Record:
-        """Build the version, list it, and tell what came out otherwise."""
+        """Build the version, list it, and return its record with what changed."""
         number = versions.following(self.live.root)
         folder = self.live.root / f"v{number}"
         remove_tree(folder)
@@ -178,7 +180,7 @@ class Backfill:
         return merged
 
     def _begin(self, ledger: SliceLedger, first: int) -> None:
-        """What the first run of the slice goes on from: what the run before it left, as far as it still holds."""
+        """Set the state before the slice's first run: the state after the run before it, as far as it still holds."""
         before = self.live.before(first)
         if before is None:
             raise ValueError(f"no batch is before {first}")
@@ -194,8 +196,8 @@ class Backfill:
         ledger.begin(left, states)
 
     def _tainted(self, first: int) -> frozenset[str]:
-        """The sources whose recorded state still knows of rows that are excluded: of objects taken before the slice,
-        and not yet excluded in the live version."""
+        """Sources whose recorded state depends on excluded rows: rows of objects that were taken before the slice and
+        are not yet excluded in the live version."""
         found = set()
         for name, objects in self.excluded.items():
             for batch in {batch for batch in objects.values() if batch < first}:
@@ -208,7 +210,7 @@ class Backfill:
         return frozenset(found)
 
     def _execute(self, again: Again, ledger: SliceLedger, first: int) -> int:
-        """Make the recorded runs once more, until all outputs of the range are final; returns the last batch."""
+        """Execute the recorded runs again until all outputs of the range are final; returns the last batch."""
         under = judged_under(self.spec, self.live.root)
         runs = by_run(self.live.batches(first, self.through))
         for number, run in enumerate(runs):
@@ -224,8 +226,8 @@ class Backfill:
         return done[-1].batch_id
 
     def _release(self, again: Again, ledger: SliceLedger, last: BatchRecord) -> None:
-        """A run that closes every source: what the slice has is released, since no row can come to the range, and
-        rows that cross its end may lie far behind it. Without a plan it takes no object."""
+        """Execute a run that closes every source and takes no object. It releases all outputs of the slice: no more
+        rows can fall into the range, and rows that cross its end may be far behind it."""
         number, under = last.batch_id + 1, judged_under(self.spec, self.live.root)
         fields = {"batch_id": number, "run_id": "release", "run_first": number, "run_last": number, "plan": ""}
         closing = tuple(self.spec.sources)
@@ -239,7 +241,8 @@ class Backfill:
         return passed_by(self.asked.end, last.combined, last.streams, _lateness(spec))
 
     def _check_end(self) -> None:
-        """With an end runs go on from the live version's state: nothing that it has not passed may be made now."""
+        """Raise UsageError if the live version has not passed the end of the range. Later runs go on from its state,
+        so a backfill with an end may not make later outputs."""
         if self.asked.end is None:
             return
         (last,) = self.live.batches(self.through, self.through)
@@ -255,7 +258,7 @@ class Backfill:
             )
 
     def _check_retained(self) -> None:
-        """That events and ledger reach back as far as the slice does."""
+        """Raise UsageError unless events and ledger reach back as far as the slice."""
         begins = [reading.begin for reading in self.reads.values()]
         (last,) = self.live.batches(self.through, self.through)
         kept = self.spec.retention.events
@@ -285,4 +288,4 @@ def _lateness(spec: PipelineSpec) -> dict[str, int]:
 
 
 def _untold(phase: str, done: int, count: int) -> None:
-    """The slice tells of its runs, not of their batches."""
+    """Ignore progress on batches: the slice reports progress on its runs."""

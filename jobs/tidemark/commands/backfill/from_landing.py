@@ -1,9 +1,9 @@
-"""Builds a version beside the live one from what lies in landing now: recorded runs are made once more, whole.
+"""Builds a version beside the live one from the present landing: executes recorded runs again, on all their objects.
 
-    clone what stands -> runs from landing -> contrast -> listed
+clone batches before the range -> runs from landing -> contrast -> listed
 
-Rows may be more or fewer than they were, so that those after them have other numbers: everything from the first run
-that the range touches is made anew, and nothing is merged.
+There may be more or fewer rows than before, so that later rows have other offsets. Therefore everything from the
+first run that the range touches is made anew, and nothing is merged.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _OF_VERSIONS = ("_slice", "difference/", "advice")
 
 @dataclass
 class Rereading:
-    """One backfill from landing of the outputs from `begin` on, microseconds, beside the `live` version.
+    """One backfill from landing of the outputs from `begin` on, microseconds UTC, beside the `live` version.
 
-    It is made under `spec`. No run is pending; rows of `excluded` objects are quarantined; `reached` is told
+    It is made under `spec`. No run may be pending. Rows of `excluded` objects are quarantined. `reached` is called at
     each step that a crash may follow.
     """
 
@@ -78,7 +78,7 @@ class Rereading:
 
     @cached_property
     def first(self) -> int:
-        """The first batch of the first run that is made anew: of all runs under other settings, else of the first
+        """First batch of the first run to make anew: of the first run of all if settings changed, else of the first
         whose objects may have a row that the range depends on."""
         if relevant(self.spec.resolved()) != relevant(self.then.resolved()):
             return 1
@@ -91,7 +91,7 @@ class Rereading:
         return min(self.live.first_since(min(begins)), self.through + 1)
 
     def build(self, now: int) -> Record:
-        """Build the version, list it, and tell what came out otherwise."""
+        """Build the version, list it, and return its record with what changed."""
         number = versions.following(self.live.root)
         folder = self.live.root / f"v{number}"
         remove_tree(folder)
@@ -120,7 +120,7 @@ class Rereading:
         return built_summary(number, folder, how, difference)
 
     def _standing(self, number: int, folder: Place) -> Ledger:
-        """The version as the runs before the first left the live one."""
+        """Clone the live version as it was after the runs before the first."""
         target = Ledger(self.live.root, number)
         if self.first == 1:
             return target
@@ -138,7 +138,7 @@ class Rereading:
         return target
 
     def _made(self, target: Ledger) -> tuple[int, Record]:
-        """Make the runs; how many rows were judged, and what differs."""
+        """Execute the runs; returns the number of judged rows, and the difference."""
         from tidemark.spark.rebuild.diff import Contrast
 
         records = self.live.batches(self.first, self.through)

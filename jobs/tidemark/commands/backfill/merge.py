@@ -1,4 +1,4 @@
-"""Puts what a slice came to into the tables and the ledger of a version, and tells what differs."""
+"""Merges the results of a slice into the tables and the ledger of a version, and reports what changed."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ OF_ROWS = frozenset(
     {Diagnostic.EARLY, Diagnostic.LATE, Diagnostic.OUT_OF_ORDER, Diagnostic.INVALID_TIME, Diagnostic.INVALID_ROW}
 )
 _STATE = frozenset({"substreams", "lifetimes", "open_lifetimes"})
-"""Tables of what later runs go on from."""
+"""Tables of state that later runs go on from."""
 
 
 @dataclass(frozen=True)
 class Merged:
-    """What a backfill came to: the first batch that was made otherwise, rows judged again, and what differs."""
+    """Result of a backfill: the first batch that changed, the number of rows judged again, and the difference."""
 
     rebuilt: int | None = None
     input_rows: int = 0
@@ -46,14 +46,15 @@ class Merged:
 
     @property
     def differs(self) -> bool:
-        """Whether any row, output or dead letter came out otherwise."""
+        """True if any row, output or dead letter changed."""
         return differs(self.difference)
 
 
 @dataclass(frozen=True)
 class Merging:
-    """Merges a `slice` of batches `first` to `last` of `live` into `target`, whose tables are the live ones' still.
-    `then` and `spec` are the configurations before and now; rows of `excluded` objects are quarantined now."""
+    """Merges a `slice` of batches `first` to `last` of `live` into `target`, whose tables are still clones of the
+    live ones. `then` and `spec` are the configurations before and now; rows of `excluded` objects are quarantined
+    now."""
 
     then: PipelineSpec
     spec: PipelineSpec
@@ -69,7 +70,7 @@ class Merging:
 
     @property
     def going_on(self) -> bool:
-        """Whether later runs go on from what the slice left."""
+        """True if later runs go on from the state after the slice."""
         return self.asked.end is None
 
     def merge(self, reached: Callable[[str], None], progress: Callable[[str, int, int], None]) -> Merged:
@@ -126,7 +127,8 @@ class Merging:
         return found
 
     def _passed(self, stream: str) -> int | None:
-        """What later runs take a stream to have passed, where they go on from the live version; None: no matter."""
+        """Time that later runs take a stream to have passed if they go on from the live version; None if it does not
+        matter."""
         (last,) = self.live.batches(self.through, self.through)
         end = last.streams.get(stream)
         return None if self.going_on or end is None or end.state.complete else end.state.passed
@@ -155,7 +157,8 @@ class Merging:
     # -- the ledger
 
     def _record(self, tables: Rebuilding, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]) -> None:
-        """The version's ledger says what its tables are: counts, digests, findings, and where runs go on from."""
+        """Record in the version's ledger what its tables are now: counts, digests, findings, and the state to go on
+        from."""
         sliced = {record.batch_id: record for record in self.slice.batches(self.first, self.through)}
         digests = {table: tables.digests(table, changed.first, changed.last) for table, changed in outputs.items()}
         if self.going_on:
@@ -174,7 +177,7 @@ class Merging:
         self.target.stores["batches"].replace(others, rows_, "backfill", self.through)
 
     def _go_on(self, tables: Rebuilding) -> None:
-        """Later runs go on from the watermarks that the slice left."""
+        """Replace the recorded watermarks by those of the slice, from which later runs go on."""
         store = self.slice.stores["watermarks"]
         rows = [row for row in store.read(self.first + 1, self.last) if row["batch_id"] > self.first]
         rows += state_rows(self.first, self.slice.states(self.first + 1))
@@ -185,7 +188,7 @@ class Merging:
                 self._put_lifetimes(name)
 
     def _put_lifetimes(self, source: str) -> None:
-        """Have the lifetimes of the slice, which reads all of a source with edges, in the place of those before."""
+        """Replace the lifetimes of a source with edges by those of the slice, which reads the whole source."""
         from tidemark.spark.punctuation.lifetimes import ended_table, open_table
 
         for table in (ended_table(source), open_table(source)):
@@ -194,7 +197,7 @@ class Merging:
                 clone(self.slice.folder / table, self.target.folder / table)
 
     def _going_on(self, record: BatchRecord, sliced: BatchRecord | None) -> BatchRecord:
-        """A batch with what the slice's left, where later runs go on from that."""
+        """A batch with the states that the slice recorded, if later runs go on from these."""
         if not self.going_on or sliced is None:
             return record
         own = [digest for digest in sliced.digests if digest.table.partition("/")[0] in _STATE]
@@ -213,7 +216,7 @@ class Merging:
         return _with_digest(again, digest_rows("watermarks", standing))
 
     def _recounted(self, record: BatchRecord, sources: set[str]) -> tuple[BatchRecord, list[Finding]]:
-        """A batch with counts and digests of the rows that its events tables have now, and its findings."""
+        """A batch with counts, digests and findings of the rows that its events tables have now."""
         findings = list(self.live.findings(record.batch_id))
         findings = [item for item in findings if item.source not in sources or item.type not in OF_ROWS]
         objects = self.live.objects_of(record)
@@ -240,7 +243,8 @@ class Merging:
 
 
 def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[LastWrite, ...] | None:
-    """What logs must know: of lifetimes, whose tables are the slice's, as there."""
+    """Last writes that logs must know: of lifetimes those of the slice, whose tables they are, of the others the
+    batch's own."""
     if record.written is None or sliced.written is None:
         return None
 
@@ -252,13 +256,13 @@ def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[LastWrite, ...] 
 
 
 def _with_digest(record: BatchRecord, digest: TableDigest) -> BatchRecord:
-    """A batch with the digest of a table in the place of the one that it had."""
+    """A batch in which the digest replaces the earlier one of that table."""
     kept = [each for each in record.digests if each.table != digest.table]
     return replace(record, digests=(*kept, digest))
 
 
 def _counted(end: StreamEnd, before: StreamEnd | None) -> StreamEnd:
-    """What a slice left of a stream, with the counts of what stands."""
+    """The end of a stream after the slice, with the row counts of the recorded batch."""
     begins = None if before is None else before.state.begins
     state = replace(end.state, begins=begins)
     if before is None:
@@ -269,7 +273,7 @@ def _counted(end: StreamEnd, before: StreamEnd | None) -> StreamEnd:
 def _with_outputs(
     record: BatchRecord, digests: dict[str, dict[int, TableDigest]], outputs: dict[str, ChangedTable]
 ) -> BatchRecord:
-    """A batch with digests and counts of the outputs that stand as its own now."""
+    """A batch with digests and counts of the outputs that belong to it now."""
     for table, changed in outputs.items():
         if not changed.first <= record.batch_id <= changed.last:
             continue

@@ -1,4 +1,4 @@
-"""Recorded runs made once more, from the events of one version into the tables of another."""
+"""Executes recorded runs again, from the events of one version into the tables of another."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 class Unchecked(Audit):
-    """What is made in a slice is checked by nobody: nobody reads it."""
+    """Audit without any checks: nobody reads a slice."""
 
     def begin(self) -> None:
-        """Nothing is imported."""
+        """Do nothing: no checks, no imports."""
 
     def of_run(self, record: BatchRecord, ending: Ending, tables: Checked) -> tuple[Check, ...]:  # noqa: ARG002
-        """No checks."""
+        """Return no checks."""
         return ()
 
     def of_streams(self, record: BatchRecord, not_due: Mapping[str, int]) -> None:
-        """None of streams either."""
+        """Check no streams either."""
 
 
 @dataclass(frozen=True)
 class Again:
-    """Makes runs of `base` once more in `target`, under `spec`. `reads` bounds what is read of each source, rows of
-    `excluded` objects (stored URIs) are quarantined; `checked`: what quality says of them is recorded."""
+    """Executes runs of `base` again in `target`, under `spec`. `reads` bounds the arrivals read of each source; rows
+    of `excluded` objects (stored URIs) are quarantined; with `checked` quality results are recorded."""
 
     spec: PipelineSpec
     base: Ledger
@@ -67,7 +67,7 @@ class Again:
         return run.execute(records, repairing)
 
     def engine(self) -> SliceEngine:
-        """What judges."""
+        """Open the engine that judges the recorded events again."""
         from tidemark.spark.rebuild.rejudge import SliceEngine
 
         return SliceEngine(

@@ -1,4 +1,4 @@
-"""Recorded runs made once more from what lies in landing now, into the tables of another version."""
+"""Executes recorded runs again, from the present landing into the tables of another version."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class LandingAgain:
-    """Makes runs of `base` once more in `target`, under `spec`, from landing. Rows of `excluded` objects (stored
-    URIs) are quarantined."""
+    """Executes runs of `base` again in `target`, under `spec`, from landing. Rows of `excluded` objects (stored URIs)
+    are quarantined."""
 
     spec: PipelineSpec
     base: Ledger
@@ -45,8 +45,11 @@ class LandingAgain:
     excluded: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def make(self, runs: Sequence[Sequence[BatchRecord]], *, late: bool) -> list[BatchRecord]:
-        """Make recorded runs, each with its objects that the target has not taken yet; `late`: also with those that
-        no run took and that landed in time for it. UsageError: an object that a run took is not in landing."""
+        """Execute recorded runs, each on its objects that the target has not taken yet.
+
+        With `late` also on objects that landed in time for the run but that no run took. Raises UsageError if an
+        object that a run took is no longer in landing.
+        """
         past = list(self._past(runs))
         there = self._there(runs[-1][-1].as_of)
         known = self._known(runs, past, there, late=late)
@@ -108,7 +111,7 @@ class LandingAgain:
         return tuple(item for item in self.base.objects_of(record) if item.source in self.spec.sources)
 
     def _there(self, as_of: int) -> dict[Key, LandedObject]:
-        """What lies in landing now, however old it is."""
+        """All objects that are in landing now, however old."""
         found = {}
         for name, source in self.spec.sources.items():
             for item in list_objects(LandingPlace(source.landing, source.landed_at), as_of):
@@ -123,7 +126,8 @@ class LandingAgain:
         *,
         late: bool,
     ) -> set[Key]:
-        """What is not to be read: what the target has already, and without `late` what no run took."""
+        """Objects that are not to be read: those that the target has already and, without `late`, those that no run
+        took."""
         recorded = {key for run in past for key in run.taken}
         known = set() if late else {key for key in there if key not in recorded}
         for name in self.spec.sources:
@@ -135,7 +139,7 @@ class LandingAgain:
         return known
 
     def _planned(self, run: Sequence[BatchRecord], batches: Sequence[Batch]) -> list[BatchRecord]:
-        """A run of the base, planned in the target with these objects."""
+        """Plan a run of the base in the target, with these objects."""
         under = judged_under(self.spec, self.target.root)
         records = [
             replace(
@@ -154,7 +158,7 @@ class LandingAgain:
         return records
 
     def _noticed(self, record: BatchRecord, taken: Collection[Key]) -> Noticed:
-        """What the run had noticed of objects that are still not read."""
+        """Findings of the recorded run about objects that are still not read."""
         found = [item for item in self.base.findings(record.batch_id) if item.type in LISTED]
         left = (item for item in found if item.sample is None or (item.source, item.sample.file) not in taken)
         return Noticed(tuple(item for item in left if item.source in self.spec.sources))
@@ -170,4 +174,4 @@ def _gone(lost: Sequence[Key]) -> UsageError:
 
 
 def _untold(phase: str, done: int, count: int) -> None:
-    """A backfill tells of its runs, not of their batches."""
+    """Ignore progress on batches: a backfill reports progress on its runs."""

@@ -1,4 +1,4 @@
-"""One row's story, told by the settings that it was judged under and not by those of today's file."""
+"""The story of one row, by the settings that it was judged under and not by those of today's file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def explained_row(reader: Reader, source: str, partition: str, offset: int) -> Record:
-    """The story of a row of the live version. UsageError: there is no such row."""
+    """The story of a row of the live version. Raises UsageError if there is no such row."""
     from tidemark.commands.read import Reader, RunRecords
 
     events = reader.table(f"events/{source}", reader.judged_through())
@@ -56,7 +56,7 @@ def _windows(reader: Reader) -> list[WindowStep]:
 
 
 def facts_of(source: SourceSpec) -> SourceFacts:
-    """What a row's story needs of a source's declaration."""
+    """Settings of a source that the story of a row needs."""
     return SourceFacts(
         source.name,
         source.policy,
@@ -71,7 +71,7 @@ def facts_of(source: SourceSpec) -> SourceFacts:
 
 
 def _under(how: JudgingRecord, now: SourceSpec | None, live: int) -> list[str]:
-    """What has to be known of the settings, where they are not simply those of the file."""
+    """Sentences about the settings that the row was judged under, where they differ from today's file."""
     told = []
     if how.version is not None:
         told.append(f"The backfill of version {how.version} has judged it.")

@@ -1,7 +1,7 @@
-"""Where a row of the live version was judged: the version whose tables show it so, and under which settings.
+"""Finds the version and the settings that a row of the live version was judged under.
 
-A version that a backfill made holds rows of two kinds. Those whose time is in its range were judged anew, under the
-settings of the backfill; the others stand as an earlier version has them: what set their watermark is found there.
+A version that a backfill made holds rows of two kinds. Rows with a time in its range were judged anew, under the
+settings of the backfill. The others are unchanged from an earlier version, which also shows what set their watermark.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tidemark.runner.recorded import content_of
 from tidemark.storage import delta_table, is_table
 
 _CHANGED = "difference/rows"
-"""The table of rows that came out otherwise in a backfill, with both fates."""
+"""The table of rows that a backfill changed, with both fates."""
 
 
 @dataclass(frozen=True)
 class JudgingRecord:
-    """How a row was judged: the version's ledger that shows it, its source as declared then, and the policies up to
-    it. `version`: whose backfill judged it; None: a run."""
+    """Ledger of the version that judged a row, the row's source as declared then, and the policies in force up to the
+    row. `version` is the version whose backfill judged it; None if a run did."""
 
     ledger: Ledger
     source: SourceSpec
@@ -41,14 +41,14 @@ class JudgingRecord:
 
 @dataclass(frozen=True)
 class Lineage:
-    """The settings that rows of one version were judged under, through the versions that it was made from. `spec` is
-    today's: recorded references are opened with what the environment holds now, where that is the same."""
+    """Settings that rows of one version were judged under, back through the versions that it was made from. `spec` is
+    today's: recorded references are resolved with the environment's present values where these have not changed."""
 
     spec: PipelineSpec
     ledger: Ledger
 
     def judged(self, row: EventRow) -> JudgingRecord | None:
-        """How a row of the version was judged; None: that is not recorded any more."""
+        """The record of judging a row of this version; None if that is no longer recorded."""
         how = made(self.ledger)
         if how is None or how.from_landing or row.batch_id > how.through:
             source = self._declared(self._configuration(row.batch_id), row.source)
@@ -63,7 +63,7 @@ class Lineage:
         return None if source is None else JudgingRecord(self.ledger, source, PolicyHistory(((0, source.policy),)))
 
     def policies(self, source: str, first: int, last: int) -> tuple[Policy, ...]:
-        """The policies that rows of these batches may have been judged by, the last ones first."""
+        """Policies that rows of these batches may have been judged by, the last ones first."""
         how = made(self.ledger)
         declared = [self._declared(self._configuration(batch), source) for batch in self._changes(last)]
         found = [each.policy for each in reversed(declared) if each is not None]
@@ -74,12 +74,12 @@ class Lineage:
         return tuple(dict.fromkeys(found))
 
     def _base(self, how: Made) -> Lineage | None:
-        """The version that a backfill went on from; None where it is not kept any more."""
+        """The version that a backfill started from; None if it has been removed."""
         kept = versions.found(self.ledger.root, how.base) is not None
         return Lineage(self.spec, Ledger(self.ledger.root, how.base)) if kept else None
 
     def _by_backfill(self, how: Made, row: EventRow) -> JudgingRecord | None:
-        """A row that the backfill of the version has judged, from the first batch that it made anew on."""
+        """The record of judging a row by this version's backfill; None if that is no longer recorded."""
         source = self._declared(how.configuration, row.source)
         if source is None:
             return None
@@ -90,7 +90,7 @@ class Lineage:
         return JudgingRecord(self.ledger, source, history, self.ledger.version)
 
     def _anew(self, how: Made, row: EventRow) -> bool:
-        """Whether a row of the version has its new fate: its time is in the range, now or before."""
+        """True if the backfill judged a row of the version anew: its time is in the range, or was before."""
         time = row.system_timestamp
         if time is not None and time >= how.from_ and (how.to is None or time < how.to):
             return True
@@ -102,14 +102,14 @@ class Lineage:
         return bool(rows.count_rows(filter=mine & (pc.field("_offset") == row.offset)))
 
     def _row(self, row: EventRow) -> EventRow | None:
-        """The same row as the version has it."""
+        """The row with these partition and offset as this version has it; None if it has none."""
         place = self.ledger.folder / "events" / row.source
         if not is_table(place):
             return None
         return read_row(row.source, delta_table(place).to_pyarrow_dataset(), row.partition, row.offset)
 
     def _history(self, row: EventRow, source: SourceSpec) -> PolicyHistory:
-        """The policies by which runs have moved the watermarks up to a row."""
+        """Policies by which runs have moved the watermarks up to a row."""
         if made(self.ledger) is None:
             return PolicyHistory(((0, source.policy),))  # runs alone go on under the same tolerances
         found, known = list[tuple[int, Policy]](), None
@@ -121,7 +121,7 @@ class Lineage:
         return PolicyHistory(tuple(found) or ((0, source.policy),), self._rebased(row.source))
 
     def _rebased(self, source: str) -> int:
-        """The last batch from which on a source's state was made anew by arrivals alone; 0: none was."""
+        """The last batch from which a source's state was rebuilt from arrivals alone; 0 if there is none."""
         at, how = self, made(self.ledger)
         while how is not None and not how.from_landing:
             if how.to is None and how.rebuilt is not None and not at._same(how, source):
@@ -131,7 +131,7 @@ class Lineage:
         return 0
 
     def _same(self, how: Made, source: str) -> bool:
-        """Whether a backfill judged a source as it was judged before."""
+        """True if a backfill judged a source as it was judged before."""
         before = self._configuration(how.rebuilt - 1) if how.rebuilt and how.rebuilt > 1 else None
         if before is None:
             base = self._base(how)
@@ -141,7 +141,7 @@ class Lineage:
         return source in unchanged_sources(self._content(before), from_resolved(self._content(how.configuration)))
 
     def _changes(self, last: int) -> Iterator[int]:
-        """The batches up to one that have other settings than the batch before them, oldest first."""
+        """Batches up to `last` whose settings differ from those of the batch before them, oldest first."""
         rows = self.ledger.stores["batches"].read(1, last, ["batch_id", "fingerprint"])
         known = None
         for row in sorted(rows, key=lambda each: int(each["batch_id"])):
@@ -150,7 +150,7 @@ class Lineage:
                 yield row["batch_id"]
 
     def _configuration(self, batch: int) -> str | None:
-        """The recorded configuration of a batch; where it is not kept any more, of the next run."""
+        """The recorded configuration of a batch; that of the next run if it is no longer recorded."""
         found = next(iter(self.ledger.batches(batch, batch)), None)
         return in_force(self.ledger) if found is None else found.configuration
 

@@ -15,7 +15,7 @@ from tidemark.storage.sync import sync_tree
 
 
 def repair(context: RunContext, wait: bool) -> Record:
-    """Rebuild the damaged tables of the live version; the record says which, and what could not be rebuilt."""
+    """Rebuild the damaged tables of the live version; the record names them, and those that could not be rebuilt."""
     with context.hold(wait):
         listed = mend(context.root, context.clock())
         ensure_batches(context.ledger)
@@ -33,7 +33,7 @@ def repair(context: RunContext, wait: bool) -> Record:
 
 
 def ensure_batches(ledger: Ledger) -> None:
-    """The table `batches`, which all rebuilding starts from, is sound, else TidemarkError."""
+    """Raise TidemarkError unless the table `batches` is sound; all rebuilding starts from it."""
     damage = integrity.wounded(ledger.folder / "batches")
     if damage:
         raise TidemarkError(

@@ -1,5 +1,5 @@
-"""Makes rows of the ledger's own tables again: what a recovery of the batch would record, told from its events, the
-states before it and its plan, and proven by the digests and counts that `batches` has."""
+"""Makes lost rows of the ledger's own tables again, as a recovery of the batch would record them, from its events,
+the states before it and its plan; the digests and counts in `batches` prove them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from tidemark.spark.judge.engine import Engine
 
 MADE = ("objects", "watermarks", "diagnostics")
-"""Tables of which a batch's rows can be made again."""
+"""Tables whose rows of a batch can be made again."""
 
 
 @dataclass(frozen=True)
 class Remade:
-    """A batch's rows of a table, and why they are not those that were recorded (None: they are)."""
+    """Rows of one batch and table, and how they differ from the recorded ones (None: not at all)."""
 
     rows: list[Row]
     unlike: str | None
@@ -37,8 +37,8 @@ class Remade:
 
 @dataclass(frozen=True)
 class LedgerAgain:
-    """Makes rows of batches of one ledger again; `then` is the configuration that a batch was judged under, `place`
-    gives an object the path to read it at now, `planned` the objects of a batch."""
+    """Makes rows of batches of one ledger again. `then` gives the configuration that a batch was judged under,
+    `place` gives an object its present path, `planned` gives the objects of a batch."""
 
     ledger: Ledger
     engine: Callable[[], Engine]
@@ -47,8 +47,8 @@ class LedgerAgain:
     planned: Callable[[BatchRecord], tuple[LandedObject, ...]]
 
     def put_back(self, record: BatchRecord, tables: Iterable[str]) -> dict[str, str | int]:
-        """Put the rows of a batch back into `tables`, as far as they are proven; by table how many rows that are, or
-        why they could not be made."""
+        """Put the rows of a batch back into `tables` if they are proven. Returns by table the number of rows, or why
+        they could not be made."""
         try:
             made = self._made(record)
         except TidemarkError as error:
@@ -86,7 +86,7 @@ class LedgerAgain:
         }
 
     def _noticed(self, record: BatchRecord) -> Noticed:
-        """What listing found then: as planned, or else as recorded."""
+        """Findings of listing landing for this batch: as planned, or else as recorded."""
         noticed = self.ledger.noticed(record)
         if noticed.findings:
             return noticed
@@ -96,7 +96,7 @@ class LedgerAgain:
     def _recalled(
         self, record: BatchRecord, objects: tuple[LandedObject, ...]
     ) -> tuple[dict[str, Outcome], States, Advance]:
-        """What became of a batch's objects, the states before it, and what it came to."""
+        """Outcomes of a batch's objects, the states before the batch, and the progress that the batch made."""
         then = self.then(record)
         rules, before = rules_of(then), Before.run(self.ledger, record.run_first)
         states = self.ledger.states(record.batch_id)
@@ -130,7 +130,8 @@ def _unlike(
     outcomes: Mapping[str, Outcome],
     recorded: Mapping[str, TableDigest],
 ) -> str | None:
-    """Why objects are not those that the batch took: their number, their bytes, or the rows that they brought."""
+    """The reason why objects are not those that the batch took: their number, bytes, or rows differ. None if they
+    are."""
     if (len(objects), sum(item.size for item in objects)) != (record.objects, record.bytes):
         return "their number or size is not that of the objects that the batch took"
     for outcome in outcomes.values():

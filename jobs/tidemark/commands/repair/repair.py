@@ -35,16 +35,17 @@ if TYPE_CHECKING:
     from tidemark.spark.rebuild.repair import Mending
 
 _TOLD_ONCE = ("quality", "diagnostics")
-"""Small tables that nothing goes on from: what they lost and cannot be made again is told, and runs go on."""
+"""Small tables that nothing goes on from: rows that cannot be made again are reported once, and runs go on."""
 _SPARE = ("advice", "plans")
-"""Small tables that nothing needs while no run is pending: they are made anew when they are written to."""
+"""Small tables that nothing needs while no run is pending: the next write to them makes them anew."""
 _COPY = "restore the folder from a copy"
 _PUBLISHED = ("streams", "dead_letters", "before_start")
 
 
 @dataclass
 class Repairing:
-    """One repair of the `live` version. `replay` computes batches again; `rebuilt` are those that no run comes to."""
+    """One repair of the `live` version. `replay` computes batches again; `rebuilt` are batches that no run can make
+    again."""
 
     spec: PipelineSpec
     live: Ledger
@@ -56,7 +57,7 @@ class Repairing:
     left: list[Record] = field(default_factory=list)
 
     def repair(self) -> Record:
-        """Look at every table, rebuild what is damaged, and tell what was and what could not be."""
+        """Check every table and rebuild the damaged ones. Returns what was damaged, rebuilt and left."""
         aside = Abandonment(self.live, list(self.spec.sources), self.engine, lambda _: None)
         for table in aside.withdraw_again(losses(self.live).values()):
             self.mended[table] = {"batches": [], "rows": 0, "input": "nothing"}
@@ -76,13 +77,13 @@ class Repairing:
         }
 
     def tell_versions(self, number: int, doubt: str | None) -> None:
-        """The table of versions was made again."""
+        """Report that the table of versions was made again."""
         self.mended["versions"] = {"batches": [], "rows": number, "input": "the copy beside it or the folders"}
         if doubt is not None:
             self._leave("versions", doubt)
 
     def _wounds(self) -> dict[str, Wound]:
-        """By table what is wrong with it; sound ones are left out."""
+        """Damage by table; sound tables are left out."""
         lost = losses(self.live)
         names = sorted({*tables_below(self.live.folder), *self._recorded_tables(), *lost})
         names = [name for name in names if not name.startswith(("difference/", "_slice"))]
@@ -117,7 +118,7 @@ class Repairing:
             self.mended[name] = {"batches": [], "rows": 0, "input": "nothing"}
 
     def _told_once(self, wounds: Mapping[str, Wound]) -> None:
-        """Have the logs know what they knew, so that runs go on without what cannot be made again."""
+        """Restore what the logs must know, so that runs go on without the rows that cannot be made again."""
         through = self.live.last().committed_through
         for name in _TOLD_ONCE:
             if name == "quality" and name in wounds:
@@ -148,7 +149,7 @@ class Repairing:
                     self._leave(table, f"batch {number}: {told}; {_COPY}")
 
     def _objects(self, record: BatchRecord, wanted: Mapping[str, set[int]]) -> tuple[LandedObject, ...]:
-        """The objects of a batch: as taken, or as planned where the table has lost them."""
+        """Objects of a batch: as taken, or as planned if the table has lost them."""
         lost = record.batch_id in wanted.get("objects", ())
         return self.live.objects_of(replace(record, status=PLANNED) if lost else record)
 
@@ -164,7 +165,7 @@ class Repairing:
             except UsageError as error:
                 self._leave(table, f"batch {record.batch_id}: {error.message}")
                 return
-            part.counted.persist()  # what is written is what was proven
+            part.counted.persist()  # so that exactly the proven rows are written
             found = next((each for each in part.outcome().digests if each.table == table), None)
             if found != digest:
                 self._leave(table, f"batch {record.batch_id}: landing comes to other rows than were recorded")
@@ -175,7 +176,7 @@ class Repairing:
             )
         self._mend(table, record.batch_id, digest.rows, "landing")
 
-    # -- what is kept of substreams and lifetimes, from events
+    # -- state of substreams and lifetimes, from events
 
     def _state(self, wounds: Mapping[str, Wound]) -> None:
         if "substreams" in wounds:
@@ -220,7 +221,7 @@ class Repairing:
                     elif digest.rows:
                         self._mend(digest.table, record.batch_id, digest.rows, "events")
 
-    # -- what runs have published, from events
+    # -- outputs of runs, from events
 
     def _published(self, wounds: Mapping[str, Wound]) -> None:
         found = {name: self._opened(name, wound) for name, wound in wounds.items()}
@@ -254,7 +255,7 @@ class Repairing:
         )
 
     def _ending(self, record: BatchRecord) -> Ending:
-        """The end of a recorded run, as the ledger has it."""
+        """The end of a recorded run, from the ledger."""
         before, after = Before.run(self.live, record.run_first), self.live.states(record.batch_id + 1)
         return Ending(
             record, before.states, after, before.combined, record.combined, before.streams, before.brought(after)
@@ -266,8 +267,8 @@ class Repairing:
         return [each for each in found if "why" not in each]
 
     def _opened(self, table: str, wound: Wound) -> Wound:
-        """The table without what is damaged. What a pending run had appended counts as not appended: then the table
-        is made from the beginning, as where its log is lost."""
+        """Take the damage out of a table. If a pending run had appended to it, the whole table is put aside and made
+        from the beginning, as if its log were lost."""
         place, through = self.live.folder / table, self.live.last().committed_through
         pending = self.live.last().pending and (wound.batches is None or wound.batches[1] > through)
         if wound.log is not None or pending:
@@ -279,8 +280,7 @@ class Repairing:
         return wound
 
     def _records(self, table: str, wound: Wound) -> Iterator[BatchRecord]:
-        """The committed batches that have rows in a table which may be missing now; of those that a backfill made,
-        none."""
+        """Committed batches whose rows in a table may be missing now; without batches that a backfill made."""
         lost = []
         for record in self.live.batches(1, self.live.last().committed_through):
             has_rows = any(each.table == table and each.rows for each in record.digests)

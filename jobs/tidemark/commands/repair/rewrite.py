@@ -1,4 +1,4 @@
-"""Writes files again that not all readers of Parquet can read, table by table."""
+"""Rewrites files that some readers of Parquet cannot read, table by table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tidemark.storage.folders import tables_below
 
 
 def rewritten(root: Place, spark: Callable[[], Any], damaged: Collection[str]) -> Iterator[Record]:
-    """Write files with a wrong number of nulls again, but for tables that are damaged still; what was done to each
-    table, or why it was not."""
+    """Rewrite files with a wrong number of nulls, except in tables that are still damaged. Yields what was done to
+    each table, or why it was not."""
     for name in sorted({*tables_below(root)} - TABLES.keys() - {*damaged}):
         if files := miscounted(root / name):
             yield _rewritten(name, root / name, spark(), files)
