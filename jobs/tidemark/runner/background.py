@@ -1,4 +1,4 @@
-"""Work that goes on beside its caller, one step behind."""
+"""One-slot background worker: runs one job beside its caller."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 class Behind(Generic[T]):
-    """Does jobs in the order in which they are given, one at a time, while its caller goes on to the next. What one
-    of them raises is raised where the next is given, or at the end; nothing is begun after it."""
+    """Runs jobs in the order given, one at a time, while the caller goes on. An error of a job is raised at the next
+    call or at exit; after an error no job is begun."""
 
     def __init__(self) -> None:
         self.done: list[T] = []
@@ -23,17 +23,17 @@ class Behind(Generic[T]):
         return self
 
     def begin(self, job: Callable[[], T]) -> None:
-        """Begin a job, once the one before it is done."""
+        """Begin a job in the background, after the job before it has ended."""
         self.wait()
         self._going_on = self._pool.submit(job)
 
     def do(self, job: Callable[[], T]) -> None:
-        """Do a job here, once the one before it is done."""
+        """Run a job in the calling thread, after the job before it has ended."""
         self.wait()
         self.done.append(job())
 
     def wait(self) -> None:
-        """Wait until everything that was begun is done."""
+        """Wait until the last job has ended."""
         if self._going_on is not None:
             going_on, self._going_on = self._going_on, None
             self.done.append(going_on.result())
@@ -41,7 +41,8 @@ class Behind(Generic[T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """What was begun is done before anything else happens, and came before what its caller met since."""
+        """Wait for the last job. Its error replaces an error of the caller, except an interrupt, since the job began
+        earlier."""
         self._pool.shutdown(wait=True)
         if kind is None or issubclass(kind, Exception):
             self.wait()

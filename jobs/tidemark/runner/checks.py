@@ -1,4 +1,4 @@
-"""Checks a run between what it judged and what it publishes, and tells whether quality blocks it."""
+"""Checks a run after judging and before publishing, and decides if quality blocks it."""
 
 from __future__ import annotations
 
@@ -28,27 +28,28 @@ if TYPE_CHECKING:
     from tidemark.quality.validate import Validation
 
 HISTORY = 100
-"""Batches before a run that it is compared with."""
+"""Number of batches before a run that it is compared with."""
 _KEYS = ("_window_start", "_window_end", "_partition", "_offset")
-"""Columns that name a row to people, those of windows first."""
+"""Columns that identify a row for people, those of windows first."""
 
 
 class Checked(Protocol):
-    """What is checked of the rows of a run."""
+    """Rows of a run, as its checks read them."""
 
     def judged(self, table: str, first: int, last: int) -> Any:  # noqa: ANN401 # a data frame
-        """The rows of an events table that batches first..last brought and that streams may take; None: none."""
+        """The rows of an events table from batches first..last that streams may take; None if there is no table."""
         ...
 
     def stage(self, ending: Ending, made: dict[str, Any]) -> dict[str, int]:
-        """Make what the run's end brings to streams, by table, into `made`; by stream, rows that are not due."""
+        """Make the rows that the run's end adds to streams into `made`, by table. Returns by stream the number of
+        rows that are not due."""
         ...
 
 
 @dataclass
 class Audit:
-    """The checks of one run; `suites` are the users' that it was planned with, `made` holds by table what was made of
-    streams to be checked before it is published."""
+    """The checks of one run. `suites` are the users' suites that it was planned with; `made` holds, by table, stream
+    rows that were made to be checked before they are published."""
 
     spec: PipelineSpec
     ledger: Ledger
@@ -61,12 +62,11 @@ class Audit:
 
     @property
     def apart(self) -> bool:
-        """Whether a run's check stops nothing and looks at nothing in Spark, so that it may be made while the run
-        publishes."""
+        """True if the check stops nothing and reads nothing in Spark, so that it may run while the run publishes."""
         return bool(self.spec.streams) and not self._made_first() and not self.suites
 
     def begin(self) -> None:
-        """Import what judges, while Spark works."""
+        """Import the validation library in a thread while Spark works."""
         if self._importing is None:
             self._importing = threading.Thread(target=_import, daemon=True)
             self._importing.start()
@@ -76,8 +76,8 @@ class Audit:
         self.gathered.add(outcomes, before, after)
 
     def of_run(self, record: BatchRecord, ending: Ending, tables: Checked) -> tuple[Check, ...]:
-        """The checks of the run that a batch ends; a run without rows has none. They are recorded before they have
-        an effect, and made once."""
+        """The checks of the run that a batch ends; none if the run has no rows. They are made once, and recorded
+        before they have an effect."""
         if known := self.ledger.checks(record.batch_id):
             return known
         earlier = self.ledger.accounts(record.run_first - HISTORY, record.batch_id - 1)
@@ -96,8 +96,8 @@ class Audit:
         return tuple(checks)
 
     def of_streams(self, record: BatchRecord, not_due: Mapping[str, int]) -> None:
-        """Check what a checked run has published, where that was not made first to be checked: nothing is blocked by
-        it."""
+        """Check the rows that a checked run has published to streams, if they were not checked before. This blocks
+        nothing."""
         if self._complete() or not self.ledger.checks(record.batch_id):
             return
         begun = self._judging is not None
@@ -107,7 +107,7 @@ class Audit:
             self._draw(record)
 
     def _judge(self) -> Validation:
-        """What judges, and keeps what it found for Data Docs."""
+        """The validation of this run, which also keeps its results for Data Docs."""
         from tidemark.quality.validate import Validation  # slow to import: begun while Spark worked
 
         if self._importing is not None:
@@ -119,7 +119,7 @@ class Audit:
     def _lines(
         self, record: BatchRecord, ending: Ending, run: Sequence[Account], history: Sequence[Sequence[Account]]
     ) -> dict[str, list[Line]]:
-        """What shipped suites judge, by suite."""
+        """Lines that shipped suites validate, by suite."""
         standing = self.ledger.digests(record.batch_id)
         states, combined = (ending.before, ending.after), (ending.combined_before, ending.combined)
         return {
@@ -130,7 +130,8 @@ class Audit:
         }
 
     def _of_rows(self, judging: Validation, record: BatchRecord, ending: Ending, tables: Checked) -> Iterator[Check]:
-        """The checks of what is about to be published, and of users' suites. No rows, nothing to judge: no check."""
+        """Checks of rows that are about to be published, and checks by users' suites. A suite without rows gives no
+        check."""
         if self._made_first():
             yield from judging.lines(shipped("streams"), list(metrics.streams(tables.stage(ending, self.made))))
         for suite in self.suites:
@@ -144,7 +145,7 @@ class Audit:
                 yield from judging.rows(suite, rows, [key for key in _KEYS if key in rows.columns][:2])
 
     def _draw(self, record: BatchRecord) -> None:
-        """Begin to keep the page of Data Docs of what was judged, while the run goes on."""
+        """Begin to write the Data Docs page of the results, while the run goes on."""
         results = tuple(self._judge().results)
 
         def keep() -> None:
@@ -156,7 +157,7 @@ class Audit:
         pool.shutdown(wait=False)
 
     def let_go(self) -> None:
-        """Let go of what was made to be checked, once its page is drawn."""
+        """Release the rows that were made to be checked, after the Data Docs page is written."""
         if self._drawing is not None:
             self._drawing.result()
         for rows in self.made.values():
@@ -164,12 +165,12 @@ class Audit:
         self.made.clear()
 
     def _complete(self) -> bool:
-        """Whether a run is checked whole before it publishes anything."""
+        """True if all checks are made before the run publishes anything."""
         return not self.spec.streams or self._made_first()
 
     def _made_first(self) -> bool:
-        """Whether what the run has for streams is made before it is published: where a check may block, or a user's
-        suite looks at it."""
+        """True if the rows for streams are made before they are published: if a check may block, or if a user's suite
+        reads them."""
         own = any(suite.table.startswith("streams/") for suite in self.suites)
         return own or any(
             self._severity(table) is Severity.BLOCK for table in ("", *(f"events/{s}" for s in self.spec.sources))
@@ -182,19 +183,20 @@ class Audit:
 
 
 def blocks(ledger: Ledger, checks: Sequence[Check], record: BatchRecord) -> bool:
-    """Whether checks stop the run that a batch ends: one of them does, and nobody has released it."""
+    """True if a check blocks the run that a batch ends and nobody has released it."""
     if not any(check.blocks for check in checks):
         return False
     return not released(ledger, record)
 
 
 def released(ledger: Ledger, record: BatchRecord) -> bool:
-    """Whether somebody has released the run that a batch ends."""
+    """True if somebody has released the run that a batch ends."""
     return any(check.expectation == RELEASED for check in ledger.checks(record.batch_id))
 
 
 def standing_in_the_way(ledger: Ledger, pending: Sequence[BatchRecord]) -> Blocked | None:
-    """Why no run may go on: quality blocks the last one, and nobody has released it."""
+    """Reason why no run may start: quality blocks the last one, and nobody has released it. None if there is no such
+    reason."""
     if not pending or pending[-1].status != BLOCKED or released(ledger, pending[-1]):
         return None
     return blocked(pending[-1], ledger.checks(pending[-1].batch_id))
@@ -208,7 +210,7 @@ def ensure_not_blocked(ledger: Ledger) -> None:
 
 
 def blocked_run(ledger: Ledger, run: str) -> BatchRecord:
-    """The last batch of a run that quality blocks. UsageError: no such run is blocked."""
+    """The last batch of a run that quality blocks. Raises UsageError if no such run is blocked."""
     pending = ledger.last().pending
     if pending and pending[-1].status == BLOCKED and pending[-1].run_id == run:
         return pending[-1]
@@ -217,7 +219,7 @@ def blocked_run(ledger: Ledger, run: str) -> BatchRecord:
 
 
 def blocked(record: BatchRecord, checks: Sequence[Check]) -> Blocked:
-    """The error of a blocked run, with what failed and the likely causes."""
+    """The error of a blocked run, with the failed checks and the likely causes."""
     failed = [check for check in checks if check.blocks]
     causes = dict.fromkeys(check.message for check in failed)
     return Blocked(

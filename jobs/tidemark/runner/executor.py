@@ -1,9 +1,9 @@
 """Executes planned runs batch by batch: judge, record, commit.
 
-The order of writes is what makes a crash harmless: planned -> events, state, diagnostics -> committed.
-Every step before the last can be repeated by a repair without effect, from the recorded plan alone.
-While one batch is recorded, which is the ledger's work, the next is judged, which is Spark's: so a crash may leave
-events of one batch behind the first that is not committed, which the repair finds as it finds those of that.
+The order of writes makes a crash harmless: planned -> events, state, diagnostics -> committed. A recovery can repeat
+every step before the last without effect, from the recorded plan alone. While the ledger records one batch, Spark
+judges the next. So a crash may leave events of one batch after the first uncommitted one; recovery finds them as it
+finds those of the first.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ from tidemark.spark.session.settings import reading_of
 
 
 class JudgingEngine(Protocol):
-    """What a run needs of the Spark room."""
+    """Methods of the Spark engine that a run needs."""
 
     @property
     def timings(self) -> dict[str, float]:
-        """Seconds by phase, gathered since they were last cleared."""
+        """Seconds by phase, summed since they were last cleared."""
         ...
 
     def judge(
         self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening, repairing: bool
     ) -> Outcome:
-        """Append the judged rows of one source's objects and tell what became of them."""
+        """Append the judged rows of one source's objects; returns the outcome."""
         ...
 
     def judged(self, table: str, first: int, last: int) -> Any:  # noqa: ANN401 # a data frame
-        """The rows of an events table that batches brought and that streams may take; None: there is no table."""
+        """The rows of an events table from batches first..last that streams may take; None if there is no table."""
         ...
 
 
 @dataclass(frozen=True)
 class Before:
-    """What a run starts from: the states and combined watermarks that the run before it left."""
+    """State before a run: the states and combined watermarks that the run before it left."""
 
     states: States
     combined: Mapping[str, Combined]
@@ -69,12 +69,12 @@ class Before:
 
     @classmethod
     def run(cls, ledger: Ledger, first: int) -> Before:
-        """As recorded before the run whose first batch is `first`."""
+        """The recorded state before the run whose first batch is `first`."""
         prior, states = ledger.before(first), ledger.states(first)
         return cls(states, prior.combined, prior.streams) if prior else cls(states, {})
 
     def ending(self, record: BatchRecord, result: Advance) -> Ending:
-        """The end of the run whose last batch came to `result`."""
+        """The end of the run whose last batch has this result."""
         return Ending(
             record,
             self.states,
@@ -86,13 +86,13 @@ class Before:
         )
 
     def brought(self, states: States) -> frozenset[Key]:
-        """Partitions that rows have reached since, skipped ones included."""
+        """Partitions that have received rows since, skipped rows included."""
         earlier = {key: state.next_offset for key, state in self.states.items()}
         return frozenset(key for key, state in states.items() if state.next_offset != earlier.get(key, 0))
 
 
 def rules_of(spec: PipelineSpec) -> dict[str, SourceRules]:
-    """What the progress of each source depends on."""
+    """The rules of each source that its progress depends on."""
     return {
         name: SourceRules(
             name,
@@ -110,8 +110,8 @@ def rules_of(spec: PipelineSpec) -> dict[str, SourceRules]:
 
 @dataclass
 class Run:
-    """One run of a pipeline, or what is left of one that crashed. `place` gives a planned object the path
-    to read it at; `reached` is called at each step that a crash may follow."""
+    """One run of a pipeline, or the rest of one that crashed. `place` gives a planned object its present path;
+    `reached` is called at each step that a crash may follow."""
 
     spec: PipelineSpec
     ledger: Ledger
@@ -209,15 +209,15 @@ class Run:
         return committed
 
     def judged(self, table: str, first: int, last: int) -> Any:  # noqa: ANN401 # a data frame
-        """The rows of an events table that batches brought and that streams may take."""
+        """The rows of an events table from batches first..last that streams may take."""
         return self.engine().judged(table, first, last)
 
     def stage(self, ending: Ending, made: dict[str, Any]) -> dict[str, int]:
-        """Make what the run's end brings to streams, before any of it is written."""
+        """Make the rows that the run's end adds to streams, before any of them is written."""
         return staged(self.streams, ending, lambda ahead: self.outputs(self.spec, ahead), made)
 
     def _end(self, ending: Ending, repairing: bool) -> Published:
-        """Check the run, then take streams on; both at once where the check stops nothing."""
+        """Check the run, then advance its streams; both in parallel if the check stops nothing."""
         try:
             if self.audit.apart:
                 with ThreadPoolExecutor(1) as pool:
@@ -233,7 +233,7 @@ class Run:
             self.audit.let_go()
 
     def _check(self, record: BatchRecord, ending: Ending) -> None:
-        """Check the run before it publishes anything; raises Blocked."""
+        """Check the run before it publishes anything. Raises Blocked."""
         checks = self.audit.of_run(record, ending, self)
         self.reached("quality")
         if blocks(self.ledger, checks, record):
@@ -256,11 +256,11 @@ def accounts_of(outcomes: Mapping[str, Outcome]) -> tuple[Account, ...]:
 
 
 def step_of(record: BatchRecord, brought: frozenset[Key]) -> BatchPosition:
-    """Where in its run a recorded batch stands."""
+    """Position of a recorded batch in its run."""
     return BatchPosition(record.as_of, record.ends_run, frozenset(record.closing), brought)
 
 
 def changed_states(before: States, after: States, batch_id: int) -> dict[Key, PartitionState]:
-    """The states that a batch records: those that changed, or all where it has to record all."""
+    """States that a batch records: those that changed, or all of them for a batch that must record all."""
     every = records_all(batch_id)
     return {key: state for key, state in after.items() if every or before.get(key) != state}

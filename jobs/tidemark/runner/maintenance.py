@@ -1,4 +1,4 @@
-"""What a run does after it has committed: merge small files, forget what retention no longer asks for."""
+"""Maintenance of a pipeline's tables after a commit: compaction and retention."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from tidemark.runner.executor import rules_of
 
 OUTPUTS = ("streams", "dead_letters", "before_start")
 MERGE_EVERY = 50
-"""Batches after which events and substreams are merged; the small tables know their own time."""
+"""Number of batches after which events and substreams are compacted; the small tables have their own rule."""
 
 
 class SparkTables(Protocol):
-    """What upkeep needs of the Spark room."""
+    """Maintenance of the tables that Spark writes."""
 
     def merge(
         self, sources: Sequence[str], outputs: Sequence[str], since: int, floors: dict[tuple[str, str], int]
     ) -> float:
-        """Merge small files; seconds it took."""
+        """Compact small files; returns the seconds that it took."""
         ...
 
     def forget_ended(self, sources: Sequence[str], through: int, every: int) -> float | None:
-        """Forget that lifetimes that have ended were open, once in so many batches; seconds it took."""
+        """Remove lifetimes that have ended from the tables of open ones, once every `every` batches. Returns the
+        seconds that it took; None if nothing was due."""
         ...
 
     def retain(self, sources: Sequence[str], before: int) -> None:
@@ -38,29 +39,30 @@ class SparkTables(Protocol):
         ...
 
     def retain_letters(self, tables: Sequence[str], first: int) -> None:
-        """Delete dead letters of batches before the first."""
+        """Delete dead letters of batches before `first`."""
         ...
 
     def vacuum(self, tables: Sequence[str], hours: int) -> int:
-        """Delete files that no table has needed for so long; how many tables there are."""
+        """Delete files that no table has needed for `hours`; returns the number of tables."""
         ...
 
 
 @dataclass(frozen=True)
 class Keeping:
-    """Upkeep of one pipeline. `tables` starts a JVM: it is asked for only where one runs already."""
+    """Maintenance of one pipeline. `tables` starts a JVM; it is None if no JVM runs and none may be started."""
 
     spec: PipelineSpec
     ledger: Ledger
     tables: Callable[[], SparkTables] | None
 
     def after(self, records: Sequence[BatchRecord]) -> float | None:
-        """Seconds spent on merging after a run of these batches; None when nothing had to be merged."""
+        """Maintain the tables after a run of these batches. Returns the seconds spent on compaction; None if none was
+        due."""
         with self._lasting():
             return self._after(records)
 
     def _lasting(self) -> AbstractContextManager[None]:
-        """What replaces files that a version relies on is on the disk at the end."""
+        """Context manager: files that replace others of the version are on the disk at its end."""
         return lasting(*(self.ledger.folder / name for name in (*self.ledger.stores, *self.written_by_spark())))
 
     def _after(self, records: Sequence[BatchRecord]) -> float | None:
@@ -89,18 +91,18 @@ class Keeping:
         return tables.merge(list(self.spec.sources), self._outputs(OUTPUTS), oldest - delay - DAY, floors)
 
     def now(self, last: BatchRecord) -> float:
-        """Seconds spent on merging everything that may be, whenever that was done last."""
+        """Compact everything that can be compacted, however long ago the last time was. Returns the seconds spent."""
         tables = self._spark()
         with self._lasting():
             merged = maintenance.compact(self.ledger) or 0.0
             return merged + self._merge(last, tables)
 
     def vacuum(self, hours: int) -> int:
-        """Delete files that no table has needed for so many hours; how many tables of Spark's were looked at."""
+        """Delete files that no table has needed for `hours`; returns the number of Spark's tables."""
         return self._spark().vacuum(self.written_by_spark(), hours)
 
     def written_by_spark(self) -> list[str]:
-        """The tables that Spark writes."""
+        """Names of the tables that Spark writes."""
         kept = [f"{kind}/{name}" for name in self._with_edges() for kind in ("lifetimes", "open_lifetimes")]
         return [*(f"events/{name}" for name in self.spec.sources), *kept, *self._outputs(OUTPUTS), "substreams"]
 
@@ -110,16 +112,17 @@ class Keeping:
         return self.tables()
 
     def _with_edges(self) -> list[str]:
-        """The sources of which lifetimes are kept."""
+        """Names of the sources that have tables of lifetimes."""
         return [name for name, source in self.spec.sources.items() if source.lifetimes.edges]
 
     def _outputs(self, kinds: Sequence[str]) -> list[str]:
-        """The tables of published streams, by kind."""
+        """Names of the tables of published streams, by kind."""
         published = [name for name, step in self.spec.streams.items() if step.published]
         return [f"{kind}/{name}" for kind in kinds for name in published]
 
     def _retain(self, as_of: int) -> None:
-        """Once a day: whole days of events, and batches of the ledger."""
+        """Once a day, delete whole days of events, old dead letters, and old batches of the ledger, as retention
+        says."""
         retention = self.spec.retention
         if retention.events is not None and self.tables is not None:
             self.tables().retain(list(self.spec.sources), as_of - retention.events)

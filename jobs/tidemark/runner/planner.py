@@ -1,4 +1,4 @@
-"""Plans runs: what landed, cut into micro-batches, as records that say everything the run will do."""
+"""Plans runs: cuts landed objects into micro-batches, as records that fix everything the run will do."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tidemark.storage import Place
 
 AUTO_BYTES_A_CORE = 256 << 20
 AUTO_FILES = 10_000
-"""Objects of a micro-batch that is not told otherwise: what Spark knows of each of them takes memory."""
+"""Largest number of objects in a micro-batch if the configuration sets none: Spark needs memory for each of them."""
 
 
 @dataclass(frozen=True)
 class Discovered:
-    """What discovery found in all sources."""
+    """Results of discovery for all sources."""
 
     objects: tuple[LandedObject, ...]
     findings: tuple[Finding, ...]
@@ -40,20 +40,20 @@ class Discovered:
 
     @property
     def noticed(self) -> Noticed:
-        """What goes to the ledger besides the objects to take."""
+        """Findings and reported objects that go to the ledger besides the objects to take."""
         return Noticed(self.findings, self.reported)
 
 
 @dataclass(frozen=True)
 class Planning:
-    """Plans the runs of one pipeline; reads landing and the ledger, writes nothing."""
+    """Plans the runs of one pipeline. Reads landing and the ledger, writes nothing."""
 
     spec: PipelineSpec
     ledger: Ledger
     progress: Callable[[str, int, int], None]
 
     def discover(self, as_of: int, tail: Tail) -> Discovered:
-        """What landed by `as_of` and no run has taken, source by source in log order."""
+        """Find the objects that landed by `as_of` and that no run has taken, source by source in log order."""
         found: list[Discovery] = []
         waiting = [item for record in tail.pending for item in self.ledger.objects_of(record)]
         for name in import_order(self.spec.sources):
@@ -79,21 +79,22 @@ class Planning:
         )
 
     def ensure_few_partitions(self, landed: Discovered, tail: Tail) -> None:
-        """That what landed comes to a source with few partitions; TidemarkError says what to do."""
+        """Raise TidemarkError, which says what to do, if landed objects belong to a source with too many
+        partitions."""
         if landed.objects:
             ensure_few(self.ledger.states(tail.next_batch_id))
 
     def prove(self, landed: Discovered, tail: Tail) -> None:
-        """That the run can be carried out: Spark has what S3 needs, and understands the configuration, which it
-        analyses where it has not before. Raises TidemarkError, ConfigError."""
+        """Check that the run can be carried out: Spark has the libraries that S3 needs, and it understands the
+        configuration, which it analyses if it has not done so before. Raises TidemarkError, ConfigError."""
         if landed.objects and on_s3(self.spec):
             require_s3()
         if self._unproven(landed, tail):
             analyse(self.spec)
 
     def _unproven(self, landed: Discovered, tail: Tail) -> bool:
-        """Whether Spark has not analysed this configuration before, and the run may need it to: a first run with
-        objects has it do so, and any run under another configuration or engine once there are rows."""
+        """True if Spark has not analysed this configuration yet and the run may need it: at the first run with
+        objects, and at any run under another configuration or engine once there are rows."""
         through = tail.committed_through
         rows = through > 0 and any(state.next_offset for state in self.ledger.states(through + 1).values())
         if not rows:
@@ -103,7 +104,8 @@ class Planning:
         return (last.fingerprint, last.engine) != (now["fingerprint"], now["engine"])
 
     def cut(self, objects: Sequence[LandedObject], first: int, max_files: int | None) -> tuple[Batch, ...]:
-        """The micro-batches, from batch `first` on; `max_files` wins over the configuration's."""
+        """Cut objects into micro-batches, numbered from `first` on; `max_files` overrides the configuration's
+        setting."""
         declared = self.spec.micro_batch
         files = max_files or declared.max_files or AUTO_FILES
         size = declared.max_bytes
@@ -114,8 +116,8 @@ class Planning:
     def records(
         self, plan: RunPlan, spec: PipelineSpec, suites: str | None = None, unended: int | None = None
     ) -> list[BatchRecord]:
-        """The rows of `batches` that a run of this configuration begins with; the last has the users' suites. The run
-        ends, too, the batches from `unended` on, whose own run was abandoned."""
+        """The rows of `batches` that a run of this configuration begins with; the last one has the users' suites. If
+        a run was abandoned, this run also ends the batches from `unended` on."""
         token, under = uuid.uuid4().hex, judged_under(spec, self.ledger.root)
         return [
             BatchRecord(
@@ -138,7 +140,7 @@ class Planning:
         ]
 
     def place(self, item: LandedObject) -> LandedObject:
-        """A recorded object with the path to read it at now, or why its name forbids that."""
+        """A recorded object with its present path, or with the reason why its name cannot be read."""
         place = self._places.get(item.source)
         return item if place is None else replace(item, path=place.path(item.uri), refusal=place.refusal(item.uri))
 
@@ -151,8 +153,8 @@ class Planning:
 
 
 def judged_under(spec: PipelineSpec, root: Place) -> dict[str, str]:
-    """What a batch records of the configuration that it is judged under, and of the engine that judges it. Values of
-    the environment are recorded as references, with hashes under the key of the pipeline at `root`."""
+    """The configuration and engine that a batch records. Values from the environment are recorded as references, with
+    hashes under the key of the pipeline at `root`."""
     key = key_of(root, make=bool(spec.taken.paths))
     return {
         "configuration": json.dumps(spec.recorded(key), sort_keys=True),
@@ -162,8 +164,8 @@ def judged_under(spec: PipelineSpec, root: Place) -> dict[str, str]:
 
 
 def analyse(spec: PipelineSpec, suites: bool = False) -> None:
-    """That Spark understands and plans all of a configuration, with `suites` that users' suites can be evaluated on
-    its tables; raises ConfigError. Starts a JVM."""
+    """Have Spark analyse and plan the whole configuration, and with `suites` try users' suites on its tables. Raises
+    ConfigError. Starts a JVM."""
     from tidemark.spark import analysis
     from tidemark.spark.session.session import open_session
 
@@ -173,5 +175,5 @@ def analyse(spec: PipelineSpec, suites: bool = False) -> None:
 
 
 def on_s3(spec: PipelineSpec) -> bool:
-    """Whether its tables or a landing lie on S3."""
+    """True if its tables or a landing are on S3."""
     return any(map(is_s3, [spec.warehouse, *(source.landing for source in spec.sources.values())]))

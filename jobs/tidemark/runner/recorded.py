@@ -1,4 +1,4 @@
-"""Recorded configurations as they were: their references opened with the values of today's environment."""
+"""Reads recorded configurations again, with references resolved by today's environment."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tidemark.errors import ConfigError, Problem
 from tidemark.storage import Place, read_if_there, write_once
 
 KEY_FILE = "environment.key"
-"""The file beside a pipeline's versions that has the key of its hashes: random, and for its owner alone."""
+"""The file beside a pipeline's versions with the key of its hashes: random, and readable by its owner alone."""
 _HINT = "give this process the value that it had; with another one, `tidemark backfill` builds a version"
 
 
 def key_of(root: Place, *, make: bool = False) -> bytes:
-    """The key of a pipeline's hashes; empty where there is none, and none is to be made."""
+    """The key of a pipeline's hashes; empty if there is none and `make` is false."""
     found = read_if_there(root / KEY_FILE)
     if found is None and make:
         write_once(root / KEY_FILE, secrets.token_hex(32).encode())
@@ -30,8 +30,8 @@ def key_of(root: Place, *, make: bool = False) -> bytes:
 
 
 def content_of(configuration: str | None, now: PipelineSpec, root: Place) -> dict[str, Any]:
-    """A recorded configuration, to be compared with today's: a reference stands where the environment holds another
-    value than it did."""
+    """A recorded configuration, to compare with today's. A reference is kept where the environment now holds another
+    value."""
     content: dict[str, Any] = json.loads(configuration or "{}")
     environ = _environ(now)
     others = _others(content, environ, root)
@@ -39,8 +39,8 @@ def content_of(configuration: str | None, now: PipelineSpec, root: Place) -> dic
 
 
 def spec_of(configuration: str, now: PipelineSpec, root: Place) -> PipelineSpec:
-    """A recorded configuration, to be followed again. Raises ConfigError where a result depends on a variable that is
-    not set, or holds another value than it did."""
+    """A recorded configuration, to be followed again. Raises ConfigError if a result depends on a variable that is
+    not set or that now holds another value."""
     content: dict[str, Any] = json.loads(configuration)
     environ, paths = _environ(now), referred(content)
     others = _others(content, environ, root)
@@ -68,7 +68,8 @@ def _names(content: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _others(content: Mapping[str, Any], environ: Mapping[str, str], root: Place) -> dict[str, str]:
-    """Variables that do not hold what they did, and what is so. Hashes under a key that is gone tell nothing."""
+    """Variables that do not hold their recorded value, each with what is wrong. If the key of a hash is lost, its
+    variable counts as unchanged."""
     hashes = _names(content)
     key = key_of(root) if hashes else b""
     found = {}
@@ -81,5 +82,5 @@ def _others(content: Mapping[str, Any], environ: Mapping[str, str], root: Place)
 
 
 def _matters(path: KeyPath) -> bool:
-    """Whether results depend on the setting at a key path."""
+    """True if results depend on the setting at a key path."""
     return path[0] not in IRRELEVANT and not (path[0] == "sources" and path[2] in IRRELEVANT_IN_SOURCES)

@@ -1,4 +1,4 @@
-"""How far steps have come whose windows rows make, when a run ends: what rows tell is looked up and recorded."""
+"""Computes the progress of steps with session windows when a run ends; results of looking at rows are recorded."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from tidemark.core.watermarks import latest
 
 
 class Looked(Protocol):
-    """What is looked up of windows that rows make."""
+    """Questions about the rows of session windows, which Spark answers."""
 
     def earliest(self, due: Due) -> int | None:
-        """The start of the earliest window that the run leaves open; None: none is."""
+        """The start of the earliest window that the run leaves open; None if no window is open."""
         ...
 
     def idle(self, due: Due, limit: int) -> tuple[int | None, int | None]:
-        """Of the windows that were open before the run, the latest time up to a limit at which one ends or closes,
-        and the first after it; None: there is none."""
+        """Times when windows that were open before the run end or close: the latest of at most `limit`, and the first
+        after it. None if there is none."""
         ...
 
 
 @dataclass(frozen=True)
 class Looking:
-    """One such step at the end of a run. `due` is what is due of it in a state. `strangers`: the run brought
-    partitions whose rows may lie behind the step; `of_windows`: rows come in runs that bring none to sources, too."""
+    """One step with session windows at the end of a run. `due` gives what is due in a state. `strangers`: the run
+    brought partitions whose rows may be behind the step. `of_windows`: rows may arrive even in runs that bring none
+    to sources."""
 
     due: Callable[[StreamState], Due]
     looked: Callable[[], Looked]
@@ -37,7 +38,8 @@ class Looking:
     of_windows: bool
 
     def state(self, state: StreamState, limit: int | None) -> StreamState:
-        """The state that the run leaves, of what the inputs have reached; `limit`: up to when idleness closes."""
+        """The state that the run leaves, from `state`, the progress of the inputs; idleness closes windows up to
+        `limit`."""
         return self._pulled_back(self._rested(self._behind(state), limit))
 
     def _behind(self, state: StreamState) -> StreamState:
@@ -48,7 +50,8 @@ class Looking:
         return replace(state, bounds=(*state.bounds, Passed(due.first_batch, passed)))
 
     def _rested(self, state: StreamState, limit: int | None) -> StreamState:
-        """What idleness adds. It is not looked up again before a window of the same rows may end."""
+        """Add the progress that idleness makes. Rows are not looked at again before a window of equal rows may
+        end."""
         if limit is None or state.complete:
             return replace(state, idle_until=None)
         if not self.of_windows and state.idle_until is not None and limit < state.idle_until:
@@ -62,8 +65,8 @@ class Looking:
         return replace(state, reached=latest(state.reached, bound), idle_bound=bound, bounds=bounds)
 
     def _pulled_back(self, state: StreamState) -> StreamState:
-        """The watermark is pulled back to the start of the earliest open window, or to what is settled, where one may
-        still begin. It stays where it was as long as the step has not moved on."""
+        """Pull the watermark back to the start of the earliest open window, or to the time up to which windows are
+        final, since one may still begin there. The watermark does not move until the step has moved on."""
         due = self.due(state)
         if not due.closes or (state.idle_bound is None and any(part.after is None for part in due.parts)):
             return state
@@ -77,7 +80,7 @@ class Looking:
 
 
 def _behind(due: Due, watermark: int | None, back: int | None) -> int | None:
-    """What the slowest part of a step is pulled back to, where that is before the watermark."""
+    """The time that the slowest part of a step is pulled back to, if that is before the watermark; else None."""
     if due.step.partition_by is None or due.after.complete:
         return None
     least = settled(_windows(due), due.least_passed())
@@ -86,7 +89,7 @@ def _behind(due: Due, watermark: int | None, back: int | None) -> int | None:
 
 
 def as_recorded(state: StreamState, known: StreamState) -> StreamState:
-    """The state with what was looked up when the run was first made."""
+    """The state with the results of looking at rows from when the run was first made."""
     return replace(
         state,
         watermark=known.watermark,

@@ -1,4 +1,4 @@
-"""Takes streams and windows on when a run ends: how far they have come, and what is due of each."""
+"""Advances streams and windows when a run ends: their progress, and the rows that are due of each."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ from tidemark.runner.session_progress import Looked, Looking, as_recorded
 
 
 class Writing(Looked, Protocol):
-    """What streams need of the Spark room."""
+    """Methods of the Spark writer that streams need."""
 
     @property
     def not_due(self) -> Mapping[str, int]:
-        """How many rows of what was written are not due, by table."""
+        """Number of written rows that are not due, by table."""
         ...
 
     def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
-        """Append what is due of a stream; returns what was written, table by table."""
+        """Append the rows that are due of a stream; returns a digest for each written table."""
         ...
 
     def measure(self, due: Due, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:
-        """The same, written nowhere; `versions` of the digests by table."""
+        """Compute the digests of the due rows without writing them; `versions` are those of the digests by table."""
         ...
 
     def outside(self, due: Due) -> int:
-        """Rows that the run brought to a step and that lie in no window."""
+        """Number of rows that the run brought to a step and that are in no window."""
         ...
 
     def making(self, due: Due) -> dict[str, Any]:
-        """What the run has for a stream, table by table, as data frames that are kept and written nowhere."""
+        """The rows of the run for a stream, by table, as cached data frames that are not written."""
         ...
 
     def behind(self, due: Due) -> int:
-        """Rows of what was made for a stream that are not due."""
+        """Number of rows made for a stream that are not due."""
         ...
 
 
 class Published(NamedTuple):
-    """What a run's end came to: by stream its end, what was written, table by table, and by stream to which something
-    was written the rows of that which are not due."""
+    """Results of a run's end: the end of each stream, the digests of written tables, and for each stream with written
+    rows the number of those that are not due."""
 
     ends: dict[str, StreamEnd]
     digests: list[TableDigest]
@@ -66,8 +66,8 @@ class Published(NamedTuple):
 
 @dataclass(frozen=True)
 class Ending:
-    """A run's last batch: the states of partitions before the run and after it, the combined watermarks that it
-    started from and left, and the partitions to which it brought rows."""
+    """The last batch of a run: states of partitions before and after the run, combined watermarks before and after
+    it, and the partitions that received rows."""
 
     record: BatchRecord
     before: States
@@ -90,14 +90,14 @@ class StreamProgress:
 
     @property
     def read_from(self) -> int | None:
-        """The first time that outputs from the pipeline's `start` on need; None: all of it. Nothing bounds how far
-        back a punctuated source reaches."""
+        """The earliest time that outputs from the pipeline's `start` on depend on; None: no lower bound. There is
+        none with a punctuated source, whose rows may reach back any time."""
         punctuated = any(source.punctuation is not None for source in self.spec.sources.values())
         return None if self.spec.start is None or punctuated else self.spec.start - reach(self.steps)
 
     def due(self, ending: Ending, writing: Callable[[], Writing]) -> Iterator[tuple[str, StreamState, Due | None]]:
-        """By stream, inputs first, the state that a run leaves, and what is due of it if it is published. Each must
-        have been written before the next is asked for, since the windows that rows make are looked up."""
+        """By stream, inputs first: the state that a run leaves, and what is due if the stream is published. Write
+        each before asking for the next, since session windows are looked up in the tables."""
         recorded = {name: end.state for name, end in ending.recorded.items()}
         before = opening_states(self.steps, recorded, ending.combined_before, ending.record.run_first == 1)
         last_rows = {name: _last_row(name, ending.after) for name in self.spec.sources}
@@ -122,8 +122,8 @@ class StreamProgress:
             yield step.name, state, self._due(step, ending, before, after) if published else None
 
     def _strangers(self, step: StepRules, ending: Ending) -> bool:
-        """Whether the run brought partitions of punctuated sources that were not known: no watermark of theirs tells
-        what the step has passed."""
+        """True if the run brought new partitions of punctuated sources: no watermark of theirs shows what the step
+        has passed."""
         new = {name for name, _ in ending.after.keys() - ending.before.keys()}
         return any(self.spec.sources[name].punctuation and name in new for name in step.sources)
 
@@ -161,7 +161,7 @@ def take_on(
     repairing: bool,
     reached: Callable[[str], None],
 ) -> Published:
-    """Write what a run's end brings to streams and windows. Nothing is started where nothing is due."""
+    """Write the rows that a run's end adds to streams and windows. Starts no JVM if nothing is due."""
     found = Published({}, [], {})
     for name, state, due in streams.due(ending, writing):
         found.ends[name] = StreamEnd(state)
@@ -186,8 +186,8 @@ def take_on(
 def staged(
     streams: StreamProgress, ending: Ending, writing: Callable[[Mapping[str, Any]], Writing], made: dict[str, Any]
 ) -> dict[str, int]:
-    """Make what a run's end brings, table by table, into `made`, before any of it is written; returns by stream how
-    many rows are not due. `writing` is told what has been made so far."""
+    """Make the rows that a run's end adds to streams into `made`, by table, before any is written. Returns by stream
+    the number of rows that are not due. `writing` receives what has been made before."""
     wrong = {}
     for name, _, due in streams.due(ending, lambda: writing(made)):
         if due is not None and due.anything:
@@ -199,13 +199,13 @@ def staged(
 def measured(
     streams: StreamProgress, ending: Ending, writing: Callable[[], Writing], versions: Mapping[str, int]
 ) -> list[TableDigest]:
-    """The digests of what a run's end brought, computed again; `versions` of them by table."""
+    """Compute the digests of a run's end again; `versions` are those of the digests by table."""
     dues = [due for _, _, due in streams.due(ending, writing) if due is not None]
     return [digest for due in dues for digest in writing().measure(due, versions)]
 
 
 def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:
-    """What the progress of each stream depends on, inputs first."""
+    """Rules that the progress of each stream depends on, inputs first."""
     return tuple(_rules(spec, spec.streams[name]) for name in in_order(spec.streams))
 
 
@@ -216,13 +216,13 @@ def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
 
 
 def _keeps(source: SourceSpec) -> bool:
-    """Whether rows may lie behind the combined watermark: those out of order, or of a partition that no punctuation
-    has reached when it is first seen."""
+    """True if rows of a source may be behind the combined watermark: out-of-order rows that are kept, or rows of a
+    partition that is new and has no punctuation yet."""
     return source.policy.out_of_order.action is Action.KEEP or bool(source.punctuation and source.partition)
 
 
 def _straggles(source: SourceSpec, ending: Ending) -> bool:
-    """Whether a partition of a punctuated source was behind what the source had passed when the run began."""
+    """True if a partition of a punctuated source was behind the source's combined watermark when the run began."""
     passed = ending.combined_before.get(source.name, Combined(None)).watermark
     if source.punctuation is None or passed is None:
         return False
