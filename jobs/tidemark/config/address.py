@@ -1,4 +1,4 @@
-"""The address of a place on S3: a value, without any access."""
+"""Addresses of locations on S3: values, without any access."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
 def is_s3(text: str) -> bool:
-    """Whether a text is an S3 address, in either way of writing it."""
+    """True if a text is an S3 address: it begins with s3:// or s3a://."""
     return _SCHEME.match(text) is not None
 
 
 def normal(text: str) -> str:
-    """An S3 address in its one form: s3://, a bucket, a key without slashes at its ends.
+    """An S3 address in its canonical form: s3://, a bucket, a key without slashes at its ends.
 
-    ValueError: there is no bucket that could have this name, or a part of the key is empty, `.` or `..`,
-    which Spark cannot address.
+    Raises ValueError if no bucket can have this name, or if a part of the key is empty, `.` or `..`, which Spark
+    cannot address.
     """
     bucket, _, key = _SCHEME.sub("", text).partition("/")
     if "@" in bucket:
@@ -49,7 +49,7 @@ class S3Place:
 
     @property
     def prefix(self) -> str:
-        """What the keys below this place begin with; empty for the bucket itself."""
+        """Beginning of the keys below this prefix; empty for the bucket itself."""
         return f"{self.key}/" if self.key else ""
 
     @property

@@ -1,4 +1,5 @@
-"""What a backfill may change of a pipeline: how rows are judged and what is made of them, not how they were read."""
+"""Changes that a backfill allows in a pipeline: the judging of rows and the streams made from them, not the
+reading."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _READING = (
     "timestamp_by",
     "shape",
 )
-"""Settings of a source that say what a row is and when it arrived: rows stand in the tables as they were read."""
+"""Settings of a source that say what a row is and when it arrived. They cannot change: tables hold rows as they were
+read."""
 JUDGING = (
     "partitions",
     "over",
@@ -43,7 +45,7 @@ _HINT = "undo this, or read landing again: add --from-landing"
 
 
 def check_rebuilding(recorded: Mapping[str, Any], spec: PipelineSpec) -> None:
-    """Raises ConfigError with every change to a recorded `resolved()` that rows in the tables cannot follow."""
+    """Raise ConfigError with every change to a recorded `resolved()` that rows in the tables cannot follow."""
     then = from_resolved(recorded)
     old, new = then.resolved(), spec.resolved()
     found = list(_changes(old, new)) + list(_columns(then, spec))
@@ -52,8 +54,8 @@ def check_rebuilding(recorded: Mapping[str, Any], spec: PipelineSpec) -> None:
 
 
 def unchanged_sources(recorded: Mapping[str, Any], spec: PipelineSpec, but: Collection[str] = ()) -> frozenset[str]:
-    """The sources whose rows are judged as before: nothing of theirs has changed, nor of what they import from; those
-    named in `but` have changed."""
+    """Sources whose rows are judged as before: none of their settings changed, nor those of sources that they import
+    from. Sources in `but` count as changed."""
     old, new = from_resolved(recorded).resolved()["sources"], spec.resolved()["sources"]
     same = {name for name in new if name not in but and _judging(old.get(name)) == _judging(new[name])}
     while True:
@@ -93,7 +95,7 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[s
 
 
 def _columns(then: PipelineSpec, spec: PipelineSpec) -> Iterator[tuple[str, str]]:
-    """Streams that are in both and have other columns now: one table cannot hold both kinds of rows."""
+    """Streams in both pipelines whose columns differ now: one table cannot hold both kinds of rows."""
     tables = [all_columns(each.streams, {n: s.columns for n, s in each.sources.items()}) for each in (then, spec)]
     for name in then.streams.keys() & spec.streams.keys():
         old, new = (sorted(each.get(name) or (), key=lambda column: column.name) for each in tables)

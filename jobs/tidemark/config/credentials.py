@@ -1,4 +1,4 @@
-"""Credentials stay out of configuration files; those from the environment are masked in records."""
+"""Keeps credentials out of configuration files, and masks those from the environment in records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADVICE = "take it from the environment of the process (the usual variables or p
 
 
 def written_credential(path: tuple[str | int, ...], text: str) -> str:
-    """Why the text written at `path` may not stand in a file; empty if it may. Never shows the text."""
+    """Reason why the text at `path` may not be written in a file; empty if it may. Never shows the text."""
     if not text or references_only(text):
         return ""
     if is_secret_key(path):
@@ -32,7 +32,7 @@ def written_credential(path: tuple[str | int, ...], text: str) -> str:
 
 
 def is_secret_key(path: tuple[str | int, ...]) -> bool:
-    """Whether the innermost name of a key path is one that holds a credential, such as `db_password`."""
+    """True if the innermost name of a key path is that of a credential, such as `db_password`."""
     if path[:1] == ("streams",) and path[2:3] == ("select",):
         return False  # names of columns, which hold expressions
     name = next((part for part in reversed(path) if isinstance(part, str)), "")
@@ -40,7 +40,7 @@ def is_secret_key(path: tuple[str | int, ...]) -> bool:
 
 
 def masked(value: Any, path: tuple[str | int, ...] = ()) -> Any:  # noqa: ANN401 # any JSON, and its like back
-    """`value` with every credential replaced by `***`: under secret names, and in addresses."""
+    """`value` with every credential replaced by `***`: values of secret names, and passwords in addresses."""
     if isinstance(value, dict):
         return {key: masked(item, (*path, key)) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""`${NAME}` and `${NAME:-default}` in the values of a configuration."""
+"""Replaces `${NAME}` and `${NAME:-default}` in the values of a configuration."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _INSIDE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:-(.*))?", re.DOTALL)
 
 
 def substitute(text: str, environ: Mapping[str, str]) -> tuple[str, list[str]]:
-    """`text` with its references replaced, and a message for each that has no value.
+    """Replace the references in `text`; returns it with a message for each reference that has no value.
 
-    As in a shell, the default counts where the variable is unset or empty.
+    As in a shell, the default counts if the variable is unset or empty.
     """
     unset: list[str] = []
 
@@ -32,7 +32,7 @@ def substitute(text: str, environ: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def taken_from(text: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The values that `text` has from the environment, by their variables; a default is the file's own."""
+    """Values from the environment in `text`, by variable; a default belongs to the file and does not count."""
     found = {}
     for match in _REFERENCE.finditer(text):
         inside = _INSIDE.fullmatch(match[1])
@@ -42,6 +42,6 @@ def taken_from(text: str, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def references_only(text: str) -> bool:
-    """Whether all of `text` comes from the environment, with no default written in the file."""
+    """True if all of `text` comes from the environment, with no default written in the file."""
     rest = _REFERENCE.sub(lambda match: match[1].partition(":-")[2], text)
     return not rest.strip()

@@ -1,8 +1,7 @@
-"""What may change in a pipeline from one run to the next, and what needs a backfill.
+"""Changes of a pipeline from one run to the next: those that are free, and those that need a backfill.
 
-Free: a new column (null in older rows), a declared partition, a source, a stream, the end of a stream, and whatever
-no result depends on.
-All else would make rows of one table follow two sets of rules, so it is refused.
+Free: a new column (null in older rows), a declared partition, a source, a stream, the end of a stream, and every
+setting that no result depends on. Anything else is refused, since rows of one table would follow two sets of rules.
 """
 
 from __future__ import annotations
@@ -22,11 +21,12 @@ _Step = tuple[bool, str, str]
 
 
 def changes(recorded: Mapping[str, Any], spec: PipelineSpec) -> list[str]:
-    """Sentences, each with its key, for what `spec` changes in a recorded `resolved()`; none if nothing.
+    """Sentences, each with its key, on the changes that `spec` makes to a recorded `resolved()`; empty if there are
+    none.
 
-    A key that the recorded configuration does not know yet counts as its default.
+    A key that the recorded configuration does not have counts as its default.
 
-    Raises ConfigError with every change that needs `tidemark backfill`, which is named in its hint.
+    Raises ConfigError with every change that needs `tidemark backfill`; its hint names that command.
     """
     found = _pipeline(from_resolved(recorded).resolved(), spec.resolved())
     steps = [(accepted, key, _without_values(hidden(message))) for accepted, key, message in found]
@@ -38,7 +38,8 @@ def changes(recorded: Mapping[str, Any], spec: PipelineSpec) -> list[str]:
 
 
 def _without_values(message: str) -> str:
-    """A change to a setting that refers to the environment, without what it was: that may be a value written out."""
+    """A message without the former value of a setting that now refers to the environment: that value may be a secret
+    that was written out."""
     was, now, after = message.partition(", is now ")
     return f"is now {after}, was another text" if now and "${" in after and "${" not in was else message
 
@@ -106,7 +107,7 @@ def _columns(at: str, old: tuple[Column, ...], new: tuple[Column, ...], *, posit
 
 
 def _names(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]:
-    """Names in files: those of new columns are free, since no row has been read by them."""
+    """Changes of names in files. Names of new columns are free, since no row has been read by them."""
     before, after, known = old["header_columns"], new["header_columns"], _column_names(old)
     for name in sorted(before.keys() | after.keys()):
         free = name not in before and after[name] not in known
@@ -127,7 +128,7 @@ def _partitions(at: str, old: list[str], new: list[str]) -> Iterator[_Step]:
 
 
 def _values(at: str, old: Any, new: Any, *, free: bool) -> Iterator[_Step]:  # noqa: ANN401 # JSON
-    """A step for each value that differs, at the deepest key that both have."""
+    """A step for each value that differs, at the deepest key that both sides have."""
     if old == new:
         return
     if isinstance(old, dict) and isinstance(new, dict):

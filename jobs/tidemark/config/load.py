@@ -1,4 +1,4 @@
-"""Loading a pipeline file: read, merge, check, and say everything that is wrong at once."""
+"""Loads a pipeline file: reads, merges and checks it, and reports all problems at once."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _RECORDED = "recorded configuration"
 
 @dataclass(frozen=True)
 class Loaded:
-    """A configuration that holds, and what is legal in it but rarely meant."""
+    """A valid configuration, and warnings about settings that are legal but rarely meant."""
 
     spec: PipelineSpec
     warnings: list[Problem]
 
 
 def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None, settings: Sequence[str] = ()) -> Loaded:
-    """The pipeline of a YAML file; `environ` (default: the process's) fills `${NAME}`; `settings`, KEY=VALUE each,
-    win over what the file says.
+    """Load the pipeline of a YAML file. `environ` (default: the process's) fills `${NAME}`; `settings`, KEY=VALUE
+    each, override the file.
 
     Raises ConfigError with every problem of the file, and of the files it extends, at once.
     """
@@ -71,7 +71,7 @@ def _loaded(
     settings: Sequence[str],
     values: dict[str, str],
 ) -> Loaded:
-    """The pipeline of a file that was read; what it has from the environment is added to `values`."""
+    """The pipeline of a file that was read; its values from the environment are added to `values`."""
     if settings:
         document = overridden(document, settings, load_pipeline(path, environ).spec.resolved(), environ)
     problems: list[Problem] = []
@@ -104,9 +104,9 @@ def _loaded(
 
 
 def from_resolved(resolved: Mapping[str, Any], *, at: PipelineSpec | None = None) -> PipelineSpec:
-    """The pipeline of what `resolved()` gave, for replays; with `at`, in the folders of that one instead.
+    """The pipeline from a former `resolved()`, for replays; with `at`, in the folders of that pipeline.
 
-    Raises ConfigError if it was not made by `resolved()`.
+    Raises ConfigError if `resolved()` cannot have made it.
     """
     try:
         spec = PipelineSpec.model_validate(named(resolved))
@@ -118,7 +118,7 @@ def from_resolved(resolved: Mapping[str, Any], *, at: PipelineSpec | None = None
 
 
 def placed(spec: PipelineSpec, at: PipelineSpec) -> PipelineSpec:
-    """A recorded pipeline with file, warehouse and landing where another has them."""
+    """A recorded pipeline with the file, warehouse and landing of another one."""
     sources = {
         name: source.model_copy(update={"landing": at.sources[name].landing}) if name in at.sources else source
         for name, source in spec.sources.items()
@@ -151,7 +151,8 @@ def _read_sources(document: Document, environ: Mapping[str, str], problems: list
 
 
 def _taken(document: Document, sources: Mapping[str, Given]) -> dict[KeyPath, Mapping[str, str]]:
-    """What settings have from the environment, by their key paths in the pipeline; but its name, which is a place."""
+    """Values from the environment by the key paths of their settings in the pipeline, without the pipeline name,
+    which is part of a path."""
     found = {path: own for path, own in document.taken.items() if path != ("pipeline",)}
     for given in sources.values():
         for path, own in () if given.own is None else given.own.taken.items():
@@ -161,14 +162,14 @@ def _taken(document: Document, sources: Mapping[str, Given]) -> dict[KeyPath, Ma
 
 
 def _bad_sources(document: Document, sources: Mapping[str, Given]) -> dict[str, set[str]]:
-    """Which keys are wrong in each source that is named in the file; of one that could not be read, all."""
+    """Wrong keys of each source that the file names; all keys of a source that could not be read."""
     entries = document.content.get("sources")
     named = entries if isinstance(entries, dict) else {}
     return {name: sources[name].bad if name in sources else set(SOURCE_KEYS) for name in named}
 
 
 def _source_spec(given: Given) -> SourceSpec:
-    """The source with stand-ins for what is wrong, which is noted in `given`."""
+    """The source with default values for wrong keys, which are noted in `given`."""
     try:
         spec = SourceSpec.model_validate(given.usable())
     except ValidationError as error:
@@ -190,7 +191,8 @@ def _pipeline_spec(
     environ: Mapping[str, str],
     problems: list[Problem],
 ) -> PipelineSpec | None:
-    """The pipeline around its sources and streams, if its own settings hold; what does not is added to `problems`."""
+    """The pipeline with its sources and streams; None if its own settings are wrong. Problems are added to
+    `problems`."""
     content = {key: value for key, value in document.content.items() if value is not None}
     for key in [key for key in content if key not in PIPELINE_KEYS]:
         problems.append(_problem(document, (key,), unknown_key(key, PIPELINE_KEYS)))
@@ -214,7 +216,7 @@ def _pipeline_spec(
 
 
 def _placed(document: Document, sources: Mapping[str, Given], found: Iterable[Finding]) -> list[Problem]:
-    """Findings of the whole pipeline, each in the file that holds its key."""
+    """Findings of the whole pipeline, each in the file that has its key."""
     return [
         sources[str(path[1])].problem(path[2:], message)
         if path[0] == "sources"
@@ -224,7 +226,8 @@ def _placed(document: Document, sources: Mapping[str, Given], found: Iterable[Fi
 
 
 def _in_order(problems: list[Problem], documents: list[Document]) -> list[Problem]:
-    """All problems by file and line; of a key that could not be read as written, only that."""
+    """All problems, sorted by file and line. If a key has a value that cannot be read, only that problem is kept for
+    it."""
     unread = [problem for document in documents for problem in document.problems]
     known = {(problem.file, problem.key) for problem in unread}
     others = [problem for problem in problems if (problem.file, problem.key) not in known]

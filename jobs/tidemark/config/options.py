@@ -1,6 +1,6 @@
 """Spark reader options that change how values are read and nothing else.
 
-Refused are those that change which rows there are, or in what order, or that hide damage.
+Options are refused that change the number or order of rows, or that hide damage.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BOOLEANS = {"header", "multiLine"} | {
 
 
 def option_findings(kind: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(option, what is wrong with it) for the options of one source."""
+    """Problems of the options of one source, each as (option, sentence)."""
     names = {name.lower(): name for name in ALLOWED[kind]}
     seen: dict[str, str] = {}
     for name, value in options.items():
@@ -59,7 +59,7 @@ def option_findings(kind: str, options: Mapping[str, str]) -> Iterator[tuple[str
 
 
 def canonical(kind: str, options: Mapping[str, str]) -> dict[str, str]:
-    """The options in Spark's own spelling, sorted, so that two spellings of the same options are equal."""
+    """The options in Spark's own spelling, sorted, so that two spellings are equal."""
     names = {name.lower(): name for name in ALLOWED[kind]} | {"delimiter": "sep"}
     return dict(sorted((names.get(name.lower(), name), value) for name, value in options.items()))
 

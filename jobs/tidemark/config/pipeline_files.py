@@ -1,6 +1,6 @@
-"""Pipeline files: which there are, which of them hold, and how each is to be scheduled.
+"""Finds and loads pipeline files, and says how each is to be scheduled.
 
-What schedules pipelines and what shows them read the same files by this module, and name a pipeline's DAG alike.
+The scheduler and the dashboard both read files by this module, so that they give a pipeline's DAG one name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SUFFIXES = (".yml", ".yaml")
 
 @dataclass(frozen=True)
 class Scheduling:
-    """The `airflow` key of a pipeline file, with what holds where it says nothing."""
+    """The `airflow` key of a pipeline file, with defaults filled in."""
 
     start_date: datetime
     owner: str = "tidemark"
@@ -36,7 +36,7 @@ class Scheduling:
 
 @dataclass(frozen=True)
 class PipelineFile:
-    """A pipeline file that holds, and how it is to be scheduled."""
+    """A valid pipeline file, and its schedule settings."""
 
     path: Path
     spec: PipelineSpec
@@ -44,14 +44,14 @@ class PipelineFile:
 
     @classmethod
     def load(cls, path: Path) -> PipelineFile:
-        """Raises ConfigError with everything that is wrong in the file, what it asks of Airflow included."""
+        """Load a file. Raises ConfigError with everything that is wrong in it, including its `airflow` key."""
         spec = load_pipeline(path).spec
         return cls(path, spec, scheduling_of(path, spec.airflow))
 
 
 @dataclass(frozen=True)
 class Files:
-    """The pipeline files that hold, the first of each name, and what is wrong with the others, file by file."""
+    """Valid pipeline files, the first of each name, and the errors of the others by file."""
 
     sound: Mapping[str, PipelineFile]
     broken: Mapping[Path, str]
@@ -63,18 +63,18 @@ def dag_id(pipeline: str) -> str:
 
 
 def folder(default: Path) -> Path:
-    """Where pipeline files are: $TIDEMARK_PIPELINES, else `default`."""
+    """The folder of pipeline files: $TIDEMARK_PIPELINES, else `default`."""
     return Path(os.environ.get(FOLDER_VARIABLE) or default).expanduser().absolute()
 
 
 def paths(place: Path) -> list[Path]:
-    """The pipeline files of a folder, by name. Files of sources that they extend stand in folders below, and are
-    none."""
+    """Pipeline files of a folder, sorted by name. Files in subfolders do not count: they are source files that
+    pipelines extend."""
     return sorted(path for path in place.iterdir() if path.suffix in _SUFFIXES) if place.is_dir() else []
 
 
 def read(place: Path, load: Callable[[Path], PipelineFile] = PipelineFile.load) -> Files:
-    """Every pipeline file of a folder; `load` raises TidemarkError for one that does not hold."""
+    """Load every pipeline file of a folder; `load` raises TidemarkError for an invalid one."""
     sound: dict[str, PipelineFile] = {}
     broken: dict[Path, str] = {}
     for path in paths(place):
@@ -91,7 +91,7 @@ def read(place: Path, load: Callable[[Path], PipelineFile] = PipelineFile.load) 
 
 
 def scheduling_of(path: Path, given: Mapping[str, Any]) -> Scheduling:
-    """The `airflow` key; without `start_date` runs begin on the day on which the file was last changed."""
+    """Parse the `airflow` key; without `start_date` runs begin on the day on which the file was last changed."""
     problems = [
         Problem(str(path), f"airflow.{key}", f"is not known: there are {', '.join(_READERS)}")
         for key in given

@@ -19,7 +19,7 @@ _SOURCE = {"landing": "/", "format": "json", "schema": "column STRING"}
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema; what only `extends` or the environment can tell is left open."""
+    """Build the schema; values that only `extends` or the environment can determine stay open."""
     schema = _untitled(PipelineSpec.model_json_schema(by_alias=True))
     del schema["properties"]["path"]
     schema["required"] = ["pipeline", "sources"]
@@ -66,7 +66,7 @@ def _streams(models: dict[str, Any]) -> None:
 
 
 def _defaults(properties: dict[str, Any], resolved: dict[str, Any]) -> None:
-    """Defaults as they are written in a file; none where a key must be given or is absent by default."""
+    """Set defaults as a file writes them; keys that must be given or that are absent by default get none."""
     for key, described in properties.items():
         described.pop("default", None)
         if key not in (*_SOURCE, "pipeline", "sources", "warehouse") and resolved.get(key) not in (

@@ -1,8 +1,8 @@
-"""What a configuration has taken from the environment: recorded and shown as references, compared by keyed hashes.
+"""Records and shows values from the environment as references, and compares them by keyed hashes.
 
-A record has `${NAME}` in the place of each value, and by name the HMAC-SHA256 of the value: a change is noticed, and
-who has the record alone can try no guesses. Settings that are no free text (durations, numbers, words of a list) stay
-as they are.
+A record has `${NAME}` in the position of each value, and by name the HMAC-SHA256 of the value. So a change is
+noticed, but nobody who has only the record can test guesses. Settings that are not free text (durations, numbers,
+words of a list) are recorded as they are.
 """
 
 from __future__ import annotations
@@ -17,57 +17,60 @@ from typing import Any
 
 KeyPath = tuple[str | int, ...]
 ENVIRONMENT = "environment"
-"""The key of a recorded configuration under which the hashes stand."""
+"""The key of a recorded configuration that has the hashes."""
 SHORTEST = 3
-"""Characters of a value that is hidden wherever it occurs in a text; shorter ones only in their own settings."""
+"""Shortest length of a value that is hidden wherever it occurs in a text; shorter values are hidden only in their own
+settings."""
 _PIECE, _OF_KEY = 4, 8
 _NAMED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _hidden: dict[str, str] = {}
-"""Values that this process has met, and their variables."""
+"""Values that this process has read from the environment, with their variables."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """Values by variable, and by key path the variables that a setting has values of; `environ` is all there is."""
+    """Values by variable, and for each key path the variables that its setting uses; `environ` is the whole
+    environment."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     paths: Mapping[KeyPath, frozenset[str]] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Hide values from now on in what this process says of itself, but those of places."""
+        """Hide these values, except those of paths, in everything that this process prints from now on."""
         for path, names in self.paths.items():
             if not _is_place(path):
                 _hidden.update({self.values[name]: name for name in names if len(self.values[name]) >= SHORTEST})
 
     def referring(self, resolved: Mapping[str, Any]) -> dict[str, Any]:
-        """A resolved configuration with references in the place of these values, each in its own setting."""
+        """A resolved configuration with references in the position of these values, each in its own setting."""
         content: dict[str, Any] = dict(resolved)
         for path, names in self.paths.items():
             content = _changed(content, path, partial(hidden, values={name: self.values[name] for name in names}))
         return content
 
     def hashes(self, key: bytes, content: object) -> dict[str, str]:
-        """The keyed hashes of the values that a configuration with references refers to."""
+        """Keyed hashes of the values that a configuration with references refers to."""
         names = {name for _, text in leaves(content) for name in _NAMED.findall(text)} & self.values.keys()
         return {name: keyed(key, self.values[name]) for name in sorted(names)}
 
 
 def keyed(key: bytes, value: str) -> str:
-    """The hash of a value, good to compare it with others under the same key alone, and which key that is."""
+    """Hash of a value, with a hash of the key in front. Hashes are comparable under one key only."""
     found = hmac.new(key, value.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
     return f"{hmac.new(key, b'', hashlib.sha256).hexdigest()[:_OF_KEY]}:{found}"
 
 
 def differs(key: bytes, value: str, recorded: str) -> bool:
-    """Whether a value is another one than that of a recorded hash; of hashes under other keys nothing is known."""
+    """True if a value differs from that of a recorded hash. False for a hash under another key: the two cannot be
+    compared."""
     now = keyed(key, value)
     return now != recorded and now[:_OF_KEY] == recorded[:_OF_KEY]
 
 
 def hidden(text: str, values: Mapping[str, str] | None = None) -> str:
-    """A text with `${NAME}` in the place of values (default: of all that configurations of this process have taken,
-    places and the shortest left out), however they are quoted in it."""
+    """A text with `${NAME}` in the position of values, however they are quoted in it. Default: all values that this
+    process has read from the environment, except paths and the shortest ones."""
     known = _hidden if values is None else {value: name for name, value in values.items()}
     for value, name in sorted(known.items(), key=lambda each: -len(each[0])):
         for form in dict.fromkeys((value, repr(value)[1:-1], value.replace("'", "''"))):
@@ -76,7 +79,7 @@ def hidden(text: str, values: Mapping[str, str] | None = None) -> str:
 
 
 def said(message: str, values: Mapping[str, str]) -> str:
-    """What is wrong with a configuration, without a value or a larger piece of one."""
+    """A message about a configuration without any value from the environment or a larger piece of one."""
     shown = hidden(message, {name: value for name, value in values.items() if len(value) >= SHORTEST})
     for name, value in values.items():
         pieces = {value[start : start + _PIECE] for start in range(len(value) - _PIECE + 1)}
@@ -98,14 +101,14 @@ def leaves(content: object, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]
 
 
 def referred(content: Mapping[str, Any]) -> dict[KeyPath, frozenset[str]]:
-    """The variables that a recorded configuration refers to, by key path."""
+    """Variables that a recorded configuration refers to, by key path."""
     names = frozenset(content.get(ENVIRONMENT, {}))
     found = {path: names.intersection(_NAMED.findall(text)) for path, text in leaves(content)}
     return {path: own for path, own in found.items() if own}
 
 
 def opened(content: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
-    """A recorded configuration with values in the place of its references; those of other names stay."""
+    """A recorded configuration with values in the position of its references; references to other names stay."""
 
     def open_text(text: str) -> str:
         return _NAMED.sub(lambda match: values.get(match[1], match[0]), text)
@@ -119,7 +122,8 @@ def _is_place(path: KeyPath) -> bool:
 
 
 def _changed(content: Any, path: KeyPath, change: Callable[[str], str]) -> Any:  # noqa: ANN401 # JSON
-    """Content with the texts at a path, or below it, changed; where the path goes on, all below its known part."""
+    """Change the texts at a path and below it; if the path is longer than the content, all texts below its known
+    part."""
     if not path or not isinstance(content, dict | list):
         return everywhere(content, change)
     if isinstance(content, dict):

@@ -1,6 +1,6 @@
-"""Column lists in Spark's DDL: `DeviceId STRING, Speed DOUBLE, Where STRUCT<Lat: DOUBLE, Lon: DOUBLE>`.
+"""Parses column lists in Spark's DDL: `DeviceId STRING, Speed DOUBLE, Where STRUCT<Lat: DOUBLE, Lon: DOUBLE>`.
 
-A small strict reader of its own: general SQL parsers guess where Spark refuses, and rename types.
+A small strict parser of its own: general SQL parsers guess where Spark refuses, and they rename types.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SYSTEM_COLUMNS = frozenset({
 })  # fmt: skip
 
 INTERNAL = "__tidemark_"
-"""How names of columns begin that rows carry between reading and writing."""
+"""Beginning of the names of internal columns, which rows have between reading and writing."""
 
 _SIMPLE = {
     "STRING": "STRING", "BOOLEAN": "BOOLEAN", "BINARY": "BINARY", "DATE": "DATE",
@@ -69,7 +69,7 @@ class Column:
 
 
 def parse_schema(text: str) -> tuple[Column, ...]:
-    """The columns of a DDL text, their types in one spelling (LONG is BIGINT).
+    """Parse a DDL text into columns, with one spelling for each type (LONG is BIGINT).
 
     Raises ValueError with every column that is doubled, reserved or has a name that tables cannot hold.
     """
@@ -85,7 +85,7 @@ def parse_schema(text: str) -> tuple[Column, ...]:
 
 
 def parse_type(text: str) -> Type:
-    """The structure of one type text. Raises ValueError."""
+    """Parse one type text. Raises ValueError."""
     reader = _DdlReader(text)
     result = reader.type()
     reader.expect("")
@@ -93,12 +93,12 @@ def parse_type(text: str) -> Type:
 
 
 def schema_text(columns: tuple[Column, ...]) -> str:
-    """The DDL text that `parse_schema` reads back."""
+    """DDL text of columns, which `parse_schema` reads back."""
     return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
 
 
 def quoted(name: str) -> str:
-    """A name as it must stand in SQL: in backquotes unless it is a plain word."""
+    """A name as SQL needs it: in backquotes unless it is a plain word."""
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else "`" + name.replace("`", "``") + "`"
 
 
@@ -127,7 +127,7 @@ def _member_findings(column: Column) -> Iterator[str]:
 
 
 def unstorable(name: str) -> Iterator[str]:
-    """Why no table can have a column of that name, in Delta or beside the columns that rows carry on the way."""
+    """Reasons why no table can have a column of that name: Delta's rules, or internal columns of that name."""
     if name.lower().startswith(INTERNAL):
         yield f"column {name!r} begins as our own columns do: call it {name[len(INTERNAL) :]!r} or so"
     if _BAD_IN_NAME.search(name):
@@ -135,7 +135,7 @@ def unstorable(name: str) -> Iterator[str]:
 
 
 class _DdlReader:
-    """One pass over the words of a DDL text."""
+    """One pass over the tokens of a DDL text."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""A source's keys as its files give them, each remembering the file it stands in."""
+"""The keys of a source, merged from its files; each remembers its file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tidemark.errors import ConfigError, Problem
 
 @dataclass
 class Given:
-    """The merged keys of one source, paths already absolute, and what was wrong on the way.
+    """Merged keys of one source with absolute paths, and the problems found while merging.
 
-    `home` is the pipeline's file, `own` the one the source extends; `bad` holds the keys whose value cannot
-    be used, or is not known because `own` could not be read.
+    `home` is the pipeline's file, `own` the one that the source extends. `bad` holds the keys whose value cannot be
+    used, or is unknown because `own` could not be read.
     """
 
     name: str
@@ -37,27 +37,27 @@ class Given:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Every key that was written or may have been, whether its value can be used or not."""
+        """Every key that was written or may have been, usable or not."""
         return frozenset(self.origin) | self.bad
 
     def problem(self, path: KeyPath, message: str) -> Problem:
-        """A finding at a key path below the source, placed in the file that holds the key."""
+        """A problem at a key path below the source, located in the file that has the key."""
         document, prefix = self.origin.get(str(path[0]) if path else "", (self.home, self.prefix))
         return Problem(document.at((*prefix, *path)), key_text((*prefix, *path)), message)
 
     def refuse(self, path: KeyPath, message: str) -> None:
-        """Note a finding, and that the key cannot be used."""
+        """Note a problem and that its key cannot be used."""
         self.problems.append(self.problem(path, message))
         if path:
             self.bad.add(str(path[0]))
 
     def usable(self) -> dict[str, Any]:
-        """The keys that can be used."""
+        """The keys that can be used, with their values."""
         return {key: value for key, value in self.content.items() if key not in self.bad}
 
 
 def read_source(name: str, keys: Mapping[str, Any], home: Document, environ: Mapping[str, str]) -> Given:
-    """One entry of `sources`: its own file (`extends`) below the keys given in the pipeline."""
+    """Read one entry of `sources`; its keys override those of the file that it `extends`."""
     given = Given(name, home)
     own = dict(keys)
     extends = own.pop("extends", None)

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong, in sentences that show the value and what is allowed."""
+"""Turns pydantic's errors into sentences that show the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[t
 
 
 def unknown_key(key: str, known: Iterable[str]) -> str:
-    """That a key does not exist, and the ones it may be."""
+    """Message for a key that does not exist, with the most similar key or all that do."""
     names = list(known)
     close = get_close_matches(key.lower(), names, 3, 0.6)
     if close:
@@ -62,7 +62,7 @@ def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _keys_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
-    """The keys of the model that stands at a path inside `model`."""
+    """Keys of the model at a path inside `model`."""
     for part in path:
         found = next((field for name, field in model.model_fields.items() if part in (name, field.alias)), None)
         inner = _model_in(found.annotation) if found else None

@@ -1,4 +1,4 @@
-"""Settings given beside the file (`--set KEY=VALUE`), put into its content before that is checked."""
+"""Puts settings from the command line (`--set KEY=VALUE`) into the content of a file before it is checked."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _FREE = "it changes no result: edit the file, no backfill is needed"
 def overridden(
     document: Document, given: Sequence[str], resolved: Mapping[str, Any], environ: Mapping[str, str]
 ) -> Document:
-    """The document with these settings in place of its own. `resolved` is what it says without them: a part of a
-    setting that the file leaves to its default, or to the file that a source extends, changes that."""
+    """The document with these settings in place of its own. `resolved` is the configuration without them: it supplies
+    the rest of a setting whose part is set but which the file itself does not give."""
     content, taken = copy.deepcopy(document.content), dict(document.taken)
     for text in given:
         key, equals, value = text.partition("=")
@@ -37,7 +37,7 @@ def overridden(
 
 
 def _check(path: tuple[str, ...], resolved: Mapping[str, Any]) -> None:
-    """UsageError for a key that there is not, or that no result depends on."""
+    """Raise UsageError for a key that does not exist or that no result depends on."""
     key, within = ".".join(path), {"sources": SOURCE_KEYS}.get(path[0])
     if path[0] not in PIPELINE_KEYS:
         raise UsageError(f"--set {key}: {unknown_key(path[0], PIPELINE_KEYS)}")

@@ -1,4 +1,4 @@
-"""Folders, and places on S3, that a configuration names."""
+"""Paths of folders and S3 prefixes that a configuration names."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from tidemark.config.address import is_s3, normal
 from tidemark.config.models.values import shown
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|([A-Za-z][A-Za-z0-9+.-]+):/")
-"""How an address begins: `hdfs://host/in`, and with one slash `dbfs:/in` or `file:/in`."""
+"""Beginning of an address: `hdfs://host/in`, and with one slash `dbfs:/in` or `file:/in`."""
 _BRACES = re.compile(r"\{[^}]*\}?|\}")
 PLACEHOLDERS = ("{yyyy}", "{MM}", "{dd}", "{HH}")
 _LONGEST_NAME, _LONGEST_PATH = 255, 3_072
-"""Bytes: what file systems take of one name, and of a path so that the names of tables and files fit below it
-(Linux takes 4,096 in all)."""
+"""Longest name that file systems take, and longest path that leaves room for the names of tables and files below it
+(Linux takes 4,096 in all). In bytes."""
 
 
 def folder(text: str, base: Path) -> str:
-    """The absolute path of a folder written in a file of the folder `base`; of s3:// (s3a:// means the same) the
-    address s3://bucket/prefix. Raises ValueError for other addresses.
-    """
+    """Absolute path of a folder that is written in a file of the folder `base`; for s3:// or s3a:// the address
+    s3://bucket/prefix. Raises ValueError for other addresses."""
     if is_s3(text):
         return normal(text)
     if _SCHEME.match(text) or not text.strip() or "\0" in text:
@@ -30,7 +29,7 @@ def folder(text: str, base: Path) -> str:
             f"{_mounted(text)}"
         )
     try:
-        path = os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 # links stay as they are
+        path = os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 # keeps symbolic links
         names = [os.fsencode(name) for name in Path(path).parts]
     except RuntimeError:
         raise ValueError(f"{shown(text)}: there is no user of this name whose home it could be") from None
@@ -45,7 +44,7 @@ def folder(text: str, base: Path) -> str:
 
 
 def _mounted(text: str) -> str:
-    """Advice for an address whose files are mounted as folders."""
+    """Advice to use the folder that the files of this address are mounted at; empty for other addresses."""
     match text.lower().partition(":")[0]:
         case "dbfs":
             return f"; Databricks mounts these files at /dbfs/{text[5:].lstrip('/')}"
@@ -56,7 +55,7 @@ def _mounted(text: str) -> str:
 
 
 def landing_folder(text: str, base: Path) -> str:
-    """As `folder`, where {yyyy} {MM} {dd} {HH} may stand in the path. Raises ValueError."""
+    """Like `folder`, but the path may contain {yyyy} {MM} {dd} {HH}. Raises ValueError."""
     path = folder(text, base)
     for brace in _BRACES.findall(path):
         if brace not in PLACEHOLDERS:
@@ -67,13 +66,13 @@ def landing_folder(text: str, base: Path) -> str:
 
 
 def fixed_part(landing: str) -> str:
-    """The folder above the first placeholder; `landing` itself where there is none."""
+    """The folder above the first placeholder; `landing` itself if there is none."""
     index = landing.find("{")
     return landing if index < 0 else landing[:index].rpartition("/")[0] or os.sep
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether one folder is the other or lies in it."""
+    """True if one folder is the other or is inside it."""
     if is_s3(one) or is_s3(other):
         return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
     common = os.path.commonpath([one, other])

@@ -38,9 +38,9 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 @dataclass(frozen=True)
 class Document:
-    """The content of one file, the line of every key path in it, and what is wrong in it short of syntax:
-    doubled keys, names without a value in the environment, credentials. `taken` are the values that a setting has
-    from the environment, by variable."""
+    """The content of one file, the line of every key path in it, and its problems other than syntax errors: doubled
+    keys, variables without a value, credentials. `taken` has, for each setting, its values from the environment, by
+    variable."""
 
     path: Path
     content: dict[str, Any]
@@ -57,9 +57,9 @@ class Document:
 
 
 def read_yaml(path: Path, environ: Mapping[str, str]) -> Document:
-    """The file's content, references to `environ` replaced.
+    """Read a file and replace references by values of `environ`.
 
-    Raises ConfigError where there is nothing to go on with: no file, not text, not YAML, not a mapping.
+    Raises ConfigError if the file cannot be used at all: missing, not text, not YAML, not a mapping.
     """
     node = _compose(path)
     if not isinstance(node, MappingNode):
@@ -72,8 +72,8 @@ def read_yaml(path: Path, environ: Mapping[str, str]) -> Document:
 def read_value(
     text: str, file: Path, path: KeyPath, environ: Mapping[str, str]
 ) -> tuple[object, Mapping[KeyPath, Mapping[str, str]]]:
-    """The value that a text would be at a key path of the file, and what it has from the environment. Raises
-    ConfigError where it is none."""
+    """Parse a text as the value at a key path of the file. Returns the value and its parts from the environment.
+    Raises ConfigError if the text is no value."""
     where = key_text(path)
     try:
         node: Node | None = YAML(typ="safe", pure=True).compose(text)

@@ -1,4 +1,4 @@
-"""Schedules, as Airflow takes them: cron texts of five fields, and the presets that stand for some."""
+"""Checks schedules as Airflow takes them: cron texts of five fields, and named presets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = dict(zip(range(1, 13), (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 3
 
 
 def checked_schedule(text: str) -> str:
-    """`text`, if it is a preset or a cron text that some time fulfils. Raises ValueError that says what is wrong."""
+    """`text`, if it is a preset or a cron text that fits some time. Raises ValueError that says what is wrong."""
     if text.startswith("@"):
         if text not in PRESETS:
             raise ValueError(f"{text!r} is no preset: there are {', '.join(PRESETS)}")
@@ -35,7 +35,7 @@ def checked_schedule(text: str) -> str:
 
 
 def _wrong(item: str, name: str, least: int, most: int) -> str | None:
-    """What is wrong with one item of a field; None: nothing."""
+    """A sentence on the problem of one item of a field; None if it is valid."""
     if name == "day" and item == "l":
         return None
     nth = _NTH.fullmatch(item) if name == "weekday" else None
@@ -54,7 +54,7 @@ def _wrong(item: str, name: str, least: int, most: int) -> str | None:
 
 
 def _number(text: str | None, name: str) -> int | None:
-    """The number of a value, or of the name of a month or weekday; None: it is neither."""
+    """The number of a value, or of the name of a month or weekday; None if it is neither."""
     if text is None or text.isdecimal():
         return None if text is None else int(text)
     if name == "month" and text in _MONTHS:
@@ -63,7 +63,7 @@ def _number(text: str | None, name: str) -> int | None:
 
 
 def _some_day(days: str, months: str) -> bool:
-    """Whether a month that is meant has a day that is meant, in some year; only plain numbers are looked at."""
+    """True if one of the months has one of the days, in some year. Only plain numbers are checked."""
     if not all(each.isdecimal() for each in days.split(",")):
         return True
     numbers = [_number(each, "month") for each in months.split(",")]

@@ -1,4 +1,4 @@
-"""The kinds of values in models: how each is read, written back and described to editors."""
+"""Types of values in models: each is parsed, serialized and described to editors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ REFERENCE = r"\$\{[^}]+\}"
 
 
 class Settings(BaseModel):
-    """Base of all models: values cannot be changed, and keys that do not exist are refused."""
+    """Base of all models: values cannot be changed, and unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 def pattern(allowed: str, *examples: str) -> WithJsonSchema:
-    """Text of a pattern, as editors see it: a reference to the environment may always stand."""
+    """JSON Schema of text with a pattern; a reference to the environment is always allowed."""
     return WithJsonSchema({"type": "string", "pattern": f"^(?:{allowed})$|{REFERENCE}", "examples": list(examples)})
 
 
 def described(kind: str | list[str], *examples: str, **more: Any) -> WithJsonSchema:  # JSON
-    """A value as editors see it."""
+    """JSON Schema of a value."""
     return WithJsonSchema({"type": kind, **({"examples": list(examples)} if examples else {}), **more})
 
 
@@ -50,7 +50,7 @@ SignedDuration = Annotated[
     PlainSerializer(format_duration),
     pattern(f"-?{DURATION_PATTERN}", "5m", "-1h"),
 ]
-"""Microseconds, below zero too."""
+"""Microseconds; may be negative."""
 Instant = Annotated[
     int,
     BeforeValidator(values.instant),
@@ -91,9 +91,9 @@ NamesInFiles = Annotated[
     BeforeValidator(values.names_in_files),
     described("object", additionalProperties={"type": "string"}),
 ]
-"""Columns of the schema by the names that files give them."""
+"""Column names of the schema, by the names that files give these columns."""
 MemberPath = Annotated[str, BeforeValidator(values.member_path), described("string", "Records[]", "[]")]
-"""Where in a JSON document the array of rows is."""
+"""Path of the array of rows in a JSON document."""
 Selected = Annotated[
     dict[str, str],
     BeforeValidator(values.selected),

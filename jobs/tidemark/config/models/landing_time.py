@@ -1,4 +1,4 @@
-"""The landing time of an object read from its name."""
+"""Reads the landing time of an object from its name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LETTERS = {
     "ss": ("second", 2), "SSS": ("millisecond", 3), "SSSSSS": ("microsecond", 6),
 }  # fmt: skip
 _ORDER = {"year": 0, "month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0}
-"""The parts of a time, coarsest first, with the value of one that is left out."""
+"""Parts of a time, coarsest first, with the value of a part that is left out."""
 _PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|(')")
 
 
@@ -50,7 +50,7 @@ class LandedAtSpec(Settings):
         return value
 
     def landing_time(self, uri: str) -> int | None:
-        """Microseconds since the epoch; None where the name has no such time or it is past the year 9999."""
+        """Microseconds since the epoch, UTC; None if the name has no such time or if it is after the year 9999."""
         found = self._path_pattern.search(uri)
         match = self._time_pattern.fullmatch(found[1]) if found and found[1] is not None else None
         if match is None:
@@ -75,7 +75,7 @@ class LandedAtSpec(Settings):
 
 
 def _format_pattern(text: str) -> re.Pattern[str]:
-    """The digits a format stands for, as named groups."""
+    """Pattern of the digits that a format describes, as named groups."""
     pattern, fields = "", []
     for piece in _PIECE.finditer(text):
         literal, letter, stray = piece.groups()

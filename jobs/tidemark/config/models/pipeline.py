@@ -27,7 +27,7 @@ IRRELEVANT = frozenset({"pipeline", "warehouse", "schedule", "micro_batch", "ret
 IRRELEVANT_IN_SOURCES = frozenset({"landing", "quality"})
 """Settings of a source that no result depends on: objects are named relative to `landing`."""
 _ABSENT_IN_SOURCES: Mapping[str, Any] = {"header_columns": {}, "rows": None, "rescue": None}
-"""Settings of a source that count only where they are given, so that fingerprints of before they existed stay."""
+"""Settings of a source that count only if they are given, so that older fingerprints stay valid."""
 
 
 class MicroBatchSpec(Settings):
@@ -95,30 +95,30 @@ class PipelineSpec(Settings):
         return None if value is None else checked_schedule(value)
 
     def resolved(self) -> dict[str, Any]:
-        """The settings by their keys in the file, defaults filled in, credentials masked; plain JSON."""
+        """Settings by their keys in the file, defaults filled in, credentials masked; plain JSON."""
         content: dict[str, Any] = masked(self.model_dump(mode="json", by_alias=True))
         return content
 
     @property
     def taken(self) -> Taken:
-        """What it has from the environment."""
+        """Values that the configuration has from the environment."""
         return self._taken
 
     def having(self, taken: Taken) -> PipelineSpec:
-        """The same, which has these values from the environment."""
+        """A copy of the configuration with these values from the environment."""
         found = self.model_copy()
         found._taken = taken  # its own
         return found
 
     def recorded(self, key: bytes) -> dict[str, Any]:
-        """`resolved()` as it is recorded: values of the environment as references, with their keyed hashes."""
+        """`resolved()` as it is recorded: values from the environment as references, with their keyed hashes."""
         content = self._referring()
         hashes = self._taken.hashes(key, content)
         return content | ({ENVIRONMENT: hashes} if hashes else {})
 
     def _referring(self) -> dict[str, Any]:
-        """`resolved()` with references wherever a setting can be any text; others (durations, words) stay as they
-        are, since a record has to be read whatever the environment holds then."""
+        """`resolved()` with references wherever a setting may be any text. Other settings (durations, words) keep
+        their values, since a record must stay readable under any environment."""
         taken = self._taken
         while True:
             content = taken.referring(self.resolved())
@@ -134,8 +134,8 @@ class PipelineSpec(Settings):
                 return content
 
     def fingerprint(self, key: bytes = b"") -> str:
-        """SHA-256 (hex) over all settings that results depend on, with references and keyed hashes in the place of
-        what is from the environment."""
+        """SHA-256 (hex) over all settings that results depend on; values from the environment count as references
+        with keyed hashes."""
         content = relevant(self._referring())
         hashes = self._taken.hashes(key, content)
         content |= {ENVIRONMENT: hashes} if hashes else {}
@@ -144,7 +144,7 @@ class PipelineSpec(Settings):
 
 
 def named(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """A resolved configuration whose sources and streams have their names in them, as models want them."""
+    """A resolved configuration with the names of sources and streams inside them, as models need them."""
     return {
         **resolved,
         **{
@@ -155,13 +155,13 @@ def named(resolved: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meet(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
-    """Whether one key path is the other, or below it."""
+    """True if one key path is the other or is below it."""
     length = min(len(one), len(other))
     return one[:length] == other[:length]
 
 
 def with_on_failure(spec: PipelineSpec, action: str) -> PipelineSpec:
-    """The configuration of a run in which failed checks do this and nothing else: block, warn or record."""
+    """The configuration of a run in which every failed check has this action: block, warn or record."""
     own = spec.quality.model_dump() if spec.quality else {}
     quality = QualitySpec.model_validate(own | {"on_failure": None if action == "record" else action})
     sources = {
@@ -174,7 +174,7 @@ def with_on_failure(spec: PipelineSpec, action: str) -> PipelineSpec:
 
 
 def checked_name(value: str) -> str:
-    """`value`, if it can name a pipeline, a source or a stream. Raises ValueError."""
+    """`value`, if it is a valid name of a pipeline, a source or a stream. Raises ValueError."""
     if not re.fullmatch(NAME, value):
         raise ValueError(
             f"{value!r} is not a name: write small letters, digits and _, a letter first, such as toll_booths"
@@ -183,7 +183,7 @@ def checked_name(value: str) -> str:
 
 
 def relevant(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a resolved configuration that results depend on; streams only where there are some."""
+    """The part of a resolved configuration that results depend on; streams only if there are some."""
     sources = {
         name: {key: value for key, value in source.items() if _counts(key, value)}
         | {"partitions": sorted(source["partitions"])}

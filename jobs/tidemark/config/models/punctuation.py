@@ -85,7 +85,7 @@ class ShapeSpec(Settings):
         return self
 
     def core(self) -> Shape:
-        """The same as a value of the time rules."""
+        """The shape as a value of the time rules."""
         if self.edge is not None:
             edge = self.edge
             return Shape(edge.end_time, edge.kind, edge.start, edge.end, edge.match)
@@ -108,14 +108,14 @@ class PunctuationSpec(Settings):
     )
 
     def core(self) -> Punctuation:
-        """The same as a value of the time rules."""
+        """The punctuation as a value of the time rules."""
         return Punctuation(
             Action(self.violations), self.every, self.delay, self.import_from, self.row, final=self.final
         )
 
 
 def shape_of(value: object) -> object:
-    """What `shape` may be: `point`, or one of its keys."""
+    """Validate the forms of `shape`: `point`, or one of its keys."""
     if value == "point":
         return POINTS
     if isinstance(value, ShapeSpec) or (isinstance(value, dict) and value):
@@ -124,5 +124,5 @@ def shape_of(value: object) -> object:
 
 
 def written_shape(value: ShapeSpec) -> object:
-    """The text or mapping that `shape_of` reads back."""
+    """Text or mapping that `shape_of` reads back."""
     return "point" if value == POINTS else value.model_dump(mode="json", exclude_none=True)

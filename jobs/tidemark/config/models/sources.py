@@ -32,8 +32,9 @@ from tidemark.core.times import DAY, MINUTE, SECOND, format_duration
 MAX_LATE = 21 * DAY - SECOND
 SINGLE_PARTITION = "0"
 READING = 2
-"""The rules by which objects are read: 1 took values and members that were lost or changed, and objects that ended
-early, for what was left of them; 2 quarantines them. Recorded with each batch: a replay reads as the run did."""
+"""Version of the rules for reading objects. Version 1 kept what was left of values and members that were lost or
+changed, and of objects that ended early; version 2 quarantines them. It is recorded with each batch, so that a replay
+reads as the run did."""
 
 
 class PartitionSpec(Settings):
@@ -55,13 +56,13 @@ class PartitionSpec(Settings):
 
 
 class ToleranceSpec(Settings):
-    """How far an event may stray, and what happens to one beyond."""
+    """Longest distance that an event may stray, and the action for an event beyond it."""
 
     tolerance: Duration
     action: Literal["drop", "adjust"]
 
     def core(self) -> Tolerance:
-        """The same as a value of the time rules."""
+        """The tolerance as a value of the time rules."""
         return Tolerance(self.tolerance, Action(self.action))
 
 
@@ -85,7 +86,7 @@ class OutOfOrderSpec(Settings):
     action: Literal["drop", "adjust", "keep"]
 
     def core(self) -> Tolerance:
-        """The same as a value of the time rules."""
+        """The tolerance as a value of the time rules."""
         return Tolerance(self.tolerance, Action(self.action))
 
 
@@ -123,7 +124,7 @@ def _written(value: Settings | None) -> object:
 class SourceSpec(Settings):
     """One source: where its objects land, how they are read, and how their rows are judged.
 
-    Durations are microseconds; `landing` is absolute; `schema` stands in `columns`.
+    Durations are microseconds; `landing` is absolute; `columns` are those of `schema`.
     """
 
     name: str = Field("", exclude=True, repr=True)
@@ -193,18 +194,18 @@ class SourceSpec(Settings):
 
     @property
     def exact(self) -> bool:
-        """Whether what does not survive being read is quarantined; batches of before are read as they were."""
+        """True if rows that cannot be read without loss are quarantined; False for batches read by version 1."""
         return self._reading > 1
 
     def read_as(self, reading: int) -> SourceSpec:
-        """The same source, to be read by the rules of that number."""
+        """A copy of the source that is read by this version of the rules."""
         source = self.model_copy()
         source._reading = reading
         return source
 
     @property
     def policy(self) -> Policy:
-        """The tolerances rows are judged by; of a punctuated source none that acts."""
+        """Tolerances that rows are judged by; a punctuated source has none that acts."""
         if self.punctuation is not None:
             return Policy.of_punctuations()
         if self.timestamp_by is None:
@@ -215,7 +216,7 @@ class SourceSpec(Settings):
 
     @property
     def punctuated(self) -> Punctuation | None:
-        """What the source goes by instead of tolerances, as a value of the time rules."""
+        """The punctuation that replaces tolerances, as a value of the time rules; None if there is none."""
         return None if self.punctuation is None else self.punctuation.core()
 
     @property
@@ -225,32 +226,32 @@ class SourceSpec(Settings):
 
     @property
     def longest(self) -> int | None:
-        """The most that a row's lifetime can be, microseconds; None where the data say."""
+        """Longest lifetime that a row can have, microseconds; None if only the data say."""
         return self.lifetimes.longest
 
     @property
     def names_in_files(self) -> dict[str, str]:
-        """By column of the schema, the name that files give it. The column of `rescue` has none."""
+        """Names that files give to the columns of the schema, by column. The column of `rescue` has none."""
         given = {column: name for name, column in self.header_columns.items()}
         return {each.name: given.get(each.name, each.name) for each in self.columns if not self.rescues(each.name)}
 
     @property
     def spans_lines(self) -> bool:
-        """Whether a row may span lines, so that each object is read whole, by one task."""
+        """True if a row may span lines, so that one task reads the whole object."""
         return self.rows is not None or self.options.get("multiLine", "").lower() == "true"
 
     def rescues(self, column: str) -> bool:
-        """Whether a column keeps what is outside the schema."""
+        """True if a column keeps members outside the schema."""
         return self.rescue is not None and column.lower() == self.rescue.lower()
 
     def held(self) -> Columns:
-        """The columns of the schema, with that of `rescue` last where the schema does not name it."""
+        """Columns of the schema, followed by that of `rescue` if the schema does not name it."""
         if self.rescue is None or any(map(self.rescues, (column.name for column in self.columns))):
             return self.columns
         return (*self.columns, Column(self.rescue, "STRING"))
 
     def effective(self) -> SourceSpec:
-        """The same source in one spelling, without what is ignored."""
+        """A copy of the source in canonical spelling, without settings that are ignored."""
         update: dict[str, Any] = {"options": canonical(self.format, self.options), "columns": self.held()}
         if self.timestamp_by is None:
             defaults = {name: field.default for name, field in type(self).model_fields.items()}
@@ -260,7 +261,7 @@ class SourceSpec(Settings):
 
 
 def field_key(name: str) -> str:
-    """The key in the file of a field of SourceSpec."""
+    """Key in the file for a field of SourceSpec."""
     return SourceSpec.model_fields[name].alias or name
 
 

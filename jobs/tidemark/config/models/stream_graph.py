@@ -1,4 +1,4 @@
-"""How the streams of a pipeline hang together: what reads what, and which columns reach where."""
+"""The graph of a pipeline's streams: what each reads, and the columns that reach it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidemark.config.sql.row import KnownColumn, ReadableColumns
 
 @dataclass(frozen=True)
 class StreamColumn:
-    """A payload column of a stream; its type is None where only Spark will know it."""
+    """A payload column of a stream; its type is None if only Spark will know it."""
 
     name: str
     type: str | None
@@ -27,13 +27,13 @@ ROW_COLUMNS = (
     *(StreamColumn(name, "STRING") for name in ("_partition", "_substream")),
     *(StreamColumn(name, "TIMESTAMP") for name in ("_window_start", "_window_end")),
 )
-"""What expressions of a stream may read beside the payload."""
+"""Columns that expressions of a stream may read beside the payload."""
 
 
 def in_order(streams: Mapping[str, StreamSpec]) -> tuple[str, ...]:
-    """The streams, each after those it reads, else in the file's order.
+    """Streams in an order in which each follows those it reads; otherwise the file's order.
 
-    Raises ValueError that shows a cycle, `a -> b -> a`, each name reading the next.
+    Raises ValueError that shows a cycle, `a -> b -> a`, in which each name reads the next.
     """
     order, cycles = walked(streams)
     if cycles:
@@ -42,7 +42,7 @@ def in_order(streams: Mapping[str, StreamSpec]) -> tuple[str, ...]:
 
 
 def walked(streams: Mapping[str, StreamSpec]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """All streams in order, as far as there is one, and the cycles that stand in the way of it."""
+    """All streams in order, as far as possible, and the cycles that prevent it."""
     done: dict[str, None] = {}
     cycles: list[tuple[str, ...]] = []
     for first in streams:
@@ -62,7 +62,7 @@ def walked(streams: Mapping[str, StreamSpec]) -> tuple[tuple[str, ...], list[tup
 
 
 def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ...]:
-    """The sources that a stream or source is made of, in order, each once."""
+    """Sources that a stream or source is made of, in order, without repetition."""
     found: dict[str, None] = {}
     ahead = [name]
     while ahead:
@@ -74,19 +74,19 @@ def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ..
 
 
 def has_pairs(streams: Mapping[str, StreamSpec], name: str) -> bool:
-    """Whether pairs of a join come to a step, by any way but through windows."""
+    """True if pairs of a join reach a step by a way without windows."""
     below = [streams[each] for each in streams[name].inputs if each in streams]
     return any(step.join or (not step.windowed and has_pairs(streams, step.name)) for step in below)
 
 
 def has_windows(streams: Mapping[str, StreamSpec], name: str) -> bool:
-    """Whether rows of windows come to a step, by any way."""
+    """True if rows of windows reach a step."""
     below = [streams[each] for each in streams[name].inputs if each in streams]
     return any(step.windowed or has_windows(streams, step.name) for step in below)
 
 
 def columns_of(spec: PipelineSpec, name: str) -> Columns | None:
-    """The payload columns of a source or stream; None where its inputs do not lead to sources."""
+    """The payload columns of a source or stream; None if its inputs do not lead to sources."""
     sources = {each: source.columns for each, source in spec.sources.items()}
     return all_columns(spec.streams, sources).get(name)
 
@@ -94,7 +94,7 @@ def columns_of(spec: PipelineSpec, name: str) -> Columns | None:
 def all_columns(
     streams: Mapping[str, StreamSpec], sources: Mapping[str, Iterable[KnownColumn] | None]
 ) -> dict[str, Columns | None]:
-    """The payload columns of every source and stream; None where they cannot be told."""
+    """The payload columns of every source and stream; None where they cannot be known."""
     known: dict[str, Columns | None] = {
         name: None if columns is None else tuple(StreamColumn(each.name, each.type) for each in columns)
         for name, columns in sources.items()
@@ -109,9 +109,10 @@ def all_columns(
 
 
 def united(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns | None:
-    """The payload columns that a stream reads, by the `known` ones of its inputs.
+    """The payload columns that a stream reads, from the `known` ones of its inputs; None if those of an input are
+    unknown.
 
-    They are called as in the first input; a type is known where it is in all of them, and the same.
+    Names are those of the first input. A column has a type if all inputs agree on it.
     """
     inputs = [columns for each in stream.inputs if (columns := known.get(each)) is not None]
     if not inputs or len(inputs) < len(stream.inputs):
@@ -124,7 +125,7 @@ def united(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns |
 
 
 def sides_of(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Sides:
-    """What the expressions of a join may read, by the `known` columns of its inputs."""
+    """Columns that the expressions of a join may read, from the `known` columns of its inputs."""
 
     def side(name: str) -> ReadableColumns:
         columns = known.get(name)

@@ -102,7 +102,7 @@ class StreamSpec(Settings):
 
     @property
     def window(self) -> Window | None:
-        """The step's windows; those of `tumbling` hop by their size."""
+        """Windows of fixed size of the step; tumbling ones hop by their size. None if it has none."""
         shape = self.tumbling or self.hopping
         if shape is None:
             return None
@@ -111,7 +111,7 @@ class StreamSpec(Settings):
 
     @property
     def measured(self) -> Measured | None:
-        """The step's windows, if their bounds come from rows."""
+        """Session windows of the step, whose bounds come from rows; None if it has none."""
         progress = (self.allowed_lateness, self.idle_timeout, self.partition_by)
         if self.session is not None:
             return Session(self.session.gap, self.session.max_duration, *progress)
@@ -121,29 +121,29 @@ class StreamSpec(Settings):
 
     @property
     def windowed(self) -> bool:
-        """Whether the step has windows of any kind."""
+        """True if the step has windows of any kind."""
         return self.window is not None or self.measured is not None
 
     @property
     def lasts(self) -> int | None:
-        """How long the step makes rows live from their start; None: as long as they did."""
+        """Lifetime that the step gives to rows from their start, microseconds; None if it does not change them."""
         return self.lifetime if self.sliding is None else self.sliding
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The columns that tell the parts of `partition_by` apart."""
+        """Columns that identify a part of `partition_by`."""
         return {"partition": ("_partition",), "substream": ("_partition", "_substream")}.get(
             self.partition_by or "", ()
         )
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of what is read, as often as they are given."""
+        """Names of the inputs, repeated if they are given repeatedly."""
         return self.union or self.join if self.from_ is None else (self.from_,)
 
     @property
     def published(self) -> bool:
-        """Whether the stream has a table."""
+        """True if the stream has a table."""
         return self.publish or self.windowed or bool(self.join)
 
 

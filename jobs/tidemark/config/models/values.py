@@ -1,6 +1,6 @@
-"""Reading the values of a configuration.
+"""Parsers of the values of a configuration.
 
-Each reader raises ValueError with a sentence that shows the value and says what is allowed.
+Each raises ValueError with a sentence that shows the value and says what is allowed.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _LONGEST = 120
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: text in quotes, the rest as in YAML, long ones cut."""
+    """A value as an error shows it: text in quotes, anything else as YAML, long values cut."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def unfit(value: object, allowed: str) -> ValueError:
-    """The error that `value` is not what is allowed."""
+    """Error that says that `value` is not what is allowed."""
     return ValueError(f"{shown(value)} {allowed}")
 
 
 def text_of(value: object, what: str, example: str) -> str:
-    """A text as it is."""
+    """A text, unchanged."""
     if isinstance(value, str):
         return value
     raise unfit(value, f"is not {what}: write text, such as {example}")
@@ -53,7 +53,7 @@ def duration(value: object) -> int:
 
 
 def signed_duration(value: object) -> int:
-    """Microseconds, below zero too."""
+    """Microseconds; may be negative."""
     if type(value) is int:
         return duration(value)
     return parse_duration(text_of(value, "a duration", "5m or -5m"), signed=True)
@@ -70,7 +70,7 @@ def positive_duration(value: object) -> int:
 
 
 def instant(value: object) -> int:
-    """Microseconds since the epoch."""
+    """Microseconds since the epoch, UTC."""
     return parse_time(text_of(value, "a time", "2026-01-01T00:00:00Z"))
 
 
@@ -98,7 +98,7 @@ def fraction(value: object) -> float:
 
 
 def percent(share: float) -> str:
-    """The text `fraction` reads back."""
+    """A share as the text that `fraction` reads back."""
     return f"{round(share * 100, 10):g}%"
 
 
@@ -131,7 +131,7 @@ def option_texts(value: object) -> dict[str, str]:
 
 
 def names_in_files(value: object) -> dict[str, str]:
-    """Columns of the schema by the names that files give them."""
+    """Column names of the schema, by the names that files give these columns."""
     texts = [text for item in value.items() for text in item] if isinstance(value, dict) else [None]
     if not isinstance(value, dict) or not all(isinstance(text, str) and text for text in texts):
         raise unfit(value, 'must be a mapping of names in files to columns, such as {"User Name": user_name}')
@@ -139,14 +139,14 @@ def names_in_files(value: object) -> dict[str, str]:
 
 
 def member_path(value: object) -> str:
-    """The place of an array in a JSON document: `[]`, `Records[]`, `detail.items[]`."""
+    """Path of an array in a JSON document: `[]`, `Records[]`, `detail.items[]`."""
     text = text_of(value, "a member of the document", "Records[]")
     members_of(text)
     return text
 
 
 def members_of(path: str) -> tuple[str, ...]:
-    """The names of the members that lead to the array of a `member_path`. Raises ValueError."""
+    """Names of the members on a `member_path`. Raises ValueError."""
     if _MEMBER_PATH.fullmatch(path):
         return tuple(quoted[1:-1] if quoted else plain for quoted, plain in _MEMBER.findall(path[:-2]))
     lines = f"jq -c '.{path.removeprefix('.')}' in.json > out.json"
@@ -157,7 +157,7 @@ def members_of(path: str) -> tuple[str, ...]:
 
 
 def selected(value: object) -> dict[str, str]:
-    """Expressions by the column they give; true, false and numbers are taken as text."""
+    """Expressions by the column that they give; true, false and numbers are taken as text."""
     if not isinstance(value, dict):
         raise unfit(value, "must be a mapping of new columns to expressions, such as {n: count(*)}")
     for name, item in value.items():

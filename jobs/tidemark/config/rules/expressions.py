@@ -1,4 +1,4 @@
-"""Rules about what streams compute: `where`, `select` and `group_by`."""
+"""Rules for the expressions of streams: `where`, `select` and `group_by`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidemark.config.types import SYSTEM_COLUMNS, parse_type, unstorable
 
 
 def expression_errors(streams: CheckedStreams) -> Iterator[Finding]:
-    """What is wrong with the expressions of streams and the names they are given."""
+    """Problems of the expressions of streams and of the names they are given."""
     for name, stream in streams.streams.items():
         before = None if stream.spec.join else streams.before(stream.spec)
         row = sides_of(stream.spec, streams.columns) if stream.spec.join else _row(before, stream.spec)
@@ -27,7 +27,7 @@ _ANY_WINDOW = "tumbling, hopping, session, sliding or snapshot"
 
 
 def expression_warnings(streams: CheckedStreams) -> Iterator[Finding]:
-    """What costs more than it seems, aggregates that need their rows sorted; and sums that may wrap."""
+    """Warnings about expressions: aggregates that need sorted rows, and sums that may wrap."""
     windowed = {name: stream for name, stream in streams.streams.items() if stream.spec.windowed}
     if not windowed:
         return

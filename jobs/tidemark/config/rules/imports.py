@@ -1,4 +1,4 @@
-"""Which source follows which by `import_from`: the order of judging, and cycles."""
+"""Order of sources by `import_from`, and cycles in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidemark.config.models.sources import SourceSpec
 
 
 def import_order(sources: Mapping[str, SourceSpec]) -> tuple[str, ...]:
-    """The sources, each after the one that it imports from, else in the file's order."""
+    """Sources in an order in which each follows the one that it imports from; otherwise the file's order."""
     done: dict[str, None] = {}
     for name in sources:
         for each in reversed(_chain(sources, name)):
@@ -21,7 +21,7 @@ def import_order(sources: Mapping[str, SourceSpec]) -> tuple[str, ...]:
 def import_errors(
     sources: Mapping[str, SourceSpec], bad: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """Imports from what is no source, and cycles, each shown once."""
+    """Problems of imports: from a name that is no source, and cycles, each shown once."""
     shown: set[frozenset[str]] = set()
     for name in sources:
         below = imported(sources, name)
@@ -50,7 +50,7 @@ def imported(sources: Mapping[str, SourceSpec], name: str) -> str | None:
 
 
 def _chain(sources: Mapping[str, SourceSpec], name: str) -> list[str]:
-    """A source, the one it imports from, and so on, as far as no name comes twice."""
+    """A source, the one it imports from, and so on, until a name repeats."""
     found = [name]
     below = imported(sources, name)
     while below is not None and below in sources and below not in found:

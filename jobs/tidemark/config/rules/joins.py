@@ -1,6 +1,6 @@
-"""Rules about joins: which two streams, which columns, which sources.
+"""Rules for joins: their two streams, their columns, their sources.
 
-As in `stream_rules`, each gives (key path, sentence) and is silent about keys that are wrong in themselves.
+As in `rules/sources.py`, each rule gives (key path, sentence) and is silent about keys that are wrong in themselves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tidemark.core.policy import Action
 
 
 def join_errors(streams: CheckedStreams) -> Iterator[Finding]:
-    """What makes joins impossible, whatever their expressions are."""
+    """Problems that make joins impossible, whatever their expressions are."""
     for name, stream in streams.streams.items():
         for path, message in _of_one(stream, streams):
             yield ("streams", name, *path), message
@@ -48,7 +48,7 @@ def _two_sides(stream: Stream) -> Iterator[Finding]:
 
 
 def _nothing_behind(stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
-    """That no row can come after the pairs at its time have been written."""
+    """Require that no row can arrive after the pairs at its time have been written."""
     for index, side in enumerate(stream.spec.join):
         below = streams.streams.get(side)
         if below is not None and (below.windowed or below.spec.join):

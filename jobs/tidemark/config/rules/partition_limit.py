@@ -1,8 +1,8 @@
-"""How many partitions a source may have. Each is kept track of by itself, in the driver's memory and in every run;
-rows of many keys belong in `over`, whose watermarks Spark keeps.
+"""Limit on the partitions of a source. The driver keeps the state of each in memory, and every run records it; a key
+with many values belongs in `over`, whose watermarks Spark keeps.
 
-A run is planned while a source has at most so many, and may bring as many again. So what grows slowly is told before
-a run is planned, and only a leap in one run after that.
+A run is planned while a source has at most `most_partitions()`, and may bring as many again. So slow growth is
+reported before a run is planned; only a leap within one run is reported after that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _RAISE = f"set {VARIABLE} higher (each takes about 7 KiB of memory): it changes 
 
 
 def most_partitions() -> int:
-    """How many partitions a source may have before a run; UsageError: the environment does not say a number."""
+    """Most partitions that a source may have before a run. Raises UsageError if the environment variable is no
+    number."""
     text = os.environ.get(VARIABLE, "")
     if not text.strip():
         return MOST_PARTITIONS
@@ -29,12 +30,13 @@ def most_partitions() -> int:
 
 
 def most_after() -> int:
-    """How many a source may have once a micro-batch is judged."""
+    """Most partitions that a source may have once a micro-batch is judged."""
     return 2 * most_partitions()
 
 
 def ensure_few(states: Iterable[tuple[str, str]]) -> None:
-    """That each source has so few partitions that a run may be planned; `states` are named (source, partition)."""
+    """Raise TidemarkError if a source has too many partitions for a run to be planned; `states` are keys (source,
+    partition)."""
     most = most_partitions()
     for source, count in Counter(source for source, _ in states).items():
         if count > most:
@@ -47,7 +49,7 @@ def ensure_few(states: Iterable[tuple[str, str]]) -> None:
 
 
 def crowded(source: str, objects: Iterable[str]) -> TidemarkError:
-    """That rows of a micro-batch have too many partitions; nothing of them was written."""
+    """The error of a micro-batch whose rows have too many partitions; none of them was written."""
     first, *others = objects
     more = f" and {len(others):,} more" if others else ""
     return TidemarkError(

@@ -1,6 +1,6 @@
-"""Rules for punctuated sources, between the keys of one (time rules: punctuated sources).
+"""Rules for the keys of one punctuated source (time rules: punctuated sources).
 
-As in `rules`, each gives (key path, sentence) and is silent about keys that are wrong in themselves.
+As in `rules/sources.py`, each rule gives (key path, sentence) and is silent about keys that are wrong in themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOLERANCES = ("early_arrival", "late_arrival", "out_of_order")
 
 
 def punctuation_errors(spec: SourceSpec, given: Collection[str], bad: Collection[str]) -> Iterator[Finding]:
-    """What makes `shape` and `punctuation` impossible; `given` keys were written, `bad` ones are wrong."""
+    """Problems that make `shape` and `punctuation` impossible; `given` keys were written, `bad` ones are wrong."""
     if "punctuation" not in given:
         if "shape" in given and "shape" not in bad:
             yield ("shape",), "needs `punctuation`: only punctuations say when lifetimes are complete; add it"
@@ -31,7 +31,7 @@ def punctuation_errors(spec: SourceSpec, given: Collection[str], bad: Collection
 
 
 def punctuation_warnings(spec: SourceSpec) -> Iterator[Finding]:
-    """What is legal in a punctuated source and yet rarely what was meant."""
+    """Warnings about settings of a punctuated source that are legal but rarely meant."""
     punctuation = spec.punctuation
     if punctuation is None:
         return

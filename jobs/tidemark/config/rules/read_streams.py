@@ -1,4 +1,4 @@
-"""A pipeline's streams as its file gives them, each with what can be used of it."""
+"""Reads the streams of a pipeline file, keeping what can be used of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidemark.errors import Problem
 
 
 def read_streams(document: Document, problems: list[Problem]) -> dict[str, Stream]:
-    """Every stream that is named in the file; what is wrong in itself is left out and added to `problems`."""
+    """Every stream that the file names; wrong keys are left out and added to `problems`."""
     entries = document.content.get("streams")
     if entries is None:
         return {}
@@ -47,7 +47,7 @@ def read_streams(document: Document, problems: list[Problem]) -> dict[str, Strea
 
 
 def _stream(name: str, keys: dict[str, Any]) -> tuple[Stream, list[tuple[KeyPath, str]]]:
-    """The stream without its keys that are wrong, and why they are."""
+    """The stream without its wrong keys, and the problems of these."""
     found: list[tuple[KeyPath, str]] = [
         ((key,), unknown_key(key, STREAM_KEYS)) for key in keys if key not in STREAM_KEYS
     ]

@@ -1,4 +1,4 @@
-"""Rules of the keys that say how files name and nest what is read: `header_columns`, `rows`, `rescue`."""
+"""Rules for the keys that say how files name and nest their values: `header_columns`, `rows`, `rescue`."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ MEASURED = ("session", "sliding", "snapshot")
 
 
 def measured_warnings(stream: Ruled[StreamSpec], kept: bool) -> Iterator[Finding]:
-    """What is legal in such windows and rarely meant; `kept`: rows of a source that keeps those out of order reach
-    them."""
+    """Warnings about session windows that are legal but rarely meant; `kept`: rows from a source that keeps
+    out-of-order rows reach them."""
     written = next((key for key in MEASURED if key in stream.given), None)
     if written is None or not kept or stream.spec.allowed_lateness or not stream.sound(written, "allowed_lateness"):
         return

@@ -1,4 +1,4 @@
-"""Rules that hold between the keys of a configuration, and warnings about what is legal but rarely meant.
+"""Rules between the keys of a source or pipeline, and warnings about settings that are legal but rarely meant.
 
 Each rule gives (key path, sentence). A rule is silent about keys that are wrong in themselves.
 """
@@ -36,14 +36,14 @@ Spec = TypeVar("Spec", SourceSpec, StreamSpec)
 
 @dataclass(frozen=True)
 class Ruled(Generic[Spec]):
-    """A source or stream under the rules: its values, which keys were written, and which of those are wrong."""
+    """A source or stream to be checked: its values, the keys that were written, and those of them that are wrong."""
 
     spec: Spec
     given: frozenset[str]
     bad: frozenset[str]
 
     def sound(self, *keys: str) -> bool:
-        """Whether the values of all these keys, given or by default, can be relied on."""
+        """True if the values of all these keys, given or by default, are valid."""
         return self.bad.isdisjoint(keys)
 
 
@@ -51,7 +51,7 @@ Source = Ruled[SourceSpec]
 
 
 def source_errors(source: Source) -> Iterator[Finding]:
-    """What makes a source impossible."""
+    """Problems that make a source impossible."""
     yield from punctuation_errors(source.spec, source.given, source.bad)
     yield from _options(source)
     yield from reader_errors(source.spec, source.bad)
@@ -64,7 +64,7 @@ def source_errors(source: Source) -> Iterator[Finding]:
 
 
 def source_warnings(source: Source) -> Iterator[Finding]:
-    """What is legal in a source without errors and yet rarely what was meant."""
+    """Warnings about settings of a source without errors that are legal but rarely meant."""
     if source.spec.punctuation is not None:
         yield from punctuation_warnings(source.spec)
         return
@@ -78,7 +78,7 @@ def source_warnings(source: Source) -> Iterator[Finding]:
 
 
 def pipeline_errors(spec: PipelineSpec) -> Iterator[Finding]:
-    """What makes the folders of a pipeline impossible."""
+    """Problems that make the folders of a pipeline impossible."""
     tables = f"{spec.warehouse.rstrip('/')}/{spec.name}"
     if _is_file(spec.warehouse):
         yield ("warehouse",), f"{spec.warehouse!r} is a file: name a folder"
@@ -99,7 +99,7 @@ def _is_file(place: str) -> bool:
 
 
 def pipeline_warnings(spec: PipelineSpec) -> Iterator[Finding]:
-    """What is legal in a pipeline without errors and yet rarely what was meant."""
+    """Warnings about settings of a pipeline without errors that are legal but rarely meant."""
     for name, source in spec.sources.items():
         landing = fixed_part(source.landing)
         if not is_s3(landing) and not Path(landing).is_dir():
@@ -121,7 +121,7 @@ def _options(source: Source) -> Iterator[Finding]:
 
 
 def _unheld_types(source: Source) -> Iterator[Finding]:
-    """Types and names that the format has no way to write, or its reader to read."""
+    """Types and names that the format cannot write or that its reader cannot read."""
     if not source.sound("schema", "format"):
         return
     for column in source.spec.columns:

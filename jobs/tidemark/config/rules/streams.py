@@ -1,6 +1,6 @@
-"""Rules that hold between streams, and between the keys of one; warnings about what is legal but rarely meant.
+"""Rules between streams and between the keys of one; warnings about settings that are legal but rarely meant.
 
-As in `rules`, each gives (key path, sentence) and is silent about keys that are wrong in themselves.
+As in `rules/sources.py`, each rule gives (key path, sentence) and is silent about keys that are wrong in themselves.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from tidemark.core.policy import Action
 OPERATORS = ("union", "join", "shift", "lifetime", "tumbling", "hopping", "session", "sliding", "snapshot")
 WINDOWS = frozenset({"tumbling", "hopping", "session", "sliding", "snapshot"})
 MOST_WINDOWS = 100_000
-"""Windows that one row may be in."""
+"""Most windows that one row may be in."""
 _OF_WINDOWS = ("group_by", "allowed_lateness", "idle_timeout", "partition_by")
 
 
 class Stream(Ruled[StreamSpec]):
-    """One stream under the rules."""
+    """One stream to be checked."""
 
     @property
     def windowed(self) -> bool:
-        """Whether a window was written, right or wrong."""
+        """True if a window was written, valid or not."""
         return not WINDOWS.isdisjoint(self.given)
 
 
 @dataclass(frozen=True)
 class CheckedStreams:
-    """All streams of a pipeline, its sources, and which keys of sources are wrong (of a source unread: all)."""
+    """All streams of a pipeline, its sources, and the wrong keys of sources (of a source that could not be read: all
+    keys)."""
 
     streams: Mapping[str, Stream]
     sources: Mapping[str, SourceSpec]
@@ -45,13 +46,13 @@ class CheckedStreams:
 
     @cached_property
     def specs(self) -> dict[str, StreamSpec]:
-        """The streams that are not called like a source."""
+        """The streams that do not have the name of a source."""
         taken = {*self.sources, *self.bad}
         return {name: stream.spec for name, stream in self.streams.items() if name not in taken}
 
     @cached_property
     def columns(self) -> dict[str, Columns | None]:
-        """The payload columns of each source and stream, None where something on the way is wrong."""
+        """The payload columns of each source and stream; None if something on the way to them is wrong."""
         unsure = {name for name in self.specs if self.streams[name].bad & {*OPERATORS, *WINDOWS, *_SHAPING}}
         sources: dict[str, tuple[KnownColumn, ...] | None] = {
             name: None if "schema" in self.bad.get(name, ()) else source.columns
@@ -69,7 +70,7 @@ _SHAPING = ("from", "select", "group_by")
 
 
 def structure_errors(streams: CheckedStreams) -> Iterator[Finding]:
-    """What makes streams impossible, whatever their expressions are."""
+    """Problems that make streams impossible, whatever their expressions are."""
     for name, stream in streams.streams.items():
         for path, message in _stream_errors(name, stream, streams):
             yield ("streams", name, *path), message
@@ -80,7 +81,7 @@ def structure_errors(streams: CheckedStreams) -> Iterator[Finding]:
 
 
 def structure_warnings(streams: CheckedStreams) -> Iterator[Finding]:
-    """What is legal in streams and yet rarely what was meant."""
+    """Warnings about settings of streams that are legal but rarely meant."""
     for name, stream in streams.streams.items():
         spec = stream.spec
         rows = sources_of_rows(streams, name)
@@ -140,7 +141,7 @@ def _known_inputs(name: str, stream: Stream, streams: CheckedStreams) -> Iterato
 
 
 def _equal_columns(stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
-    """That a union's inputs have the same columns, of the same types where these are known."""
+    """Require that the inputs of a union have equal columns, with equal types where these are known."""
     first, *others = stream.spec.union or ("",)
     before = streams.columns.get(first)
     for index, name in enumerate(others, 1):
@@ -200,7 +201,7 @@ def _few_windows(stream: Stream) -> Iterator[Finding]:
 
 
 def _partitioned(stream: Stream, streams: CheckedStreams) -> Iterator[str]:
-    """Why partitions or substreams cannot be told apart in what a step reads."""
+    """Reasons why partitions or substreams cannot be distinguished in the rows that a step reads."""
     kind, here, seen = stream.spec.partition_by, stream.spec.from_, set[str]()
     if stream.spec.union:
         return
@@ -225,7 +226,7 @@ def _partitioned(stream: Stream, streams: CheckedStreams) -> Iterator[str]:
 
 
 def sources_of_rows(streams: CheckedStreams, name: str) -> tuple[str, ...]:
-    """The sources whose own rows, not those of windows or joins, reach a step."""
+    """Sources whose own rows, not those of windows or joins, reach a step."""
     below = {
         each: StreamSpec.model_construct()
         if each != name and (stream.spec.windowed or stream.spec.join)

@@ -1,6 +1,6 @@
-"""Checking expressions over the rows of a window, and telling which of them depend on the order of rows.
+"""Checks expressions over the rows of a window, and finds those that depend on the order of rows.
 
-Calls are found in the words as written: the parser renames some aggregates and does not know others.
+Calls are found in the tokens as written: the parser renames some aggregates and does not know others.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ _WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _DECIMAL = re.compile(r"DECIMAL\(([0-9]+), [0-9]+\)")
 _INTEGER = re.compile(r"[-+]?\s*[0-9]+")
 _ROOM = 28
-"""Digits that a sum of decimals can have and still never be too long on the way, whatever the order."""
+"""Most digits that a sum of decimals may have without overflowing on the way, in whatever order rows are added."""
 _VALUE = "`the value`"
-"""Stands for an aggregate's value; no column is called so, since Delta stores no blank in a name."""
+"""Placeholder for an aggregate's value; no column has this name, since Delta allows no blank in a name."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """An aggregate called in a text: where it is, with its clauses, its arguments without DISTINCT, and its clauses:
-    WITHIN GROUP and IGNORE NULLS as written (`within`, `nulls`), and the condition of FILTER (`filter`)."""
+    """An aggregate that a text calls. `start` and `end` include its clauses; `arguments` are without DISTINCT;
+    `clauses` has WITHIN GROUP and IGNORE NULLS as written (`within`, `nulls`) and the condition of FILTER
+    (`filter`)."""
 
     name: str
     start: int
@@ -49,16 +50,16 @@ class Call:
     clauses: Mapping[str, str]
 
     def where(self, column: str) -> str:
-        """The same over all of its rows, not the distinct ones, for which a column is true."""
+        """This aggregate over all of its rows for which a column is true, instead of over distinct ones."""
         within, nulls = (f" {self.clauses[name]}" if name in self.clauses else "" for name in ("within", "nulls"))
         also = f" AND ({self.clauses['filter']})" if "filter" in self.clauses else ""
         return f"{self.name}({self.arguments}){within} FILTER (WHERE {column}{also}){nulls}"
 
 
 def aggregate_findings(text: str, row: ReadableColumns, grouped: Container[str]) -> list[str]:
-    """What is wrong with an expression over a window's rows, each of them a `row`.
+    """Problems of an expression over a window's rows, each of which is a `row`.
 
-    `grouped` has the names, in lower case, of what is the same in all of them.
+    `grouped` has the lower-case names of columns that are equal in all rows of a window.
     """
     if not text.strip():
         return ["is empty: write an aggregate, such as count(*)"]
@@ -79,9 +80,9 @@ def aggregate_findings(text: str, row: ReadableColumns, grouped: Container[str])
 
 
 def order_sensitive(text: str, types: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The aggregates in an expression whose result may depend on the order of rows, each once.
+    """Aggregates in an expression whose result may depend on the order of rows, without repetition.
 
-    `types` are Spark DDL types by column name in lower case, None where they are not known.
+    `types` are Spark DDL types by lower-case column name, None if they are not known.
     """
     return tuple(dict.fromkeys(call.name for call in outermost(text) if not _order_free(call, types)))
 
@@ -96,13 +97,13 @@ def wrapping(text: str, types: Mapping[str, str | None]) -> bool:
 
 
 def distinct_calls(text: str) -> list[str]:
-    """The texts of the DISTINCT aggregates in an expression."""
+    """Texts of the DISTINCT aggregates in an expression."""
     return [text[call.start : call.end] for call in outermost(text) if call.distinct]
 
 
 def without_distinct(text: str, columns: Mapping[str, str]) -> str:
-    """An expression in which each DISTINCT aggregate is one over the rows for which a column is true: that in
-    `columns` by the aggregate's text."""
+    """Replace each DISTINCT aggregate by an aggregate over the rows for which a column is true; `columns` gives that
+    column by the aggregate's text."""
     for call in reversed(outermost(text)):
         if call.distinct:
             text = text[: call.start] + call.where(columns[text[call.start : call.end]]) + text[call.end :]
@@ -110,13 +111,13 @@ def without_distinct(text: str, columns: Mapping[str, str]) -> str:
 
 
 def called(text: str) -> frozenset[str]:
-    """The aggregates in a text, in lower case."""
+    """Lower-case names of the aggregates in a text."""
     tokens = _tokens(text)
     return frozenset(tokens[index].text.lower() for index in _names(tokens))
 
 
 def outermost(text: str) -> list[Call]:
-    """The aggregates in a text that are in no other one."""
+    """Aggregates in a text that are not inside another one."""
     tokens = _tokens(text)
     calls: list[Call] = []
     after = 0
@@ -162,7 +163,7 @@ def _tokens(text: str) -> list[sqlglot.Token]:
 
 
 def _names(tokens: Sequence[sqlglot.Token]) -> Iterator[int]:
-    """Where aggregates are called."""
+    """Positions of the names of called aggregates."""
     for index, token in enumerate(tokens):
         member = index > 0 and tokens[index - 1].text == "."
         if token.text.lower() in AGGREGATES and not member and checks.is_call(tokens, index):
@@ -170,7 +171,7 @@ def _names(tokens: Sequence[sqlglot.Token]) -> Iterator[int]:
 
 
 def _partner(tokens: Sequence[sqlglot.Token], opening: int) -> int:
-    """The parenthesis that closes one; the last token where none does."""
+    """Position of the matching closing parenthesis; of the last token if there is none."""
     depth = 0
     for index in range(opening, len(tokens)):
         kind = tokens[index].token_type.name
@@ -181,14 +182,14 @@ def _partner(tokens: Sequence[sqlglot.Token], opening: int) -> int:
 
 
 def _after(tokens: Sequence[sqlglot.Token], close: int) -> int:
-    """The token after a call and its clauses."""
+    """Position of the token after a call and its clauses."""
     while (clause := _clause(tokens, close)) is not None:
         close = clause[1]
     return close + 1
 
 
 def _clauses(tokens: Sequence[sqlglot.Token], close: int) -> Iterator[tuple[str, int, int]]:
-    """The clauses that follow a call, each with the first and last token of what is kept of it."""
+    """Clauses that follow a call, each with the first and last token to keep."""
     while (clause := _clause(tokens, close)) is not None:
         name, last = clause
         yield (name, close + 4, last - 1) if name == "filter" else (name, close + 1, last)
@@ -196,7 +197,7 @@ def _clauses(tokens: Sequence[sqlglot.Token], close: int) -> Iterator[tuple[str,
 
 
 def _clause(tokens: Sequence[sqlglot.Token], close: int) -> tuple[str, int] | None:
-    """The clause behind a token, and its last token: WITHIN GROUP (...), FILTER (WHERE ...), IGNORE NULLS."""
+    """The clause after a token, and its last token: WITHIN GROUP (...), FILTER (WHERE ...), IGNORE NULLS."""
     words = [token.text.lower() for token in tokens[close + 1 : close + 4]]
     if words[:2] in (["ignore", "nulls"], ["respect", "nulls"]):
         return "nulls", close + 2
@@ -206,6 +207,6 @@ def _clause(tokens: Sequence[sqlglot.Token], close: int) -> tuple[str, int] | No
 
 
 def _with_values(text: str, calls: Sequence[Call]) -> str:
-    """The text with a name in place of each aggregate."""
+    """The text with a placeholder for each aggregate."""
     edges = [0, *(edge for call in calls for edge in (call.start, call.end)), len(text)]
     return _VALUE.join(text[start:end] for start, end in list(pairwise(edges))[::2])

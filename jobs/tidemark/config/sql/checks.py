@@ -1,8 +1,8 @@
-"""Checking Spark SQL over one row, or over the rows of a window.
+"""Checks Spark SQL over one row, or over the rows of a window.
 
-An expression that passes has a value that depends on these rows alone: known columns, allowed functions, nothing
-that looks at other rows, files, the session or a clock. Functions are read from the words as written, since a
-parser renames them.
+An expression that passes has a value that depends on these rows alone: it uses known columns and allowed functions,
+and nothing that reads other rows, files, the session or a clock. Functions are found in the tokens as written, since
+the parser renames them.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from tidemark.config.sql.row import ReadableColumns
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DATED = re.compile(r"[\"'](epoch|\s*[+-]?[0-9]{4,}(-[^\\]*)?)\s*[\"']", re.IGNORECASE)
-"""A literal, as written, that says the year: Spark would take any other for a time of today."""
+"""A literal, as written, that has a year: Spark reads any other as a time of today."""
 _TYPED_LITERALS = {"timestamp", "timestamp_ntz", "timestamp_ltz", "date"}
 _PARSER_ERRORS = (SqlglotError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
-"""The parser raises its own error, but trips over some wrong calls, such as map() of three."""
+"""Errors of the parser: its own, and those that it trips over at some wrong calls, such as map() of three."""
 _ROW_ONLY = "results may depend on the row only"
 
 _SHAPES: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
@@ -51,9 +51,9 @@ _OF_ONE_ROW: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
 def findings(
     text: str, row: ReadableColumns, *, constants: bool = False, aggregates: Container[str] = frozenset()
 ) -> list[str]:
-    """What is wrong with a text as an expression over `row`; with `constants` it need not read a column.
+    """Problems of a text as an expression over `row`; with `constants` it need not read a column.
 
-    With `aggregates` it is one over a window's rows, which may call these.
+    With `aggregates` it is an expression over a window's rows, which may call these.
     """
     try:
         tokens = sqlglot.tokenize(text, dialect="spark")
@@ -76,12 +76,12 @@ def findings(
 
 
 def columns_read(text: str) -> list[list[str]]:
-    """The columns in an expression that passed `findings`, each with the members that follow it."""
+    """Columns in an expression that passed `findings`, each with the members that follow it."""
     return _columns(_parsed(text))
 
 
 def no_time(text: str) -> list[str]:
-    """A finding where the outermost part of an expression that passed `findings` cannot give a time."""
+    """A problem if the outermost part of an expression that passed `findings` cannot give a time; else empty."""
     tree = _parsed(text).unnest()
     called = text.strip().partition("(")[0].strip().lower() if isinstance(tree, exp.Func) else ""
     number = isinstance(tree, exp.Mul | exp.Div | exp.IntDiv | exp.Mod) or called in NUMBER_FUNCTIONS
@@ -128,7 +128,7 @@ def _first_of(shapes: tuple[tuple[tuple[type[exp.Expr], ...], str], ...], tree: 
 
 
 def _stars(tree: exp.Expr) -> str:
-    """A `*` that is not the one of count(*)."""
+    """The message about a `*` that is not that of count(*); empty if there is none."""
     for star in tree.find_all(exp.Star):
         if not isinstance(star.parent, exp.Count) or star.parent.expressions:
             return "has a `*` that is not alone in count(*): name the columns"
@@ -136,7 +136,7 @@ def _stars(tree: exp.Expr) -> str:
 
 
 def _functions(text: str, tokens: Sequence[sqlglot.Token], aggregates: Container[str]) -> Iterator[str]:
-    """Findings about every word before a parenthesis, and about literals that read the clock."""
+    """Problems of names before a parenthesis, and of literals that read the clock."""
     for index, token in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else None
         name = token.text.lower()
@@ -157,7 +157,7 @@ def _miscounted(tokens: Sequence[sqlglot.Token]) -> Iterator[str]:
 
 
 def is_call(tokens: Sequence[sqlglot.Token], index: int) -> bool:
-    """Whether a token is the name of a function that is called there."""
+    """True if a token is the name of a function that is called there."""
     if index + 1 >= len(tokens) or tokens[index + 1].text != "(":
         return False
     text, kind = tokens[index].text, tokens[index].token_type.name

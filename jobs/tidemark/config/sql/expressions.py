@@ -1,7 +1,7 @@
-"""Checking expressions over a row without a JVM: a column, a member of one, or Spark SQL.
+"""Checks expressions over a row without a JVM: a column, a member of one, or Spark SQL.
 
-Each check gives the findings about one text, none if it can be used. Spark SQL beyond plain columns is
-checked by `tidemark.config.sql.checks`, which is loaded for it alone.
+Each check returns the problems of one text, none if it can be used. Spark SQL beyond plain columns is checked by
+`tidemark.config.sql.checks`, which is loaded only for that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMERIC = re.compile(r"TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(.*\)")
 
 
 def time_findings(text: str, row: ReadableColumns) -> list[str]:
-    """What is wrong with an expression that must give a time; a plain column must be a time or text."""
+    """Problems of an expression that must give a time; a plain column must be a time or text."""
     findings = expression_findings(text, row)
     if findings:
         return findings
@@ -39,7 +39,7 @@ def time_findings(text: str, row: ReadableColumns) -> list[str]:
 
 
 def key_findings(text: str, row: ReadableColumns) -> list[str]:
-    """What is wrong with an expression that names a partition or substream; a column must be one value."""
+    """Problems of an expression for a partition or substream; a plain column must not be nested."""
     findings = expression_findings(text, row)
     plain = None if findings else plain_type(text, row)
     if plain is not None and plain.nested:
@@ -48,7 +48,7 @@ def key_findings(text: str, row: ReadableColumns) -> list[str]:
 
 
 def expression_findings(text: str, row: ReadableColumns, *, constants: bool = False) -> list[str]:
-    """What is wrong with any expression over a row; with `constants` it need not read a column."""
+    """Problems of any expression over a row; with `constants` it need not read a column."""
     if not text.strip():
         return ["is empty: name a column or write a Spark SQL expression"]
     if constants and text.strip().lower() in _CONSTANTS:

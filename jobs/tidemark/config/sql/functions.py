@@ -1,8 +1,8 @@
-"""The Spark SQL functions an expression may call: one value from one row, the same one every time.
+"""Spark SQL functions that an expression may call: those that give one value from one row, equal at each call.
 
-An allow-list, since Spark's own `deterministic` flag is true for `current_timestamp`. Left out on purpose:
-what reads a clock, the session, files or randomness, what calls Java, what fails on a bad value instead of
-giving null (such as `to_number`, where there is `try_to_number`), aggregates, window functions, generators.
+This is an allow-list, since Spark's own `deterministic` flag is true for `current_timestamp`. Left out on purpose:
+functions that read a clock, the session, files or randomness; that call Java; that fail on a bad value instead of
+giving null (such as `to_number`; use `try_to_number`); aggregates, window functions, generators.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ AGGREGATES = frozenset(_AGGREGATES.split())
 WINDOW_FUNCTIONS = frozenset(_WINDOWS.split())
 
 SESSION_WORDS = frozenset(_SESSION.split())
-"""What Spark reads as a function call even without parentheses."""
+"""Words that Spark reads as a function call even without parentheses."""
 
 NUMBER_FUNCTIONS = frozenset(_NUMBERS_OF_TIMES.split())
 """Functions that turn a time into a number."""
 
 KEYWORDS = frozenset(_GRAMMAR.split())
-"""Words of the grammar that may stand before a parenthesis without being a function."""
+"""Words of the grammar that may come before a parenthesis without being a function."""

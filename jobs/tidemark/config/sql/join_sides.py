@@ -1,4 +1,4 @@
-"""What an expression of a join may read: the columns of both its sides, each by the name of its input."""
+"""Columns that an expression of a join may read: those of both sides, with the name of the input in front."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tidemark.config.types import Type, quoted
 
 @dataclass(frozen=True)
 class Sides(ReadableColumns):
-    """The rows of a pair by the names of their inputs: `readings.Speed` is Speed of the side `readings`."""
+    """Rows of a pair by the names of their inputs: `readings.Speed` is Speed of the side `readings`."""
 
     sides: Mapping[str, ReadableColumns] = field(default_factory=dict)
 
     def find(self, name: str) -> KnownColumn | None:
-        """No column has a name of one word."""
+        """Always None: no column of a join has a name of one word."""
         del name
         return None
 
     def findings(self, names: list[str]) -> list[str]:
-        """Why a chain of names, an input, a column of it and members, leads nowhere."""
+        """Reasons why a chain of names (input, column, members) leads nowhere."""
         side = self.sides.get(names[0].lower())
         first = quoted(names[0])
         if side is None:
@@ -31,7 +31,7 @@ class Sides(ReadableColumns):
         return side.findings(names[1:])
 
     def type(self, names: list[str]) -> Type | None:
-        """The type at the end of a chain of names; None if it leads nowhere or is not known."""
+        """The type at the end of a chain of names; None if it leads nowhere or is unknown."""
         side = self.sides.get(names[0].lower())
         return side.type(names[1:]) if side is not None and len(names) > 1 else None
 

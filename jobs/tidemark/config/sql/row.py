@@ -13,7 +13,7 @@ _MANY = 20
 
 
 class KnownColumn(Protocol):
-    """A column that may be read; its type is None where only Spark will know it."""
+    """A column that may be read; its type is None if only Spark will know it."""
 
     @property
     def name(self) -> str: ...
@@ -24,17 +24,18 @@ class KnownColumn(Protocol):
 
 @dataclass(frozen=True)
 class ReadableColumns:
-    """The columns of a source or stream, called `of`; None where they are wrong, so that any name may be right."""
+    """The columns of a source or stream, whose name is `of`. They are None if they are wrong, so that any name may be
+    right."""
 
     columns: Sequence[KnownColumn] | None
     of: str = "the schema"
 
     def find(self, name: str) -> KnownColumn | None:
-        """The column of that name in any case."""
+        """The column of that name, in upper or lower case."""
         return next((column for column in self.columns or () if column.name.lower() == name.lower()), None)
 
     def findings(self, names: list[str]) -> list[str]:
-        """Why a chain of names, a column and members of it, leads nowhere."""
+        """Reasons why a chain of names (column, members) leads nowhere."""
         if self.columns is None:
             return []
         column = self.find(names[0])
@@ -49,7 +50,7 @@ class ReadableColumns:
 
 
 def _follow(column: KnownColumn, names: list[str]) -> tuple[Type | None, list[str]]:
-    """The type reached by following member names from a column, or what stands in the way."""
+    """The type reached by following member names from a column, or the reason why that fails."""
     if column.type is None:
         return None, []
     reached, path = parse_type(column.type), column.name
