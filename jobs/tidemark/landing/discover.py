@@ -1,9 +1,9 @@
-"""Which objects a run takes, and what listing them has to report (time rules: the log).
+"""Chooses the objects that a run takes, and the findings that listing them brings (time rules: the log).
 
-An object is taken once per source and URI. Whether it was taken stands in the ledger; a content that
-was only reported (changed after it was taken, too old, landed after close) stands there too, with state
-`changed` and its tag, so that nothing is reported twice. The cost is that of listing: of the ledger four
-bytes an object are read, and whole rows only of those that are listed.
+An object is taken once per source and URI, and the ledger records it. The ledger also records contents that were only
+reported (changed after they were taken, too old, landed after close), with state `changed` and their tag, so that
+nothing is reported twice. The cost is that of listing: the ledger is read at four bytes an object, and whole rows are
+read only for objects that are listed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _MESSAGES = {
 
 @dataclass(frozen=True)
 class Discovery:
-    """What listing one source came to. `new` is in log order, with paths and refusals; `reported` are
-    contents that `findings` tell of and nobody reads: they go to the ledger with the run's first batch."""
+    """Result of listing one source. `new` is in log order, with paths and refusals; `reported` are contents that
+    `findings` report and nobody reads: they go to the ledger with the run's first batch."""
 
     new: tuple[LandedObject, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -40,8 +40,8 @@ class Discovery:
 
 @dataclass(slots=True)
 class KnownObject:
-    """What the ledger knows of a URI: its last state and tag when it was taken (if ever), and the tags
-    that were reported."""
+    """The ledger's knowledge of a URI: its last state and its tag when it was taken (if ever), and the tags that were
+    reported."""
 
     batch_id: int = 0
     state: ObjectState | None = None
@@ -63,11 +63,11 @@ def discover(
     closed: bool = False,
     pending: Collection[LandedObject] = (),
 ) -> Discovery:
-    """The objects with a landing time of at most as_of - settle that no run has taken.
+    """Find the objects with a landing time of at most as_of - settle that no run has taken.
 
-    `previous_as_of` is that of the last run that listed this source (None: none did); `pending` objects
-    of a planned run count as taken. Nothing is written. A quarantined object that has changed and a
-    vanished one that is back are new again. Of a closed source nothing is new.
+    `previous_as_of` is that of the last run that listed this source (None: none did); `pending` objects of a planned
+    run count as taken. Writes nothing. A quarantined object that has changed and a vanished one that is back are new
+    again. A closed source has no new objects.
     """
     horizon = _Horizon(as_of, previous_as_of, settle, place.max_object_age)
     waiting = {item.uri for item in pending if item.source == source}
@@ -86,7 +86,7 @@ def discover(
 
 
 def known_objects(ledger: Ledger, source: str, uris: Sequence[str]) -> dict[str, KnownObject]:
-    """What the ledger knows of these objects of a source; those it has never seen are missing."""
+    """The ledger's knowledge of these objects of a source; objects that it has never seen are missing."""
     stored = {stored_uri(uri): uri for uri in uris}
     if not stored:
         return {}
@@ -115,7 +115,7 @@ _UNKNOWN = KnownObject()
 
 
 def _fate(item: Listed, known: KnownObject, too_old: bool, closed: bool) -> _Fate | Diagnostic:
-    """What becomes of a listed object: new, to be reported, or nothing."""
+    """Fate of a listed object: new, to be reported, or nothing."""
     if known.taken and (item.tag == known.tag or too_old):
         return _Fate.NOTHING
     if known.state is ObjectState.READ:
@@ -127,7 +127,7 @@ def _fate(item: Listed, known: KnownObject, too_old: bool, closed: bool) -> _Fat
 
 @dataclass(frozen=True)
 class _Horizon:
-    """The times that bound what a run looks at."""
+    """Times that bound the objects of a run."""
 
     as_of: int
     previous: int | None
@@ -135,8 +135,8 @@ class _Horizon:
     max_age: int | None
 
     def shows(self, item: Listed) -> bool:
-        """Whether an object is to be looked up: it has settled, and is young or has just become too
-        old, by passing the limit or by having come to lie here, since the previous run."""
+        """True if an object is to be looked up: it is at least `settle` old, and it is young enough or became too old
+        only since the previous run, by passing the limit or by arriving here."""
         if item.modified > self.as_of - self.settle:
             return False
         if not self.too_old(item) or self.previous is None or self.max_age is None:

@@ -1,8 +1,8 @@
-"""What lies in a landing folder, or place on S3: every object with its landing time, without opening any.
+"""Lists the objects in a landing folder or S3 prefix with their landing times, without opening any.
 
-Hidden and `_`-prefixed names (files and folders) are no objects, nor are files that Hadoop is still copying
-(`._COPYING_`), which Spark does not read either, nor is what a link reaches outside of the landing folder. `{yyyy}`,
-`{MM}`, `{dd}` and `{HH}` stand for the digits of a date (UTC).
+Hidden and `_`-prefixed files and folders are no objects; nor are files that Hadoop is still copying (`._COPYING_`),
+which Spark does not read either; nor are files that a link reaches outside of the landing folder. `{yyyy}`, `{MM}`,
+`{dd}` and `{HH}` are the digits of a date (UTC).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _LAST = datetime(9997, 12, 31, tzinfo=UTC)
 
 
 class LandedAt(Protocol):
-    """Reads an object's landing time, in microseconds, from its URI; None when it has none."""
+    """Reads an object's landing time, in microseconds UTC, from its URI; None if the URI has none."""
 
     def landing_time(self, uri: str) -> int | None: ...
 
 
 @dataclass(frozen=True)
 class LandingPlace:
-    """Where a source's objects land. `landing` is an absolute folder, or s3://bucket/prefix; durations are
-    microseconds."""
+    """The location where a source's objects land. `landing` is an absolute folder, or s3://bucket/prefix; durations
+    are microseconds."""
 
     landing: str
     landed_at: LandedAt | None = None
@@ -43,22 +43,22 @@ class LandingPlace:
 
     @cached_property
     def root(self) -> str:
-        """The part before the first folder with a placeholder: what URIs are relative to."""
+        """The part before the first folder with a placeholder; URIs are relative to it."""
         return "/".join(self._parts[: self._dated]) or "/"
 
     @cached_property
     def levels(self) -> tuple[str, ...]:
-        """The folders below `root` that the landing names, from the first with a placeholder on."""
+        """Folders below `root` in the landing path, from the first with a placeholder on."""
         return tuple(self._parts[self._dated :])
 
     def path(self, uri: str) -> str:
-        """Where an object is to be read."""
+        """The path at which an object is read."""
         return f"{self.root.rstrip('/')}/{uri}"
 
     def refusal(self, uri: str) -> str | None:
-        """Why an object of this name cannot be read and is quarantined whole; None when it can.
+        """The reason why an object of this name cannot be read and is quarantined whole; None if it can be read.
 
-        A function of the name alone, so that a repeated run comes to the same answer.
+        It depends on the name alone, so that a repeated run gets an equal answer.
         """
         try:
             uri.encode("utf-8")
@@ -81,9 +81,9 @@ class LandingPlace:
 
 
 class Listed(NamedTuple):
-    """An object in the landing folder. `modified` is its landing time: the file's own where `landed_at`
-    cannot be read from its name. `arrived` is when its name or content last changed in the folder, by
-    the file system's clock, whatever its landing time says."""
+    """An object in the landing folder. `modified` is its landing time: that of the file if `landed_at` cannot be read
+    from its name. `arrived` is when its name or content last changed in the folder, by the file system's clock,
+    independent of the landing time."""
 
     uri: str
     size: int
@@ -93,12 +93,12 @@ class Listed(NamedTuple):
 
 
 def list_objects(place: LandingPlace, as_of: int) -> Iterator[Listed]:
-    """The objects in the landing folder, in no particular order.
+    """List the objects in the landing folder, in no particular order.
 
-    With `max_object_age` and placeholders, only folders dated between as_of - max_object_age and as_of
-    are opened, with a unit (at least a day, for zones) to either side. A missing landing folder is an
-    error: it would pass for a source that brings nothing. A dated folder may be missing. On S3 a prefix without
-    objects is no error: there are no folders, and rules may have deleted what was there; a missing bucket is one.
+    With `max_object_age` and placeholders, only folders dated between as_of - max_object_age and as_of are opened,
+    and one unit more on either side (at least a day, for time zones). A missing landing folder is an error, since it
+    would look like a source without objects; a dated folder may be missing. On S3 a prefix without objects is no
+    error, since there are no folders and lifecycle rules may have deleted the objects; a missing bucket is an error.
     """
     if is_s3(place.root):
         yield from _on_s3(place, as_of)
@@ -130,7 +130,7 @@ def _landing_time(place: LandingPlace, uri: str, written: int) -> int:
 
 
 def _on_s3(place: LandingPlace, as_of: int) -> Iterator[Listed]:
-    """The tag of an object is its ETag: the same content written again is no change."""
+    """List a landing on S3. An object's tag is its ETag: equal content written again is no change."""
     folders = None
     if place.levels and place.max_object_age is not None:
         folders = frozenset(_folders(place, as_of))
@@ -156,7 +156,7 @@ def _walk(place: LandingPlace, prefix: str, inside: Path) -> Iterator[tuple[str,
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
-    """The entries of a folder; one that vanished meanwhile (or is missing for its date) has none."""
+    """Entries of a folder; none if it vanished meanwhile or if there is no folder for its date."""
     try:
         with os.scandir(folder) as found:
             return list(found)
@@ -171,7 +171,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def _file(entry: os.DirEntry[str]) -> os.stat_result | None:
-    """A file's facts; None for what is no file, or vanished meanwhile."""
+    """Status of a file; None if it is no file or vanished meanwhile."""
     try:
         return entry.stat() if entry.is_file() else None
     except FileNotFoundError:
@@ -179,13 +179,13 @@ def _file(entry: os.DirEntry[str]) -> os.stat_result | None:
 
 
 def _leads_inside(path: Path, inside: Path) -> bool:
-    """Whether a path, links followed, ends in the landing folder and not above itself (a loop)."""
+    """True if a path, with links followed, ends inside the landing folder and not above itself (a loop)."""
     target = path.resolve()
     return target.is_relative_to(inside) and not path.parent.resolve().is_relative_to(target)
 
 
 def _folders(place: LandingPlace, as_of: int) -> list[str]:
-    """The dated folders to walk, relative to the root, each ending in `/`; the root itself is ''."""
+    """Dated folders to walk, relative to the root, each ending in `/`; the root itself is ''."""
     if not place.levels:
         return [""]
     if place.max_object_age is None:
@@ -213,7 +213,7 @@ def _pattern(level: str) -> str:
 
 
 def _dated(template: str, since: int, until: int) -> list[str]:
-    """The folders of all dates between two times, with a unit (at least a day) to either side."""
+    """Folders of all dates between two times, and one unit more on either side (at least a day)."""
     step = timedelta(hours=1) if "{HH}" in template else timedelta(days=1)
     days = 1 if "{dd}" in template or "{HH}" in template else 31 if "{MM}" in template else 366
     time, end = _moment(since) - timedelta(days=days), _moment(until) + timedelta(days=days)
@@ -231,6 +231,6 @@ def _on(template: str, time: datetime) -> str:
 
 
 def _moment(micros: int) -> datetime:
-    """A time as a date, kept two years away from the first and the last that there are."""
+    """A time as a date, kept two years away from the first and the last possible date."""
     least, most = ((bound - _EPOCH) // timedelta(microseconds=1) for bound in (_FIRST, _LAST))
     return _EPOCH + timedelta(microseconds=min(max(micros, least), most))

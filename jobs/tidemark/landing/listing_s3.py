@@ -1,8 +1,8 @@
-"""What lies in a landing place on S3: every object with its landing time, without opening any.
+"""Lists the objects in a landing prefix on S3 with their landing times, without opening any.
 
-As in a folder, hidden and `_`-prefixed names and those of copies under way are no objects, nor are keys that end in
-`/`, which stand for empty folders. Objects come page by page, and of dated prefixes only those that may hold young
-enough objects are asked for. Nothing else is skipped by name: what sorts before taken objects is found too.
+As in a folder, hidden and `_`-prefixed names and copies under way are no objects; nor are keys that end in `/`, which
+mark empty folders. Listing goes page by page. With dated prefixes, only those that may hold objects that are young
+enough are requested. No other name is skipped, so that objects that sort before taken ones are found too.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tidemark.storage.s3 import Found
 HOUR = "{HH}"
 DAY = "{dd}"
 COPYING = "._COPYING_"
-"""How the name of a file ends that Hadoop is still copying: it gets its own name when it is whole."""
+"""Suffix of a file that Hadoop is still copying; it is renamed when it is complete."""
 
 
 def objects_below(
     root: str, folders: Collection[str] | None, levels: Sequence[str], patterns: Sequence[str]
 ) -> Iterator[tuple[str, Found]]:
-    """The objects below `root`, by URI relative to it.
+    """The objects below `root`, with their URI relative to it.
 
     `folders` are the dated folders that count (each ending in `/`); None: all whose names fit `patterns`, one for
     each of the landing's dated `levels`. Without levels everything below the root counts.
@@ -41,12 +41,12 @@ def objects_below(
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder of this name is none of landing's."""
+    """True if a file or folder of this name is not part of the landing."""
     return name.startswith((".", "_"))
 
 
 def unreadable(uri: str) -> str | None:
-    """Why Spark cannot address an object of this name; None when it can."""
+    """The reason why Spark cannot address an object of this name; None if it can."""
     if {"", ".", ".."} & set(uri.split("/")):
         return "its name has a part that is empty or made of dots: rename the object"
     return None
@@ -57,7 +57,7 @@ def _prefixes(folders: Collection[str], depth: int) -> list[str]:
 
 
 def _depth(levels: Sequence[str]) -> int:
-    """How many levels a prefix has: hours are not asked for one by one where a folder holds their day."""
+    """Number of levels in a requested prefix: hours are not requested one by one if a folder holds their day."""
     hours = next((number for number, level in enumerate(levels) if HOUR in level), len(levels))
     days = next((number for number, level in enumerate(levels) if DAY in level), len(levels))
     return days + 1 if days < hours else len(levels)
