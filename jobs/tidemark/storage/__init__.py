@@ -1,7 +1,7 @@
-"""Where a pipeline's tables and objects are: a folder, which is a `Path`, or a place on S3, an `S3Place`.
+"""Locations of a pipeline's tables and objects: a folder, which is a `Path`, or an S3 prefix, an `S3Place`.
 
-Both join with `/`, have a `name`, and are written as text: a path, or `s3://bucket/key`. What differs between
-the two is decided in this room and nowhere else.
+Both join with `/`, have a `name`, and convert to text: a path, or `s3://bucket/key`. Only this package distinguishes
+between the two.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ Place: TypeAlias = Path | S3Place
 
 
 def place_of(text: str) -> Place:
-    """The place that a text names: s3://bucket/key, or a path."""
+    """The location that a text names: s3://bucket/key, or a path."""
     return S3Place(text) if is_s3(text) else Path(text)
 
 
 def make(place: Place) -> None:
-    """Make the folder of a table; on S3 there are no folders to make."""
+    """Make the folder of a table; does nothing on S3, which has no folders."""
     if isinstance(place, Path):
         place.mkdir(parents=True, exist_ok=True)
 
 
 def storage_options(place: Place | str) -> dict[str, str] | None:
-    """What delta-rs must be told to reach a table; credentials it finds itself, in the same places as boto3."""
+    """Options that delta-rs needs to reach a table on S3; None for a folder. It finds credentials itself, where boto3
+    finds them."""
     return s3.delta_options() if is_s3(str(place)) else None
 
 
 def is_table(place: Place | str) -> bool:
-    """Whether a Delta table is there; a log that a crash left without a commit is none."""
+    """True if there is a Delta table; a log without a commit, which a crash left, does not count."""
     found = place_of(place) if isinstance(place, str) else place
     if isinstance(found, S3Place):
         return s3.has_commit(found)
@@ -51,22 +52,23 @@ def is_table(place: Place | str) -> bool:
 
 
 def reachable(place: Place) -> bool:
-    """Whether a table may be opened: on S3 a missing one is found by us, which fails sooner and says why."""
+    """True if a table may be opened. On S3 a missing table is noticed here, which is faster than delta-rs and gives
+    the reason."""
     return isinstance(place, Path) or s3.has_commit(place)
 
 
 def delta_table(place: Place | str) -> DeltaTable:
-    """The Delta table at a place; TableNotFoundError when there is none."""
+    """Open the Delta table at a location. Raises TableNotFoundError if there is none."""
     return DeltaTable(str(place), storage_options=storage_options(place))
 
 
 def read_bytes(place: Place) -> bytes:
-    """All of a file or object."""
+    """Read a whole file or object."""
     return s3.read(place) if isinstance(place, S3Place) else place.read_bytes()
 
 
 def read_if_there(place: Place) -> bytes | None:
-    """All of a file or object; None when there is none."""
+    """Read a whole file or object; None if there is none."""
     if isinstance(place, S3Place):
         found = s3.read_stamped(place)
         return None if found is None else found.content
@@ -88,7 +90,7 @@ def write_bytes(place: Place, content: bytes, lasting: bool = False) -> None:
 
 
 def write_once(place: Place, content: bytes) -> None:
-    """Write a file or object that only its owner may read, unless it is there; it is on the disk then."""
+    """Write a file or object that only its owner may read, unless it exists already. A file is synced to the disk."""
     if isinstance(place, S3Place):
         s3.put_if(place, content, None)
         return
@@ -103,7 +105,7 @@ def write_once(place: Place, content: bytes) -> None:
 
 
 def remove(place: Place) -> None:
-    """Delete a file or object, if it is there."""
+    """Delete a file or object, if it exists."""
     if isinstance(place, S3Place):
         s3.delete(place)
     else:
@@ -111,18 +113,18 @@ def remove(place: Place) -> None:
 
 
 def open_file(text: str, known: tuple[int, str] | None = None) -> IO[bytes]:
-    """A file or object for reading, from any position; an object whose size and tag are `known` has that content, or
-    reading fails."""
+    """Open a file or object for reading from any position. If its size and tag are `known`, its content is the one
+    that had these, or reading fails."""
     return io.BufferedReader(s3.Ranged(S3Place(text), known), s3.PIECE) if is_s3(text) else Path(text).open("rb")
 
 
 def seen(text: str, known: tuple[int, str] | None = None) -> str | IO[bytes]:
-    """What pyarrow reads a file or object from: the path itself, or the open object."""
+    """The form in which pyarrow reads a file or object: the path itself, or the open object."""
     return open_file(text, known) if is_s3(text) else text
 
 
 def tag_of(text: str) -> str | None:
-    """What tells one content of a file or object from another; None when there is none."""
+    """Tag of the content of a file or object, which changes with the content; None if there is no file or object."""
     if is_s3(text):
         return s3.tag_of(S3Place(text))
     try:
@@ -133,10 +135,10 @@ def tag_of(text: str) -> str | None:
 
 
 def tags_of(texts: list[str]) -> list[str | None]:
-    """The tags of many files, or of many objects of one bucket, in their order."""
+    """Tags of many files, or of many objects of one bucket, in order."""
     return s3.tags_of(list(map(S3Place, texts))) if any(map(is_s3, texts)) else list(map(tag_of, texts))
 
 
 def at_once(ask: Callable[[T], U], of: Iterable[T], *, s3_too: bool) -> list[U]:
-    """What is asked of each, in their order; many at a time where that asks S3, which answers slowly."""
+    """Results of `ask` for each item, in order; asked in parallel if that asks S3, which answers slowly."""
     return s3.at_once(ask, list(of)) if s3_too else [ask(each) for each in of]

@@ -1,5 +1,6 @@
-"""pyarrow's datasets without pandas: the first value that pyarrow makes looks for it, which takes a third of a second
-in each command, and no table here becomes a data frame of pandas. Who does import pandas gets it as ever."""
+"""Imports pyarrow's datasets without pandas. The first value that pyarrow makes looks for pandas, which takes a third
+of a second in each command, and no table here becomes a pandas data frame. Callers that import pandas themselves get
+it as usual."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 
 
 class _Absent:
-    """Finds no pandas."""
+    """Import finder that reports pandas as missing."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> None:
@@ -18,7 +19,7 @@ class _Absent:
 
 
 def load() -> None:
-    """Import pyarrow's datasets; while that lasts, pandas is not found by who has not imported it yet."""
+    """Import pyarrow's datasets; meanwhile pandas is hidden unless it is already imported."""
     sys.meta_path.insert(0, _Absent)
     try:
         import pyarrow.dataset  # noqa: F401

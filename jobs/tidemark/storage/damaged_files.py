@@ -1,4 +1,4 @@
-"""Files of tables that are missing or cannot be read: which one, and what to do, whoever met it."""
+"""Errors of missing or unreadable files of tables: they name the file and what to do, whichever library found it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from tidemark.errors import TidemarkError
 
 UNREADABLE = (pa.ArrowException, OSError)
-"""What reading such a file raises."""
+"""Exceptions that reading such a file raises."""
 _HINT = "`tidemark repair` with the pipeline file rebuilds it from landing or the events tables"
 _FILE = re.compile(
     r"/v\d+/(?P<table>[^\s'\"]+?)/(?:[^/\s'\"]+=[^/\s'\"]*/)*(?P<file>(?:part-|_delta_log/)[^\s'\",:)\]]+)"
@@ -22,7 +22,7 @@ _OF_A_FILE = re.compile(r"(?i)parquet|corrupt|thrift|snappy|zstd|end of stream")
 
 
 def damage_of(error: BaseException) -> TidemarkError | None:
-    """The error for people that a failure to read a table's file stands for; None: it is none."""
+    """The error for people if an exception means a damaged file of a table; else None."""
     text = f"{type(error).__name__}: {error}"
     found = _FILE.search(unquote(text))
     if found and _SIGNS.search(text):

@@ -1,4 +1,4 @@
-"""What goes wrong with a disk, in one sentence a fault, whoever met it: Python, Spark or delta-rs."""
+"""Errors of a disk, in one sentence a fault, whichever of Python, Spark and delta-rs met them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PATH = re.compile(r"(?:file:)?(/[^\s'\":,]+)")
 
 
 def disk_fault_of(error: BaseException) -> TidemarkError | None:
-    """The error for people that a failure to write or read a file stands for; None: no disk is to blame."""
+    """The error for people if an exception is the fault of a disk; else None."""
     text = str(error)
     for known in _FAULTS:
         if found := known.signs.search(text):

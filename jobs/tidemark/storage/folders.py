@@ -1,4 +1,4 @@
-"""Whole folders of tables: listing them, sharing their files with another folder, removing them."""
+"""Operations on whole folders of tables: list, share files with another folder, remove."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from tidemark.config.address import S3Place
 from tidemark.storage import Place, at_once, s3
 
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES}
-"""Why a file system makes no link: another device, a kind without links, or too many links to one file."""
+"""Errors with which a file system refuses a link: another device, no support for links, or too many links to one
+file."""
 
 
 def files_below(place: Place) -> Iterator[str]:
-    """The paths of all files or objects below a place, relative to it, in no order; none where it is not there."""
+    """Paths of all files or objects below a location, relative to it, in no order; none if it does not exist."""
     if isinstance(place, S3Place):
         yield from (found.key.removeprefix(place.prefix) for found in s3.listed(place))
         return
@@ -25,14 +26,14 @@ def files_below(place: Place) -> Iterator[str]:
 
 
 def tables_below(place: Place) -> list[str]:
-    """The Delta tables below a place, by their paths relative to it."""
+    """Delta tables below a location, by their paths relative to it."""
     found = (path.partition("/_delta_log/") for path in files_below(place))
     return sorted({table for table, log, _ in found if log})
 
 
 def share(source: Place, target: Place, paths: Iterable[str]) -> None:
-    """Have files below one place below another, too, under the same paths: as links, which take no room and outlive
-    the removal of either; as copies where there are no links. Files that are there already stand."""
+    """Share files of one location with another, at equal relative paths: as hard links, which take no space and
+    outlive the removal of either; as copies where links are impossible. Existing files are kept."""
     wanted = list(paths)
     if isinstance(target, Path):
         for folder in {(target / path).parent for path in wanted}:
@@ -41,7 +42,7 @@ def share(source: Place, target: Place, paths: Iterable[str]) -> None:
 
 
 def remove_tree(place: Place) -> None:
-    """Delete everything below a place, and the folder, if it is there."""
+    """Delete everything below a location, and its folder, if it exists."""
     if isinstance(place, S3Place):
         at_once(lambda path: s3.delete(place / path), list(files_below(place)), s3_too=True)
     elif place.is_dir():
@@ -49,7 +50,7 @@ def remove_tree(place: Place) -> None:
 
 
 def move(source: Place, target: Place) -> None:
-    """Have a file under another path."""
+    """Move a file to another path."""
     if isinstance(source, S3Place) and isinstance(target, S3Place):
         s3.copy(source, target)
         s3.delete(source)
@@ -59,7 +60,7 @@ def move(source: Place, target: Place) -> None:
 
 
 def move_tree(source: Place, target: Place) -> None:
-    """Have everything below a place below another."""
+    """Move everything below a location to another location."""
     for path in list(files_below(source)):
         move(source / path, target / path)
     remove_tree(source)

@@ -1,7 +1,7 @@
 """Objects on S3, through boto3: listing, tags, reading, conditional writing.
 
-Endpoint, region, retries and credentials come from the standard AWS variables and files, and nothing of them
-is kept. Every failure is a TidemarkError that names the bucket and says what to do (`faults`).
+Endpoint, region, retries and credentials come from the standard AWS variables and files, and none of them is stored.
+Every failure is a TidemarkError that names the bucket and says what to do (`s3_errors`).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 ATTEMPTS = 8
-"""How often a request is made when nothing else is said by AWS_MAX_ATTEMPTS; waits double, up to 20 s."""
+"""Number of attempts of a request unless AWS_MAX_ATTEMPTS sets another; waits double, up to 20 s."""
 PIECE = 1 << 20
 PAGE = 1000
-"""Objects that one request lists."""
+"""Number of objects that one request lists."""
 AT_ONCE = 16
 FEWEST = 50
-"""Objects for which one page of a listing is worth asking: one by one, that many take as long."""
+"""Number of objects from which one page of a listing is faster than a request for each."""
 _AMAZON = re.compile(r"https://s3[.-][^/]*amazonaws\.com(\.cn)?$")
 _FOUND_BY_ALL = ("env", "iam-role", "container-role", "assume-role-with-web-identity")
-"""Ways to credentials, as botocore calls them, that all clients go by themselves."""
+"""Sources of credentials, by botocore's names, that all clients try by themselves."""
 _COMMIT = re.compile(r"\d{20}\.(?:json|checkpoint\..*)")
 _SETTINGS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION")
 _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_MAX_ATTEMPTS")
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def endpoint() -> str | None:
-    """The address of the S3 service that was set; None: Amazon's own, by region."""
+    """Address of the S3 service that was set; None: Amazon's own, by region."""
     given = str(_client().meta.endpoint_url)
     return None if _AMAZON.match(given) else given
 
@@ -58,13 +58,13 @@ def region() -> str:
 
 
 def attempts() -> int:
-    """How often a request is made before it has failed."""
+    """Number of attempts of a request before it has failed."""
     given = os.environ.get("AWS_MAX_ATTEMPTS", "")
     return int(given) if given.isdigit() and int(given) else ATTEMPTS
 
 
 def delta_options() -> dict[str, str]:
-    """Storage options of delta-rs: a commit is a conditional PUT, so that of two writers one fails."""
+    """Storage options of delta-rs. A commit is a conditional PUT, so that one of two concurrent writers fails."""
     options = {
         "AWS_REGION": region(),
         "conditional_put": "etag",
@@ -80,7 +80,8 @@ def delta_options() -> dict[str, str]:
 
 
 def _of_a_profile() -> dict[str, str]:
-    """Credentials of a profile, which delta-rs does not read; in memory only. Others it finds, and renews, itself."""
+    """Credentials of a profile, which delta-rs does not read, in memory only. It finds and renews other credentials
+    itself."""
     found = _client()._request_signer._credentials
     if found is None or found.method in _FOUND_BY_ALL:
         return {}
@@ -90,7 +91,8 @@ def _of_a_profile() -> dict[str, str]:
 
 
 def listed(place: S3Place, below: str = "", after: str = "") -> Iterator[Found]:
-    """The objects whose keys begin with the place's prefix and `below`, page by page, by key; those `after` a key."""
+    """The objects whose keys begin with the location's prefix and `below`, sorted by key, page by page; only those
+    `after` a key."""
     given: dict[str, Any] = {"Bucket": place.bucket, "Prefix": place.prefix + below, "StartAfter": after}
     with told(place):
         for page in _client().get_paginator("list_objects_v2").paginate(**given, PaginationConfig={"PageSize": PAGE}):
@@ -101,7 +103,7 @@ def listed(place: S3Place, below: str = "", after: str = "") -> Iterator[Found]:
 
 
 def has_commit(place: S3Place) -> bool:
-    """Whether a Delta log with a commit is there, from one page of its listing."""
+    """True if there is a Delta log with a commit, from one page of its listing."""
     given = {"Bucket": place.bucket, "Prefix": f"{place.prefix}_delta_log/", "MaxKeys": 100}
     with told(place):
         found = _client().list_objects_v2(**given).get("Contents", ())
@@ -109,7 +111,7 @@ def has_commit(place: S3Place) -> bool:
 
 
 def read(place: S3Place) -> bytes:
-    """All of an object."""
+    """Read a whole object."""
     with told(place):
         return bytes(_client().get_object(Bucket=place.bucket, Key=place.key)["Body"].read())
 
@@ -123,7 +125,7 @@ class Stamped(NamedTuple):
 
 
 def read_stamped(place: S3Place) -> Stamped | None:
-    """A small object with its tag and age; None when there is none."""
+    """Read a small object with its tag and age; None if there is none."""
     from email.utils import parsedate_to_datetime
 
     with told(place, ABSENT):
@@ -134,7 +136,8 @@ def read_stamped(place: S3Place) -> Stamped | None:
 
 
 def put_if(place: S3Place, content: bytes, tag: str | None) -> str | None:
-    """Write an object if it has this tag (None: if there is none); its new tag, or None if it was not so."""
+    """Write an object if it has this tag (None: if there is none). Returns the new tag; None if the condition did not
+    hold."""
     condition = {"IfNoneMatch": "*"} if tag is None else {"IfMatch": tag}
     with told(place, CHANGED):
         answer = _client().put_object(Bucket=place.bucket, Key=place.key, Body=content, **condition)
@@ -143,7 +146,7 @@ def put_if(place: S3Place, content: bytes, tag: str | None) -> str | None:
 
 
 def put(place: S3Place, content: bytes) -> None:
-    """Write an object, whatever was there."""
+    """Write an object, replacing any earlier one."""
     with told(place):
         _client().put_object(Bucket=place.bucket, Key=place.key, Body=content)
 
@@ -156,21 +159,21 @@ def copy(source: S3Place, target: S3Place) -> None:
 
 
 def delete(place: S3Place) -> None:
-    """Delete an object, if it is there."""
+    """Delete an object, if it exists."""
     with told(place):
         _client().delete_object(Bucket=place.bucket, Key=place.key)
 
 
 def tag_of(place: S3Place) -> str | None:
-    """The object's ETag; None when there is no object."""
+    """The object's ETag; None if there is no object."""
     with told(place, ABSENT):
         return str(_client().head_object(Bucket=place.bucket, Key=place.key)["ETag"]).strip('"')
     return None
 
 
 def tags_of(places: Sequence[S3Place]) -> list[str | None]:
-    """The ETags of objects of one bucket, None where there is none: from a listing of where they lie, as far as that
-    costs less than asking for each, which is done for those that it has not shown."""
+    """ETags of objects of one bucket, None if there is no object. Lists their common prefix as far as that costs less
+    than a request for each; asks one by one for the rest."""
     keys = sorted({place.key for place in places})
     found: dict[str, str | None] = {}
     if len(keys) >= FEWEST:
@@ -187,14 +190,14 @@ def tags_of(places: Sequence[S3Place]) -> list[str | None]:
 
 
 def at_once(ask: Callable[[T], U], of: list[T]) -> list[U]:
-    """`ask` of each, many at a time, in their order."""
+    """Results of `ask` for each item, in order; asked in parallel."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(ask, of))
 
 
 class Ranged(io.RawIOBase):
-    """An object that is read piece by piece, all from the content that it had when it was opened, or whose size and
-    tag are `known`."""
+    """An object that is read piece by piece. All pieces are of one content: the content at the time of opening, or
+    the one whose size and tag are `known`."""
 
     def __init__(self, place: S3Place, known: tuple[int, str] | None = None) -> None:
         super().__init__()
@@ -207,11 +210,11 @@ class Ranged(io.RawIOBase):
         self._size, self._tag = int(found["ContentLength"]), found["ETag"]
 
     def readable(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     def seekable(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     def tell(self) -> int:
@@ -224,12 +227,12 @@ class Ranged(io.RawIOBase):
         return self._at
 
     def readall(self) -> bytes:
-        """All from the position on, by one request."""
+        """Read everything from the position on, by one request."""
         found = bytearray(max(self._size - self._at, 0))
         return bytes(found[: self.readinto(found)])
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 # any writable buffer
-        """Fill the buffer by one request; 0 at the end."""
+        """Fill the buffer by one request; returns 0 at the end."""
         last = min(self._at + len(buffer), self._size) - 1
         if last < self._at:
             return 0
@@ -242,7 +245,7 @@ class Ranged(io.RawIOBase):
 
 
 def _client() -> Any:  # noqa: ANN401 # boto3 has no types
-    """The client of the settings in force, shared by all threads."""
+    """The boto3 client for the present settings, shared by all threads."""
     return _client_of(tuple(os.environ.get(name) for name in (*_SETTINGS, *_IDENTITY)))
 
 

@@ -1,6 +1,6 @@
-"""What goes wrong with S3, in one sentence a fault: which bucket, and what to do; never a secret.
+"""Errors of S3, in one sentence a fault: the bucket, and what to do; never a secret.
 
-Whoever meets a fault (boto3, Spark's s3a, delta-rs) words it in its own way; what is told is the same.
+boto3, Spark's s3a and delta-rs word a fault differently; users get one sentence for it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
-"""Codes of an object that is not there."""
+"""Error codes for an object that does not exist."""
 CHANGED = frozenset({"412", "PreconditionFailed", "ConditionalRequestConflict"})
-"""Codes of a condition on an object's tag that does not hold."""
+"""Error codes for a condition on an object's tag that does not hold."""
 
 _AGAIN = "run again: what was begun is finished, and nothing is done twice"
 
@@ -97,9 +97,10 @@ _OF_S3 = re.compile(r"s3a?://([a-z0-9][a-z0-9.-]*)|Generic S3 error|hadoop\.fs\.
 
 @contextmanager
 def told(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
-    """Failures of boto3 inside become errors for people; one whose code is `expected` ends the block quietly.
+    """Turn failures of boto3 in the block into errors for people; a failure whose code is `expected` ends the block
+    quietly.
 
-    An object that is not there is FileNotFoundError, one that has changed OSError.
+    Raises FileNotFoundError for an object that does not exist, OSError for one that has changed.
     """
     from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
@@ -121,8 +122,8 @@ def told(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
 
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
-    """The verb, whose failures for which S3, a disk or a damaged file is to blame are errors for people, whoever met
-    them. None of its errors shows a value that a configuration has from the environment."""
+    """Wrap a verb: failures caused by S3, a disk or a damaged file become errors for people, whichever library met
+    them. No error shows a value that a configuration has from the environment."""
 
     @wraps(verb)
     def told_(*args: P.args, **options: P.kwargs) -> T:
@@ -144,7 +145,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
 
 
 def _without_values(error: Exception) -> TidemarkError:
-    """An error that nobody foresaw, in words without values of the environment: its own text and cause have some."""
+    """An unforeseen error, in words without values from the environment, which its own text and cause may contain."""
     return TidemarkError(
         f"{type(error).__name__}: {next(iter(hidden(str(error)).splitlines()), '')}",
         hint="a setting with a value from the environment is part of what failed, which is not shown whole",
@@ -152,12 +153,12 @@ def _without_values(error: Exception) -> TidemarkError:
 
 
 def known_fault(error: BaseException) -> TidemarkError | None:
-    """The error for people where S3, a disk or a damaged file is to blame; None: none of them is."""
+    """The error for people if S3, a disk or a damaged file caused a failure; else None."""
     return fault_of(error) or disk_fault_of(error) or damage_of(error)
 
 
 def fault(text: str, place: S3Place | None = None) -> TidemarkError | None:
-    """The error for people that a code or a message stands for; None: it is no fault of S3 that is known."""
+    """The error for people for a code or a message of S3; None if it is no known fault of S3."""
     bucket = f": bucket {place.bucket!r}" if place else ""
     for known in _FAULTS:
         if known.signs.search(text):
@@ -166,7 +167,7 @@ def fault(text: str, place: S3Place | None = None) -> TidemarkError | None:
 
 
 def fault_of(error: BaseException) -> TidemarkError | None:
-    """The error for people that a failure of Spark or delta-rs stands for; None: S3 has no part in it."""
+    """The error for people for a failure of Spark or delta-rs; None if S3 did not cause it."""
     text = str(error)
     found = _OF_S3.search(text)
     if found is None:
