@@ -25,33 +25,33 @@ versions.add()
 recover.add()
 
 _SPARED = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-"""What numpy, which comes with pyarrow and is asked for no algebra, and pydantic would start with: threads, and a
-search of all installed packages."""
+"""Settings that keep numpy (which comes with pyarrow and computes nothing here) from starting threads, and pydantic
+from searching all installed packages."""
 _GARBAGE = 200_000
-"""Objects after which garbage is looked for: more than a command is made of, which stays."""
+"""Number of objects after which garbage is collected: more than a command creates and keeps."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The process of one command; by default its arguments are the process's."""
+    """Run one command as a process; by default its arguments are those of the process."""
     _start_lightly()
     ended: list[int] = []
-    # Threads of native libraries can abort an interpreter that is being taken down, and their status would replace
-    # the command's. Registered first, this runs after all other clean-up and leaves at once.
+    # Threads of native libraries can abort an interpreter that is shutting down, and their status would replace
+    # that of the command. This handler is registered first, so it runs after all other clean-up and exits at once.
     atexit.register(lambda: os._exit(ended[0]) if ended else None)
     ended.append(invoke(sys.argv[1:] if arguments is None else arguments))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command has ended; what is left is its clean-up
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command has ended; only its clean-up is left
     sys.exit(ended[0])
 
 
 def _start_lightly() -> None:
-    """What would make a short command take noticeably longer is not begun, unless the environment asks for it."""
+    """Skip work that would slow down a short command noticeably, unless the environment asks for it."""
     gc.set_threshold(_GARBAGE)
     for name, value in _SPARED.items():
         os.environ.setdefault(name, value)
 
 
 def invoke(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit status; nothing that happens in it is raised."""
+    """Run one command and return its exit status. Never raises."""
     given = list(arguments)
     output, heard = Output("--json" in given), list[BaseException]()
     try:

@@ -1,4 +1,4 @@
-"""What ends a command early, as an exit status and a message: errors, wrong usage, signals."""
+"""Exit statuses and messages for everything that ends a command early: errors, wrong usage, signals."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SAFE = "the next run finishes what this one began"
 
 
 class Terminated(BaseException):
-    """SIGTERM was received; not an Exception, so that nothing on the way takes it for an error."""
+    """SIGTERM was received. It is not an Exception, so that no handler takes it for an error."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a command ended early, with the exit status that says so."""
+    """Reason why a command ended early, and its exit status."""
 
     code: str
     message: str
@@ -39,7 +39,7 @@ class Failure:
     trace: str = ""
 
     def __post_init__(self) -> None:
-        """Values that configurations have taken from the environment are shown as their references."""
+        """Replace values from the environment by their references in all texts."""
         from tidemark.config.secrets import hidden  # `tidemark --help` needs no configuration
 
         for name in ("message", "hint", "trace"):
@@ -55,7 +55,7 @@ class Failure:
         return {"error": error}
 
     def text(self) -> str:
-        """For people: one line, or for a configuration one line a problem and then what to do."""
+        """Text for people: one line; for a configuration one line a problem, and then what to do."""
         if self.problems:
             lines = [f"error: {line}" for line in self.message.splitlines()]
             return "\n".join([*lines, *([self.hint] if self.hint else [])])
@@ -65,9 +65,9 @@ class Failure:
 
 @contextmanager
 def interruptible(heard: list[BaseException]) -> Iterator[None]:
-    """Within, SIGTERM raises Terminated and SIGINT KeyboardInterrupt, and again every AGAIN seconds: Python drops
-    what is raised while it cleans up objects. The first is added to `heard`, since another error may replace it: a
-    call to the JVM that is cut short fails in its own way."""
+    """Let SIGTERM raise Terminated and SIGINT raise KeyboardInterrupt in the block, again every AGAIN seconds, since
+    Python drops exceptions that are raised while it cleans up objects. The first one is added to `heard`, since
+    another error may replace it: a call to the JVM that is cut short fails in its own way."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -87,7 +87,7 @@ def interruptible(heard: list[BaseException]) -> Iterator[None]:
 
 
 def failure_of(error: BaseException) -> Failure:
-    """The failure that an exception means; one that nobody foresaw has status 4 and the first line of its message."""
+    """The failure for an exception; an unforeseen one has status 4 and the first line of its message."""
     match error:
         case ConfigError():
             problems = [asdict(problem) for problem in error.problems]

@@ -1,4 +1,5 @@
-"""What a command prints: one JSON object, or text for people. Standard output carries results and nothing else."""
+"""Prints the result of a command: one JSON object, or text for people. Standard output has results and nothing
+else."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 LONGEST_LIST = 1000
 PIPE_WIDTH = 400
-"""Columns of text that does not go to a terminal: wide enough that no table is folded."""
+"""Width in columns of text that does not go to a terminal: enough that no table is folded."""
 
 Record = dict[str, Any]
 Progress = Callable[[str, int, int], None]
@@ -31,7 +32,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Answer:
-    """A command's result: its record and, made only when asked for, its text for people."""
+    """Result of a command: its record, and its text for people, which is made only on request."""
 
     record: Record
     text: Callable[[Record], RenderableType] | None = None
@@ -40,7 +41,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Output:
-    """Where answers and failures go."""
+    """Prints answers and failures."""
 
     as_json: bool
 
@@ -65,7 +66,7 @@ class Output:
 
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """End the block quietly when the reader of standard output has closed it (`| head`): it has had enough."""
+    """End the block quietly if the reader of standard output has closed it, as `| head` does."""
     try:
         yield
     except BrokenPipeError:
@@ -82,7 +83,7 @@ def to_json(record: Mapping[str, Any]) -> str:
 
 
 def _shown(value: object, cuts: list[int]) -> object:
-    """The value in JSON's types; lists and mappings are cut at LONGEST_LIST, noting in `cuts` their lengths."""
+    """The value in JSON's types. Lists and mappings are cut at LONGEST_LIST, and their lengths noted in `cuts`."""
     if not isinstance(value, Mapping | list | tuple):
         return _scalar(value)
     if len(value) > LONGEST_LIST:
@@ -115,17 +116,18 @@ def _rendered(text: RenderableType) -> str:
 
 
 def text_width() -> int:
-    """Columns that text for people may take."""
+    """Width in columns of text for people."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
 
 
 def _untold(phase: str, done: int, total: int) -> None:
-    """Nobody is watching."""
+    """Ignore progress: nobody is watching."""
 
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """A function to tell how far each phase has come: bars on standard error if that is a terminal, else nothing."""
+    """Function that reports the progress of each phase: as bars on standard error if that is a terminal, else not at
+    all."""
     if not sys.stderr.isatty():
         yield _untold
         return

@@ -1,4 +1,4 @@
-"""Rows as a table, or as CSV or Parquet: in a file, or on standard output."""
+"""Shows or exports rows: as a table, or as CSV or Parquet in a file or on standard output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def fitting(kind: str, out: Path | None, as_json: bool) -> None:
-    """The format suits where the rows go to; else UsageError."""
+    """Raise UsageError if the format does not suit the destination of the rows."""
     if kind == "table":
         if out is not None:
             raise UsageError("--out writes no table", hint="add --format csv or --format parquet")
@@ -27,7 +27,7 @@ def fitting(kind: str, out: Path | None, as_json: bool) -> None:
 
 
 def only_given(filters: dict[str, Any], kind: str) -> dict[str, Any]:
-    """What the verb takes: a list of dimensions as one, and without what was not asked for."""
+    """Filters in the form that the verb takes: dimensions as a list, and no options that were not given."""
     found = {
         name: value for name, value in filters.items() if value is not None or name not in {"by", "dead_letters"}
     }
@@ -39,7 +39,7 @@ def only_given(filters: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 def shown(pipeline: Pipeline, config: Path, filters: dict[str, Any]) -> Answer:
-    """The rows, or their counts, as a table."""
+    """Show the rows, or their counts, as a table."""
     from tidemark.report.text import groups_view, rows_view
 
     if "by" in filters:
@@ -48,7 +48,7 @@ def shown(pipeline: Pipeline, config: Path, filters: dict[str, Any]) -> Answer:
 
 
 def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer:
-    """The rows in the file, or on standard output."""
+    """Write the rows to the file, or to standard output."""
     from tidemark.cli.text.runs import export_text
 
     if out is not None:

@@ -1,4 +1,4 @@
-"""The commands that lead out of what a fault left: damaged tables, a run that cannot be finished."""
+"""The commands `repair` and `abandon`, for damaged tables and for runs that cannot be finished."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def abandon(config: Path, run: str, reason: str, published: bool) -> Answer:
 
 
 def abandon_text(record: Record) -> str:
-    """That a run is set aside, for people."""
+    """Text for people: the run is abandoned."""
     batches = record["batches"]
     told = f"batch {batches[0]}" if len(batches) == 1 else f"batches {batches[0]} to {batches[-1]}"
     return (
@@ -57,6 +57,6 @@ def abandon_text(record: Record) -> str:
 
 
 def add() -> None:
-    """Add them to `tidemark`."""
+    """Add these commands to `tidemark`."""
     tidemark.add_command(repair)
     tidemark.add_command(abandon)

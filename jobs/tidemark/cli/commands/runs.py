@@ -1,4 +1,5 @@
-"""The commands: each names its options, calls one method of the pipeline and returns its record as an Answer."""
+"""The commands on runs: each names its options, calls one method of the pipeline and returns its record as an
+Answer."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ DEMO_FOLDER = Path("demo")
 
 
 class InOrder(click.Group):
-    """Lists its commands as they are written here: in the order in which they are needed."""
+    """Lists its commands in the order of this module, which is the order in which they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -40,7 +41,7 @@ config_argument = click.argument("config", type=click.Path(path_type=Path))
 @click.version_option(__version__, message="tidemark %(version)s")
 @as_json_option
 def tidemark() -> None:
-    """Judge event data that lands late and out of order, the same way each time.
+    """Judge event data that lands late and out of order, with reproducible results.
 
     CONFIG is a pipeline's YAML file. A time (T) is ISO 8601 with Z or an offset, such as
     2026-01-01T08:00:00+02:00; a date, its midnight UTC; or an age, such as 2d or 1h30m, back from now.
@@ -66,7 +67,7 @@ def _was_given(option: str) -> bool:
 
 @contextmanager
 def opened(config: Path) -> Iterator[Pipeline]:
-    """The pipeline of a file, telling its progress on a terminal's standard error."""
+    """Open the pipeline of a file; shows its progress on a terminal's standard error."""
     from tidemark.pipeline import Pipeline
 
     with progress_bars() as progress:
@@ -131,8 +132,8 @@ def run(config: Path, dry_run: bool, **options: Any) -> Answer:
 @click.option("--as-of", required=True, metavar="T", help="End of the interval that the run answers for.")
 @click.option("--run-id", required=True, metavar="ID", help="The scheduler's name of the run.")
 def process(config: Path, as_of: str, run_id: str) -> Answer:
-    """Do what a scheduled run has to do: take what landed, or verify the run that has answered for it. That quality
-    blocks the run is no failure here: the scheduler asks for it next."""
+    """Do the work of a scheduled run: take what landed, or verify the run that covered it. A blocked run is no
+    failure here: the scheduler checks for blocks in its next step."""
     from tidemark.cli.text.runs import run_text
     from tidemark.commands.schedule import answer
 
@@ -148,7 +149,7 @@ def process(config: Path, as_of: str, run_id: str) -> Answer:
 @config_argument
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 def maintain(config: Path, dry_run: bool) -> Answer:
-    """Merge small files, and delete those that no table has needed for a week."""
+    """Compact small files, and delete those that no table has needed for a week."""
     from tidemark.cli.text.runs import maintain_text
     from tidemark.commands.maintain import maintain as maintained
 
@@ -240,7 +241,7 @@ def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
 @click.argument("partition")
 @click.argument("offset", type=click.IntRange(0))
 def explain(config: Path, source: str, partition: str, offset: int) -> Answer:
-    """Tell one row's story: its times, each step, what set the watermark."""
+    """Show one row's story: its times, each step, what set the watermark."""
     from tidemark.report.text import explanation_view
 
     with opened(config) as pipeline:
@@ -265,7 +266,7 @@ def status(config: Path) -> Answer:
 @click.option("--late", metavar="LIST", help="Late tolerances to try, such as 0s,5s,1m; default: from the rows.")
 @click.option("--out-of-order", metavar="LIST", help="Out-of-order tolerances to try; default: from the rows.")
 def advise(config: Path, **options: Any) -> Answer:
-    """Tell what other tolerances would have cost, and recommend the smallest."""
+    """Show what other tolerances would have cost, and recommend the smallest."""
     from tidemark.cli.text.advice import advice_text
 
     with opened(config) as pipeline:

@@ -1,4 +1,4 @@
-"""The commands about versions: building one, listing them, letting readers see another."""
+"""The commands on versions: build, list and promote them, and exclude objects from them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from tidemark.cli.output import Answer
 @click.option("--label", help="A name by which `versions` tells the version.")
 @click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
 def backfill(config: Path, **options: Any) -> Answer:
-    """Build a version beside the live one and tell what differs.
+    """Build a version beside the live one and show what differs.
 
-    Outputs from T0 to T1 are made anew from the events tables, under the settings of CONFIG. Readers see nothing of
-    it until it is promoted.
+    Outputs from T0 to T1 are made anew from the events tables, under the settings of CONFIG. Readers do not see the
+    version until it is promoted.
     """
     from tidemark.cli.text.versions import backfill_text
 
@@ -57,7 +57,7 @@ def versions(config: Path) -> Answer:
 def promote(config: Path, version: int, wait: bool) -> Answer:
     """Let readers see another version, in one commit.
 
-    It first gets the runs that were made since it was built. Promote the earlier version to undo it.
+    It first gets the runs that were made since it was built. To undo this, promote the earlier version.
     """
     from tidemark.cli.text.versions import promote_text
 
@@ -86,6 +86,6 @@ def exclude(config: Path, uri: str, reason: str, wait: bool) -> Answer:
 
 
 def add() -> None:
-    """Add them to `tidemark`."""
+    """Add these commands to `tidemark`."""
     for command in (backfill, versions, promote, exclude):
         tidemark.add_command(command)

@@ -1,4 +1,4 @@
-"""The record of `advise` as text for people: what each cell of the grid costs, what is recommended, what to paste."""
+"""Text of the record of `advise`: costs of each candidate, the recommendation, and settings to paste."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Record = Mapping[str, Any]
 
 
 def advice_text(config: Path) -> Callable[[Record], RenderableType]:
-    """What was advised on the sources of this configuration."""
+    """Text of advice on the sources of this configuration."""
 
     def text(record: Record) -> RenderableType:
         parts = [part for source in record["sources"] for part in _source(record, source)]
@@ -55,7 +55,7 @@ def _source(record: Record, source: Record) -> Iterator[RenderableType]:
 
 
 def _counts(cells: Sequence[Record]) -> Iterator[Group]:
-    """One grid where as many rows would be dropped as would be adjusted."""
+    """Grids of counts; only one grid if adjusting and dropping would affect equally many rows."""
     if [*map(_adjusted, cells)] == [*map(_dropped, cells)]:
         yield _grid("Rows adjusted or dropped, whichever is done to late and out-of-order rows", cells, _adjusted)
         return
@@ -72,7 +72,7 @@ def _dropped(cell: Record) -> str:
 
 
 def _grid(title: str, cells: Sequence[Record], told: Callable[[Record], str]) -> Group:
-    """A line for each late tolerance, a column for each out-of-order tolerance."""
+    """A table with a line for each late tolerance and a column for each out-of-order tolerance."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
     table.add_column("late \\ out_of_order")
     for disorder in dict.fromkeys(cell["out_of_order"] for cell in cells):
@@ -93,7 +93,7 @@ def _starred(cell: Record, text: str) -> str:
 
 
 def _partitions(cell: Record) -> Table:
-    """What the present tolerances cost each partition, those with most rows moved or lost first."""
+    """Costs of the present tolerances by partition, partitions with most adjusted or dropped rows first."""
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     table.add_column("partition, at present")
     for column in ("rows", "adjusted", "dropped"):

@@ -1,4 +1,4 @@
-"""The record of `init` as text for people: what was found, what is proposed, what to do next."""
+"""Text of the record of `init`: what was found, what is proposed, what to do next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Record = Mapping[str, Any]
 
 
 def init_text(record: Record) -> RenderableType:
-    """One table of the sources, what to look at, and the next commands."""
+    """A table of the sources, points to look at, and the next commands."""
     proposal = record["proposal"]
     sources = proposal["sources"]
     rows = sum(source["sampled"]["rows"] for source in sources.values())

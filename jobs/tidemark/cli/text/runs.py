@@ -1,4 +1,4 @@
-"""Records of the commands that act, as text for people: what was taken, what became of it, what to do next."""
+"""Texts of the records of commands that act: the objects taken, the results, and the next commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Record = Mapping[str, Any]
 
 
 def run_text(config: Path) -> Callable[[Record], RenderableType]:
-    """What a run, or a close, of this configuration did."""
+    """Text of the record of a run, or of a close, of this configuration."""
     return lambda record: _lines(
         _taken(record),
         _verified(record),
@@ -41,13 +41,13 @@ def run_text(config: Path) -> Callable[[Record], RenderableType]:
 
 
 def release_text(config: Path) -> Callable[[Record], RenderableType]:
-    """That a blocked run is published, and what it did."""
+    """Text of a release: the run is published, and its results."""
     told = run_text(config)
     return lambda record: _lines(f"Run {record['run_id']} is released.", told(record))
 
 
 def _quality(checks: Sequence[Record]) -> RenderableType | None:
-    """How many checks held, and each that did not."""
+    """Number of checks that held, and each check that failed."""
     failed = [check for check in checks if not check["success"]]
     if not failed:
         return f"Quality: all {counted(len(checks), 'check')} held." if checks else None
@@ -64,7 +64,7 @@ def _check(check: Record) -> str:
 
 
 def maintain_text(record: Record) -> RenderableType:
-    """What upkeep did, or would do."""
+    """Text of maintenance that was done or, in a dry run, would be done."""
     if not record["dry_run"]:
         seconds = record["merged_seconds"]
         merged = "No run is committed: nothing to merge" if seconds is None else f"Merged in {seconds:.1f} s"
@@ -78,7 +78,7 @@ def maintain_text(record: Record) -> RenderableType:
 
 
 def plan_text(config: Path) -> Callable[[Record], RenderableType]:
-    """What a run of this configuration would take."""
+    """Text of a dry run: the objects that a run of this configuration would take."""
 
     def text(record: Record) -> RenderableType:
         objects = record["would_take"]
@@ -100,7 +100,7 @@ def plan_text(config: Path) -> Callable[[Record], RenderableType]:
 
 
 def replay_text(record: Record) -> RenderableType:
-    """Whether recorded batches came out the same, and for those that did not, what differs."""
+    """Text of a replay: the number of equal batches, and for the others what differs."""
     batches = record["batches"]
     differing = [batch for batch in batches if not batch["identical"]]
     inputs = Counter(batch["input"] for batch in batches)
@@ -116,7 +116,7 @@ def replay_text(record: Record) -> RenderableType:
 
 
 def validate_text(config: Path) -> Callable[[Record], RenderableType]:
-    """What is wrong with a configuration, and what is legal in it but rarely meant."""
+    """Text of a validation: errors of a configuration, and settings that are legal but rarely meant."""
 
     def text(record: Record) -> RenderableType:
         errors, warnings = record["errors"], record["warnings"]
@@ -137,17 +137,17 @@ def path_text(record: Record) -> RenderableType:
 
 
 def report_text(record: Record) -> RenderableType:
-    """Where the page is."""
+    """Text that names the path of the page."""
     return f"Wrote {record['path']}: open it in a browser; it needs no network."
 
 
 def export_text(target: Path) -> Callable[[Record], RenderableType]:
-    """How many rows were written, and where to."""
+    """Text that says how many rows were written, and where."""
     return lambda record: f"Wrote {counted(record['rows'], 'row')} to {target}."
 
 
 def size_text(size: int) -> str:
-    """A size in bytes in the largest unit that leaves it at least 1."""
+    """A size in bytes in the largest unit in which it is at least 1."""
     amount, unit = float(size), 0
     while amount >= 1024 and unit < len(_UNITS) - 1:
         amount, unit = amount / 1024, unit + 1
@@ -200,7 +200,7 @@ def _reasons(batches: Sequence[Record]) -> RenderableType | None:
 
 
 def _watermarks(sources: Record) -> Table | None:
-    """One line a partition; the combined watermark, which all have passed, comes first."""
+    """One line a partition; the combined watermark, which all have passed, is first."""
     if not sources:
         return None
     table = table_of("source", "partition", "watermark")
@@ -217,7 +217,7 @@ def _watermarks(sources: Record) -> Table | None:
 
 
 def _streams(streams: Record) -> Table | None:
-    """One line a stream: what the run wrote to it, and how far it has come."""
+    """One line a stream: the rows that the run wrote, and the stream's progress."""
     if not streams:
         return None
     table = table_of("stream", "rows written>", "in no window>", "dead letters>", "watermark")
@@ -277,7 +277,7 @@ def _quoted(config: Path) -> str:
 
 
 def table_of(*columns: str) -> Table:
-    """A table with these heads; a column whose name ends in `>` holds numbers."""
+    """A table with these column headings; a column whose name ends in `>` holds numbers."""
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column.rstrip(">"), justify="right" if column.endswith(">") else "left")
@@ -285,7 +285,7 @@ def table_of(*columns: str) -> Table:
 
 
 def _lines(*parts: RenderableType | None) -> Group:
-    """The parts that are there, an empty line between them."""
+    """The parts that are not None, with an empty line between them."""
     found = [Text(part) if isinstance(part, str) else part for part in parts if part is not None]
     spaced: list[RenderableType] = []
     for part in found:

@@ -1,4 +1,4 @@
-"""Records of the commands about versions, and about what stands in their tables, as text for people."""
+"""Texts of the records of commands on versions, and on damaged or wrong contents of their tables."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 _WINDOWS = 3
-"""Changed windows of a stream that are shown; its table has all."""
+"""Number of changed windows of a stream that are shown; its table has all of them."""
 
 
 def backfill_text(config: Path) -> Callable[[Record], RenderableType]:
-    """What a backfill built, and what differs."""
+    """Text of a backfill: the version it built, and what differs."""
 
     def text(record: Record) -> RenderableType:
         to = f"to {record['to']}" if record["to"] else f"to the last run (batch {record['through']})"
@@ -43,7 +43,7 @@ def backfill_text(config: Path) -> Callable[[Record], RenderableType]:
 
 
 def versions_text(config: Path) -> Callable[[Record], RenderableType]:
-    """The versions as a table."""
+    """Text of the versions, as a table."""
 
     def text(record: Record) -> RenderableType:
         if not record["versions"]:
@@ -63,7 +63,7 @@ def versions_text(config: Path) -> Callable[[Record], RenderableType]:
 
 
 def promote_text(config: Path) -> Callable[[Record], RenderableType]:
-    """That a version is live now, and what the file has to say."""
+    """Text of a promotion: the version is live, and the settings that the file should have."""
 
     def text(record: Record) -> RenderableType:
         version, before = record["version"], record["before"]
@@ -79,7 +79,7 @@ def promote_text(config: Path) -> Callable[[Record], RenderableType]:
 
 
 def exclude_text(config: Path) -> Callable[[Record], RenderableType]:
-    """That an object is recorded as wrong, and what takes its rows out."""
+    """Text of an exclusion: the object is recorded as wrong, and the command that takes its rows out."""
 
     def text(record: Record) -> RenderableType:
         where = ", ".join(f"batch {each['batch_id']} of source {each['source']}" for each in record["sources"])
@@ -93,7 +93,7 @@ def exclude_text(config: Path) -> Callable[[Record], RenderableType]:
 
 
 def repair_text(config: Path) -> Callable[[Record], RenderableType]:
-    """What was damaged, rebuilt, and left."""
+    """Text of a repair: what was damaged, rebuilt, and left."""
 
     def text(record: Record) -> RenderableType:
         if not record["damaged"] and not record["rewritten"]:
@@ -145,7 +145,7 @@ def _next(config: Path, version: int) -> str:
 
 
 def _excluded(found: Record) -> Iterator[str]:
-    """What became of objects that were taken out."""
+    """Effects of the backfill on excluded objects."""
     for each in found.get("excluded", ()):
         told = f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded"
         left = f"; {counted(each['left'], 'row')} stand, whose time is outside of the range" if each["left"] else ""
