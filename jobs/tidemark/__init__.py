@@ -1,7 +1,7 @@
 """Batch reprocessing of event data under streaming time rules.
 
 `tidemark.Pipeline.load(path)` gives a pipeline whose methods are the commands of `tidemark`,
-and return the same records. `tidemark.init(landing)` writes the configuration of a new one.
+and return their records. `tidemark.init(landing)` writes the configuration of a new one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Pipeline", "__version__", "init"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 # a class or a function
-    """`Pipeline` and `init`, imported when first asked for: `tidemark --help` needs nothing of them."""
+    """Import `Pipeline` or `init` when it is first used: `tidemark --help` needs neither."""
     match name:
         case "Pipeline":
             from tidemark.pipeline import Pipeline

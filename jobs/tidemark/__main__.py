@@ -1,4 +1,4 @@
-"""`python -m tidemark`: the command line where its script is not on the path."""
+"""Runs the command line by `python -m tidemark`, if its script is not on the path."""
 
 from tidemark.cli import main
 

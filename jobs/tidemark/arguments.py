@@ -1,4 +1,4 @@
-"""Arguments of the Python verbs: what a person passes is taken, and what can't be is a UsageError that names it."""
+"""Checks arguments of the Python verbs: impossible values become a UsageError that names the argument."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def number(name: str, value: object, least: int) -> int:
 
 
 def number_or_none(name: str, value: object, least: int) -> int | None:
-    """As `number`; None stays None."""
+    """Like `number`; None stays None."""
     return None if value is None else number(name, value, least)
 
 
@@ -49,7 +49,7 @@ def file_path(name: str, value: object) -> Path:
 
 
 def alias(given: Mapping[str, object], *, verb: str, instead_of: Mapping[str, str]) -> dict[str, object]:
-    """Keyword arguments under the names of the command line, as the verb names them."""
+    """Keyword arguments with names of the command line, renamed to those of the verb."""
     known_names(verb, given, instead_of)
     return {instead_of[name]: value for name, value in given.items()}
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def show_nothing(phase: str, done: int, count: int) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress: nobody is watching."""
 
 
 def _pass_on(step: str) -> None:
-    """A checkpoint that nobody watches."""
+    """Ignore a checkpoint: nobody is watching."""
 
 
 @dataclass

@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LONGEST_TEXT = 2000
-"""Characters of a finding that are shown: values of a file may be of any length."""
+"""Largest number of characters that are shown of a finding, since values of a file may have any length."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding about a configuration: where it is, what is wrong and what is allowed. What is too long to be read
-    keeps its ends."""
+    """One finding about a configuration: where it is, what is wrong and what is allowed. A text that is too long
+    keeps only its two ends."""
 
     file: str
     key: str

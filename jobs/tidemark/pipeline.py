@@ -47,7 +47,7 @@ class Pipeline:
     def load(
         cls, path: Path | str, environ: Mapping[str, str] | None = None, **hooks: Callable[..., Any]
     ) -> Pipeline:
-        """The pipeline of a configuration file; raises ConfigError with everything that is wrong in it."""
+        """Load the pipeline of a configuration file. Raises ConfigError with everything that is wrong in the file."""
         loaded: Loaded = load_pipeline(file_path("path", path), environ)
         return cls(loaded.spec, loaded.warnings, environ=environ, **hooks)
 
@@ -91,19 +91,19 @@ class Pipeline:
         wait: bool = False,
         quality: str | None = None,
     ) -> Record:
-        """Take what landed by `as_of` (default: now) and judge it; first finish a run that crashed.
+        """Take what landed by `as_of` (default: now) and judge it; first recover a run that crashed.
 
-        A `run_id` that is committed already is verified and changes nothing. Raises Held when another
-        run holds the pipeline, UsageError for an `as_of` in the future, Blocked when quality blocks this run or an
-        earlier one. `quality` (block, warn or record) wins over what the configuration does on failure.
+        A `run_id` that is committed already is verified and changes nothing. Raises Held if another run holds the
+        pipeline, UsageError for an `as_of` in the future, Blocked if quality blocks this run or an earlier one.
+        `quality` (block, warn or record) overrides the configuration's `on_failure`.
         """
-        asked = instant(as_of, self.context.clock())  # an age counts from the call, however long the run waits
+        asked = instant(as_of, self.context.clock())  # an age counts back from this call, however long the run waits
         request = RunRequest(asked, run_id, max_files, dry_run, (), quality)
         return runs.run(self.context, request, wait)
 
     @explained
     def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
-        """A run after which the source (default: all) is complete: it takes no more objects."""
+        """Do a last run, after which the source (default: all) is complete: it takes no more objects."""
         sources = [*self.spec.sources] if source is None else [self.reader.known(source)]
         asked = instant(as_of, self.context.clock())
         return runs.run(self.context, RunRequest(asked, closing=sources), wait)
@@ -118,20 +118,21 @@ class Pipeline:
         input: str | None = None,  # noqa: A002 # the option's name
         **named: bool,
     ) -> Record:
-        """Compute recorded batches again (default: of the last run) and compare; writes nothing. `all` is
-        `all_batches`."""
+        """Compute recorded batches again (default: those of the last run) and compare; writes nothing. `all` is
+        another name of `all_batches`."""
         every = alias(named, verb="replay", instead_of={"all": "all_batches"}).get("all_batches", all_batches)
         return replay.replay(self.context, run, (from_batch, to_batch), bool(every), input)
 
     @explained
     def summary(self, run_id: str) -> Record:
-        """The record of a committed run, as when it ended."""
+        """The record of a committed run, as it was when the run ended."""
         return runs.summary(self.context, run_id)
 
     @explained
     def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Record:
-        """What other tolerances would have cost a source (default: each), and the smallest that meet the targets."""
-        from tidemark.commands.advise.advise import Advising  # what one command alone needs is loaded for it
+        """Compute what other tolerances would have cost a source (default: each), and recommend the smallest that
+        meet the targets."""
+        from tidemark.commands.advise.advise import Advising  # imported here, since only this command needs it
 
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
         ensure_whole(self.ledger)
@@ -143,7 +144,7 @@ class Pipeline:
 
     @explained
     def release(self, run: str, reason: str, wait: bool = False) -> Record:
-        """Publish a run that quality blocked, and record why. UsageError: no such run is blocked."""
+        """Publish a run that quality blocked, and record why. Raises UsageError if no such run is blocked."""
         return runs.release(self.context, run, reason, wait)
 
     @explained
@@ -172,9 +173,11 @@ class Pipeline:
         label: str | None = None,
         **named: Sequence[str],
     ) -> Record:
-        """Build a version beside the live one, whose outputs in [from_, to) are made anew. `set` (KEY=VALUE each,
-        also called `settings_`) wins over the file. `from_landing`: rows are read from landing again, as they are
-        there now. `versions` shows the `label`, by which who asked for a version finds it."""
+        """Build a version beside the live one, with outputs in [from_, to) made anew.
+
+        `set` (KEY=VALUE each, also called `settings_`) overrides the file. With `from_landing` rows are read from
+        landing again, as they are there now. `versions` shows the `label`, so that the caller finds the version.
+        """
         from tidemark.commands.backfill.build import BackfillRequest, build
 
         for values in alias(named, verb="backfill", instead_of={"set": "settings_"}).values():
@@ -185,19 +188,20 @@ class Pipeline:
 
     @explained
     def versions(self) -> Record:
-        """The versions that there are, and which is live."""
+        """All versions, and the number of the live one."""
         return versions.told(self.root, self.ledger)
 
     @explained
     def promote(self, version: int, wait: bool = False) -> Record:
-        """Make a version live, once it has the live one's last run; the earlier one can be promoted again."""
+        """Make a version live, after it has received the live version's last run. The earlier one can be promoted
+        again."""
         from tidemark.commands.promote import promote
 
         return promote(self.context, number("version", version, 1), wait)
 
     @explained
     def exclude(self, uri: str, reason: str, wait: bool = False) -> Record:
-        """Record that an object is wrong, and why: the next backfill quarantines its rows. `uri` is relative to its
+        """Record that an object is wrong, and why; the next backfill quarantines its rows. `uri` is relative to its
         source's landing."""
         with self.context.hold(wait):
             return exclude.exclude(self.ledger, self.spec.sources, uri, reason, self.context.clock())
@@ -208,9 +212,12 @@ class Pipeline:
     def rows(
         self, limit: int | None = 100, by: str | Iterable[str] | None = None, **filters: Unpack[Filters]
     ) -> Record:
-        """Which rows, why, and by how much they were moved, newest first; of at most `limit` (None: the longest list
-        there is) the record has each. With `by` their counts, by one or more of partition, reason, fate, hour, day,
-        file, run and source; with `dead_letters` those of a stream, with the window that each row is late for."""
+        """Rows with their fates, reasons and adjustments, newest first: at most `limit` of them (None: as many as a
+        record may have).
+
+        With `by` their counts, by one or more of partition, reason, fate, hour, day, file, run and source. With
+        `dead_letters` the rows of a stream, with the window that each row is late for.
+        """
         most = LONGEST_LIST if limit is None else number("limit", limit, 0)
         if by is not None:
             return self.reader.groups(texts("by", by, "partition"), most, **checked_filters("rows", filters))
@@ -220,13 +227,13 @@ class Pipeline:
     def export_rows(
         self, target: Path | str, kind: str, limit: int | None = None, **filters: Unpack[Filters]
     ) -> Record:
-        """The same rows, all of them unless limited, as a CSV or Parquet file."""
+        """Write all rows that match (or the newest `limit`) as a CSV or Parquet file."""
         place, most = file_path("target", target), number_or_none("limit", limit, 0)
         return self.reader.export(place, kind, most, **checked_filters("export_rows", filters))
 
     @explained
     def explain(self, source: str, partition: str | int, offset: int) -> Record:
-        """One row's story."""
+        """The story of one row: its times, each step, and what set its watermark."""
         return self.reader.explain(source, name_of_partition(partition), number("offset", offset, 0))
 
     @explained
@@ -238,8 +245,9 @@ class Pipeline:
     def report(
         self, out: Path | str | None = None, since: str | int | None = None, until: str | int | None = None
     ) -> Record:
-        """Write one HTML page with pictures of what runs did, of those with an as_of in [since, until) if given."""
-        from tidemark.commands.report import write_report  # what draws is loaded for a report alone
+        """Write one HTML page with charts of runs; with `since` or `until` only of those with an as_of in [since,
+        until)."""
+        from tidemark.commands.report import write_report  # imported here: only a report draws
 
         target = None if out is None else file_path("out", out)
         now = self.context.clock()

@@ -1,4 +1,5 @@
-"""What every verb of a pipeline has around it: failures in words for people, and a caller's Spark left as it was."""
+"""Wraps every verb of a pipeline: failures become errors for people, and the caller's Spark session is left
+unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ T = TypeVar("T")
 
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
-    """Wrap a verb: its failures are errors for people, and the process's Spark is left as it was before the call."""
+    """Wrap a verb: its failures become errors for people, and the process's Spark is left as it was before the
+    call."""
     inner = s3_errors.explained(verb)
 
     @wraps(verb)
@@ -28,7 +30,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
 
 @contextmanager
 def _spark_kept() -> Iterator[None]:
-    """Restore what a verb changes of Spark in this process. Nothing is imported where Spark is not."""
+    """Restore what a verb changes of Spark in this process. Imports nothing if Spark is not imported."""
     if "pyspark" in sys.modules:
         from tidemark.spark.session.isolation import kept
 
