@@ -212,7 +212,7 @@ class Pages:
         found = ask(
             batches,
             ["batch_id", "as_of", "counts"],
-            f"SELECT c.source AS source, epoch_us(as_of) AS at, {counts} FROM "  # noqa: S608 - of our own names
+            f"SELECT c.source AS source, epoch_us(as_of) AS at, {counts} FROM "  # noqa: S608 - the names are our own
             "(SELECT as_of, unnest(counts) AS c FROM t) GROUP BY 1, 2 ORDER BY 1, 2",
             where=scope.of("batch_id"),
         )

@@ -82,7 +82,7 @@ def _target(place: str, out: Path | str | None) -> Path:
         raise UsageError(f"{target} is there already, and nothing is written over", hint="choose another with --out")
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", hint="make it, or choose another place")
-    if not is_s3(place) and overlap(place, os.path.abspath(target)):  # noqa: PTH100 # links stay as they are
+    if not is_s3(place) and overlap(place, os.path.abspath(target)):  # noqa: PTH100 # keeps symbolic links
         raise UsageError(
             f"{target} would lie in the landing folder, and be taken for an object",
             hint="choose another place with --out, such as --out ../pipeline.yml",

@@ -119,7 +119,7 @@ class Reader:
 
     @cached_property
     def declared(self) -> PipelineSpec:
-        """The pipeline as its last run was made, with what the file has added since."""
+        """The pipeline as its last run was configured, with what the file has added since."""
         if not in_force(self.ledger):
             return self.spec
         then = compared_spec(self.ledger, self.spec)
@@ -148,7 +148,7 @@ class Reader:
 
     def rows(self, limit: int, **filters: Unpack[Filters]) -> Record:
         """Matching rows, newest first, and the number of all matching rows."""
-        from tidemark.report.rows import find_rows  # only commands that read rows load this
+        from tidemark.report.rows import find_rows  # imported here, since only this method needs it
 
         return find_rows(self._events(filters), self._filter(filters), limit, self._letters(filters))
 

@@ -262,7 +262,7 @@ def _with_digest(record: BatchRecord, digest: TableDigest) -> BatchRecord:
 
 
 def _counted(end: StreamEnd, before: StreamEnd | None) -> StreamEnd:
-    """The end of a stream after the slice, with the row counts of the recorded batch."""
+    """The end of a stream after the slice, with the numbers of rows and dead letters before the backfill."""
     begins = None if before is None else before.state.begins
     state = replace(end.state, begins=begins)
     if before is None:

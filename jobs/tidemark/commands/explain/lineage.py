@@ -111,7 +111,7 @@ class Lineage:
     def _history(self, row: EventRow, source: SourceSpec) -> PolicyHistory:
         """Policies by which runs have moved the watermarks up to a row."""
         if made(self.ledger) is None:
-            return PolicyHistory(((0, source.policy),))  # runs alone go on under the same tolerances
+            return PolicyHistory(((0, source.policy),))  # without a backfill, all runs have equal tolerances
         found, known = list[tuple[int, Policy]](), None
         for batch in self._changes(row.batch_id):
             declared = self._declared(self._configuration(batch), row.source)
