@@ -108,7 +108,7 @@ class Audit:
 
     def _judge(self) -> Validation:
         """The validation of this run, which also keeps its results for Data Docs."""
-        from tidemark.quality.validate import Validation  # slow to import: begun while Spark worked
+        from tidemark.quality.validate import Validation  # slow to import: `begin` started that earlier
 
         if self._importing is not None:
             self._importing.join()
@@ -203,7 +203,7 @@ def standing_in_the_way(ledger: Ledger, pending: Sequence[BatchRecord]) -> Block
 
 
 def ensure_not_blocked(ledger: Ledger) -> None:
-    """Raises Blocked while quality blocks the last run."""
+    """Raise Blocked while quality blocks the last run."""
     obstacle = standing_in_the_way(ledger, ledger.last().pending)
     if obstacle is not None:
         raise obstacle

@@ -50,8 +50,7 @@ class Looking:
         return replace(state, bounds=(*state.bounds, Passed(due.first_batch, passed)))
 
     def _rested(self, state: StreamState, limit: int | None) -> StreamState:
-        """Add the progress that idleness makes. Rows are not looked at again before a window of equal rows may
-        end."""
+        """Add the progress that idleness makes. Rows are not looked at again before the next window may end."""
         if limit is None or state.complete:
             return replace(state, idle_until=None)
         if not self.of_windows and state.idle_until is not None and limit < state.idle_until:
