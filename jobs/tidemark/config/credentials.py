@@ -34,12 +34,12 @@ def written_credential(path: tuple[str | int, ...], text: str) -> str:
 def is_secret_key(path: tuple[str | int, ...]) -> bool:
     """True if the innermost name of a key path is that of a credential, such as `db_password`."""
     if path[:1] == ("streams",) and path[2:3] == ("select",):
-        return False  # names of columns, which hold expressions
+        return False  # keys below these are names of columns, and their values are expressions
     name = next((part for part in reversed(path) if isinstance(part, str)), "")
     return bool(_SECRET_KEY.search(re.sub(r"[^a-z0-9]", "", name.lower())))
 
 
-def masked(value: Any, path: tuple[str | int, ...] = ()) -> Any:  # noqa: ANN401 # any JSON, and its like back
+def masked(value: Any, path: tuple[str | int, ...] = ()) -> Any:  # noqa: ANN401 # JSON in, JSON out
     """`value` with every credential replaced by `***`: values of secret names, and passwords in addresses."""
     if isinstance(value, dict):
         return {key: masked(item, (*path, key)) for key, item in value.items()}

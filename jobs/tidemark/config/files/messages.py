@@ -40,7 +40,7 @@ def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[t
 
 
 def unknown_key(key: str, known: Iterable[str]) -> str:
-    """Message for a key that does not exist, with the most similar key or all that do."""
+    """Message for a key that does not exist, with similar keys, or else with all keys."""
     names = list(known)
     close = get_close_matches(key.lower(), names, 3, 0.6)
     if close:

@@ -21,8 +21,8 @@ _FREE = "it changes no result: edit the file, no backfill is needed"
 def overridden(
     document: Document, given: Sequence[str], resolved: Mapping[str, Any], environ: Mapping[str, str]
 ) -> Document:
-    """The document with these settings in place of its own. `resolved` is the configuration without them: it supplies
-    the rest of a setting whose part is set but which the file itself does not give."""
+    """The document with these settings in place of its own. If only a part of a setting is given and the file itself
+    does not have that setting, the other parts come from `resolved`, the configuration without these settings."""
     content, taken = copy.deepcopy(document.content), dict(document.taken)
     for text in given:
         key, equals, value = text.partition("=")

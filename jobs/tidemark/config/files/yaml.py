@@ -1,8 +1,8 @@
-"""Reading one YAML 1.2 file into plain data that remembers its lines.
+"""Reads one YAML 1.2 file into plain data that remembers its lines.
 
-Only words, numbers, true, false, null, lists and mappings exist: `on`, `off` and times stay text, no tag
-creates an object. Keys are text and unique. `${NAME}` is replaced before a plain scalar is given its type,
-so that `max_files: ${MAX_FILES:-100}` is a number.
+Only words, numbers, true, false, null, lists and mappings exist: `on`, `off` and times stay text, and no tag creates
+an object. Keys are text and unique. `${NAME}` is replaced before a plain scalar gets its type, so that `max_files:
+${MAX_FILES:-100}` is a number.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class PipelineSpec(Settings):
     def having(self, taken: Taken) -> PipelineSpec:
         """A copy of the configuration with these values from the environment."""
         found = self.model_copy()
-        found._taken = taken  # its own
+        found._taken = taken  # of the copy alone
         return found
 
     def recorded(self, key: bytes) -> dict[str, Any]:
