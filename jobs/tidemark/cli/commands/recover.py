@@ -36,11 +36,11 @@ def repair(config: Path, wait: bool) -> Answer:
 @click.option("--reason", required=True, metavar="TEXT", help="Why it cannot be finished; recorded with its batches.")
 @click.option("--published", is_flag=True, help="Withdraw what it has published to streams, too; default: refuse.")
 def abandon(config: Path, run: str, reason: str, published: bool) -> Answer:
-    """Set a planned run aside that cannot be finished.
+    """Abandon a planned run that cannot be finished.
 
-    What it had appended, and never committed, is deleted; its objects are free for the next run. A run that has
-    published to streams is refused without --published: readers that do not end at the last committed batch may have
-    seen these rows.
+    Its rows, which were never committed, are deleted; its objects are free for the next run. A run that has published
+    to streams is refused without --published: readers that do not end at the last committed batch may have seen these
+    rows.
     """
     with opened(config) as pipeline:
         return Answer(pipeline.abandon(run, reason, published=published), abandon_text)

@@ -80,7 +80,7 @@ def opened(config: Path) -> Iterator[Pipeline]:
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: <name of the folder>.yml here."
 )
 def init(landing: str, out: Path | None) -> Answer:
-    """Propose a configuration for what lies in the folder LANDING.
+    """Propose a configuration for the files in the folder LANDING.
 
     Looks at a sample, and writes a file with a remark on each proposed key.
     """
@@ -277,7 +277,7 @@ def advise(config: Path, **options: Any) -> Answer:
 @config_argument
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: PIPELINE-report.html here.")
 def report(config: Path, out: Path | None) -> Answer:
-    """Write one HTML page with pictures of what became of rows."""
+    """Write one HTML page with charts of the fates of rows."""
     from tidemark.cli.text.runs import report_text
 
     with opened(config) as pipeline:
