@@ -95,7 +95,7 @@ def write_once(place: Place, content: bytes) -> None:
         s3.put_if(place, content, None)
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=place.parent, prefix=f"{place.name}.") as partial:  # its mode is 0600
+    with NamedTemporaryFile(dir=place.parent, prefix=f"{place.name}.") as partial:  # created with mode 0600
         partial.write(content)
         partial.flush()
         sync_file(Path(partial.name))

@@ -177,7 +177,7 @@ def tags_of(places: Sequence[S3Place]) -> list[str | None]:
     keys = sorted({place.key for place in places})
     found: dict[str, str | None] = {}
     if len(keys) >= FEWEST:
-        common = os.path.commonprefix(keys)  # noqa: RUF071 # of characters
+        common = os.path.commonprefix(keys)  # noqa: RUF071 # a prefix of characters, not of path parts
         shown, wanted = listed(S3Place(f"s3://{places[0].bucket}"), common, keys[0][:-1]), set(keys)
         for item in islice(shown, len(keys) // FEWEST * PAGE):
             if item.key in wanted:
