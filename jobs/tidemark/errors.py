@@ -38,7 +38,7 @@ def _shortened(text: str) -> str:
 
 
 class TidemarkError(Exception):
-    """Base of all errors with a message for people; `exit_code` is the command's exit status."""
+    """Base of all errors with a message for users; `exit_code` is the command's exit status."""
 
     code = "failure"
     exit_code = 4
@@ -69,7 +69,7 @@ class ConfigError(TidemarkError):
 
 
 class CheckFailed(TidemarkError):
-    """A check did not hold: replay differs, or a blocked run is in the way."""
+    """A check did not hold: a replay differs, or a blocked run is in the way."""
 
     code = "check_failed"
     exit_code = 1
