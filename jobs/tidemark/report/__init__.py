@@ -1,1 +1,1 @@
-"""Answers about recorded tables, read without a JVM: which rows, why one row, how far everything is."""
+"""Reads recorded tables without a JVM: finds rows, explains one row, shows progress, draws the report."""

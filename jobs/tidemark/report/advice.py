@@ -1,4 +1,4 @@
-"""Tolerances that were tried, in words: shares of rows, what a cell costs, what is recommended and why."""
+"""Advice on tolerances in words: shares of rows, the cost of a candidate, the recommendation and its reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tidemark.report.words import brief, counted
 
 
 def share(count: int, rows: int) -> str:
-    """A part of some rows in per cent, to three digits; never 0% or 100% for a part that is not."""
+    """Return `count` of `rows` in per cent, to three digits; 0% and 100% only if it is exactly none or all."""
     if count in {0, rows}:
         return "100%" if count else "0%"
     percent = 100 * count / rows
@@ -17,23 +17,23 @@ def share(count: int, rows: int) -> str:
 
 
 def tolerance(micros: int | None) -> str:
-    """A tolerance as the configuration has it."""
+    """Return a tolerance as the configuration writes it: a duration, or `off` for None."""
     return "off" if micros is None else format_duration(micros)
 
 
 def behind(delay: int | None) -> str:
-    """How far output trails."""
+    """Return in words by how much output lags behind the latest arrival; None: there is no output."""
     return "no output" if delay is None else brief(delay)
 
 
 def target(dropped: float | None, adjusted: float | None) -> str:
-    """Targets as what they allow; nothing where there is none."""
+    """Return the targets as the shares that they allow; empty where no target is given."""
     parts = [("dropped", dropped), ("adjusted", adjusted)]
     return " and ".join(f"at most {100 * most:.3g}% {fate}" for fate, most in parts if most is not None)
 
 
 def cost(rows: int, adjusted: int, dropped: int, delay: int | None) -> str:
-    """What tolerances do to a source's rows, and to when output comes."""
+    """Return in words how many rows tolerances adjust and drop, and how late they make output."""
     told = (
         f"{counted(adjusted, 'row')} adjusted ({share(adjusted, rows)}), {dropped:,} dropped ({share(dropped, rows)})"
     )
@@ -43,7 +43,7 @@ def cost(rows: int, adjusted: int, dropped: int, delay: int | None) -> str:
 
 
 def yaml_of(late: int | None, out_of_order: int, actions: Iterable[str]) -> str:
-    """The two settings, to be pasted into the source's."""
+    """Return both settings as YAML, to be pasted into the source's declaration."""
     first, second = actions
     whole = "off" if late is None else f"{{tolerance: {tolerance(late)}, action: {first}}}"
     return f"late_arrival: {whole}\nout_of_order: {{tolerance: {tolerance(out_of_order)}, action: {second}}}"

@@ -1,7 +1,7 @@
-"""What of a source's progress is abnormal: delays beyond their limits, and partitions that stand still.
+"""Abnormal progress of a source: delays beyond their limits, and partitions that do not progress.
 
-The rules are those of the quality checks `watermark_delay`, `output_delay` and `partitions_progress`. One partition
-of several is always the lowest: that alone is nothing abnormal.
+The rules are those of the quality checks `watermark_delay`, `output_delay` and `partitions_progress`. One
+partition of several is always the lowest: that alone is not abnormal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tidemark.core.watermarks import PartitionState, not_progressing
 from tidemark.report.words import duration
 
 MOST_NAMED = 5
-"""Most partitions of a source that are named each for itself."""
+"""Most partitions of a source that are named one by one."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Limits:
 
 
 def abnormal(delays: Limits, limits: Limits, held: Mapping[str, str], standing: Collection[str]) -> Iterator[str]:
-    """A clause for each: a delay beyond its limit, and a partition that holds its source back though it should not.
+    """Yield a clause for each delay beyond its limit and for each partition that holds its source back abnormally.
 
-    `held` has by partition why it holds back, `standing` the partitions that stand still. Where outputs are behind
-    their limit, each partition that holds them back is named.
+    `held` maps each partition that holds back to its reason; `standing` are the partitions that do not progress.
+    Where the output delay exceeds its limit, all partitions that hold it back are named.
     """
     over = [name for name in ("watermark_delay", "output_delay") if _exceeds(delays, limits, name)]
     for name in over:
@@ -50,7 +50,7 @@ def standing_still(
     states: Mapping[str, PartitionState], rules: SourceRules | None, as_of: int | None, before: int | None
 ) -> set[str]:
     """Partitions without a watermark, and those idle for longer than the late tolerance of their source (without one:
-    for more than one run). `as_of` is that of the last run, `before` that of the run before it, microseconds UTC."""
+    for more than one run). `as_of` belongs to the last run, `before` to the run before that; microseconds UTC."""
     return {name for name, state in states.items() if state.watermark is None or _idle(state, rules, as_of, before)}
 
 

@@ -1,4 +1,4 @@
-"""What a backfill made otherwise, a few of each: rows with both fates, windows with both values."""
+"""Examples of what a backfill changed: rows with both fates, windows with both values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _SIDES = ("before", "after")
 
 
 def changed_rows(rows: Dataset, source: str) -> list[Record]:
-    """The first rows of a source, by event time, that changed: where they are, and both fates (None: not there)."""
+    """Return the first changed rows of a source, by event time: positions and both fates
+    (None: the row is absent)."""
     names = rows.schema.names
     about = [name for name in ("_partition", "_offset", "_file", "_event_time") if name in names]
     fates = [f"{name}_{side}" for side in _SIDES for name in ("_disposition", "_system_timestamp", "_reasons")]
@@ -37,8 +38,8 @@ def changed_rows(rows: Dataset, source: str) -> list[Record]:
 
 
 def changed_windows(rows: Dataset, values: Collection[str]) -> list[Record]:
-    """The newest windows that changed: their ends, what else tells them from others (`about`), and their `values`
-    before and after (None: there was, or is, no such window)."""
+    """Return the newest changed windows: their ends, their other key columns (`about`), and their `values` before and
+    after (None: no such window on that side)."""
     names = [name for name in rows.schema.names if name not in _HIDDEN]
     keys, shown = [name for name in names if name not in values], [name for name in names if name in values]
     sides = [
@@ -92,7 +93,7 @@ def _quoted(name: str) -> str:
 
 
 def window_text(window: Record) -> str:
-    """One changed window in words: its ends, and the values that differ."""
+    """Return one changed window in words: its ends, and the values that differ."""
     about = "".join(f", {name} {value}" for name, value in window["about"].items())
     where = f"{moment_of(window['start'])} to {moment_of(window['end'])}{about}"
     before, after = window["before"], window["after"]

@@ -1,4 +1,4 @@
-"""Rows of `events/<source>` as a reader without a JVM gets them."""
+"""Rows of `events/<source>`, read without a JVM."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ COLUMNS = (
     "_file",
     "_raw",
 )
-"""The product's own columns; every other one is the user's."""
+"""tidemark's own columns; every other column is the user's."""
 
 
 @dataclass(frozen=True)
 class EventRow:
-    """One row of an events table; times in microseconds UTC, `payload` as JSON values, `times` the
-    payload's top-level timestamps in microseconds."""
+    """One row of an events table; times in microseconds UTC, `payload` as JSON values, `times` the payload's
+    top-level timestamps in microseconds."""
 
     source: str
     partition: str
@@ -58,13 +58,13 @@ class EventRow:
 
     @property
     def moved(self) -> int | None:
-        """Microseconds from the event time to the time it was given; None for a row that has none."""
+        """Microseconds from the event time to the system timestamp; None if the row lacks either."""
         if self.event_time is None or self.system_timestamp is None:
             return None
         return self.system_timestamp - self.event_time
 
     def record(self) -> dict[str, Any]:
-        """The row as commands return it: times ISO 8601 with Z."""
+        """Return the row as commands print it: times ISO 8601 with Z."""
         moved = self.moved
         return {
             "source": self.source,
@@ -88,12 +88,12 @@ class EventRow:
 
 
 def payload_columns(schema: pa.Schema) -> list[str]:
-    """The user's columns, in their order."""
+    """Names of the user's columns, in their order."""
     return [name for name in schema.names if name not in COLUMNS]
 
 
 def event_rows(source: str, table: pa.Table) -> Iterator[EventRow]:
-    """The rows of an Arrow table that has every column of an events table."""
+    """Yield the rows of an Arrow table that has every column of an events table."""
     payload = payload_columns(table.schema)
     timed = [name for name in payload if pa.types.is_timestamp(table.schema.field(name).type)]
     for index in range(table.num_rows):
@@ -119,11 +119,12 @@ def event_rows(source: str, table: pa.Table) -> Iterator[EventRow]:
 
 
 def instant(micros: int) -> pa.Scalar[Any]:
-    """A time to compare a column with."""
+    """Return microseconds UTC as an Arrow scalar to compare a time column with."""
     return pa.scalar(micros, TIME)
 
 
 def read_row(source: str, events: Dataset, partition: str, offset: int) -> EventRow | None:
-    """The row at an offset of a partition; files whose range of offsets excludes it are not opened."""
+    """Return the row at an offset of a partition, or None. Files whose range of offsets
+    excludes it are not opened."""
     here = (pc.field("_partition") == partition) & (pc.field("_offset") == offset)
     return next(event_rows(source, events.to_table(filter=here)), None)

@@ -1,4 +1,4 @@
-"""Every matching row as one CSV or Parquet file, newest first, in bounded memory."""
+"""Writes all matching rows to one CSV or Parquet file, newest first, in bounded memory."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def export_rows(
     limit: int | None = None,
     letters: Dataset | None = None,
 ) -> dict[str, Any]:
-    """Write the matching rows (the newest `limit`, or all) to `target` and return `{path, format, rows}`; with the
-    dead letters of a stream, each of them with its row's columns, after `_window_start` and `_window_end`.
+    """Write the matching rows (the newest `limit`, or all) to `target` and return `{path, format, rows}`. With
+    `letters`, write one line for each dead letter: `_window_start`, `_window_end`, then the columns of its row.
 
-    Columns: `_source`, those of the events tables, `_moved_micros`, then the payload; sources that lack a
-    column have nulls. In CSV times are ISO 8601 with Z, reasons joined by `;`, bytes base64, nested values
-    JSON. A file appears whole or not at all; what does not fit in memory is sorted on disk.
-    UsageError: an unknown format or filter, or columns of one name whose types differ (Parquet).
+    Columns: `_source`, those of the events tables, `_moved_micros`, then the payload; sources that lack a column
+    have nulls. In CSV times are ISO 8601 with Z, reasons joined by `;`, bytes base64, nested values JSON. A file
+    appears whole or not at all; what does not fit in memory is sorted on disk. Raises UsageError for an unknown
+    format or filter, or if columns of one name differ in type (Parquet).
     """
     if format not in FORMATS:
         raise UsageError(f"there is no format {format!r}", hint=f"one of: {', '.join(FORMATS)}")
@@ -52,7 +52,8 @@ def export_rows(
 
 
 def _payload(datasets: Mapping[str, Dataset], *, text: bool) -> dict[str, str]:
-    """Payload column -> the source that has it, refused where types differ and are written as they are."""
+    """Map each payload column to a source that has it. Raises UsageError where types
+    differ, unless written as text."""
     known: dict[str, tuple[str, pa.DataType]] = {}
     for source, dataset in datasets.items():
         for name in payload_columns(dataset.schema):
@@ -97,11 +98,11 @@ def _query(
     renamed = ", ".join(f'{column} AS "{_quoted(title)}"' for column, title in zip(shown, titles, strict=True))
     union = " UNION ALL BY NAME ".join(parts)
     order = ", ".join(f"found.{each}" for each in [*NEWEST_FIRST.split(", "), *["window_start"] * windows])
-    return f"SELECT {renamed} FROM ({union}) AS found ORDER BY {order}"  # noqa: S608 - not by what is written as text
+    return f"SELECT {renamed} FROM ({union}) AS found ORDER BY {order}"  # noqa: S608 - sorted by unformatted columns
 
 
 def _columns(source: str, schema: pa.Schema, payload: Mapping[str, str], *, text: bool) -> str:
-    """The select list of one source; the columns to sort by stand beside those that are written."""
+    """Return the select list of one source: the columns to write, and the unformatted ones to sort by."""
     name = source.replace("'", "''")
     found = [f"'{name}' AS source", "_arrival_time", "_batch_id", "_partition", "_offset"]
     found += [f"{_written(schema, column, text=text)} AS r_{column}" for column in COLUMNS]

@@ -1,4 +1,4 @@
-"""How many rows there are by partition, reason, fate, hour, day, file or run: counts instead of rows."""
+"""Counts rows by partition, reason, fate, hour, day, file or run."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _COLUMNS = {
 }
 DIMENSIONS = tuple(_COLUMNS)
 LONGEST = 1_000
-"""Most groups that a list holds."""
+"""Most groups in a list."""
 
 
 def known_dimensions(by: Sequence[str]) -> list[str]:
-    """Dimensions, each once. UsageError: there is none, or one that is not known."""
+    """Return the dimensions without duplicates. Raises UsageError if there is none, or an unknown one."""
     names = list(dict.fromkeys(by))
     for name in names:
         if name not in DIMENSIONS:
@@ -48,10 +48,11 @@ def count_rows(
     batches: Dataset,
     letters: Dataset | None = None,
 ) -> dict[str, Any]:
-    """The matching rows counted by dimensions, the largest `limit` (at most 1,000) groups; `batches` names runs.
+    """Count the matching rows by dimensions and return the largest `limit` (at most 1,000) groups; `batches` names
+    runs.
 
-    `hour` and `day` are those of arrival, UTC. A row with two reasons counts once for each, one without for none
-    (null); `total` counts each row once, or each dead letter.
+    `hour` and `day` are those of arrival, UTC. A row with two reasons counts once in each reason's group; a row
+    without a reason counts under null. `total` counts each row, or each dead letter, once.
     """
     dimensions = known_dimensions(by)
     chosen = choose(datasets, where, letters)
@@ -72,7 +73,7 @@ def count_rows(
 def _counted(
     connection: duckdb.DuckDBPyConnection, number: int, chosen: Selection, where: Filter, dimensions: Sequence[str]
 ) -> str:
-    """SQL of one source's counts; reasons are a list still, so that each row is in one count."""
+    """Return SQL that counts one source's rows; reasons stay a list, so that each row is counted once."""
     columns = list(dict.fromkeys(column for name in dimensions if (column := _COLUMNS[name]) is not None))
     found = matching(connection, f"rows{number}", chosen, where, columns or ["_partition"])
     quoted = chosen.source.replace("'", "''")
@@ -88,7 +89,7 @@ def _counted(
 
 
 def _floor(step: int) -> str:
-    """SQL of the start of an arrival's hour or day, in microseconds."""
+    """Return SQL for the start of an arrival's hour or day, in microseconds."""
     at = "epoch_us(_arrival_time)"
     return f"{at} - ({at} % {step} + {step}) % {step}"
 
@@ -96,7 +97,7 @@ def _floor(step: int) -> str:
 def _largest(
     connection: duckdb.DuckDBPyConnection, dimensions: Sequence[str], limit: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """The largest groups, then in the order of their names, and how many there are in all."""
+    """Return the largest groups, ties in the order of their names, and the number of all groups."""
     names = ", ".join(f'"{name}"' for name in dimensions)
     shown = names.replace('"reason"', 'unnest(CASE WHEN len("reason") = 0 THEN [NULL] ELSE "reason" END) AS "reason"')
     grouped = f"SELECT {names}, CAST(sum(n) AS BIGINT) AS n FROM (SELECT {shown}, n FROM counted) GROUP BY {names}"  # noqa: S608

@@ -1,4 +1,4 @@
-"""A pipeline as people read it: a graph of its sources and streams in Mermaid, and its policies as a table."""
+"""Describes a pipeline: a Mermaid graph of its sources and streams, and a table of its policies."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ENTITIES = str.maketrans(
 
 
 def page(spec: PipelineSpec) -> str:
-    """Markdown: where data comes from and goes to, how rows are judged, and what each stream does; what the
-    configuration has from the environment is named, not shown."""
+    """Return Markdown: sources and streams, how rows are judged, and each stream's operators. Values that the
+    configuration takes from the environment are replaced by their names."""
     return hidden(_page(spec))
 
 
@@ -39,7 +39,7 @@ def _page(spec: PipelineSpec) -> str:
 
 
 def graph(spec: PipelineSpec) -> Iterator[str]:
-    """The lines of a Mermaid flow chart, sources first; published streams have double borders."""
+    """Yield the lines of a Mermaid flow chart, sources first; published streams have double borders."""
     yield "flowchart LR"
     for name in spec.sources:
         yield f'  {_id(name)}[("{name}")]'
@@ -54,7 +54,7 @@ def graph(spec: PipelineSpec) -> Iterator[str]:
 
 
 def _id(name: str) -> str:
-    """A name that no word of Mermaid's language is."""
+    """Return a name that cannot be a keyword of Mermaid."""
     return f"n_{name}"
 
 
@@ -112,5 +112,5 @@ def _partitions(source: SourceSpec) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text of a configuration inside a quoted label or a table: nothing in it is markup."""
+    """Return text of a configuration for a quoted label or a table, with all markup escaped."""
     return " ".join(text.translate(_ENTITIES).split())

@@ -1,7 +1,7 @@
-"""Which rows, why, and by how much they were moved: newest first, with an exact total.
+"""Finds rows, with their reasons and shifts: newest first, with an exact total.
 
-Two narrow scans count the matches and find the newest; only then are whole rows read, and only from files
-that hold some of those found.
+Two narrow scans count the matches and find the newest; only then are whole rows read, and only from files that
+hold some of those found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tidemark.report.words import iso
 __all__ = ["LONGEST", "Filter", "export_rows", "find_rows"]
 
 LONGEST = 1_000
-"""Most rows that a list holds; what is more is exported."""
+"""Most rows in a list; export returns more."""
 
 _KEY = ["_arrival_time", "_batch_id", "_partition", "_offset"]
 
@@ -33,12 +33,12 @@ _KEY = ["_arrival_time", "_batch_id", "_partition", "_offset"]
 def find_rows(
     datasets: Mapping[str, Dataset], where: Filter, limit: int = 100, letters: Dataset | None = None
 ) -> dict[str, Any]:
-    """The newest `limit` (at most 1,000) of the matching rows of `datasets`, which are by source.
+    """Return the newest `limit` (at most 1,000) of the matching rows; `datasets` are events by source.
 
-    Newest first: by arrival (rows without one last), then batch, both descending, then source, partition
-    and offset, the last descending. `total` counts all that match, `truncated` says there are more.
-    With the dead letters of a stream: each of them, with its row's payload and the window that it is late for;
-    if no other condition than the source is given, `gone` counts those whose row the events table has no more.
+    Order: by arrival (rows without one last), then batch, both descending, then source, partition and offset, the
+    last descending. `total` counts all that match; `truncated` is true if there are more. With the dead letters of
+    a stream: each of them, with its row's payload and the window that it is late for. If no condition but the
+    source is given, `gone` counts those whose row is no longer in the events table.
     """
     chosen = choose(datasets, where, letters)
     if limit < 0:
@@ -105,7 +105,7 @@ def _whole(
 
 
 def _windows(keys: pa.Table) -> list[dict[str, Any]]:
-    """The window of each dead letter, as commands return it; nothing of other rows."""
+    """Return the window of each dead letter, as commands print it; empty dicts if the keys are not dead letters."""
     if WINDOW_COLUMNS[0] not in keys.schema.names:
         return [{}] * keys.num_rows
     start, end = (keys[name] for name in WINDOW_COLUMNS)
@@ -115,7 +115,7 @@ def _windows(keys: pa.Table) -> list[dict[str, Any]]:
 
 
 def _range(keys: pa.Table) -> Condition:
-    """What files and row groups are skipped by, to find the keys."""
+    """Return the condition that skips files and row groups without any of the keys."""
     names = ("_batch_id", "_offset", "_partition")
     listed = [pc.field(name).isin(pc.unique(keys[name])) for name in names]
     earliest = micros_of(pc.min(keys["_arrival_time"]))

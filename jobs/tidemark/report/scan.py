@@ -26,7 +26,7 @@ _SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def sql() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A private DuckDB in memory that reads nothing but what is registered, with times in UTC."""
+    """Open a private in-memory DuckDB that reads only what is registered, with times in UTC."""
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     try:
         connection.execute("SET TimeZone = 'UTC'")
@@ -36,7 +36,7 @@ def sql() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def stream(dataset: Dataset, columns: Sequence[str] | None, where: Condition) -> pa.RecordBatchReader:
-    """The rows that fulfil `where`, read once, in small batches so that wide rows stay in memory."""
+    """Read the rows that fulfil `where`, once, in small batches so that wide rows fit in memory."""
     names = None if columns is None else list(columns)
     return dataset.scanner(
         columns=names, filter=where, batch_size=1 << 15, batch_readahead=4, fragment_readahead=2
@@ -44,7 +44,7 @@ def stream(dataset: Dataset, columns: Sequence[str] | None, where: Condition) ->
 
 
 def both(*conditions: Condition) -> Condition:
-    """All conditions that there are; None when there are none."""
+    """Combine all conditions that are not None with "and"; None if there is none."""
     found: Condition = None
     for condition in conditions:
         if condition is not None:
@@ -53,7 +53,7 @@ def both(*conditions: Condition) -> Condition:
 
 
 def between(column: str, low: float, high: float) -> Condition:
-    """low <= column <= high for a time column; bounds outside of all time are no bounds."""
+    """Return low <= column <= high for a time column; bounds outside the valid years are ignored."""
     field = pc.field(column)
     above = None if low <= MIN_TIME else field >= instant(math.ceil(min(low, MAX_TIME)))
     below = None if high >= MAX_TIME else field <= instant(math.floor(max(high, MIN_TIME)))
@@ -61,13 +61,13 @@ def between(column: str, low: float, high: float) -> Condition:
 
 
 def single(connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[object] = ()) -> int | None:
-    """The only value of a query that gives one row."""
+    """Return the only value of a query that gives one row."""
     found: list[tuple[int | None]] = connection.execute(query, list(values)).fetchall()
     return found[0][0]
 
 
 def first_offset(events: Dataset, where: pc.Expression, substream: tuple[str | None] | None) -> int | None:
-    """The smallest offset among the rows that fulfil `where`, of one substream (null is one) if given."""
+    """Return the smallest offset among the rows that fulfil `where`, of one substream (null is one) if given."""
     columns = ["_offset"] if substream is None else ["_offset", "_substream"]
     with sql() as connection:
         connection.register("found", stream(events, columns, where))

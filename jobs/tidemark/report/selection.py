@@ -1,4 +1,4 @@
-"""Which rows a command speaks of, and in what order they come."""
+"""Selects the rows that a command asks for, and their order."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tidemark.report.scan import Condition, both, stream
 NEWEST_FIRST = "_arrival_time DESC NULLS LAST, _batch_id DESC, source, _partition, _offset DESC"
 
 WINDOW_COLUMNS = ("start of window", "end of window")
-"""The window of a dead letter beside its row: names that no column of an events table has."""
+"""Columns for the window of a dead letter beside its row; no column of an events table has these names."""
 
 _PLACE = ("_partition", "_offset")
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which rows: every condition given must hold. `since` <= `_arrival_time` < `until`, microseconds UTC."""
+    """Conditions on rows; all that are given must hold. `since` <= `_arrival_time` < `until`, microseconds UTC."""
 
     source: str | None = None
     fate: str | None = None
@@ -37,7 +37,7 @@ class Filter:
     batch: int | None = None
 
     def condition(self) -> Condition:
-        """All but the reason, in the form by which files are skipped."""
+        """Return all conditions but the reason, in the form by which files are skipped."""
         arrival = pc.field("_arrival_time")
         return both(
             None if self.fate is None else pc.field("_disposition") == self.fate,
@@ -50,7 +50,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows of one source's events table that a command speaks of; with `letters`, one dead letter each."""
+    """The events table of one source that a command reads; with `letters`, one row for each dead letter."""
 
     source: str
     events: Dataset
@@ -58,8 +58,8 @@ class Selection:
 
 
 def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | None = None) -> list[Selection]:
-    """The tables a filter speaks of, with the dead letters of a stream if given. UsageError: a filter that can match
-    nothing in any table."""
+    """Return the tables that a filter covers, with the dead letters of a stream if given. Raises UsageError for a
+    filter that can match nothing in any table."""
     _known("source", where.source, list(datasets))
     _known("fate", where.fate, [fate.value for fate in Fate])
     _known("reason", where.reason, [reason.value for reason in Reason])
@@ -73,7 +73,7 @@ def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | No
 
 
 def no_letters() -> Dataset:
-    """The dead letters of a stream that has none yet."""
+    """Return an empty dataset: the dead letters of a stream that has none yet."""
     kinds: dict[str, pa.DataType] = {"_source": pa.string(), "_partition": pa.string(), "_offset": pa.int64()}
     kinds |= dict.fromkeys(("_watermark", "_window_start", "_window_end"), TIME)
     return ds.dataset(pa.schema(kinds).empty_table())
@@ -82,8 +82,8 @@ def no_letters() -> Dataset:
 def matching(
     connection: duckdb.DuckDBPyConnection, name: str, chosen: Selection, where: Filter, columns: list[str] | None
 ) -> str:
-    """SQL of a relation of the matching rows, registered under `name`; it can be read once. Of dead letters it has a
-    row each, with their `WINDOW_COLUMNS`."""
+    """Register the matching rows under `name` and return SQL of a relation of them; it can be read once. With dead
+    letters it has one row for each, with their `WINDOW_COLUMNS`."""
     if columns is not None and where.reason is not None:
         columns = [*columns, "_reasons"]
     if chosen.letters is None:
@@ -99,7 +99,8 @@ def matching(
 def _lettered(
     connection: duckdb.DuckDBPyConnection, name: str, chosen: Selection, where: Filter, columns: list[str] | None
 ) -> str:
-    """The rows with each window that they came late for. Events outside the offsets of letters are not read."""
+    """Return SQL that joins rows with each window that they came late for. Events outside the dead letters' range of
+    offsets are not read."""
     letters = chosen.letters if chosen.letters is not None else chosen.events
     narrow = None if columns is None else list(dict.fromkeys([*columns, "_partition", "_offset"]))
     connection.register(f"{name}_range", stream(letters, ["_offset"], None))

@@ -1,4 +1,4 @@
-"""How far every partition and source has come, what holds a source back, and what the last runs did."""
+"""Progress of every partition and source, what holds a source back, and the results of the last runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidemark.report.attention import Limits, abnormal, standing_still
 from tidemark.report.words import duration, iso, moment
 
 LONGEST = 1_000
-"""Most partitions that are listed; those that hold a source back come first when it is cut."""
+"""Most partitions in a list; if it is cut, those that hold a source back are kept first."""
 
 States = Mapping[tuple[str, str], PartitionState]
 
@@ -30,13 +30,13 @@ def status(
     limits: Mapping[str, Limits] | None = None,
     config: str = "CONFIG",
 ) -> dict[str, Any]:
-    """`{as_of, partitions[], sources[], runs[], truncated}`, partitions by source and name, runs newest first.
+    """Return `{as_of, partitions[], sources[], runs[], truncated}`, partitions by source and name, runs newest first.
 
-    `as_of` is the last recorded one: delays and idle times are measured from it, never from a clock.
-    `batches` are the recent ones; a run of which the first are missing only dates the run after it.
-    `sources` adds declared partitions that have no state yet and what the sentences say of policies.
-    `attention` of a source names delays beyond its `limits`, and partitions that stand still.
-    `config` is the pipeline's file as it stands in the commands that are shown.
+    `as_of` is the last recorded one: delays and idle times are measured from it, never from a clock. `batches` are
+    the recent ones; a run whose first batches are missing only dates the run after it. `sources` adds declared
+    partitions that have no state yet, and the policies that sentences mention. `limits` are the longest delays of
+    each source: its `attention` names delays beyond them and partitions that do not progress. `config` is the
+    pipeline's file, as the shown commands name it.
     """
     rules = sources or {}
     declared = {(rule.name, name): PartitionState() for rule in rules.values() for name in rule.partitions}
@@ -105,14 +105,14 @@ def _partition(key: tuple[str, str], state: PartitionState, as_of: int | None, w
 
 
 def _newest(states: States, source: str) -> int | None:
-    """The largest watermark of a source's partitions."""
+    """Return the largest watermark of a source's partitions."""
     return latest(*[state.watermark for (name, part), state in states.items() if name == source and part != UNKNOWN])
 
 
 def _source(
     name: str, combined: Combined, newest: int | None, as_of: int | None, held: Mapping[str, str]
 ) -> dict[str, Any]:
-    """How far a source has come: watermark delay is of its largest watermark, output delay of its combined one."""
+    """Return the progress of a source: watermark delay of its largest watermark, output delay of its combined one."""
     delay, output = (None if as_of is None or mark is None else as_of - mark for mark in (newest, combined.watermark))
     return {
         "source": name,
@@ -133,9 +133,10 @@ def _text(micros: int | None) -> str | None:
 def _holding(
     states: Mapping[str, PartitionState], combined: Combined | None, rules: SourceRules | None
 ) -> dict[str, str]:
-    """Why each partition that holds the combined watermark back does so.
+    """Map each partition that holds the combined watermark back to its reason.
 
-    That are those without a watermark, or else those with the lowest where another is further.
+    These are the partitions without a watermark; if there are none, those with the lowest where another is
+    further.
     """
     if combined is not None and combined.complete:
         return {}
@@ -205,7 +206,8 @@ def _run(
 
 
 def _command(previous: int | None, rules: Mapping[str, SourceRules], config: str) -> str:
-    """Rows of a run arrive after the as_of of the run before it, less the longest landing_delay."""
+    """Return the command that lists a run's dropped rows: they arrive after the as_of of the run before it, less the
+    longest landing_delay."""
     words = ["tidemark", "rows", config, "--fate", "dropped"]
     if previous is not None:
         delay = max((rule.landing_delay for rule in rules.values()), default=0)

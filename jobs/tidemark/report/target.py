@@ -1,4 +1,4 @@
-"""Files that reports and exports are written to."""
+"""Output files of reports and exports."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tidemark.errors import UsageError
 
 @contextmanager
 def written_whole(target: Path) -> Iterator[Path]:
-    """Where to write what is to appear at `target` whole or not at all: beside it, renamed when that is done. A pipe
-    or device is written as it is. Raises UsageError where there is no folder."""
+    """Yield a path to write to, so that `target` appears whole or not at all: a file beside it, renamed at the end. A
+    pipe or device is written directly. Raises UsageError if the folder does not exist."""
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", hint="make it, or choose another place")
     if target.exists() and not target.is_file():

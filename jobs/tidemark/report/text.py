@@ -1,6 +1,6 @@
-"""What commands answer, as text for people: for a terminal of any width, with colours only as an extra.
+"""Command results as text for people: for a terminal of any width, with colours only as an extra.
 
-Values from data are shown as text, never as markup, and characters that a terminal obeys are escaped.
+Values from data are shown as text, never as markup, and terminal control characters are escaped.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tidemark.report.words import brief, moment_of
 
 FATE_STYLES = {"on_time": "green", "adjusted": "yellow", "dropped": "red", "quarantined": "magenta"}
 WIDE = 110
-"""From this many columns on rows also show batches, files and the fraction of a second of their arrival."""
+"""Fewest columns of a terminal where lists of rows also show batches, files and fractions of a second of arrivals."""
 WIDE_STATUS = 130
-"""From this many columns on partitions also show their last and their estimated arrival."""
+"""Fewest columns of a terminal where lists of partitions also show their last and their estimated arrival."""
 
 _MOST_REASONS = 5
 _FULL: Mapping[str, Any] = {"no_wrap": True}
@@ -31,7 +31,8 @@ _CUT: Mapping[str, Any] = {"min_width": 5}
 
 
 def rows_view(result: Mapping[str, Any], width: int, config: str = "CONFIG") -> RenderableType:
-    """What `find_rows` returned: a line a row, newest first, and where to read on."""
+    """Show the result of `find_rows`: one line for each row, newest first, and the
+    command that explains the first."""
     rows = result["rows"]
     total = result["total"]
     gone = result.get("gone", 0)
@@ -65,7 +66,7 @@ def rows_view(result: Mapping[str, Any], width: int, config: str = "CONFIG") -> 
 
 
 def groups_view(result: Mapping[str, Any]) -> RenderableType:
-    """What `count_rows` returned: a line a group, the largest first."""
+    """Show the result of `count_rows`: one line for each group, the largest first."""
     if not result["total"]:
         return Text("No row matches.")
     table = _table([*((name, _CUT) for name in result["by"]), ("rows", _NUMBER)], wide=True)
@@ -77,7 +78,7 @@ def groups_view(result: Mapping[str, Any]) -> RenderableType:
 
 
 def explanation_view(record: Mapping[str, Any]) -> RenderableType:
-    """What `Explanation.record` returned: one sentence a paragraph, the result in the fate's colour."""
+    """Show the result of `Explanation.record`: one paragraph for each sentence, the result in the fate's colour."""
     style = FATE_STYLES.get(record["row"]["disposition"], "")
     lines: list[RenderableType] = []
     for number, sentence in enumerate(record["sentences"]):
@@ -88,7 +89,8 @@ def explanation_view(record: Mapping[str, Any]) -> RenderableType:
 
 
 def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
-    """What `status` returned: a line a partition, what holds sources back, last runs, the next command."""
+    """Show the result of `status`: one line for each partition, the causes that hold sources back, last runs, and the
+    next command."""
     parts: list[RenderableType] = [*_standing(record, width)]
     if record["as_of"] is None:
         return Group(*parts, Text("No run is committed yet." if parts else "Nothing has run yet."))
@@ -114,7 +116,7 @@ def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
 
 
 def _standing(record: Mapping[str, Any], width: int) -> Iterator[RenderableType]:
-    """What is not committed: the run, why, what failed, and the commands that lead on."""
+    """Yield the run that is not committed: its cause, the failed checks, and the commands to continue with."""
     found = record.get("standing") or {}
     if not found.get("sentence"):
         return
@@ -125,13 +127,13 @@ def _standing(record: Mapping[str, Any], width: int) -> Iterator[RenderableType]
 
 
 def safe(value: object) -> str:
-    """Text that does nothing to a terminal: unprintable characters as Python escapes them."""
+    """Return text without effect on a terminal: unprintable characters are escaped as in Python."""
     text = str(value)
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def _table(columns: Iterable[tuple[str, Mapping[str, Any]]], *, wide: bool) -> Table:
-    """A table whose `_CUT` columns give way first when it is too wide."""
+    """Return a table whose `_CUT` columns are shortened first when it is too wide."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, int(wide), 0, 0))
     for title, options in columns:
         table.add_column(title, overflow="ellipsis", **options)
@@ -147,7 +149,7 @@ def _indented(view: RenderableType) -> RenderableType:
 
 
 def _command(command: str, width: int) -> RenderableType:
-    """A command on a line of its own; one that does not fit goes on after a backslash, to be copied."""
+    """Return a command on a line of its own. If it does not fit, it continues after a backslash, to be copied."""
     lines = [""]
     for word in safe(command).split(" "):
         if lines[-1].strip() and len(lines[-1]) + len(word) > width - 5:
@@ -158,7 +160,7 @@ def _command(command: str, width: int) -> RenderableType:
 
 
 def _second(text: str | None) -> str:
-    """A time without the fraction of its second."""
+    """Return a time without the fraction of its second."""
     return moment_of(text).partition(".")[0]
 
 
@@ -183,7 +185,7 @@ def _row_cells(row: Mapping[str, Any], *, several: bool, wide: bool) -> Iterator
 
 
 def _distance(row: Mapping[str, Any]) -> str:
-    """Where the event time is, seen from the arrival."""
+    """Return in words how far the event time is before or after the arrival."""
     if row["event_time"] is None or row["arrival_time"] is None:
         return ""
     gap = parse_time(row["event_time"]) - parse_time(row["arrival_time"])
@@ -228,7 +230,7 @@ def _sources(record: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _streams(record: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """One sentence a stream that is published."""
+    """Yield one sentence for each published stream."""
     for stream in record.get("streams", []):
         if stream["published"]:
             written = f"{stream['rows']:,} rows written by the last run"

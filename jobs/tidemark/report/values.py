@@ -1,4 +1,4 @@
-"""Values of Delta columns, nested ones too, as values that JSON has."""
+"""Converts values of Delta columns, including nested ones, to JSON values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def plain(value: pa.Scalar[Any]) -> Plain:
-    """One value as JSON has it.
+    """Return one value as a JSON value.
 
-    Times are ISO 8601 (with Z unless the column has no zone), dates ISO, decimals text (exact), bytes
-    base64, numbers that JSON lacks the texts NaN, Infinity and -Infinity, a map an object when its keys
-    are text and else a list of pairs.
+    Times become ISO 8601 (with Z unless the column has no zone), dates ISO, decimals text (exact), bytes base64.
+    NaN and infinities become the texts NaN, Infinity and -Infinity. A map becomes an object if its keys are text,
+    otherwise a list of pairs.
     """
     if not value.is_valid:
         return None
@@ -35,7 +35,7 @@ def plain(value: pa.Scalar[Any]) -> Plain:
 
 
 def micros_of(value: pa.Scalar[Any]) -> int | None:
-    """Microseconds of a timestamp, also where Python has no datetime for it."""
+    """Return the microseconds of a timestamp, even where Python has no datetime for it; None for null."""
     if not isinstance(value, pa.TimestampScalar) or value.value is None:
         return None
     return value.value * 1_000_000 // _PER_SECOND[value.type.unit]

@@ -8,27 +8,27 @@ _UNITS = (("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", MILLISEC
 
 
 def duration(micros: int) -> str:
-    """Every unit that is not zero, largest first: `3m 20s`; below zero with a minus; zero is `0s`."""
+    """Return every unit that is not zero, largest first: `3m 20s`; below zero with a minus; zero is `0s`."""
     return _units(micros, len(_UNITS))
 
 
 def signed(micros: int) -> str:
-    """A duration that says in which direction: `+1m`, `-1m`, `0s`."""
+    """Return a duration with its sign: `+1m`, `-1m`, `0s`."""
     return f"+{duration(micros)}" if micros > 0 else duration(micros)
 
 
 def brief(micros: int) -> str:
-    """The two largest units, cut off toward zero, for columns of a table."""
+    """Return the two largest units, cut off toward zero, for columns of a table."""
     return _units(micros, 2)
 
 
 def counted(number: int, name: str, more: str = "s") -> str:
-    """`1 row`, `1,200 rows`; `more` is what makes the name a plural."""
+    """Return `1 row`, `1,200 rows`; `more` is the plural's ending."""
     return f"{number:,} {name}{more * (number != 1)}"
 
 
 def iso(micros: int | None) -> str | None:
-    """ISO 8601 in UTC with Z; a time outside the years 1 to 9999 as its number of microseconds."""
+    """Return ISO 8601 in UTC with Z; a time outside the years 1 to 9999 as its number of microseconds."""
     if micros is None:
         return None
     if not MIN_TIME <= micros <= MAX_TIME:
@@ -37,12 +37,12 @@ def iso(micros: int | None) -> str | None:
 
 
 def moment(micros: int | None, day: str | None = None) -> str:
-    """`2026-01-01 12:07:00.25`, or only the time of day when it is on `day`; without one, `none`."""
+    """Return `2026-01-01 12:07:00.25`, or only the time of day if it is on `day`; for None the text `none`."""
     return "none" if micros is None else moment_of(iso(micros), day)
 
 
 def moment_of(text: str | None, day: str | None = None) -> str:
-    """The same for a time that `iso` wrote; nothing for none."""
+    """Return a time that `iso` wrote in the form of `moment`; empty for None."""
     if text is None or not text.endswith("Z") or " " in text:
         return text or ""
     date, _, clock = text.removesuffix("Z").partition("T")
@@ -51,7 +51,7 @@ def moment_of(text: str | None, day: str | None = None) -> str:
 
 
 def day_of(micros: int | None) -> str | None:
-    """The UTC day of a time, as `moment` takes it."""
+    """Return the UTC day of a time, as `moment` takes it."""
     text = iso(micros)
     return text[:10] if text and " " not in text else None
 

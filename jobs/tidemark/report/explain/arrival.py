@@ -1,4 +1,4 @@
-"""A row's own arrival, and what raised the one in force for it (time rules: the log)."""
+"""A row's own arrival, and the cause of the arrival in force for it (time rules: the log)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from tidemark.report.words import iso, moment
 
 @dataclass(frozen=True)
 class Arrival:
-    """`own` is None where the tables don't tell it: it is an expression, or cannot be read. `column` is
-    what the column says, where the object's landing time `landed` was before it and counted instead.
-    `raised_by`: the earlier row whose arrival is in force; `estimated_in`: the batch whose estimate is."""
+    """The arrival of a row; times in microseconds UTC.
+
+    `own` is None where the tables do not hold it: it is an expression, or cannot be read. `column` is the arrival
+    column's value, where the object's landing time `landed` is earlier and counts instead. `raised_by` is the
+    earlier row whose arrival is in force; `estimated_in` is the batch whose estimated arrival is in force.
+    """
 
     in_force: int | None
     own: int | None = None
@@ -42,7 +45,7 @@ class Arrival:
         }
 
     def sentences(self, day: str | None) -> list[str]:
-        """What is worth saying beyond the arrival in force itself."""
+        """Return sentences about an arrival that differs from the one in force; empty if there is nothing to add."""
         found = []
         if self.column is not None and self.own is not None:
             found.append(
@@ -68,7 +71,7 @@ class Arrival:
 
 
 def arrival_of(past: Past) -> Arrival:
-    """The arrival of a row with what the tables tell of where it comes from."""
+    """Return the arrival of a row and its cause, as far as the tables record them."""
     row = past.row
     landed = past.recorded.landed(row.source, row.file) if row.file is not None else None
     column = _column(past)
@@ -87,7 +90,8 @@ def arrival_of(past: Past) -> Arrival:
 
 
 def _column(past: Past) -> int | None:
-    """The arrival column's value, where `arrival_time` names one that holds timestamps of sane years."""
+    """Return the value of the arrival column, if `arrival_time` names a timestamp column; None outside the valid
+    years."""
     name = (past.facts.arrival_time or "").strip().strip("`").lower()
     value = next((time for column, time in past.row.times.items() if column.lower() == name), None)
     return value if value is not None and MIN_TIME <= value <= MAX_TIME else None

@@ -1,4 +1,4 @@
-"""One row's story: its times, each step's comparison, the watermark in force and what set it."""
+"""Explains one row: its times, each step's comparison, the watermark in force and its cause."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _MOST_NAMES = 20
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one row has the fate it has. `needs`: the tolerances that would have kept it on time, all of
-    them together; None where none can, or where the row was never judged."""
+    """The reasons for one row's fate. `needs`: the tolerances that, applied together, would have kept it on time;
+    None where none can, or where the row was never judged."""
 
     row: EventRow
     arrival: Arrival
@@ -41,7 +41,7 @@ class Explanation:
     late: tuple[LateWindow, ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """As commands return it: times ISO 8601 with Z, durations readable and in microseconds."""
+        """Return it as commands print it: times ISO 8601 with Z, durations readable and in microseconds."""
         return {
             "row": self.row.record(),
             "arrival": self.arrival.record(),
@@ -61,8 +61,8 @@ def explain(
     offset: int,
     late: tuple[LateWindow, ...] = (),
 ) -> Explanation:
-    """The story of the row at `offset` of a partition, with the windows that it is `late` for. UsageError: there
-    is none; it says what there is."""
+    """Explain the row at `offset` of a partition, with the windows that it is `late` for. Raises UsageError if there
+    is no such row; the error lists what exists."""
     row = read_row(facts.name, events, partition, offset)
     if row is None:
         raise _missing(events, facts, partition, offset)

@@ -1,7 +1,7 @@
-"""The tolerances that the rows before a row were judged by, where these have changed, and what they make of a time.
+"""The policies that judged the rows before a row, where settings have changed, and the times that they give.
 
-Tables say of every row when it happened and when it arrived, whatever has judged it: the time that tolerances leave
-to a row follows from these two, so that it is known under other tolerances, too.
+Tables hold each row's event time and arrival, whatever policy judged it. The time that tolerances give a row
+follows from these two, so it can be computed for other tolerances, too.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tidemark.report.events import EventRow, instant
 from tidemark.report.scan import Condition
 
 Span = tuple[int, int | None, Policy]
-"""Batches from one to before another (None: to the end), and the policy that judged their rows."""
+"""First batch, batch after the last (None: to the end), and the policy that judged the rows between."""
 
 
 @dataclass(frozen=True)
 class PolicyHistory:
-    """The policies that moved a source's watermarks up to a row, each from a batch on, oldest first.
+    """The policies that moved a source's watermarks up to a row, each with its first batch, oldest first.
 
-    Of batches before `rebased` only arrivals count: a backfill went on from them under another policy. `sliced`: a
-    backfill has judged the row, so that floors follow its own policy and not the recorded ones; `apart`: where that
-    backfill left off its combined watermarks are not recorded.
+    Of batches before `rebased` only arrivals count: a backfill continued from them under another policy. `sliced`:
+    a backfill has judged the row, so that floors follow that backfill's policy and not the recorded ones. `apart`:
+    the combined watermarks at the batch that the backfill continued from are not recorded.
     """
 
     policies: tuple[tuple[int, Policy], ...]
@@ -37,23 +37,23 @@ class PolicyHistory:
 
     @property
     def several(self) -> bool:
-        """Whether settings have changed from one batch to another."""
+        """True if settings have changed from one batch to another."""
         return len(self.policies) > 1
 
     def at(self, batch: int) -> Policy:
-        """The policy that batch was judged by, or the first one after it that its arrivals count under."""
+        """Return the policy that judged a batch; for a batch before `rebased`, the policy at `rebased`."""
         batch = max(batch, self.rebased)
         return next((policy for first, policy in reversed(self.policies) if first <= batch), self.policies[0][1])
 
     def spans(self) -> Iterator[Span]:
-        """The batches whose rows can set a watermark, by policy, oldest first."""
+        """Yield the batches whose rows can set a watermark, by policy, oldest first."""
         ends = [first for first, _ in self.policies[1:]]
         for (first, policy), end in zip(self.policies, [*ends, None], strict=True):
             if end is None or end > self.rebased:
                 yield max(first, self.rebased), end, policy
 
     def floor(self, batch: int, state: PartitionState) -> int | None:
-        """What the end of a run left as the least watermark of a partition."""
+        """Return the least watermark that the end of a batch's run gave a partition; None if it gave none."""
         if not self.sliced and batch >= self.rebased:
             return state.floor
         late = self.at(batch).late
@@ -62,7 +62,7 @@ class PolicyHistory:
 
 
 def staged(policy: Policy, event: int, arrival: int) -> int | None:
-    """The time that the early and late steps leave to a row; None: one of them drops it."""
+    """Return the time that a row has after the early and late steps; None: one of them drops it."""
     early, late = policy.early, policy.late
     if early is not None and event > arrival + early.micros:
         return arrival + early.micros if early.action is Action.ADJUST else None
@@ -72,7 +72,7 @@ def staged(policy: Policy, event: int, arrival: int) -> int | None:
 
 
 def staged_sql(policy: Policy) -> str:
-    """The same in SQL, of `e` and `a`."""
+    """Return `staged` as SQL over the columns `e` (event time) and `a` (arrival), in microseconds."""
     cases = [
         f"WHEN e {sign} a {side} {tolerance.micros} THEN "
         + (f"a {side} {tolerance.micros}" if tolerance.action is Action.ADJUST else "NULL")
@@ -83,7 +83,8 @@ def staged_sql(policy: Policy) -> str:
 
 
 def may_be_staged(policy: Policy, time: int) -> Condition:
-    """What every row fulfils to which the steps leave a time: files without one are skipped."""
+    """Return a condition to skip files: it holds for every row whose time after the early
+    and late steps is `time`."""
     found = pc.field("_event_time") == instant(time)
     for tolerance, side in ((policy.early, -1), (policy.late, 1)):
         if tolerance is not None and tolerance.action is Action.ADJUST:
@@ -94,7 +95,7 @@ def may_be_staged(policy: Policy, time: int) -> Condition:
 def outcome(
     policy: Policy, event: int, arrival: int, watermark: int | None
 ) -> tuple[str, tuple[str, ...], int | None]:
-    """The fate, the reasons and the time that a policy leaves to a row, given the watermark before it."""
+    """Return the fate, the reasons and the time that a policy gives a row, given the watermark before it."""
     time, reasons = staged(policy, event, arrival), list(_acted(policy, event, arrival))
     order = policy.out_of_order.action
     if time is not None and order is not Action.KEEP and watermark is not None and time < watermark:
@@ -104,7 +105,7 @@ def outcome(
 
 
 def follows(policy: Policy, row: EventRow) -> bool:
-    """Whether a row's fate, reasons and time are those that a policy leaves it."""
+    """True if a row's fate, reasons and time are those that a policy gives it."""
     if row.event_time is None or row.arrival_time is None:
         return False
     found = outcome(policy, row.event_time, row.arrival_time, row.watermark)

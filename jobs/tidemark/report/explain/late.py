@@ -1,4 +1,5 @@
-"""The windows that a row came late for: what had passed each, and which allowed_lateness would have kept the row."""
+"""Windows that a row came late for: the watermark that had passed each, and the least allowed_lateness to keep the
+row."""
 
 from __future__ import annotations
 
@@ -19,8 +20,11 @@ from tidemark.report.words import counted, duration, iso, moment
 
 @dataclass(frozen=True)
 class WindowStep:
-    """A stream with windows: its dead letters, and what decides whether a row is late for one. `measured`: rows make
-    the windows; `partition_by`: each partition or substream has windows of its own."""
+    """A stream with windows: its dead letters, and the settings that decide lateness.
+
+    `measured`: session windows, whose bounds come from rows. `partition_by`: each partition or substream has
+    windows of its own.
+    """
 
     stream: str
     letters: Dataset
@@ -32,7 +36,8 @@ class WindowStep:
 @dataclass(frozen=True)
 class LateWindow:
     """A window that a row is late for; times in microseconds UTC. `own`: the row's own watermark, as the step sees
-    it; `passed`: the later of it and what the step had passed when the run began, None where that is not recorded."""
+    it. `passed`: the later of `own` and the watermark that the step had passed when the run began; None where that
+    is not recorded."""
 
     step: WindowStep
     start: int
@@ -42,18 +47,18 @@ class LateWindow:
 
     @property
     def needed(self) -> int | None:
-        """The smallest allowed_lateness, exact, with which the row would have counted in the whole window."""
+        """The smallest allowed_lateness, exact, microseconds, with which the row would have counted in the window."""
         if self.passed is None:
             return None
         return self.passed - self.start if self.step.measured else self.passed - self.end + 1
 
     @property
     def by_row(self) -> bool:
-        """Whether the row's own watermark is what had passed the window furthest."""
+        """True if the row's own watermark is the one that had passed the window furthest."""
         return self.own is not None and self.own == self.passed
 
     def record(self) -> dict[str, Any]:
-        """As commands return it."""
+        """Return it as commands print it."""
         needed = self.needed
         return {
             "stream": self.step.stream,
@@ -67,7 +72,8 @@ class LateWindow:
         }
 
     def sentence(self, day: str | None) -> str:
-        """The window, the watermark that had passed it, and what would have kept the row."""
+        """Return a sentence: the window, the watermark that had passed it, and the
+        setting that would keep the row."""
         step = self.step
         window = f"the window from {moment(self.start, day)} to {moment(self.end, day)}"
         what = f"{'the part of ' if step.measured else ''}{window} of stream {step.stream}"
@@ -83,17 +89,17 @@ class LateWindow:
 
 
 def readable(micros: int) -> str:
-    """The smallest whole number of seconds that is enough, as a configuration takes it."""
+    """Return the smallest sufficient whole number of seconds, as a configuration writes it."""
     return f"{-(-max(micros, 0) // SECOND)}s"
 
 
 def late_for(row: EventRow, steps: Sequence[WindowStep], recorded: RunLookup) -> tuple[LateWindow, ...]:
-    """The windows that a row is late for, by stream and time."""
+    """Return the windows that a row is late for, by stream and time."""
     return tuple(late for step in steps for late in _late(row, step, recorded))
 
 
 def outcome(late: Sequence[LateWindow]) -> str:
-    """What the result of a row adds: that it is late for windows; nothing where it is not."""
+    """Return a sentence that adds to a row's result that it is late for windows; empty if it is late for none."""
     if not late:
         return ""
     streams = ", ".join(dict.fromkeys(each.step.stream for each in late))
@@ -120,13 +126,13 @@ def _micros(table: pa.Table, name: str, index: int) -> int | None:
 def _passed(
     step: WindowStep, window: tuple[int, int], own: int | None, row: EventRow, recorded: RunLookup
 ) -> int | None:
-    """The furthest watermark by which the row is late; None: it is that of a step, and not known."""
+    """Return the furthest watermark by which the row is late; None: it belongs to a step and is not recorded."""
     least = (window[0] if step.measured else window[1]) + step.lateness
     if step.partition_by is None:
         known = [mark for mark in (own, *_of_step(step, row, recorded)) if mark is not None]
     else:
         known = [] if own is None else [own]
-    if step.measured:  # the part that is late ends with the row, or where what had passed it is
+    if step.measured:  # the late part ends at the row, or at the watermark that had passed it
         known.append(window[1] + step.lateness)
     furthest = max(known, default=None)
     if furthest is None or furthest < least or (step.measured and furthest == least):
@@ -135,7 +141,8 @@ def _passed(
 
 
 def _of_step(step: WindowStep, row: EventRow, recorded: RunLookup) -> Iterator[int | None]:
-    """What the step had passed when the run of a row began; of windows that rows make, beyond watermarks of rows."""
+    """Yield the times that the step had passed when the row's run began; for session windows, those beyond the
+    watermarks of rows."""
     mine = recorded.batch(row.batch_id)
     if mine is None:
         return

@@ -1,4 +1,4 @@
-"""What put a watermark or an arrival in force: an earlier row, the end of a run, or a late start."""
+"""The cause of a watermark or an arrival: an earlier row, the end of a run, or a late start."""
 
 from __future__ import annotations
 
@@ -22,30 +22,32 @@ from tidemark.report.words import iso
 
 
 class RunLookup(Protocol):
-    """What the ledger knows of runs."""
+    """Read access to the ledger's records of runs."""
 
     def states(self, source: str, partition: str) -> Sequence[tuple[int, PartitionState]]:
-        """The recorded states of one partition with their batches, in the order of batches."""
+        """Return the recorded states of one partition with their batches, in the order of batches."""
         ...
 
     def batch(self, batch_id: int) -> BatchRecord | None:
-        """A recorded batch; None where there is none."""
+        """Return a recorded batch, or None."""
         ...
 
     def landed(self, source: str, uri: str) -> int | None:
-        """The landing time of an object that was taken; None where it is not known."""
+        """Return the landing time of an object that was taken; None if it is not recorded."""
         ...
 
     def why_excluded(self, source: str, uri: str) -> str | None:
-        """What was said of an object that was taken out; None where nothing was."""
+        """Return the reason given for excluding an object; None if none was given."""
         ...
 
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What of a source's declaration a row's story needs, as it was when the row was judged; `arrival_time` is its
-    column or expression, `partitions` are the declared ones. A `punctuation` stands in the place of the policy.
-    `before`: by what policies the rows before it were judged, where these are others."""
+    """The parts of a source's declaration that explain a row, as they were when the row was judged.
+
+    `arrival_time` is its column or expression, `partitions` are the declared ones. A `punctuation` replaces the
+    policy. `before` holds the policies that judged the rows before it, if they differ.
+    """
 
     name: str
     policy: Policy
@@ -78,8 +80,8 @@ class OriginKind(StrEnum):
 
 @dataclass(frozen=True)
 class Origin:
-    """What set a watermark: the row, or the batch that ended the run (with the partition's state then), and the
-    `policy` that made it so; `time` is what was left to the row."""
+    """The cause of a watermark: a row, or the batch that ended a run (with the partition's state then), and the
+    `policy` in effect. `time` is the row's time after the early and late steps."""
 
     kind: OriginKind
     watermark: int
@@ -124,24 +126,24 @@ class Past:
 
     @property
     def key(self) -> tuple[str | None] | None:
-        """The row's substream; None when the partition is the key."""
+        """The row's substream; None if the partition as a whole has one watermark."""
         return (self.row.substream,) if self.facts.substreams else None
 
     def earlier(self) -> pc.Expression:
-        """Rows of the partition before this one."""
+        """Return a condition for the rows of the partition before this one."""
         return (pc.field("_partition") == self.row.partition) & (pc.field("_offset") < self.row.offset)
 
     def floors(self) -> list[tuple[int, PartitionState]]:
-        """States recorded before the row's batch; their floors were in force for it."""
+        """Return the states recorded before the row's batch; their floors were in force for it."""
         return [(batch, state) for batch, state in self.states if batch < self.row.batch_id]
 
     @property
     def started_unknown(self) -> bool:
-        """Whether the partition may have started late at a combined watermark that is not recorded."""
+        """True if the partition may have started late at a combined watermark that is not recorded."""
         return self.facts.history.apart and self._starts_late()
 
     def late_start(self) -> tuple[int, BatchRecord] | None:
-        """The combined watermark at which an undeclared partition started, and the batch that left it."""
+        """Return the combined watermark at which an undeclared partition started, and the batch that left it."""
         if not self._starts_late() or self.facts.history.apart:
             return None
         first = self.recorded.batch(self.states[0][0])
@@ -159,7 +161,7 @@ class Past:
 
 
 def origin_of_watermark(past: Past) -> Origin | None:
-    """What set the watermark in force before the row: whatever reached it first. None without one."""
+    """Return the cause of the watermark in force before the row: whatever reached it first; None without one."""
     watermark, history = past.row.watermark, past.facts.history
     if watermark is None:
         return None
@@ -180,7 +182,7 @@ def origin_of_watermark(past: Past) -> Origin | None:
 
 
 def row_of_arrival(past: Past) -> EventRow | None:
-    """The first earlier row of the partition that has the arrival in force for this one."""
+    """Return the first earlier row of the partition whose arrival is in force for this one."""
     arrival = past.row.arrival_time
     if arrival is None:
         return None
@@ -189,7 +191,8 @@ def row_of_arrival(past: Past) -> EventRow | None:
 
 
 def _row_that_reached(past: Past, watermark: int) -> Origin | None:
-    """The first row whose time, as its policy leaves it, less what watermarks trail by then, is the watermark."""
+    """Find the first row that moved the watermark to `watermark`: its time after the early and late steps, less the
+    trail of the policy that judged it."""
     found = [_reached(past, watermark, span) for span in past.facts.history.spans()]
     return next((each for each in found if each is not None), None)
 
@@ -212,8 +215,8 @@ def _reached(past: Past, watermark: int, span: Span) -> Origin | None:
 
 
 def _first(past: Past, where: Condition, policy: Policy, time: int, *, least: bool) -> int | None:
-    """The smallest offset among the rows of the key that fulfil `where` and to which the steps of a policy leave this
-    time (`least`: or an earlier one)."""
+    """Return the smallest offset among the row's partition or substream that fulfils `where` and whose time after the
+    early and late steps is `time` (`least`: or earlier)."""
     columns = ["_offset", "_event_time", "_arrival_time", *(["_substream"] if past.key else [])]
     key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""
     with sql() as connection:
@@ -224,7 +227,7 @@ def _first(past: Past, where: Condition, policy: Policy, time: int, *, least: bo
 
 
 def _was_so(past: Past, row: EventRow) -> bool:
-    """Whether the watermark of `past` was in force before this row already, so that it has not set it."""
+    """True if the watermark of `past` was already in force before this row, so that this row did not set it."""
     where = past.earlier() & (pc.field("_offset") <= row.offset)
     was = where & (pc.field("_watermark") == instant(past.row.watermark or 0))
     return first_offset(past.events, was, None) is not None

@@ -1,4 +1,4 @@
-"""The story of a row of a punctuated source: which punctuation was in force, what set it, and what that meant."""
+"""Explains a row of a punctuated source: the punctuation in force, its cause and its effect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMES = {
 
 
 def mark_of(row: EventRow, past: Past) -> Mark:
-    """What a judged row is, as far as its columns tell it without computing expressions."""
+    """Return the kind of a judged row, as far as its columns show it without computing expressions."""
     punctuation, shape = past.facts.punctuation, past.facts.shape
     if punctuation is not None and punctuation.row is not None and _is_punctuation(row, punctuation.row):
         return Mark.PUNCTUATION
@@ -41,8 +41,8 @@ def mark_of(row: EventRow, past: Past) -> Mark:
 
 
 def _is_punctuation(row: EventRow, predicate: str) -> bool:
-    """Whether the predicate is true of a row: a column that equals a text is compared; of any other one it is known
-    where an on-time row is behind the punctuation, which nothing else can be."""
+    """True if the predicate holds for a row. A predicate of the form column = 'text' is compared. Any other one is
+    known to hold only for an on-time row behind the punctuation: no other kind of row can be there."""
     found = _EQUALS.fullmatch(predicate)
     if found:
         wanted = found[1].lower()
@@ -52,7 +52,7 @@ def _is_punctuation(row: EventRow, predicate: str) -> bool:
 
 
 def origin_of_punctuation(past: Past) -> Origin | None:
-    """What set the punctuation in force before the row: the row that issued it, or the imported source."""
+    """Return the cause of the punctuation in force before the row: the row that issued it, or the imported source."""
     mark, punctuation = past.row.watermark, past.facts.punctuation
     if mark is None or punctuation is None:
         return None
@@ -65,7 +65,7 @@ def origin_of_punctuation(past: Past) -> Origin | None:
 
 
 def _judged_before(past: Past, offset: int) -> EventRow | None:
-    """The last row of the partition before an offset that was judged."""
+    """Return the last judged row of the partition before an offset."""
     here = (pc.field("_partition") == past.row.partition) & (pc.field("_offset") < offset)
     found = past.events.to_table(["_offset"], filter=here & (pc.field("_disposition") != Fate.QUARANTINED.value))
     last = pc.max(found["_offset"]).as_py()
@@ -81,7 +81,7 @@ def _sets(row: EventRow, punctuation: Punctuation, mark: int, past: Past) -> boo
 
 
 def steps_of_punctuated(past: Past, day: str | None) -> list[Comparison]:
-    """The comparison with the punctuation and, of an end edge, the search for its start edge."""
+    """Return the comparison with the punctuation and, for an end edge, the search for its start edge."""
     row, mark = past.row, mark_of(past.row, past)
     if mark is Mark.PUNCTUATION:
         return []
@@ -118,7 +118,7 @@ def _matched(row: EventRow, day: str | None) -> Comparison:
 
 
 def tell_punctuated(past: Past, origin: Origin | None, day: str | None) -> Iterator[str]:
-    """What the row is, the punctuation in force before it, and what had set that."""
+    """Yield the kind of the row, the punctuation in force before it, and the cause of that punctuation."""
     row, mark = past.row, mark_of(past.row, past)
     lives = f", its end {moment(row.end_time, day)}" if row.end_time is not None else ""
     if mark is Mark.PUNCTUATION:
@@ -143,8 +143,8 @@ def tell_punctuated(past: Past, origin: Origin | None, day: str | None) -> Itera
 
 
 def kept_with(steps: Sequence[Comparison], punctuation: Punctuation, history: PolicyHistory) -> Iterator[str]:
-    """What would have kept a row that violates. Which rows generate punctuations does not depend on `delay`: a larger
-    one leaves each as much earlier."""
+    """Yield the setting that would have kept a row that violates a punctuation. Which rows generate punctuations does
+    not depend on `delay`: a larger delay makes each punctuation earlier by the difference."""
     step = next((each for each in steps if each.reason is Reason.VIOLATION and each.outcome != PASSED), None)
     if step is None or step.time is None or step.reference is None:
         return

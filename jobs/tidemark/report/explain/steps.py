@@ -1,4 +1,4 @@
-"""The three steps of judging, for one row, as numbers and sentences (time rules: judging a row)."""
+"""The three steps of judging one row, as numbers and sentences (time rules: judging a row)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _TITLES = {Reason.EARLY: "Early", Reason.LATE: "Late", Reason.OUT_OF_ORDER: "Out
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison: the row's `time` when it came to the step, `reference` (arrival, or the watermark)
-    and `after`, the time it left with; None where there is none."""
+    """One comparison: `time` is the row's time before the step, `reference` the arrival or the watermark, and `after`
+    its time after the step; each is None where there is none. Microseconds UTC."""
 
     reason: Reason
     outcome: str
@@ -57,7 +57,7 @@ class Comparison:
 
 
 def steps_of(row: EventRow, policy: Policy, day: str | None) -> list[Comparison]:
-    """The steps of a judged row, those not reached too; what acted is what is recorded."""
+    """Return the steps of a judged row, including those not reached. A step acted if its reason is recorded."""
     time = row.event_time
     found: list[Comparison] = []
     for reason, tolerance in _tolerances(policy):

@@ -1,4 +1,4 @@
-"""A row's story in sentences."""
+"""Explains a row in sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tell(
     needs: tuple[LeastSetting, ...] | None,
     late: Sequence[LateWindow] = (),
 ) -> Iterator[str]:
-    """Where the row came from, what each step did, what was in force, late windows, and what would have kept it."""
+    """Yield the row's origin, each step's result, the watermark's cause, late windows, and settings to keep it."""
     row = past.row
     day = day_of(row.arrival_time)
     yield _where(past, day)
@@ -210,7 +210,7 @@ def _kept(past: Past, needs: tuple[LeastSetting, ...] | None) -> str:
 
 
 def _by_watermark_trail(past: Past, needs: tuple[LeastSetting, ...]) -> bool:
-    """Whether late_arrival is asked for although the late step did not act."""
+    """True if late_arrival must be larger although the late step did not act."""
     return any(need.setting == "late_arrival" for need in needs) and "late" not in past.row.reasons
 
 

@@ -1,8 +1,8 @@
-"""The smallest tolerances under which a row would have been on time, had all else been the same.
+"""The smallest tolerances under which a row would have been on time, all else being equal.
 
-The out-of-order step never raises a watermark, so that the watermark before a row under other tolerances
-follows from the times that the early and late steps leave to the rows before it. Rows not after its event
-time cannot hold it back: only those after it are read.
+The out-of-order step never raises a watermark. So the watermark before a row under other tolerances follows from
+the times that the early and late steps give the rows before it. Rows at or before its event time cannot hold it
+back: only later ones are read.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tidemark.report.scan import single, sql, stream
 from tidemark.report.words import duration
 
 MAX_LATE = 1_814_399_000_000
-"""20 days 23:59:59, the most that late_arrival may be."""
+"""The largest late_arrival allowed, 20 days 23:59:59, in microseconds."""
 
 
 @dataclass(frozen=True)
 class LeastSetting:
-    """A setting and the least that it has to be, in microseconds."""
+    """A setting and the smallest value that it needs, in microseconds."""
 
     setting: str
     micros: int
@@ -46,10 +46,10 @@ class LeastSetting:
 
 
 def needs_of(past: Past) -> tuple[LeastSetting, ...] | None:
-    """What has to be larger, all of it together, for the row to be on time; empty for one that is.
+    """Return the settings that must all be larger for the row to be on time; empty if it is on time.
 
-    None where no tolerance can do it: the partition started late, above the row's time, or the row has
-    no time of its own.
+    None where no tolerance can do it: the partition started late, above the row's time, or the row has no time of
+    its own.
     """
     row, policy = past.row, past.facts.policy
     if row.disposition == "on_time":
@@ -70,7 +70,7 @@ def needs_of(past: Past) -> tuple[LeastSetting, ...] | None:
 
 
 def _bounds(past: Past, event: int, arrival: int) -> Policy:
-    """The policy with early and late just wide enough for the row itself and for recorded floors."""
+    """Return the policy with early and late just wide enough for the row itself and for recorded floors."""
     policy = past.facts.policy
     early, late = policy.early, policy.late
     if early is not None:
@@ -84,7 +84,7 @@ def _bounds(past: Past, event: int, arrival: int) -> Policy:
 
 
 def _floor_arrivals(past: Past) -> list[int | None]:
-    """The arrivals that the ends of earlier runs took for the partition's."""
+    """Return the partition's arrivals as the ends of earlier runs estimated them."""
     return [state.estimated_arrival for _, state in past.floors()]
 
 
@@ -99,8 +99,9 @@ def _ordered(past: Past, policy: Policy, event: int) -> Policy:
 
 
 def _high(past: Past, policy: Policy, event: int) -> int | None:
-    """The highest time after `event` that the steps would leave to an earlier row of the key. Late acts on none of
-    them: it is wide enough for the row, and arrival never goes back."""
+    """Return the highest time after `event` that the steps would give to an earlier row of the partition or
+    substream; None if there is none. The late step acts on none of these rows: its tolerance is wide enough for
+    the row, and arrival never goes back."""
     where = past.earlier() & (pc.field("_event_time") > instant(event)) & (pc.field("_disposition") != "quarantined")
     columns = ["_event_time", "_arrival_time", *(["_substream"] if past.key else [])]
     key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""

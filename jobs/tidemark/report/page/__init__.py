@@ -1,1 +1,1 @@
-"""The report: one HTML page of what became of rows, with pictures, read from the tables without a JVM."""
+"""The report: one HTML page about the fates of rows, with charts, read from the tables without a JVM."""

@@ -1,4 +1,4 @@
-"""The part of a page about tolerances that were tried: what others would have cost."""
+"""The part of a page about candidate tolerances and their cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TITLE = "Other tolerances"
 
 
 def tolerances(answers: Answers) -> Html:
-    """The last advice on each source, and when it was made."""
+    """Return the section with the last advice on each source and its date."""
     command = element("code", shlex.join(["tidemark", "advise", answers.tables.config]))
     if not answers.advised:
         note = paragraph("What other tolerances would have cost is not kept here: ", command, " finds it.")

@@ -1,4 +1,4 @@
-"""A page from tables: numbers first, then everything around them."""
+"""Builds a page from tables: reads all numbers first, then writes the page."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _PARTS: dict[str, tuple[str, Callable[[Answers], Html]]] = {
 
 
 def build(tables: Tables) -> str:
-    """One self-contained HTML page. It is a function of the tables: of the same ones the same page."""
+    """Build one self-contained HTML page. It depends on the tables alone: equal tables give an equal page."""
     answers = Answers.of(tables)
     return page(answers)
 
 
 def page(answers: Answers) -> str:
-    """The page of answers that have been read."""
+    """Build the page from answers that have been read already."""
     links = [element("li", element("a", name, href=f"#{part}")) for part, (name, _) in _PARTS.items()]
     contents = element("nav", element("ul", *links), aria_label="contents")
     return document(title(answers), *summary(answers), contents, *(make(answers) for _, make in _PARTS.values()))

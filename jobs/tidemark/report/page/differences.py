@@ -1,4 +1,4 @@
-"""What backfills have made otherwise: by version, fates before and after, changed rows, windows with both values."""
+"""Changes that backfills made: by version, fates before and after, changed rows, windows with both values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tidemark.report.page.markup import Html, element, paragraph, table
 from tidemark.report.words import counted, moment, moment_of
 
 LISTED = 3
-"""Versions whose difference is on a page; the list has all."""
+"""Number of versions whose difference is on a page; the list of versions has all."""
 _KINDS = {"streams": "output", "dead_letters": "dead letter"}
 
 
 def differences(versions: Sequence[Mapping[str, Any]]) -> Iterator[Html]:
-    """The newest versions that a backfill built, each with what differs from the one that it was built from."""
+    """Yield the newest versions that a backfill built, each with its differences from the version it is based on."""
     built = [each for each in reversed(versions) if each.get("made")]
     for version in built[:LISTED]:
         yield from _difference(version["version"], version["made"])

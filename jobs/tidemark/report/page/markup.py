@@ -1,4 +1,4 @@
-"""Pieces of HTML. Everything shown is escaped here, and characters that can't be seen are written out."""
+"""Pieces of HTML. All text is escaped here, and invisible characters are written out."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ Cell = str | int | float | bool | None
 
 
 class Html(str):
-    """Markup of our own: text that is not to be escaped again."""
+    """Markup made by this module: text that is not to be escaped again."""
 
     __slots__ = ()
 
 
 def text(value: object) -> Html:
-    """A value of any origin as text of a page."""
+    """Return a value of any origin as escaped text of a page."""
     return value if isinstance(value, Html) else Html(escape(safe(value)))
 
 
 def element(tag: str, *inner: object, **attributes: object) -> Html:
-    """An element with its text or elements; `class_` and the like lose their underscore, others turn to dashes."""
+    """Return an element with its text or elements. A trailing underscore of an attribute's name is removed
+    (`class_`); other underscores become dashes."""
     given = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{text(value)}"'
         for name, value in attributes.items()
@@ -34,18 +35,18 @@ def element(tag: str, *inner: object, **attributes: object) -> Html:
 
 
 def paragraph(*inner: object, class_: str | None = None) -> Html:
-    """A paragraph of sentences."""
+    """Return a paragraph of sentences."""
     return element("p", *inner, class_=class_)
 
 
 def bullets(lines: Iterable[object]) -> Html:
-    """A list of sentences."""
+    """Return a list of sentences."""
     return element("ul", *(element("li", line) for line in lines))
 
 
 def table(name: str, heads: Sequence[str], rows: Iterable[Sequence[Cell | Html]]) -> Html:
-    """A table that scrolls sideways where a page is narrower than it; `name` is its identity on the page. Whole
-    numbers are grouped by thousands; what is None is not known, or there is none."""
+    """Return a table that scrolls sideways on a narrower page; `name` is its id. Whole numbers are grouped by
+    thousands; None (not known, or none) is shown as a dash."""
     lines = [list(row) for row in rows]
     counted = {place for line in lines for place, value in enumerate(line) if _counts(value)}
     kinds = ("number" if place in counted else None for place in range(len(heads)))
@@ -66,7 +67,8 @@ def _cell(value: Cell | Html) -> Html:
 
 
 def figure(name: str, picture: Picture) -> Html:
-    """A picture with its title and its sentence. Both drawings stand in the page; its style shows one of them."""
+    """Return a picture with its title and its caption. The page contains both drawings;
+    its style shows one of them."""
     drawings = (
         element(
             "div",
@@ -82,12 +84,12 @@ def figure(name: str, picture: Picture) -> Html:
 
 
 def section(name: str, title: str, *inner: Html) -> Html:
-    """A part of the page with a heading."""
+    """Return a section of the page with a heading."""
     return element("section", element("h2", title), *inner, id=name)
 
 
 def document(title: str, *inner: Html) -> str:
-    """A whole page without anything from elsewhere."""
+    """Return a whole page that loads nothing from elsewhere."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     head = (
         Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),

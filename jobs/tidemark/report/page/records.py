@@ -1,4 +1,4 @@
-"""The parts of a page about runs: checks, findings, what was taken, versions, and how to prove it."""
+"""The parts of a page about runs: checks, diagnostics, objects taken, versions, and how to verify them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIGITS = 16
 
 
 def quality(answers: Answers) -> Html:
-    """Whether expectations held, over time and in the newest run."""
+    """Return the section on quality: expectations that held or failed, over time and in the newest run."""
     checks = answers.quality
     if not checks:
         return section("quality", "Quality", paragraph("No checks have run yet."))
@@ -64,7 +64,7 @@ def _long(value: object) -> Html | None:
 
 
 def diagnostics(answers: Answers) -> Html:
-    """What runs noticed, a line a kind and source."""
+    """Return the diagnostics that runs recorded, one line for each kind and source."""
     if not answers.findings:
         return section("diagnostics", "Diagnostics", paragraph("Nothing was found."))
     heads = ("type", "source", "count", "partitions", "first", "last", "newest example", "what it says")
@@ -88,7 +88,7 @@ def _finding(found: Row) -> list[Cell | Html]:
 
 
 def runs(answers: Answers) -> Html:
-    """The runs, newest first."""
+    """Return the runs, newest first."""
     found = answers.runs
     heads = ("run", "as of", "micro-batches", "objects", *(name.replace("_", " ") for name in FATES))
     rows = [
@@ -101,7 +101,7 @@ def runs(answers: Answers) -> Html:
 
 
 def versions(answers: Answers) -> Html:
-    """Which version is live, under what it was made, and how to prove it again."""
+    """Return the versions, the engines and configurations that judged, and the command that verifies them."""
     listed = answers.tables.versions
     rows = [
         (
@@ -140,8 +140,8 @@ def _proof(answers: Answers) -> Iterator[Html]:
 
 
 def engine(recorded: str) -> str:
-    """The versions of a recorded engine, and a checksum of its settings, which tells two engines of the same versions
-    apart; a record of another form as it is."""
+    """Return the versions of a recorded engine, and a checksum of its settings, which differs between engines of
+    equal versions. A record of another form is returned unchanged."""
     try:
         told = json.loads(recorded)
         versions, settings = told["versions"], told["settings"]

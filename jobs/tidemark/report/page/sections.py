@@ -1,4 +1,4 @@
-"""The parts of a page about rows and watermarks: pictures first, then the tables that have every number."""
+"""The parts of a page about rows and watermarks: charts first, then the tables with every number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, 
 from tidemark.report.words import duration, moment_of
 
 MOST_SOURCES = 8
-"""Sources with pictures, those with most rows first; all have their tables."""
+"""Most sources with charts, those with most rows first; all have tables."""
 MOST_LINES = 200
 """Most lines of a table about partitions."""
 
@@ -26,19 +26,19 @@ SIZE_HEADS = ("median", "95 %", "99 %", "largest")
 
 
 def sizes(found: Sizes | None) -> list[Cell]:
-    """Four cells of durations."""
+    """Return four cells of durations."""
     if found is None:
         return [None] * 4
     return [duration(size) for size in (found.median, found.p95, found.p99, found.largest)]
 
 
 def drawn(name: str, picture: Picture | None) -> list[Html]:
-    """A figure, where there is a picture."""
+    """Return a figure if there is a picture."""
     return [] if picture is None else [figure(name, picture)]
 
 
 def cut(lines: int) -> list[Html]:
-    """A note that a table is cut."""
+    """Return a note that a table is cut, if it is."""
     more = lines - MOST_LINES
     return [paragraph(f"{more:,} more are not listed; `tidemark rows` finds their rows.", class_="quiet")] * (
         more > 0
@@ -46,13 +46,13 @@ def cut(lines: int) -> list[Html]:
 
 
 def pictured(answers: Answers) -> list[SourceFates]:
-    """The sources that have pictures."""
+    """Return the sources that have charts."""
     chosen = sorted(answers.sources, key=lambda judged: -judged.fates.rows)[:MOST_SOURCES]
     return [judged for judged in answers.sources if judged in chosen and judged.fates.rows]
 
 
 def fates(answers: Answers) -> Html:
-    """What became of rows, by arrival and by partition."""
+    """Return the fates of rows, by arrival and by partition."""
     inner = [each for judged in pictured(answers) for each in drawn(*_over_time(judged))]
     rows: list[list[Cell]] = [
         [judged.source.name, partition, sum(counts.values()), *(counts.get(fate, 0) for fate in Fate)]
@@ -79,7 +79,7 @@ def _gone(answers: Answers) -> Iterator[Html]:
 
 
 def moves(answers: Answers) -> Html:
-    """Adjusted against dropped, with shift sizes."""
+    """Return adjusted and dropped rows, with shift sizes."""
     inner: list[Html] = []
     for judged in pictured(answers):
         name = judged.source.name
@@ -98,7 +98,7 @@ def moves(answers: Answers) -> Html:
 
 
 def _telling(judged: SourceFates) -> list[Move]:
-    """The moves, without those of the only partition there is, which are those of all."""
+    """Return the moves; if there is only one partition, without its moves, which equal those of all."""
     single = len(judged.fates.by_partition) == 1
     return [move for move in judged.moves if move.partition is None or not single]
 
@@ -110,7 +110,7 @@ def _move(source: str, move: Move) -> list[Cell]:
 
 
 def watermarks(answers: Answers) -> Html:
-    """Each row between its two times, and how far watermarks are."""
+    """Return the charts of rows by arrival and event time, with watermarks."""
     inner: list[Html] = []
     for judged in pictured(answers):
         name = judged.source.name
@@ -126,7 +126,7 @@ def watermarks(answers: Answers) -> Html:
 
 
 def progress(answers: Answers) -> Html:
-    """Watermark delay, idle partitions, and what holds sources back, now."""
+    """Return watermark delays, idle partitions, and the current reasons that hold sources back."""
     status = answers.tables.status
     inner = [*drawn("delay", delay_picture(answers.delays)), *drawn("idle", idle_picture(answers.idle, answers.ends))]
     if not answers.idle:
@@ -168,7 +168,7 @@ def _yes(flag: object) -> str:
 
 
 def late(answers: Answers) -> Html:
-    """What streams wrote, and which rows came late for a window."""
+    """Return the rows that streams wrote, and the rows that came late for a window."""
     inner = [
         each for letters in answers.letters for each in drawn(f"late-{letters.stream}", letters_picture(letters))
     ]

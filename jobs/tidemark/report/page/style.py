@@ -1,5 +1,5 @@
-"""How pages look: light, dark, on a phone, on paper. Fates have colours that differ in brightness, too, for people
-who see few colours, and shapes besides."""
+"""The style of pages: light, dark, on a phone, on paper. Colours of fates also differ in brightness, and each fate
+has a shape, for people who see few colours."""
 
 LIGHT = """
   --paper: #ffffff; --ink: #1d2329; --soft: #56616c; --grid: #e3e7eb; --faint: #8a949e; --panel: #f5f7f9;

@@ -1,4 +1,4 @@
-"""The top of a page: what happened, in sentences, and what someone should look at."""
+"""The top of a page: results in sentences, and what may need attention."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidemark.report.page.markup import Html, bullets, element, paragraph
 from tidemark.report.words import counted, duration, moment
 
 _NAMED = 5
-"""Most partitions that a sentence names."""
+"""Most partitions in a sentence."""
 _LOOKED = {
     "LandedTooLate": "rows landed after their partition was taken to be idle: landing_delay is too small",
     "ListedLate": "objects landed with a time that an earlier run had passed",
@@ -26,12 +26,12 @@ _LOOKED = {
 
 
 def title(answers: Answers) -> str:
-    """What the page is about."""
+    """Return the title of the page."""
     return f"{answers.tables.pipeline}: what became of rows"
 
 
 def summary(answers: Answers) -> Iterator[Html]:
-    """The beginning of a page."""
+    """Yield the beginning of a page."""
     totals, status = answers.runs.totals, answers.tables.status
     if status["as_of"] is None:
         yield paragraph("No run has committed anything yet.")
@@ -72,7 +72,7 @@ def _facts(answers: Answers) -> Html:
 
 
 def percent(part: int, whole: int) -> str:
-    """A share with as many digits as it needs to differ from none and from all."""
+    """Return a share in per cent; 0 % and 100 % only if it is exactly none or all."""
     if part in {0, whole}:
         return "100 %" if part else "0 %"
     share = 100 * part / whole
@@ -82,7 +82,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def _sources(answers: Answers) -> Iterator[str]:
-    """A sentence a source: rows, reasons and how far adjusted ones were moved."""
+    """Yield one sentence for each source: rows, reasons and how far adjusted ones were moved."""
     for judged in answers.sources:
         if not judged.fates.rows:
             yield f"{judged.source.name}: no row."
@@ -103,7 +103,7 @@ def _sources(answers: Answers) -> Iterator[str]:
 
 
 def _look(answers: Answers) -> Iterator[str]:
-    """What may need someone's attention, the worst first."""
+    """Yield what may need attention: uncommitted batches and failed checks first."""
     status = answers.tables.status
     if status["pending"]:
         batches = _some(status["pending"])
@@ -120,7 +120,7 @@ def _look(answers: Answers) -> Iterator[str]:
 
 
 def _lost(answers: Answers) -> Iterator[str]:
-    """Rows that are in no stream, or not in a window to which they belong."""
+    """Yield sentences on rows that are in no stream, or are missing from a window they belong to."""
     for judged in answers.sources:
         dropped = judged.fates.totals[Fate.DROPPED]
         if dropped:

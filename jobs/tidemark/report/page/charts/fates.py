@@ -1,4 +1,4 @@
-"""Pictures of fates: over time, by reason and partition, and how far rows were moved."""
+"""Charts of fates: over time, by reason and partition, and how far rows were moved."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from tidemark.report.page.data.moves import Move
 from tidemark.report.words import duration, moment
 
 MOST_BARS = 12
-"""Most combinations of reason and partition in a picture; all are in the table below it."""
+"""Most combinations of reason and partition in a chart; the table below it has all."""
 
 
 ARRIVED = ("rows that arrived", "arrival")
 OF_RUNS = ("rows of runs with an as_of", "as_of of the run")
-"""What bars are counted by, in words, and the name of that time."""
+"""Kinds of bars: in words the rows that they count, and the name of the time axis."""
 
 
 def over_time(source: str, fates: FatesOverTime, by: tuple[str, str] = ARRIVED) -> Picture | None:
-    """A row of bars a fate, each with a scale of its own, so that few rows are seen beside many."""
+    """Draw one row of bars for each fate, each with a scale of its own, so that small counts stay visible."""
     if fates.first is None or fates.last is None:
         return None
     first, last, step = fates.first, fates.last, duration(fates.step)
@@ -58,7 +58,7 @@ def _bars(fates: FatesOverTime, shown: Sequence[Fate], time: str, width: int) ->
 
 
 def _row_of_bars(fates: FatesOverTime, fate: Fate, time: str | None, width: int) -> Spec:
-    """The bars of one fate; those with the name of the time have its axis."""
+    """Return the bars of one fate; with a name for the time, they have a time axis."""
     low = min(bar for bar, _ in fates.bars)
     high = max(bar for bar, _ in fates.bars) + fates.step
     rows = [
@@ -86,7 +86,7 @@ def _row_of_bars(fates: FatesOverTime, fate: Fate, time: str | None, width: int)
 
 
 def names_of(moves: Sequence[Move]) -> list[str]:
-    """What tells moves of one picture apart: the reason, the partition, or both."""
+    """Names that distinguish the moves of one chart: the reason, the partition, or both."""
     reasons = len({move.reason for move in moves}) > 1 or moves[0].reason is not None
     partitions = len({move.partition for move in moves}) > 1
     return [", ".join([*[_reason(move)] * reasons, *[move.partition or "all"] * partitions]) for move in moves]
@@ -101,7 +101,7 @@ def _by(moves: Sequence[Move]) -> str:
 
 
 def adjusted_and_dropped(source: str, moves: Sequence[Move]) -> Picture:
-    """Two bars for each of some moves, of which there is at least one."""
+    """Draw two bars for each move; there must be at least one move."""
     names = names_of(moves)
     listed = "; ".join(
         f"{name}: {move.adjusted:,} adjusted, {move.dropped:,} dropped"
@@ -151,7 +151,7 @@ _SIZES = (
 
 
 def shift_sizes(source: str, moves: Sequence[Move]) -> Picture | None:
-    """How far adjusted rows were moved, a line for each of some moves, on a scale of orders of magnitude."""
+    """Draw how far adjusted rows were moved, one line for each move, on a logarithmic scale."""
     shown = [move for move in moves if move.shifts is not None]
     if not shown:
         return None

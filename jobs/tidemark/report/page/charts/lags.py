@@ -1,4 +1,4 @@
-"""The picture of a whole scope: how far events lie from their arrival, as a sample of rows."""
+"""The chart of a whole scope: distances from event time to arrival, for a sample of rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tidemark.report.words import duration
 
 
 def lag_picture(source: SourceTable, lags: Lags) -> Picture | None:
-    """Rows over the whole scope, with the early and the late limit; None without rows."""
+    """Draw rows over the whole scope, with the early and the late limit; None without rows."""
     if not lags.points:
         return None
     drawn = Counter(point.fate for point in lags.points)
@@ -77,7 +77,7 @@ def _spec(source: SourceTable, lags: Lags, width: int) -> Spec:
 
 
 def _rules(source: SourceTable, lags: Lags, unit: int, y: Spec, right: int, x: Spec) -> Iterator[Spec]:
-    """Zero, and the limits that are on and not far beyond all rows."""
+    """Yield lines for zero and for the limits that are on and not far beyond all rows."""
     far = 3 * max(abs(point.lag) for point in lags.points) + 1
     limits = [(0, "", "bottom")]
     if not source.punctuated and not source.others:

@@ -1,4 +1,4 @@
-"""Pictures with a place for each run or window: watermark delay, idle partitions, late rows, quality."""
+"""Charts by run or window: watermark delay, idle partitions, late rows, quality."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from tidemark.report.text import safe
 from tidemark.report.words import counted, duration, moment
 
 MOST_IDLE = 20
-"""Most partitions in the picture of idle ones; those that were idle most often come first."""
+"""Most partitions in the chart of idle ones; those idle most often come first."""
 
 _LINES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _HUES = ("var(--water)", "var(--adjusted)", "var(--dropped)", "var(--on-time)", "var(--quarantined)", "var(--ink)")
 
 
 def delay_picture(delays: Sequence[Delay]) -> Picture | None:
-    """A line a source: how far its largest watermark was behind as_of when each run ended; None for a single run,
-    of which the table says it."""
+    """Draw one line for each source: the distance from its largest watermark to as_of at the end of each run. None
+    for a single run: the table shows that."""
     known = [delay for delay in delays if delay.largest is not None]
     if len({delay.as_of for delay in known}) < 2:
         return None
@@ -77,7 +77,7 @@ def _delays(delays: Sequence[Delay], names: Sequence[str], width: int) -> Spec:
 
 
 def _behind(low: int, high: int) -> tuple[int, Spec]:
-    """The unit and the axis of delays: of orders of magnitude, where sources lie far apart."""
+    """Return the unit and the axis of delays; the axis is logarithmic where delays differ 30-fold or more."""
     if low <= 0 or high < 30 * low:
         unit, name = unit_of(max(abs(low), abs(high)))
         return unit, {"field": "behind", "type": "quantitative", "axis": {"title": name, "tickCount": 5}}
@@ -85,7 +85,7 @@ def _behind(low: int, high: int) -> tuple[int, Spec]:
 
 
 def _instants(times: Sequence[int], width: int, title: str) -> Spec:
-    """An axis of the times of runs, with room on either side."""
+    """Return an axis of run times, padded on both sides."""
     low, high = min(times), max(times)
     pad = max((high - low) // 30, 1_000_000)
     domain = [millis(low - pad), millis(high + pad)]
@@ -98,7 +98,8 @@ def _instants(times: Sequence[int], width: int, title: str) -> Spec:
 
 
 def idle_picture(idle: Sequence[Idle], ends: Sequence[Row]) -> Picture | None:
-    """A line a partition that was ever idle, a mark for each run that brought it nothing; None for a single run."""
+    """Draw one line for each partition that was ever idle, one mark for each run without
+    rows; None for a single run."""
     if not idle or len(ends) < 2:
         return None
     counts: dict[tuple[str, str], int] = {}
@@ -134,7 +135,7 @@ def _idle(idle: Sequence[Idle], shown: Sequence[tuple[str, str]], ends: Sequence
 
 
 def letters_picture(letters: DeadLetters) -> Picture | None:
-    """Late rows by the start of the window they missed."""
+    """Draw late rows by the start of the window that they missed."""
     if not letters.letters:
         return None
     bars, step = letters.bars, letters.step
@@ -175,7 +176,7 @@ def _letters(letters: DeadLetters, width: int) -> Spec:
 
 
 def quality_picture(checks: Sequence[Row], most: int = 20) -> Picture | None:
-    """A line an expectation, a mark a run: whether it held."""
+    """Draw one line for each expectation, with a mark for each run: held or failed."""
     if not checks:
         return None
     runs = list(dict.fromkeys(str(check["run_id"]) for check in checks))

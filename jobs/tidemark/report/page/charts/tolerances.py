@@ -1,4 +1,4 @@
-"""Heat maps of tolerances that were tried: a square for each pair, the stronger its colour, the more it costs."""
+"""Heat maps of candidate tolerances: one square for each pair, its colour stronger the more it costs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tidemark.report.page.data.tables import Row
 
 _FRAMES = "The solid frame is what the source has, the dashed one what is recommended."
 _STRONGEST = 0.55
-"""Opacity of the costliest square: its number can still be read."""
+"""Opacity of the costliest square: its number is still legible."""
 
 
 def moved_picture(advised: Advised, fate: str) -> Picture:
-    """Shares of rows that would be `adjusted`, or `dropped`; of both, where they are alike."""
+    """Draw the shares of rows that would be `adjusted` or `dropped`; one chart for both where they are equal."""
     whole = "adjusted or dropped" if advised.alike else fate
     told = (
         f"Rows that would be {whole} with each pair of tolerances, if that is what is done to late and out-of-order"
@@ -36,7 +36,7 @@ def moved_picture(advised: Advised, fate: str) -> Picture:
 
 
 def delay_picture(advised: Advised) -> Picture:
-    """How far output would be behind."""
+    """Draw the delay of output."""
     told = "How far output would be behind the latest arrival, in the middle of the runs that brought rows."
     return Picture(
         f"Tolerances and output delay: {advised.source}",
@@ -57,7 +57,7 @@ def _share(cell: Row, fate: str) -> str:
 
 
 def _short(text: str) -> str:
-    """A share that fits a narrow square: two digits, and no sign of per cent."""
+    """Shorten a share for a narrow square: two digits, without the per cent sign."""
     number = text.rstrip("%")
     return number if number[0] in "<>" else f"{float(number):.2g}"
 
@@ -111,6 +111,6 @@ def _axis(field: str, order: Sequence[str], title: str, angle: int) -> dict[str,
 
 
 def _frame(which: str, dash: Sequence[int]) -> Spec:
-    """The frame of the square that the data mark."""
+    """Frame the square that has `which` set: `present` or `recommended`."""
     mark = {"type": "rect", "filled": False, "stroke": INK, "strokeWidth": 2, "strokeDash": list(dash)}
     return {"transform": [{"filter": f"datum.{which}"}], "mark": mark}

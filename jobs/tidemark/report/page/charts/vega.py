@@ -1,5 +1,5 @@
-"""Vega-Lite specifications drawn as SVG for a page: colours are the page's, so that one picture serves light, dark
-and paper; every picture is drawn twice, for wide pages and for phones, so that its text is never shrunk."""
+"""Vega-Lite specifications drawn as SVG for a page. Colours come from the page's style, so that one chart serves
+light, dark and paper. Every chart is drawn twice, for wide pages and for phones, so that its text is never shrunk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidemark.report.text import safe
 Spec = dict[str, Any]
 
 WIDE, NARROW = 700, 340
-"""Pixels of the two drawings, axes included."""
+"""Widths of the two drawings in pixels, axes included."""
 
 INK, FAINT, GRID, WATER = "var(--ink)", "var(--faint)", "var(--grid)", "var(--water)"
 COLOURS = {
@@ -53,8 +53,8 @@ _UNITS = ((DAY, "days"), (HOUR, "hours"), (MINUTE, "minutes"), (SECOND, "seconds
 
 @dataclass(frozen=True)
 class Picture:
-    """What a page shows of a picture: its title, one sentence in plain words, its text for those who can't see it,
-    and how it is drawn at a width."""
+    """A chart for a page: its title, a caption in plain words, its text alternative, and a function that gives its
+    specification for a width."""
 
     title: str
     told: str
@@ -62,7 +62,7 @@ class Picture:
     spec: Callable[[int], Spec]
 
     def svg(self, width: int, name: str) -> str:
-        """The drawing as an element of a page; `name` keeps the names inside it apart from those of others."""
+        """Return the drawing as an element of a page; `name` makes the ids in it unique on the page."""
         spec = self.spec(width) | {"config": _CONFIG, "padding": 2}
         return _inlined(vl_convert.vegalite_to_svg(spec), name)
 
@@ -73,8 +73,8 @@ _NAMED = re.compile(r'(id="|url\(#)([^")]+)')
 
 
 def _inlined(drawing: str, name: str) -> str:
-    """The SVG without what only a file needs: the page gives it its width and describes it. Vega counts names
-    through all that it draws: here they begin anew, so that the same numbers give the same page."""
+    """Return the SVG without parts that only a file needs: the page sets its width and describes it. Vega numbers ids
+    across all drawings; here they start from 0, so that equal numbers give an equal page."""
     head, _, body = drawing.partition(">")
     box = re.search(r'viewBox="0 0 ([\d.]+) [\d.]+"', head)
     size = f' {box[0]} width="{box[1]}"' if box else ""
@@ -88,28 +88,28 @@ def _inlined(drawing: str, name: str) -> str:
 
 
 def words(fate: Fate) -> str:
-    """A fate as people write it."""
+    """Return a fate as people write it."""
     return fate.value.replace("_", " ")
 
 
 def millis(micros: int) -> float:
-    """A time as Vega counts it."""
+    """Return a time in milliseconds, as Vega counts it."""
     return micros / 1000
 
 
 def values(rows: Sequence[Mapping[str, Any]]) -> Spec:
-    """Inline data; texts are made harmless to whatever shows them."""
+    """Return rows as inline data; texts are escaped by `safe`."""
     cleaned = [{key: safe(value) if isinstance(value, str) else value for key, value in row.items()} for row in rows]
     return {"values": cleaned}
 
 
 def fate_scale(fates: Sequence[Fate], of: Mapping[Fate, str]) -> Spec:
-    """The scale of a colour or a shape by fate, always in the order of fates."""
+    """Return the scale of a colour or a shape by fate, always in the order of fates."""
     return {"domain": [words(fate) for fate in fates], "range": [of[fate] for fate in fates]}
 
 
 def by_fate(found: Iterable[Fate]) -> Spec:
-    """The encodings of rows of these fates: a colour and a shape each, with one legend for both."""
+    """Return the encodings of these fates: a colour and a shape each, with one legend for both."""
     there = set(found)
     fates = [fate for fate in Fate if fate in there]
     channel = {"field": "fate", "type": "nominal", "legend": {"title": None}}
@@ -120,13 +120,13 @@ def by_fate(found: Iterable[Fate]) -> Spec:
 
 
 def unit_of(micros: int) -> tuple[int, str]:
-    """The unit in which a length is a number that people read."""
+    """Return the unit in which a duration is easy to read: its microseconds and its name."""
     return next(((unit, name) for unit, name in _UNITS if micros >= 2 * unit), (TICK, "microseconds"))
 
 
 def name_axis(names: Sequence[str], width: int) -> tuple[Spec, int]:
-    """The field `name` from top to bottom, in this order, and the pixels that its labels take; a page may
-    have letters that are a little wider than those they were measured in."""
+    """Return the axis of names from top to bottom, in this order, and the width of its labels in pixels. The width
+    has a margin, since a page's font may be a little wider than expected."""
     limit = 180 if width > 500 else 110
     room = min(limit + limit // 6, 8 * max(map(len, names)))
     axis = {"title": None, "grid": True, "labelLimit": limit, "minExtent": room, "ticks": False}
@@ -134,7 +134,7 @@ def name_axis(names: Sequence[str], width: int) -> tuple[Spec, int]:
 
 
 def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
-    """An axis of times between two, in UTC; the title names the day where labels do not."""
+    """Return an axis of times between two, in UTC; the title names the day where labels do not."""
     span = high - low
     form = next(
         form
@@ -157,7 +157,7 @@ def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
 
 
 def durations(low: float, high: float, title: str | None) -> Spec:
-    """A scale of durations in seconds, by orders of magnitude, with its axis."""
+    """Return a logarithmic scale of durations in seconds, with its axis."""
     steps = {
         **{f"{n}us": n * TICK for n in (1, 10, 100)},
         **{f"{n}ms": n * MILLISECOND for n in (1, 10, 100)},

@@ -1,4 +1,4 @@
-"""The picture of the watermark: arrival across, event time up, each row where its two times put it."""
+"""The chart of the watermark: arrival across, event time up, one point for each row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DASHES = ([1, 0], [6, 3], [2, 3], [9, 3, 2, 3], [4, 4], [1, 4])
 
 
 def watermark_picture(source: str, stretch: Stretch) -> Picture | None:
-    """The picture of a stretch; None where no row has both times."""
+    """Draw a stretch; None if no row has both times."""
     points = [point for point in stretch.points if point.drawable]
     if not points:
         return None
@@ -52,7 +52,7 @@ def _of(stretch: Stretch) -> str:
 
 
 def named(key: Key) -> str:
-    """A partition, or a substream of it, as a title names it."""
+    """Return a partition, or one of its substreams, as a title names it."""
     partition, substream = key
     return f"partition {partition}" if substream is None else f"partition {partition}, substream {substream}"
 
@@ -73,7 +73,7 @@ def _told(stretch: Stretch, points: Sequence[Point], listed: str) -> str:
 
 
 def _rules(stretch: Stretch) -> str:
-    """What the tolerances do to rows outside them."""
+    """Return in words the effect of tolerances on rows outside them."""
     if stretch.punctuated:
         return "It is set by punctuations: what lies below it violates a promise."
     if stretch.mixed:
@@ -111,7 +111,7 @@ def _lines(stretch: Stretch) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Frame:
-    """What the picture spans, microseconds: arrivals from `left` to `right`, times from `low` to `high`."""
+    """The range of the chart in microseconds: arrivals from `left` to `right`, times from `low` to `high`."""
 
     left: int
     right: int
@@ -120,7 +120,7 @@ class Frame:
 
     @classmethod
     def of(cls, stretch: Stretch, points: Sequence[Point]) -> Frame:
-        """All rows and marks, and the tolerance bands as far as they are no larger than what rows span."""
+        """Include all rows and marks, and each tolerance band up to half the span of the rows."""
         arrivals = [point.arrival for point in points if point.arrival is not None]
         times = [time for p in points for time in (p.event, p.system) if time is not None]
         times += [mark for key in stretch.keys for _, mark in stretch.line(key)]
@@ -158,7 +158,7 @@ def _days(first: int, last: int) -> str:
 
 
 def _band(stretch: Stretch, frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
-    """Where rows are neither early nor late, the limits that are on, and the diagonal."""
+    """Yield the band where rows are neither early nor late, the limits that are on, and the diagonal."""
     ends = (frame.left, frame.right)
     diagonal = [{"arrival": millis(at), "time": millis(at)} for at in ends]
     yield _line(diagonal, x, y, {"color": FAINT, "strokeWidth": 1})
@@ -182,7 +182,7 @@ def _band(stretch: Stretch, frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
 
 
 def _label(frame: Frame, away: int, name: str, x: Spec, y: Spec) -> Iterator[Spec]:
-    """The name of a limit, on its outer side and leading away from it, where the limit is inside the picture."""
+    """Yield the name of a limit, on its outer side and pointing away from it, where the limit is inside the chart."""
     first, last = max(frame.left, frame.low - away), min(frame.right, frame.high - away)
     if last - first < (frame.right - frame.left) // 4:
         return
@@ -205,7 +205,7 @@ def _line(rows: Sequence[dict[str, float]], x: Spec, y: Spec, style: Spec) -> Sp
 
 
 def _watermarks(stretch: Stretch, x: Spec, y: Spec) -> Iterator[Spec]:
-    """A stepped line a key, and where rows may be out of order without being acted on."""
+    """Yield a stepped line for each key, and the area in which rows may be out of order without consequence."""
     several = len(stretch.keys) > 1
     for number, key in enumerate(stretch.keys):
         line = stretch.line(key)
@@ -235,7 +235,7 @@ def _watermarks(stretch: Stretch, x: Spec, y: Spec) -> Iterator[Spec]:
 
 
 def _watermark_label(key: Key, line: Sequence[Mark], several: bool, x: Spec, y: Spec) -> Spec:
-    """The name of a watermark, below the longest time that it stood still."""
+    """Return the label of a watermark, below the longest stretch in which it did not move."""
     flats = [(at - before, before + (at - before) // 2, mark) for (before, _), (at, mark) in pairwise(line)]
     _, at, mark = max(flats, default=(0, line[0][0], line[0][1]))
     name = f"watermark of {key[0] if key[1] is None else key[1]}" if several else "watermark"
@@ -248,7 +248,7 @@ def _watermark_label(key: Key, line: Sequence[Mark], several: bool, x: Spec, y: 
 
 
 def _rows(points: Sequence[Point], x: Spec, y: Spec) -> Iterator[Spec]:
-    """Each row by its fate, over what happened to the moved ones."""
+    """Yield each row by its fate, drawn over the lines of adjusted rows."""
     yield from _moved(points, x, y)
     rows = [
         {"arrival": millis(p.arrival), "event": millis(p.event), "fate": words(p.fate)}
@@ -261,7 +261,7 @@ def _rows(points: Sequence[Point], x: Spec, y: Spec) -> Iterator[Spec]:
 
 
 def _moved(points: Sequence[Point], x: Spec, y: Spec) -> Iterator[Spec]:
-    """A line from each adjusted row to the time that it was given."""
+    """Yield a line from each adjusted row to its system timestamp."""
     moved = [
         {"arrival": millis(p.arrival), "event": millis(p.event), "system": millis(p.system)}
         for p in points

@@ -1,4 +1,4 @@
-"""What was last advised on tolerances, as it is kept in the table `advice`: every number of its heat maps."""
+"""The last advice on tolerances, read from the table `advice`: every number of its heat maps."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tidemark.report.values import plain
 
 @dataclass(frozen=True)
 class Advised:
-    """One source's cells, by late and then by out-of-order tolerance, microseconds, a late of None last; made of the
-    rows up to a batch, of a run with this as_of (ISO 8601)."""
+    """One source's candidates, ordered by late and then by out-of-order tolerance, microseconds, a late of None last.
+    They are based on the rows up to `batch_id`, of a run with this `as_of` (ISO 8601)."""
 
     source: str
     batch_id: int
@@ -24,22 +24,22 @@ class Advised:
 
     @property
     def present(self) -> Row:
-        """The cell whose tolerances the source had."""
+        """The candidate with the source's own tolerances at that time."""
         return next(cell for cell in self.cells if cell["present"])
 
     @property
     def recommended(self) -> Row | None:
-        """The cell that was recommended."""
+        """The recommended candidate; None if no candidate meets the target."""
         return next((cell for cell in self.cells if cell["recommended"]), None)
 
     @property
     def alike(self) -> bool:
-        """Whether each cell drops as many rows under one action as it adjusts under the other."""
+        """True if each candidate drops as many rows under one action as it adjusts under the other."""
         return all(cell["adjusted"] == cell["dropped"] for cell in self.cells)
 
 
 def advised_of(tables: Tables) -> list[Advised]:
-    """The last advice on each source; it stands until the next, whatever runs a report is about."""
+    """Return the last advice on each source. It is valid until the next advice, whichever runs a report covers."""
     if tables.advice is None:
         return []
     found = tables.advice.to_table()

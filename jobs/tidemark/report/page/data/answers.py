@@ -1,4 +1,4 @@
-"""Everything that a page says, read from the tables once, before anything is written."""
+"""All numbers of a page, read from the tables once, before anything is written."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tidemark.report.page.data.tables import Row, Scope, SourceTable, Tables
 
 @dataclass(frozen=True)
 class SourceFates:
-    """What became of one source's rows. `accounted`: rows that the ledger has counted, which are more than the
-    tables hold where old events were deleted."""
+    """The fates of one source's rows. `accounted`: rows that the ledger has counted; these are more than the tables
+    hold if old events were deleted."""
 
     source: SourceTable
     accounted: int
@@ -54,7 +54,7 @@ class Answers:
 
     @classmethod
     def of(cls, tables: Tables) -> Answers:
-        """Read what a page needs; each source's rows are let go before the next one's are read."""
+        """Read what a page needs; each source's rows are released before the next source's are read."""
         runs, ends = runs_of(tables), ends_of(tables)
         counted = runs.by_source
         return cls(

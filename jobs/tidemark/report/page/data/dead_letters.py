@@ -14,7 +14,7 @@ from tidemark.report.page.data.tables import Scope, ask, in_scope
 
 @dataclass(frozen=True)
 class LateRows:
-    """Letters of one stream from one partition; `rows` are distinct rows, of which one may be late for several
+    """Dead letters of one stream from one partition. `rows` counts distinct rows: one row may be late for several
     windows. `past`: how far its watermark was past the window's end, microseconds."""
 
     source: str
@@ -26,7 +26,7 @@ class LateRows:
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """The dead letters of one stream; `bars` counts them by the start of their window, in steps of microseconds."""
+    """The dead letters of one stream; `bars` counts them by their windows' starts, a bar for `step` microseconds."""
 
     stream: str
     letters: int
@@ -37,7 +37,7 @@ class DeadLetters:
 
 
 def letters_of(stream: str, table: Dataset, scope: Scope) -> DeadLetters:
-    """The letters of a stream in the batches of a scope."""
+    """Read the dead letters of a stream in the batches of a scope."""
     where = in_scope(scope)
     parts = ask(
         table,

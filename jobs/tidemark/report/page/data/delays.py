@@ -1,4 +1,4 @@
-"""How far behind as_of each source was when runs ended, and which partitions brought nothing."""
+"""Delays of sources against as_of at the ends of runs, and partitions without rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from tidemark.report.page.data.tables import Row, Scope, Tables, ask, in_scope
 
 MOST_RUNS = 120
-"""The newest so many runs are in pictures."""
+"""Number of newest runs in charts."""
 
 
 @dataclass(frozen=True)
 class Delay:
-    """One source when a run ended, microseconds: as_of less the largest watermark of its partitions, and less the
-    combined one. None: there is no watermark, or the source is complete."""
+    """The delays of one source at the end of a run, microseconds: as_of less the largest watermark of its partitions,
+    and as_of less the combined one. None: there is no watermark, or the source is complete."""
 
     source: str
     as_of: int
@@ -24,7 +24,7 @@ class Delay:
 
 @dataclass(frozen=True)
 class Idle:
-    """A partition that a run brought no row."""
+    """A partition to which a run brought no row."""
 
     source: str
     partition: str
@@ -32,7 +32,7 @@ class Idle:
 
 
 def ends_of(tables: Tables) -> list[Row]:
-    """The newest runs of the scope, oldest first: `batch_id` of their last batch, `as_of` in microseconds."""
+    """Return the newest runs of the scope, oldest first: `batch_id` of their last batch, `as_of` in microseconds."""
     found = ask(
         tables.batches,
         ["batch_id", "run_last", "as_of", "combined"],
@@ -45,7 +45,7 @@ def ends_of(tables: Tables) -> list[Row]:
 
 
 def delays_of(tables: Tables, ends: Sequence[Row]) -> list[Delay]:
-    """A line a run and source. A watermark never goes back, so that the largest so far is the largest there is."""
+    """Return one delay for each run and source. A watermark never goes back: the largest recorded so far holds."""
     if not ends:
         return []
     marks = ask(
@@ -71,8 +71,8 @@ def delays_of(tables: Tables, ends: Sequence[Row]) -> list[Delay]:
 
 
 def idle_of(tables: Tables, ends: Sequence[Row]) -> list[Idle]:
-    """Every partition and run of the scope that brought it nothing. A state that did not change is not recorded
-    again: the newest at or before the end of the run holds."""
+    """Return each pair of a partition and a run of the scope that brought it no row. A state that did not change is
+    not recorded again: the newest at or before the end of the run holds."""
     if not ends:
         return []
     listed = ", ".join(f"({end['batch_id']}, {end['as_of']})" for end in ends)

@@ -1,4 +1,4 @@
-"""How many rows met which fate: by partition, and by the time of their arrival."""
+"""Number of rows with each fate: by partition, and by the time of their arrival."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidemark.core.times import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 from tidemark.report.page.data.tables import Scope, SourceTable, ask, in_scope
 
 MOST_STEPS = 60
-"""Most steps into which a stretch of time is cut for a picture."""
+"""Most steps into which a chart divides its time range."""
 
 _STEPS = (
     *(n * MILLISECOND for n in (1, 10, 100)),
@@ -25,8 +25,8 @@ Counts = Mapping[Fate, int]
 
 @dataclass(frozen=True)
 class FatesOverTime:
-    """Rows of one source. `by_partition` names every partition with rows; `bars` counts by the start of a step of
-    `step` microseconds; `untimed` rows have no arrival and are in no bar; times in microseconds UTC."""
+    """Counts of one source's rows. `by_partition` names every partition with rows; `bars` counts by the start of a
+    step of `step` microseconds; `untimed` rows have no arrival and are in no bar. Times in microseconds UTC."""
 
     by_partition: Mapping[str, Counts] = field(default_factory=dict)
     first: int | None = None
@@ -37,7 +37,7 @@ class FatesOverTime:
 
     @property
     def totals(self) -> dict[Fate, int]:
-        """Rows by fate; fates without any are kept."""
+        """Rows by fate; fates without rows are included."""
         return {fate: sum(counts.get(fate, 0) for counts in self.by_partition.values()) for fate in Fate}
 
     @property
@@ -46,17 +46,17 @@ class FatesOverTime:
 
 
 def step_of(span: int) -> int:
-    """The smallest round step of which at most MOST_STEPS cover a span of microseconds."""
+    """Return the smallest round step that divides a span of microseconds into at most MOST_STEPS."""
     return next((step for step in _STEPS if span // step < MOST_STEPS), _STEPS[-1])
 
 
 def bar_of(column: str, step: int) -> str:
-    """SQL of the start of the step that a time is in, in microseconds; steps are counted from 1970."""
+    """Return SQL for the start of the step that contains a time, in microseconds; steps are counted from 1970."""
     return f"epoch_us({column}) - (epoch_us({column}) % {step} + {step}) % {step}"
 
 
 def fates_of(source: SourceTable, scope: Scope) -> FatesOverTime:
-    """The counts of one source in the batches of a scope."""
+    """Count the rows of one source in the batches of a scope."""
     if source.events is None or scope.empty:
         return FatesOverTime()
     found = ask(

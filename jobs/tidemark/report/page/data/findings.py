@@ -1,4 +1,4 @@
-"""What runs found that someone should know, and what quality checks observed."""
+"""Diagnostics that runs recorded, and results of quality checks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tidemark.report.page.data.tables import Row, Tables, ask, in_scope
 from tidemark.report.values import plain
 
 MOST = 100
-"""Most kinds of finding, and most expectations, that are listed."""
+"""Most kinds of finding in the list."""
 MOST_CHECKS = 40
-"""The newest so many runs are in the history of quality."""
+"""Number of newest runs in the history of quality."""
 
 
 def findings_of(tables: Tables) -> list[Row]:
-    """A line a kind and source: how many occurrences, in how many partitions, when, the newest message and a sample;
-    times in microseconds UTC, those of arrival or landing."""
+    """Return one entry for each kind and source: its number of occurrences and of partitions, its first and last
+    time, the newest message and a sample. Times in microseconds UTC, those of arrival or landing."""
     if tables.scope.empty:
         return []
     found = ask(
@@ -34,8 +34,8 @@ def findings_of(tables: Tables) -> list[Row]:
 
 
 def quality_of(tables: Tables) -> list[Row]:
-    """Every recorded check of the newest runs, oldest first, values as JSON has them. Runs that quality blocks are
-    among them: their batches are not committed."""
+    """Return every recorded check of the newest runs, oldest first, with JSON values. Runs that quality blocks are
+    included, although their batches are not committed."""
     if tables.quality is None or tables.scope.first > tables.scope.last + 1:
         return []
     found = tables.quality.to_table(filter=pc.field("batch_id") >= tables.scope.first).sort_by("batch_id")

@@ -1,4 +1,4 @@
-"""How far events lie from their arrival, as a sample of rows over the whole scope."""
+"""Distances from event time to arrival, for a sample of rows over the whole scope."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tidemark.report.page.data.fates import FatesOverTime
 from tidemark.report.page.data.tables import Scope, SourceTable, ask, in_scope
 
 MOST = 220
-"""About so many rows of each fate are sampled; a fate with fewer is shown whole."""
+"""Approximate number of rows sampled of each fate; a fate with fewer is shown whole."""
 EXTREMES = 5
-"""So many rows of each fate that lie farthest from their arrival are always shown."""
+"""Number of rows of each fate, those farthest from their arrival, that are always shown."""
 
 _SPREAD = "(_offset % 1073741824) * 2654435761 % 4294967296"
-"""Spreads offsets evenly over 2^32: of the same rows the same sample, evenly along the log."""
+"""SQL that hashes an offset evenly over 2^32: equal rows give an equal sample, evenly along the log."""
 
 
 @dataclass(frozen=True)
 class Lag:
-    """One row: its arrival, and how long its event came after it (below zero: before); microseconds."""
+    """One row: its arrival, and its event time less its arrival (negative: the event came first); microseconds."""
 
     fate: Fate
     arrival: int
@@ -28,14 +28,14 @@ class Lag:
 
 @dataclass(frozen=True)
 class Lags:
-    """The sampled rows of one source and how many rows there are to sample."""
+    """The sampled rows of one source and the number of rows to sample from."""
 
     points: tuple[Lag, ...]
     rows: int
 
 
 def lags_of(source: SourceTable, scope: Scope, fates: FatesOverTime) -> Lags:
-    """A sample that is the same whenever it is taken, with every fate and the extremes of each."""
+    """Sample rows of every fate and the extremes of each; equal tables give an equal sample."""
     if source.events is None or scope.empty or not source.timed:
         return Lags((), 0)
     shares = {fate: 4294967296 * MOST // max(count, 1) for fate, count in fates.totals.items()}

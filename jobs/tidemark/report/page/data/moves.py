@@ -1,4 +1,4 @@
-"""Which rows were adjusted, dropped or quarantined, by reason and partition, and how far adjusted ones were moved."""
+"""Counts of adjusted, dropped and quarantined rows, by reason and partition, and how far adjusted ones were moved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tidemark.report.page.data.tables import Row, Scope, SourceTable, ask, in_sc
 
 @dataclass(frozen=True)
 class Sizes:
-    """Exact quantiles of sizes in microseconds: each is the size of a row, and that part of all is at most it."""
+    """Exact quantiles of sizes in microseconds: each is the size of an actual row, and at least that share of rows is
+    at most as large."""
 
     median: int
     p95: int
@@ -22,11 +23,11 @@ class Sizes:
 
 
 QUANTILES = "quantile_disc({0}, [0.5, 0.95, 0.99]) AS quantiles, max({0}) AS largest"
-"""SQL of what Sizes has, over a column that is null for rows without a size."""
+"""SQL for the fields of Sizes, over a column that is null for rows without a size."""
 
 
 def sizes_of(row: Row) -> Sizes | None:
-    """The sizes that QUANTILES gave; None where no row has one."""
+    """Return the sizes that QUANTILES computed; None if no row has a size."""
     if row["largest"] is None:
         return None
     median, p95, p99 = row["quantiles"]
@@ -35,8 +36,8 @@ def sizes_of(row: Row) -> Sizes | None:
 
 @dataclass(frozen=True)
 class Move:
-    """Rows of one source that were not simply on time. `partition` and `reason` None stand for all of them; a row
-    with two reasons counts in both, and once where the reason is None. `shifts` are of the adjusted ones."""
+    """Rows of one source that were not simply on time. A `partition` or `reason` of None means all. A row with two
+    reasons counts in both, and once where the reason is None. `shifts` are those of the adjusted rows."""
 
     partition: str | None
     reason: Reason | None
@@ -47,7 +48,7 @@ class Move:
 
     @property
     def judged(self) -> int:
-        """Rows that a policy acted on."""
+        """Number of rows that a policy acted on."""
         return self.adjusted + self.dropped
 
 
@@ -69,7 +70,8 @@ FROM reasoned GROUP BY GROUPING SETS ((reason), (reason, _partition))
 
 
 def moves_of(source: SourceTable, scope: Scope) -> tuple[Move, ...]:
-    """Every combination that has rows, those of all partitions first; reasons in the order in which the steps act."""
+    """Return all combinations with rows, those of all partitions first; reasons in the
+    order in which the steps act."""
     if source.events is None or scope.empty:
         return ()
     found = ask(
@@ -94,13 +96,13 @@ def _order(move: Move) -> tuple[bool, str, int]:
 
 
 def by_reason(moves: Iterable[Move]) -> list[Move]:
-    """The moves of all partitions together, one a reason."""
+    """Return the moves of all partitions together, one for each reason."""
     return [move for move in moves if move.partition is None and move.reason is not None]
 
 
 def drawn_together(moves: Iterable[Move], most: int) -> list[list[Move]]:
-    """What pictures compare, those with most rows first: each reason in each partition, if these are few; else the
-    reasons of all partitions, and apart from them the partitions."""
+    """Return the groups of moves that charts compare, those with most rows first. If there are at most `most`, one
+    group: each reason in each partition. Otherwise two: the reasons of all partitions, and the partitions."""
     acted = sorted((move for move in moves if move.judged), key=lambda move: -move.judged)
     single = [move for move in acted if move.reason is not None and move.partition is not None]
     if len(single) <= most:

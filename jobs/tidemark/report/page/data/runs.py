@@ -1,4 +1,4 @@
-"""What runs took and what became of it, as the ledger accounts for it."""
+"""Runs: what they took, and its fates, as the ledger counts them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidemark.report.page.data.tables import Row, Tables, ask, in_scope
 
 MOST_RUNS = 50
-"""The newest so many runs are listed."""
+"""Number of newest runs in the list."""
 
 FATES = ("rows", "on_time", "adjusted", "dropped", "quarantined")
 _SUMS = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in (*FATES, "objects", "bytes"))
@@ -17,8 +17,9 @@ _COLUMNS = ["batch_id", "run_id", "run_first", "run_last", "as_of", *FATES, "obj
 
 @dataclass(frozen=True)
 class Runs:
-    """`totals` over all runs of the scope (with `runs`, `batches`, `first_as_of`, `last_as_of`), and the newest ones
-    in `listed`; `by_source` is what the ledger counted of each source. Times are microseconds UTC."""
+    """The runs of a scope. `totals` are over all its runs (with `runs`, `batches`, `first_as_of`, `last_as_of`),
+    `listed` are the newest ones; `by_source` are the rows that the ledger counted for each source. Times in
+    microseconds UTC."""
 
     totals: Row
     listed: list[Row]
@@ -29,7 +30,7 @@ class Runs:
 
 
 def runs_of(tables: Tables) -> Runs:
-    """The runs of a scope, from the table `batches`."""
+    """Read the runs of a scope from the table `batches`."""
     totals = _ask(
         tables,
         _COLUMNS,
@@ -46,7 +47,7 @@ def runs_of(tables: Tables) -> Runs:
 
 
 def _ask(tables: Tables, columns: Sequence[str], text: str) -> list[Row]:
-    """One question about the batches of the scope."""
+    """Query the batches of the scope."""
     return ask(tables.batches, columns, text, where=in_scope(tables.scope, column="batch_id"))
 
 
@@ -71,7 +72,7 @@ def _streams(tables: Tables) -> list[Row]:
 
 
 def _engines(tables: Tables) -> list[Row]:
-    """Every engine and configuration that judged, newest first, with the batches they did."""
+    """Return every engine and configuration that judged, newest first, with their batches."""
     return _ask(
         tables,
         ["batch_id", "engine", "fingerprint", "as_of"],
@@ -81,7 +82,7 @@ def _engines(tables: Tables) -> list[Row]:
 
 
 def _digests(tables: Tables) -> list[Row]:
-    """What the newest batch wrote, table by table."""
+    """Return the digests of the newest batch, by table."""
     return _ask(
         tables,
         ["batch_id", "digests"],

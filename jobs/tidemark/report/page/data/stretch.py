@@ -1,4 +1,4 @@
-"""A stretch of one source's log, row by row: what the picture of the watermark shows."""
+"""A stretch of one source's log, row by row, for the chart of the watermark."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tidemark.report.page.data.tables import Query, Row, Scope, SourceTable, ask
 from tidemark.report.scan import Condition
 
 WHOLE = 300
-"""A log of so many rows at most is shown whole."""
+"""Most rows of a log that is shown whole."""
 BEFORE, AFTER = 150, 50
-"""Rows of a longer log's stretch up to the newest row that was adjusted or dropped, and after it."""
+"""Rows shown of a longer log: up to the newest row that was adjusted or dropped, and after that row."""
 MOST_KEYS = 6
-"""Most watermarks in one picture; a log with more is not shown whole."""
+"""Most watermarks in one chart; a log with more is not shown whole."""
 
 Key = tuple[str, str | None]
 Mark = tuple[int, int]
@@ -49,14 +49,14 @@ class Point:
 
     @property
     def drawable(self) -> bool:
-        """Whether it has both times."""
+        """True if it has both an arrival and an event time."""
         return self.arrival is not None and self.event is not None
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Rows in the order of the log. `whole`: it is all of the scope's log; `mixed`: no policy has judged all of
-    them."""
+    """Rows in the order of the log. `whole`: they are the scope's whole log. `mixed`:
+    several policies judged them."""
 
     points: tuple[Point, ...]
     whole: bool
@@ -66,12 +66,13 @@ class Stretch:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The partitions, or substreams, that have a watermark of their own here."""
+        """The partitions, or substreams, with a watermark of their own in this stretch."""
         return tuple(dict.fromkeys(point.key for point in self.points))
 
     def line(self, key: Key) -> list[Mark]:
-        """The watermark of a key as (arrival, watermark): it holds from the mark before up to that arrival. The
-        first mark is the row that set it, where that is here; the last is what the last row left."""
+        """Return the watermark of a key as marks (arrival, watermark): each watermark holds from the mark before up
+        to that arrival. The first mark is the row that set the watermark, if it is in the stretch; the last is the
+        watermark after the last row."""
         mine = [(p.arrival, p) for p in self.points if p.key == key and p.arrival is not None]
         marks = [(arrival, point.watermark) for arrival, point in mine if point.watermark is not None]
         if mine and (left := self._left(mine[-1][1])) is not None:
@@ -80,20 +81,20 @@ class Stretch:
         return [(unset[-1], marks[0][1]), *marks] if unset and marks else marks
 
     def _left(self, point: Point) -> int | None:
-        """The watermark after a row (time rules: judging a row, step 4)."""
+        """Return the watermark after a row (time rules: judging a row, step 4)."""
         if point.system is None or self.punctuated or self.mixed:
             return point.watermark
         return clamp(latest(point.watermark, point.system - self.policy.disorder))
 
     @property
     def order_acts(self) -> bool:
-        """Whether a row behind the watermark is dropped or adjusted."""
+        """True if a row behind the watermark is dropped or adjusted."""
         return not self.punctuated and not self.mixed and self.policy.out_of_order.action is not Action.KEEP
 
 
 def stretch_of(source: SourceTable, scope: Scope, fates: FatesOverTime) -> Stretch | None:
-    """The whole log, where it is short; else the stretch around the newest row that a policy acted on, of its
-    partition or substream alone. None: no row, or arrival is the event time."""
+    """Read the whole log if it is short; else the stretch around the newest row that a policy acted on, of that row's
+    partition or substream alone. None: there is no row, or arrival is the event time."""
     if source.events is None or not source.timed or not fates.rows:
         return None
     if fates.rows <= WHOLE:
@@ -116,7 +117,7 @@ def stretch_of(source: SourceTable, scope: Scope, fates: FatesOverTime) -> Stret
 
 
 def _judged(points: tuple[Point, ...], whole: bool, source: SourceTable) -> Stretch:
-    """A stretch with the policy that its rows were judged by."""
+    """Return a stretch with the policy that judged its rows."""
     for policy in (source.policy, *source.others):
         if source.punctuated or all(_by(policy, point) for point in points):
             return Stretch(points, whole, policy, source.punctuated)
@@ -124,7 +125,7 @@ def _judged(points: tuple[Point, ...], whole: bool, source: SourceTable) -> Stre
 
 
 def _by(policy: Policy, point: Point) -> bool:
-    """Whether a row may have been judged by a policy."""
+    """True if a policy may have judged a row."""
     if point.fate is Fate.QUARANTINED or point.event is None or point.arrival is None:
         return True
     fate, _, time = outcome(policy, point.event, point.arrival, point.watermark)
@@ -132,7 +133,7 @@ def _by(policy: Policy, point: Point) -> bool:
 
 
 def _anchor(source: SourceTable, scope: Scope) -> Row | None:
-    """The newest row that was dropped or adjusted; without one the newest that was on time."""
+    """Return the newest row that was dropped or adjusted; if there is none, the newest that was on time."""
     if source.events is None:
         return None
     for fates in (["adjusted", "dropped"], ["on_time"]):

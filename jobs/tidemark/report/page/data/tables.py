@@ -1,4 +1,4 @@
-"""What a report is made from: the tables of one pipeline, already cut at the last committed batch."""
+"""The input of a report: the tables of one pipeline, limited to committed batches."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ READ = (
     "_watermark",
     "_batch_id",
 )
-"""The columns of events that a report reads."""
+"""Columns of events that a report reads."""
 
 HELD = 2_000_000
-"""A source with so many rows at most is read once and held in memory (about 100 bytes a row); a larger one is
-streamed for each question. Answers are the same."""
+"""Most rows of a source that is read once and kept in memory (about 100 bytes a row). A larger one is streamed for
+each query; the numbers are equal."""
 
 
 @dataclass(frozen=True)
 class SourceTable:
-    """One source: its events (None: none written yet) and what its newest rows were judged by. `timed`: it has an
-    event time of its own; `punctuated`: punctuations stand in the place of the policy; `others`: the other policies
-    that rows of the scope were judged by."""
+    """One source: its events (None: none written yet) and the policy that judged its newest rows. `timed`: it has an
+    event time of its own. `punctuated`: punctuations replace the policy. `others`: the other policies that judged
+    rows of the scope."""
 
     name: str
     events: Dataset | None
@@ -51,7 +51,7 @@ class SourceTable:
     others: tuple[Policy, ...] = ()
 
     def held(self, scope: Scope, rows: int) -> SourceTable:
-        """The source with its rows of a scope in memory, where these are few; opening files takes longest."""
+        """Return the source with its rows of a scope in memory, if these are few: opening files takes longest."""
         if self.events is None or rows > HELD:
             return self
         table = self.events.to_table(columns=list(READ), filter=scope.of("_batch_id"))
@@ -60,14 +60,14 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Scope:
-    """The batches that a report speaks of, both ends included, and the as_of of what is told of their runs."""
+    """The batches that a report covers, both ends included, and a description of them in words."""
 
     first: int
     last: int
     told: str = "everything that is recorded"
 
     def of(self, column: str) -> pc.Expression:
-        """Rows of these batches."""
+        """Return the condition that a row is of these batches."""
         return (pc.field(column) >= self.first) & (pc.field(column) <= self.last)
 
     @property
@@ -77,8 +77,9 @@ class Scope:
 
 @dataclass(frozen=True)
 class Tables:
-    """Everything that a page is made from. `status` is what the command of that name answers; `letters` are the
-    dead letters by stream; `quality` has no cut, since a run that quality blocks is committed later or never."""
+    """The whole input of a page. `status` is the result of the command `status`; `letters` are the dead letters by
+    stream. `quality` is not limited to committed batches, since a run that quality blocks is committed later or
+    never."""
 
     pipeline: str
     config: str
@@ -96,7 +97,7 @@ class Tables:
 
 @contextmanager
 def registered(dataset: Dataset, columns: Sequence[str], where: Condition = None) -> Iterator[Query]:
-    """The rows of a dataset as the relation `t` of a private DuckDB; they can be read once."""
+    """Register the rows of a dataset as the relation `t` of a private DuckDB; they can be read once."""
     with sql() as connection:
         connection.register("t", stream(dataset, columns, where))
         yield Query(connection)
@@ -104,23 +105,23 @@ def registered(dataset: Dataset, columns: Sequence[str], where: Condition = None
 
 @dataclass(frozen=True)
 class Query:
-    """SQL that answers in dicts."""
+    """Runs SQL and returns rows as dicts."""
 
     connection: duckdb.DuckDBPyConnection
 
     def rows(self, text: str, *values: object) -> list[Row]:
-        """The rows of an answer, by column."""
+        """Return the rows of a result as dicts by column."""
         answer = self.connection.execute(text, list(values))
         names = [column[0] for column in answer.description or ()]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
 def ask(dataset: Dataset, columns: Sequence[str], text: str, *values: object, where: Condition = None) -> list[Row]:
-    """One question about a dataset, of which no other columns are read."""
+    """Run one query over a dataset; only the given columns are read."""
     with registered(dataset, columns, where) as query:
         return query.rows(text, *values)
 
 
 def in_scope(scope: Scope, *conditions: Condition, column: str = "_batch_id") -> Condition:
-    """The condition of a scope, and others."""
+    """Return the condition of a scope, combined with other conditions."""
     return both(scope.of(column), *conditions)
