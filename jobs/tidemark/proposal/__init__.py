@@ -1,4 +1,4 @@
-"""Proposing a configuration from a sample of what has landed, without a JVM.
+"""Proposes a configuration from a sample of landed objects, without a JVM.
 
 A proposal is a function of the objects that it is given: nothing here lists a folder or reads a clock.
 """

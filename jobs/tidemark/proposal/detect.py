@@ -1,4 +1,4 @@
-"""What an object is, told from its first bytes: JSON lines, CSV, Parquet, ORC, or nothing that can be read."""
+"""Detects the format of an object from its first bytes: JSON lines, CSV, Parquet, ORC, or nothing readable."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ _FEW = 100
 
 @dataclass(frozen=True)
 class Look:
-    """What an object is: a format, or empty text; `what` says it for people, and `columns` are the names that it
-    has, or of a CSV file without a header how many. `spans`: rows of JSON do not lie on lines of their own."""
+    """The content of an object: `format` (empty: none), and `what`, a description for people. `columns` are its
+    names; for a CSV file without a header, one text with the number of columns. `spans`: rows of JSON are not on
+    lines of their own."""
 
     format: str
     what: str
@@ -35,8 +36,8 @@ class Look:
     spans: bool = False
 
     def like(self, other: Look, least: float) -> bool:
-        """Whether both may be of one source: CSV with the same columns, else with columns of which this share is
-        common to both."""
+        """True if both may belong to one source: CSV with equal columns; otherwise, with at least the share `least`
+        of columns in common."""
         if self.format != other.format or not self.format or self.spans != other.spans:
             return False
         mine, theirs = ({name.lower() for name in look.columns} for look in (self, other))
@@ -45,19 +46,19 @@ class Look:
         return len(mine & theirs) >= least * max(min(len(mine), len(theirs)), 1)
 
     def same(self, other: Look) -> bool:
-        """Whether both have nearly the same columns."""
+        """True if both have nearly the same columns."""
         mine, theirs = ({name.lower() for name in look.columns} for look in (self, other))
         return self.like(other, 1) and len(mine & theirs) >= 0.8 * len(mine | theirs)
 
 
 def suffix(uri: str) -> str:
-    """The ending of a name in small letters, without the one that says that it is compressed by gzip."""
+    """Return the ending of a name in lower case, ignoring `.gz`."""
     name = PurePosixPath(uri).name.lower().removesuffix(".gz")
     return PurePosixPath(name).suffix
 
 
 def look(item: ListedObject) -> Look:
-    """What one object is."""
+    """Detect the content of one object."""
     if item.size == 0:
         return Look("", "empty")
     try:
@@ -73,8 +74,8 @@ def look(item: ListedObject) -> Look:
 
 
 def text_of(item: ListedObject, most: int) -> tuple[str, bool]:
-    """The first bytes of a text object, at most so many when decompressed, cut at the end of a line; and whether
-    that is all of it. Raises OSError, EOFError, zlib.error or UnicodeDecodeError where it is no text."""
+    """Return the start of a text object, at most `most` bytes when decompressed, cut at the end of a line, and
+    whether that is the whole object. Raises OSError, EOFError, zlib.error or UnicodeDecodeError if it is not text."""
     with open_file(item.path) as raw, gzip.open(raw) if item.path.endswith(".gz") else raw as file:
         content = file.read(most + 1)
     whole = len(content) <= most
@@ -84,12 +85,12 @@ def text_of(item: ListedObject, most: int) -> tuple[str, bool]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text that are not blank, cut where Spark cuts them."""
+    """Return the lines of a text that are not blank, split where Spark splits them."""
     return [line for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n") if line.strip()]
 
 
 def json_rows(lines: list[str]) -> list[dict[str, object] | None]:
-    """The object on each line; None where there is none."""
+    """Return the object on each line; None where there is none."""
     rows: list[dict[str, object] | None] = []
     for line in lines:
         try:

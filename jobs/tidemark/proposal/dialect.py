@@ -1,4 +1,4 @@
-"""How the lines of CSV files are cut into values: separator, quotes, comments, header, the word for null."""
+"""Dialects of CSV files: separator, quotes, comments, header, and the word for null."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _PLAIN_NAMES = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """How lines are cut. `doubled`: a quote within quotes is written twice; else it follows a backslash.
-    `comment`: lines that begin so are none; empty: there are none."""
+    """The rules for splitting lines. `doubled`: a quote within quotes is written twice; otherwise it follows a
+    backslash. `comment`: lines with this prefix are comments; empty: there are no comments."""
 
     sep: str = ","
     doubled: bool = False
     comment: str = ""
 
     def cells(self, line: str) -> list[str] | None:
-        """The values of one line; None where a quote is left open."""
+        """Return the values of one line; None if a quote is left open."""
         escape = None if self.doubled or '\\"' not in line else "\\"
         try:
             return next(csv.reader([line], delimiter=self.sep, escapechar=escape, strict=True))
@@ -41,18 +41,18 @@ class Dialect:
             return None
 
     def rows(self, lines: Sequence[str]) -> list[list[str] | None]:
-        """The values of all lines that are rows."""
+        """Return the values of all lines that are not comments."""
         return [self.cells(line) for line in lines if not (self.comment and line.startswith(self.comment))]
 
     def options(self) -> dict[str, str]:
-        """Reader options that say so, where Spark would do otherwise."""
+        """Return the Spark reader options of this dialect that differ from Spark's defaults."""
         found = {} if self.sep == "," else {"sep": self.sep}
         found |= {"escape": '"'} if self.doubled else {}
         return found | ({"comment": self.comment} if self.comment else {})
 
 
 def dialect_of(lines: Sequence[str], *, one_column: bool = False) -> tuple[Dialect, int] | None:
-    """The dialect in which most lines have equally many values, and how many; None where there is none.
+    """Return the dialect in which most lines have equally many values, and that number; None if there is none.
 
     With `one_column` a line may be a single value.
     """
@@ -74,7 +74,7 @@ def dialect_of(lines: Sequence[str], *, one_column: bool = False) -> tuple[Diale
 
 
 def _doubles(lines: Sequence[str], sep: str) -> bool:
-    """Whether a quote is written twice somewhere other than as an empty value."""
+    """True if a quote is written twice anywhere but in an empty value."""
     edge = re.escape(sep)
     empty = re.compile(rf'(?:^|(?<={edge}))""(?=$|{edge})')
     return any(_DOUBLED.search(empty.sub("", line)) for line in lines if '""' in line)
@@ -82,14 +82,14 @@ def _doubles(lines: Sequence[str], sep: str) -> bool:
 
 @dataclass(frozen=True)
 class Header:
-    """The names that the first line of each file has; none where it is a row. `sure`: values tell."""
+    """The column names in the first line of files; empty if that line is a row. `sure`: the values below prove it."""
 
     names: tuple[str, ...] = ()
     sure: bool = True
 
 
 def header_of(files: Sequence[Sequence[list[str]]]) -> Header:
-    """Whether files, each the values of its lines, begin with names of columns."""
+    """Find the header of files, each given as the values of its lines."""
     firsts = [rows[0] for rows in files if rows]
     if not firsts:
         return Header()
@@ -112,20 +112,20 @@ def header_of(files: Sequence[Sequence[list[str]]]) -> Header:
 
 
 def _tells(column: Sequence[str]) -> bool:
-    """Whether values below a name show that it is none of them: they have a type, or are times in a form of text."""
+    """True if the values below a name show that it is a name: they have a type, or are times in a form of text."""
     there = [cell for cell in column if cell]
     return cell_type(there).type != "STRING" or reading_of(there) is not None
 
 
 def null_word(columns: Sequence[Sequence[str]]) -> str:
-    """The word that stands for null: without it more columns than else have a type. Empty: an empty value alone."""
+    """Return the word for null: reading it as null gives more columns a type. Empty: only an empty value is null."""
     plain = _typed(columns, "")
     best = max(NULLS, key=lambda word: _typed(columns, word))
     return best if _typed(columns, best) > plain else ""
 
 
 def _typed(columns: Sequence[Sequence[str]], null: str) -> int:
-    """How many columns have a type of their own when a word is null; Spark takes that word alone for null."""
+    """Count the columns with a type other than STRING, if a word is null; Spark takes that word alone for null."""
     found = 0
     for column in columns:
         if null and null not in column and "" not in column:
@@ -137,6 +137,6 @@ def _typed(columns: Sequence[Sequence[str]], null: str) -> int:
 
 
 def padded(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether values have blanks around them that hide what they are."""
+    """True if blanks around values hide their types."""
     blank = [cell for row in rows for cell in row if cell != cell.strip() and cell.strip()]
     return any(cell_type([cell.strip()]).type != "STRING" for cell in blank)

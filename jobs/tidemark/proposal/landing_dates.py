@@ -1,4 +1,4 @@
-"""Landing times that names of objects say, for files that were copied and so have lost their own."""
+"""Landing times in names of objects, for files that were copied and so have lost their own times."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _FORMS = (
     *("yyyy/MM/dd", "yyyy-MM-dd", "yyyy_MM_dd", "yyyyMMdd"),
     *("yyyy-MM", "yyyy/MM"),
 )
-"""Times in names, the most exact first."""
+"""Formats of times in names, the most exact first."""
 _PLUS = {"ss": ("0s", "1m", "5m", "15m", "1h"), "mm": ("0s", "1m", "5m", "15m", "1h"), "HH": ("1h",), "dd": ("1d",),
          "MM": ("31d",)}  # fmt: skip
-"""What is added to a time by its last part, the least first: to a whole hour or day its length, since a file holds
-what came in it; a minute may be when a file was begun or when it was written."""
+"""Durations that may be added to a time, by its finest part, the shortest first. An hour, day or month gets its own
+length, since a file holds the rows of that whole time. A minute or second may be when a file was begun or when it
+was written."""
 _UNITS = {"HH": "hour", "dd": "day", "MM": "month"}
 _FOLDERS = {
     "MM": {"month", "mm", "mon", "m"}, "dd": {"day", "dd", "d"}, "HH": {"hour", "hr", "hh", "h"},
@@ -40,7 +41,8 @@ _MOSTLY = 0.5
 
 
 def dated(objects: Sequence[ListedObject]) -> list[dict[str, str]]:
-    """`landed_at` for objects whose names all say a time, most exact first, and the least that may be added first."""
+    """Return `landed_at` settings for objects whose names all contain a time, most exact format first, and for each
+    the shortest addition first."""
     found = []
     folders = _of_folders(objects[0].uri)
     for path, form in [*([folders] if folders else []), *((_pattern(form), form) for form in _FORMS)]:
@@ -51,18 +53,18 @@ def dated(objects: Sequence[ListedObject]) -> list[dict[str, str]]:
 
 
 def _last(form: str) -> str:
-    """The finest part of a time that a format has."""
+    """Return the finest part of a time in a format."""
     return [match[2] for match in _PIECE.finditer(form) if match[2]][-1]
 
 
 def _pattern(form: str) -> str:
-    """A regular expression of the digits that a format stands for, between others than digits."""
+    """Return a regular expression for the digits of a format, with no digit directly before or after them."""
     parts = [re.escape(m[1] or m[3]) if m[2] is None else f"[0-9]{{{_LETTERS[m[2]]}}}" for m in _PIECE.finditer(form)]
     return f"(?:^|[^0-9])({''.join(parts)})(?![0-9])"
 
 
 def _of_folders(uri: str) -> tuple[str, str] | None:
-    """Path and format of folders that divide rows by time, `dt=2026-03-01/hr=06/` or `year=2026/month=03/`."""
+    """Return path and format of folders that divide rows by time: `dt=2026-03-01/hr=06/` or `year=2026/month=03/`."""
     parts = [folder.partition("=") for folder in uri.split("/")[:-1]]
     path, form, wanted = "", "", list(_FOLDERS)
     for name, sign, value in parts:
@@ -78,14 +80,14 @@ def _of_folders(uri: str) -> tuple[str, str] | None:
 
 
 def redated(objects: Sequence[ListedObject], landed_at: dict[str, str]) -> list[ListedObject]:
-    """The objects in the order of the landing times that their names say."""
+    """Return the objects with the landing times in their names, in that order."""
     spec = LandedAtSpec.model_validate(landed_at)
     return in_log_order([item._replace(modified=spec.landing_time(item.uri) or item.modified) for item in objects])
 
 
 def copied(objects: Sequence[ListedObject], times: Times) -> bool:
-    """Whether the objects seem to have been copied: they landed long after all their rows, and at once for the
-    time that these span, or most rows are later than the landing."""
+    """True if the objects seem to be copies: most rows are later than the landing; or the objects landed long after
+    all their rows, and within a short time compared with the span of the rows."""
     chosen = times.arrival or times.event
     found = sorted(time for time in chosen.micros if time is not None) if chosen else []
     if not found or chosen is None:
@@ -98,7 +100,7 @@ def copied(objects: Sequence[ListedObject], times: Times) -> bool:
 
 
 def agree(objects: Sequence[ListedObject], of: Sequence[int], times: Times, landed_at: dict[str, str]) -> bool:
-    """Whether hardly any row of a sample is later than the landing that its object's name says."""
+    """True if hardly any row of a sample is later than the landing time in its object's name."""
     chosen = times.arrival or times.event
     if chosen is None:
         return False
@@ -109,7 +111,7 @@ def agree(objects: Sequence[ListedObject], of: Sequence[int], times: Times, land
 
 
 def remark(landed_at: dict[str, str]) -> str:
-    """Why it is proposed."""
+    """Return the reason for the proposal."""
     unit = _UNITS.get(_last(landed_at["format"]))
     end = f" (the end of that {unit})" if unit else ""
     return f"The files' own times are those of a copy: their names say when they landed{end}"

@@ -1,4 +1,4 @@
-"""JSON documents whose rows do not lie on lines of their own: where the rows are, and as many as a sample has."""
+"""JSON documents whose rows are not on lines of their own: the path of the rows, and enough rows for a sample."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Row = dict[str, object]
 
 @dataclass(frozen=True)
 class Documents:
-    """What a text holds: `path` is where its rows are, as `rows` says it (None: each document is one), `rows` the
-    first of them, None for one that is no object."""
+    """The content of a text. `path`: path of its rows, as the setting `rows` has it (None: each document is a row).
+    `rows`: its first rows, None for one that is not an object."""
 
     path: str | None
     rows: list[Row | None]
 
 
 def documents_of(text: str) -> Documents | None:
-    """The rows of a text, which may be cut off, that begins with a document over lines, or with one in which they are
-    an array; None where it has none."""
+    """Return the rows of a text, which may be cut off. It begins with a document over several lines, or with one that
+    holds rows as an array. None if it has no rows."""
     text = text.lstrip()
     if text.startswith("["):
         rows = list(_elements(text, 1))
@@ -39,7 +39,7 @@ def documents_of(text: str) -> Documents | None:
 
 
 def wrapped(rows: list[Row | None]) -> bool:
-    """Whether objects on lines are wraps around the rows: nothing in them but one array of objects."""
+    """True if the objects on lines only wrap the rows: each holds nothing but one array of objects."""
     there = [row for row in rows if row is not None]
     return bool(there) and all(
         len(row) == 1 and isinstance(each, list) and bool(each) and isinstance(each[0], dict)
@@ -49,13 +49,13 @@ def wrapped(rows: list[Row | None]) -> bool:
 
 
 def _arrays(text: str, name: str) -> Iterator[int]:
-    """Where the arrays of that name begin, of all documents."""
+    """Positions after the opening bracket of each array with this name, in all documents."""
     pattern = re.compile(rf'"{re.escape(name)}"\s*:\s*\[')
     return (found.end() for found in pattern.finditer(text))
 
 
 def _elements(text: str, at: int) -> Iterator[Row | None]:
-    """The elements of the array whose bracket is before this place, as far as they are whole."""
+    """Yield the complete elements of the array whose opening bracket is before position `at`."""
     while True:
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
@@ -81,6 +81,6 @@ def _documents(text: str) -> Iterator[Row | None]:
 
 
 def _depth(text: str) -> int:
-    """How many braces and brackets are open, those in texts left out."""
+    """Return the number of open braces and brackets, ignoring those in strings."""
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
     return sum((char in "{[") - (char in "}]") for char in bare)

@@ -1,4 +1,4 @@
-"""Objects of a landing folder, and which of them are looked into."""
+"""Objects of a landing folder, and the choice of those to sample."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import NamedTuple
 MOST_OBJECTS = 20
 MOST_ROWS = 20_000
 MOST_BYTES = 64 << 20
-"""Bounds of one source's sample; bytes as they are when decompressed."""
+"""Bounds of one source's sample; bytes are counted decompressed."""
 
 
 class ListedObject(NamedTuple):
-    """An object: its URI below the landing folder, where it is read, its size, its landing time (microseconds)."""
+    """An object: its URI below the landing folder, the path to read it from, its size, its landing time
+    (microseconds)."""
 
     uri: str
     path: str
@@ -21,13 +22,13 @@ class ListedObject(NamedTuple):
 
 
 def in_log_order(objects: Sequence[ListedObject]) -> list[ListedObject]:
-    """Objects as a run takes them: by landing time, then by the bytes of the URI."""
+    """Return the objects as a run takes them: by landing time, then by the bytes of the URI."""
     return sorted(objects, key=lambda item: (item.modified, item.uri.encode("utf-8", "surrogateescape")))
 
 
 def spread(objects: Sequence[ListedObject], most: int = MOST_OBJECTS) -> list[ListedObject]:
-    """At most so many of the objects, which are in log order: pairs of neighbours, the pairs spread from first to
-    last, so that disorder from one object to the next is seen too."""
+    """Return at most `most` of the objects, which are in log order: pairs of neighbours, spread evenly from first to
+    last, so that disorder from one object to the next shows, too."""
     if len(objects) <= most:
         return list(objects)
     pairs = most // 2

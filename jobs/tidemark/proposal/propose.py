@@ -1,4 +1,4 @@
-"""What is proposed for one source, with everything that it rests on."""
+"""Proposes one source, with everything that the proposal is based on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_SKEW = 60 * MINUTE
 
 @dataclass(frozen=True)
 class Interval:
-    """Time between objects that landed one after the other, microseconds; None with a single moment."""
+    """Time between consecutive landing times, microseconds; None if all objects landed at one moment."""
 
     median: int | None
     longest: int | None
@@ -34,8 +34,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class ProposedSource:
-    """One source: `landing` as it is written, its objects in log order, and what a sample of them shows. `measured`
-    is None where rows have no event time of their own; `landing_delay` where they have no arrival of their own."""
+    """One source: `landing` as it is written, its objects in log order, and the findings from a sample. `measured` is
+    None if rows have no event time of their own, `landing_delay` if they have no arrival of their own."""
 
     name: str
     landing: str
@@ -53,7 +53,7 @@ class ProposedSource:
 
     @property
     def quarantined(self) -> int:
-        """Sampled rows that lack a time that is required, or have one that cannot be."""
+        """Number of sampled rows that lack a required time, or have an impossible one."""
         return sum(row.event is None or row.arrival is None for row in rows_of(self.sample, self.times, self.keys))
 
 
@@ -65,7 +65,7 @@ def propose_source(
     folders: Sequence[str] = (),
     strays: tuple[str, ...] = (),
 ) -> ProposedSource:
-    """The proposal for objects of one format, which lie below `landing`; see `keys_of` for `folders`."""
+    """Propose a source for objects of one format below `landing`; see `keys_of` for `folders`."""
     ordered = in_log_order(objects)
     found = _proposed(name, landing, kind, ordered, folders)
     if found.copied:
@@ -103,7 +103,7 @@ def _proposed(
 
 
 def rows_of(taken: RowSample, times: Times, keys: Keys) -> list[SampledRow]:
-    """The rows of a sample, in log order, as the time rules see them."""
+    """Return the rows of a sample, in log order, as the time rules see them."""
     nothing = [None] * taken.rows
     landed = [taken.objects[number].modified for number in taken.of]
     arrivals = times.arrival.micros if times.arrival else landed
@@ -126,7 +126,7 @@ def _partitions(taken: RowSample, keys: Keys) -> list[str]:
 
 
 def _skew(taken: RowSample, times: Times) -> int:
-    """The clock skew under which no sampled arrival is refused, as far as such clocks are plausible."""
+    """Return the smallest clock skew that refuses no sampled arrival, up to the largest plausible one."""
     if times.arrival is None:
         return SKEW
     landed = [taken.objects[number].modified for number in taken.of]

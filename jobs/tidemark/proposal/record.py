@@ -1,6 +1,4 @@
-"""A proposal as plain JSON: what was found, what was measured, what is proposed. Times are ISO 8601, durations
-microseconds.
-"""
+"""A proposal as plain JSON: findings, measurements and settings. Times are ISO 8601, durations microseconds."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ _LONGEST = 60
 
 
 def source_record(source: ProposedSource) -> Record:
-    """Everything about one source."""
+    """Return everything about one source."""
     found, times = source.sample, source.times
     chosen = {"event_time": times.event, "arrival_time": times.arrival}
     partition = source.keys.partition

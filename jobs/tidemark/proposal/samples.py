@@ -1,4 +1,4 @@
-"""A bounded sample of a source's rows: the first ones of some of its objects, in log order, column by column."""
+"""A bounded sample of a source's rows: the first rows of some of its objects, in log order, column by column."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ Values = list[object]
 
 @dataclass
 class RowSample:
-    """Rows of a sample. `values` has, for each column, a value a row, `of` the number in `objects` of each row's
-    object. `types` says what the columns are as Spark DDL; `native` columns hold microseconds. `left_out` are
-    columns that no schema can hold, with the reason. `unread` lines are no rows."""
+    """Rows of a sample.
+
+    `values` has, for each column, one value for each row; `of` has, for each row, the index of its object in
+    `objects`. `types` are the columns' types as Spark DDL; `native` columns hold microseconds. `left_out` are
+    columns that no schema can hold, with the reason. `unread` counts lines that are not rows.
+    """
 
     format: str
     objects: Sequence[ListedObject]
@@ -37,14 +40,14 @@ class RowSample:
     native: set[str] = field(default_factory=set)
     options: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    """What files call the columns that are called otherwise here."""
+    """Names in the files of columns that are named differently here."""
     path: str | None = None
-    """Where in JSON documents the rows are."""
+    """Path of the rows in JSON documents."""
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     unread: int = 0
     whole: bool = True
-    """Whether every row of every object that was looked into is in the sample."""
+    """True if every row of every sampled object is in the sample."""
 
     @property
     def rows(self) -> int:
@@ -52,7 +55,7 @@ class RowSample:
 
 
 def sample(kind: str, objects: Sequence[ListedObject]) -> RowSample:
-    """A sample of objects of one format, which are in log order."""
+    """Sample objects of one format, which are in log order."""
     chosen = spread([item for item in objects if item.size])
     found = RowSample(kind, chosen)
     share = max(MOST_ROWS // max(len(chosen), 1), _FEWEST)
@@ -98,7 +101,7 @@ def _json(found: RowSample, texts: Sequence[list[str]], share: int) -> None:
 
 
 def _spans(lines: list[str]) -> bool:
-    """Whether rows do not lie on lines of their own."""
+    """True if rows are not on lines of their own."""
     read = json_rows(lines[:100])
     there = [row for row in read if row is not None]
     return not there or len(there) * 2 < len(read) or wrapped(read)
@@ -139,8 +142,8 @@ def _csv(found: RowSample, texts: Sequence[list[str]]) -> None:
 
 
 def _header_held(found: RowSample, header: Sequence[str]) -> list[str]:
-    """The names of a header. The product compares a header with the schema, so one with names that no schema can
-    hold is read as a row of its own."""
+    """Return the names of a header. A run compares a header with the schema; so a header with names that no schema
+    can hold is read as a row."""
     names = named(header)
     wrong = [each for each in names if each.reason]
     different = len({each.written.lower() for each in names}) == len(names)
@@ -157,8 +160,8 @@ def _header_held(found: RowSample, header: Sequence[str]) -> list[str]:
 
 
 def _hold_names(found: RowSample) -> None:
-    """Call the columns otherwise that no schema can have under the names that the files give them, or leave them out
-    where the format has no way to say so."""
+    """Rename columns whose names in the files no schema can hold; leave them out if the
+    format has no setting for it."""
     for each in named(list(found.values)):
         if each.reason and found.format == "json" and writable(each.written):
             found.names[each.written] = each.name
@@ -201,7 +204,7 @@ def _columnar(found: RowSample, share: int) -> None:
 
 
 def _head(kind: str, item: ListedObject, share: int) -> tuple[pa.Table, bool]:
-    """The first rows of a columnar object, and whether they are all."""
+    """Return the first rows of a columnar object, and whether they are all."""
     if kind == "parquet":
         file = parquet.ParquetFile(seen(item.path))
         batches: Iterator[Any] = file.iter_batches(batch_size=share)
@@ -246,7 +249,7 @@ def _values(table: pa.Table, name: str, kind: str) -> Values:
 
 
 def at_path(sample_: RowSample, path: Sequence[str]) -> Values:
-    """The values of a column, or of a member within it."""
+    """Return the values of a column, or of a member within it."""
     values = sample_.values[path[0]]
     for name in path[1:]:
         values = [value.get(name) if isinstance(value, Mapping) else None for value in values]

@@ -1,4 +1,4 @@
-"""The keys of a source's configuration that are proposed, each with a remark: why, from what, how sure."""
+"""Proposed settings of a source, each with remarks: its reason, its basis, and how certain it is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONG_DELAY = 7 * DAY
 
 @dataclass(frozen=True)
 class Setting:
-    """A key and its value; None as value is a key that is only suggested, `hint` then shows how it is written."""
+    """A key and its value. A value of None only suggests the key; `hint` then shows a value for it."""
 
     key: str
     value: Any
@@ -29,7 +29,7 @@ class Setting:
 
 
 def settings_of(source: ProposedSource) -> list[Setting]:
-    """All settings, in the order in which they are written."""
+    """Return all settings, in the order in which they are written."""
     return [
         _landing(source),
         *_landed_at(source),
@@ -45,7 +45,7 @@ def settings_of(source: ProposedSource) -> list[Setting]:
 
 
 def share(part: float) -> str:
-    """A share of sampled rows for people: `0.3 %`."""
+    """Return a share of sampled rows for people: `0.3 %`."""
     percent = 100 * part
     if not percent:
         return "none"

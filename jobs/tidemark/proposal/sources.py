@@ -1,5 +1,5 @@
-"""Which objects of a landing folder make a source: those of one kind below one folder, since a source takes a whole
-folder.
+"""Divides the objects of a landing folder into sources: each is all objects of one kind below one folder, since a
+source takes a whole folder.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from tidemark.proposal.objects import ListedObject
 
 MOST_CLASSES = 60
 _COMMON = 0.5
-"""The share of columns that files of one folder have in common."""
+"""Share of columns that files of one folder must have in common."""
 _MOST = 0.9
-"""The share of a folder's objects that must be of one kind to be taken for its source in spite of others."""
+"""Share of a folder's objects that must be of one kind to form a source in spite of others."""
 _DATED = re.compile(r"[0-9][0-9T:._-]*|[^=]+=.*|[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
 @dataclass(frozen=True)
 class Group:
-    """Objects of one kind below the folder `prefix` (empty, or ending in `/`; URIs begin with it). `folders`: the
-    names of folders in it that rows of the one kind are spread over. `strays` are others that lie among them."""
+    """Objects of one kind below the folder `prefix` (empty, or ending in `/`; URIs begin with it). `folders`: names
+    of its folders, if rows of this kind are spread over them. `strays`: objects of other kinds among them."""
 
     prefix: str
     look: Look
@@ -34,7 +34,7 @@ class Group:
 
 @dataclass(frozen=True)
 class SkippedFiles:
-    """What was found below a folder that no source can be made of: how many, with an example."""
+    """Files below a folder that cannot form a source: their kind, their number and an example."""
 
     what: str
     objects: int
@@ -46,22 +46,22 @@ class SkippedFiles:
 
 @dataclass(frozen=True)
 class Grouped:
-    """The groups found, and by folder what no source can be made of."""
+    """The groups found, and by folder the files that cannot form a source."""
 
     groups: tuple[Group, ...]
     rest: Mapping[str, tuple[SkippedFiles, ...]]
 
 
 _Class = tuple[tuple[str, ...], Look, list[ListedObject]]
-"""Named folders, what objects in them are, and the objects that are taken to be alike."""
+"""Names of folders, the content of objects in them, and the objects that are taken to be alike."""
 
 
 def grouped(objects: Sequence[ListedObject], look: Callable[[ListedObject], Look]) -> Grouped:
-    """Groups of objects, which are in log order.
+    """Group objects, which are in log order.
 
-    Of those in one folder with one ending two are looked at, the first and the last; of folders that say a date or
-    are named like `p=0`, the one above them counts. Beyond MOST_CLASSES, objects are what the first of their ending
-    are.
+    In each folder and for each ending, the first and the last object are looked at. Folders that are dates or
+    named like `p=0` count as the folder above them. Beyond MOST_CLASSES combinations of folder and ending, an
+    object is taken to have the content that was first found for its ending.
     """
     classes: dict[tuple[tuple[str, ...], str], list[ListedObject]] = defaultdict(list)
     for item in objects:
@@ -89,7 +89,7 @@ def grouped(objects: Sequence[ListedObject], look: Callable[[ListedObject], Look
 def _looked(
     items: Sequence[ListedObject], look: Callable[[ListedObject], Look]
 ) -> Iterator[tuple[Look, list[ListedObject]]]:
-    """Objects that may be alike, by what those that were looked at are. Empty ones say nothing."""
+    """Yield objects that may be alike, by the content of those looked at. Empty objects do not count."""
     full = [item for item in items if item.size]
     if not full:
         return
@@ -107,7 +107,7 @@ def _looked(
 
 
 def _folders(uri: str) -> tuple[str, ...]:
-    """The folders of an object up to the first that is dated or of a partition."""
+    """Return the folders of an object up to the first one that is a date or a partition."""
     found = []
     for name in uri.split("/")[:-1]:
         if _DATED.fullmatch(name):
@@ -119,7 +119,7 @@ def _folders(uri: str) -> tuple[str, ...]:
 def _divided(
     prefix: str, depth: int, classes: Sequence[_Class]
 ) -> Iterator[Group | dict[str, tuple[SkippedFiles, ...]]]:
-    """The groups below a folder: the folder as a whole, or else those of its folders."""
+    """Yield the groups below a folder: the folder as a whole, or those of its folders."""
     below: dict[str, list[_Class]] = defaultdict(list)
     for each in classes:
         below[each[0][depth] if len(each[0]) > depth else ""].append(each)
@@ -142,7 +142,8 @@ def _divided(
 
 
 def _as_one(prefix: str, below: Mapping[str, Sequence[_Class]]) -> Group | None:
-    """All below a folder as one group: alike where it lies together, the same where folders keep it apart."""
+    """Return everything below a folder as one group, or None. Objects in one folder must be alike; objects in several
+    folders must have nearly the same columns."""
     classes = [each for found in below.values() for each in found]
     first = classes[0][1] if classes else None
     if first is None or not first.format:
@@ -157,7 +158,8 @@ def _as_one(prefix: str, below: Mapping[str, Sequence[_Class]]) -> Group | None:
 
 
 def _mostly(prefix: str, classes: Sequence[_Class]) -> Group | None:
-    """The one kind that nearly all objects of a folder are, with the others as strays."""
+    """Return nearly all objects of a folder, which are of one kind, as a group with the others as strays; None if too
+    few are of one kind."""
     counts = [(len(items), look, items) for _, look, items in classes]
     most, look, _ = max(counts, key=lambda each: each[0])
     alike = [items for _, each, items in counts if each is look or look.like(each, _COMMON)]
@@ -170,7 +172,7 @@ def _mostly(prefix: str, classes: Sequence[_Class]) -> Group | None:
 
 
 def _kinds(classes: Sequence[_Class]) -> tuple[SkippedFiles, ...]:
-    """What there is, by kind; of one format, by columns."""
+    """Return the files by kind; within one format, by columns."""
     formats = Counter(look.format for _, look, _ in classes if look.format)
     found = []
     for _, look, items in classes:

@@ -1,6 +1,4 @@
-"""How late and how disordered the rows of a sample are, and what tolerances would do to them (time rules:
-judging a row).
-"""
+"""Measures how late and how disordered sampled rows are, and the effect of tolerances (time rules: judging a row)."""
 
 from __future__ import annotations
 
@@ -14,15 +12,15 @@ from tidemark.proposal.durations import LADDER, rounded_up
 
 MAX_LATE = 1_814_399 * SECOND
 FEW_LATE, FEW_BEHIND = 0.001, 0.01
-"""The shares of rows that proposed tolerances may leave to be adjusted. What is not out of order waits: there a
-little more is worth a shorter wait."""
+"""Shares of rows that proposed tolerances may leave to be adjusted: late ones, and ones out of order. The second is
+larger, since a longer out_of_order delays all output."""
 _DEFAULT_LATE, _DEFAULT_EARLY = 5 * SECOND, 5 * MINUTE
 
 
 @dataclass(frozen=True)
 class SampledRow:
-    """One sampled row in log order: its partition, event and arrival time, and its object's landing; None: it has
-    no such time. Microseconds."""
+    """One sampled row in log order: its partition, event and arrival time, and its object's landing, microseconds.
+    None: it has no such time."""
 
     partition: str
     event: int | None
@@ -32,7 +30,7 @@ class SampledRow:
 
 @dataclass
 class ExpectedFates:
-    """What would become of rows; `moved` are those that each step acts on."""
+    """The expected fates of rows, and the number of rows that each step acts on."""
 
     counts: dict[Fate, int] = field(default_factory=lambda: dict.fromkeys(Fate, 0))
     early: int = 0
@@ -45,8 +43,8 @@ class ExpectedFates:
 
 
 def timed(rows: Iterable[SampledRow], skew: int) -> list[tuple[str, int | None, int | None]]:
-    """(partition, event, arrival in force) of each row: never later than the landing, never going back within a
-    partition; None where a row is quarantined for its arrival."""
+    """Return (partition, event, arrival in force) of each row. The arrival is never later than the landing and never
+    goes back within a partition; None if a row is quarantined for its arrival."""
     last: dict[str, int] = {}
     found = []
     for row in rows:
@@ -58,7 +56,7 @@ def timed(rows: Iterable[SampledRow], skew: int) -> list[tuple[str, int | None, 
 
 
 def judge(rows: Iterable[SampledRow], policy: Policy, skew: int) -> ExpectedFates:
-    """The fates of rows that one run takes, none before it."""
+    """Judge rows as a first run would, with no run before it."""
     fates = ExpectedFates()
     high: dict[str, int] = {}
     for partition, event, arrival in timed(rows, skew):
@@ -78,7 +76,7 @@ def judge(rows: Iterable[SampledRow], policy: Policy, skew: int) -> ExpectedFate
 def _stamp(
     fates: ExpectedFates, policy: Policy, event: int, arrival: int, watermark: int | None
 ) -> tuple[int | None, bool]:
-    """The time that the three steps leave to a row, None if one drops it; and whether one acted."""
+    """Return the time that a row has after the three steps, None if one drops it; and whether one acted."""
     stamp, order = event, policy.out_of_order
     if policy.early is not None and event > arrival + policy.early.micros:
         fates.early += 1
@@ -98,7 +96,7 @@ def _stamp(
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Quantiles of a measure over the rows that have it, microseconds; `rows` of them."""
+    """Quantiles of a measure over the `rows` rows that have it, microseconds."""
 
     rows: int
     p50: int
@@ -110,18 +108,18 @@ class Quantiles:
 
     @classmethod
     def of(cls, values: Iterable[int]) -> Quantiles:
-        """Of values in any order; all zero where there are none."""
+        """Compute them from values in any order; all zero if there are none."""
         ordered = sorted(values) or [0]
         last = len(ordered) - 1
         p50, p95, p99, p999 = (ordered[-(-last * share // 1000)] for share in (500, 950, 990, 999))
         return cls(len(ordered), p50, p95, p99, p999, ordered[-1], tuple(ordered))
 
     def beyond(self, tolerance: int) -> int:
-        """How many are larger than a tolerance."""
+        """Return the number of values larger than a tolerance."""
         return len(self._ordered) - bisect_right(self._ordered, tolerance)
 
     def enough(self, share: float = FEW_LATE) -> int:
-        """The shortest readable duration that at most this share is larger than."""
+        """Return the shortest readable duration that at most this share of values exceeds."""
         return next((step for step in LADDER if self.beyond(step) <= share * self.rows), rounded_up(self.largest))
 
     def record(self) -> dict[str, int]:
@@ -131,7 +129,7 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a tolerance would cost, all others as proposed: the rows that its step would act on."""
+    """The cost of a tolerance, with all others as proposed: the rows that its step would act on."""
 
     tolerance: int
     rows: int
@@ -140,7 +138,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class MeasuredTolerances:
-    """How far rows stray, the tolerances that are proposed, and what they and others cost. `late` None: off."""
+    """The measures of rows, the proposed tolerances, and the cost of these and others. A `late` of None: off."""
 
     lateness: Quantiles
     disorder: Quantiles
@@ -154,12 +152,12 @@ class MeasuredTolerances:
 
     @property
     def early_action(self) -> Action:
-        """Early rows are dropped only where none in the sample would be."""
+        """Action for early rows: drop if no sampled row would be dropped, otherwise adjust."""
         return _early_action(self.earliness, self.early)
 
 
 def measure(rows: Sequence[SampledRow], skew: int) -> MeasuredTolerances:
-    """The tolerances for rows that have an event time of their own."""
+    """Propose tolerances for rows that have an event time of their own."""
     known = [(p, e, a) for p, e, a in timed(rows, skew) if e is not None and a is not None]
     lateness, earliness = (
         Quantiles.of(max(a - e, 0) for _, e, a in known),
@@ -189,7 +187,7 @@ def measure(rows: Sequence[SampledRow], skew: int) -> MeasuredTolerances:
 
 
 def policy_of(late: int | None, out_of_order: int, early: Tolerance) -> Policy:
-    """The policy of these tolerances that loses no late row and none that is out of order."""
+    """Return the policy of these tolerances that drops neither late rows nor rows out of order."""
     adjust = Action.ADJUST
     return Policy(early, None if late is None else Tolerance(late, adjust), Tolerance(out_of_order, adjust))
 
@@ -199,7 +197,7 @@ def _early_action(earliness: Quantiles, early: int) -> Action:
 
 
 def _behind(known: Iterable[tuple[str, int, int]], late: int | None) -> Iterable[int]:
-    """How far each row, once its lateness is adjusted, is behind the latest of its partition before it."""
+    """Yield how far each row, after the late step, is behind the latest row before it in its partition."""
     high: dict[str, int] = {}
     for partition, event, arrival in known:
         stamp = event if late is None else max(event, arrival - late)
@@ -209,7 +207,7 @@ def _behind(known: Iterable[tuple[str, int, int]], late: int | None) -> Iterable
 
 
 def _ladder(spread: Quantiles, chosen: int | None, most: int, cost: Callable[[int], Cost]) -> tuple[Cost, ...]:
-    """What the proposed tolerance costs, and some shorter and longer ones up to the most that there may be."""
+    """Return the cost of the proposed tolerance and of some shorter and longer ones, up to `most`."""
     steps = {spread.enough(share) for share in (0.5, 0.1, FEW_BEHIND, FEW_LATE, 0)} | (
         {chosen} if chosen is not None else set()
     )

@@ -17,7 +17,8 @@ _WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
 
 
 def document(pipeline: str, path: str, sources: Sequence[ProposedSource], notes: Sequence[str]) -> str:
-    """The text of the file `path`: every proposed key with remarks, what is only suggested as a remark."""
+    """Return the text of the file `path`: every proposed key with remarks; keys that are
+    only suggested are comments."""
     lines = [
         *_remark(f"Proposed by `tidemark init` from a sample: {_taken(sources)}.", ""),
         "# What a sample does not show may be otherwise. Correct what you know better, then check and run it:",
@@ -71,7 +72,7 @@ def _remark(text: str, indent: str) -> Iterator[str]:
 
 
 def _folded(columns: Sequence[str]) -> Iterator[str]:
-    """Columns in lines that YAML puts together again with single blanks."""
+    """Yield the columns in lines that YAML joins again with single blanks."""
     line = ""
     for place, column in enumerate(columns):
         text = column + "," * (place < len(columns) - 1)

@@ -1,4 +1,4 @@
-"""Names that a schema can hold, and what those are called that it cannot: reserved, doubled or not storable ones."""
+"""Column names that a schema can hold, and replacements for reserved, repeated or unstorable ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 from tidemark.config.types import SYSTEM_COLUMNS, unstorable
 
 _WRITABLE = re.compile("[ -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
-"""What YAML takes as it is, on one line."""
+"""Characters that YAML takes unescaped, on one line."""
 
 
 class Named(NamedTuple):
-    """A column as the files name it, a name that a schema can hold, and where that is another one, why."""
+    """A column's name in the files, its name in the schema, and the reason if the two differ."""
 
     written: str
     name: str
@@ -21,7 +21,7 @@ class Named(NamedTuple):
 
 
 def named(names: Sequence[str]) -> list[Named]:
-    """What each of the columns of a file can be called; the names are different whatever their case."""
+    """Return a schema name for each column of a file; the names differ even if case is ignored."""
     found: list[Named] = []
     taken: set[str] = set()
     kept = {name.lower() for name in names}
@@ -44,12 +44,12 @@ def _reason(name: str, taken: set[str]) -> str:
 
 
 def storable(name: str) -> bool:
-    """Whether a table can have a column, or member of one, of this name, and a configuration say so."""
+    """True if a table's column, or a member of a column, can have this name and a configuration can contain it."""
     return bool(name) and not [*unstorable(name)] and _WRITABLE.fullmatch(name) is not None
 
 
 def writable(name: str) -> bool:
-    """Whether a configuration can say this name, as that which files give a column."""
+    """True if a configuration can contain this name as the name of a column in files."""
     return bool(name.strip()) and _WRITABLE.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""What divides rows: partitions, each of which is in an order of its own, and keys of which there are many."""
+"""Columns and folders that divide rows: partitions, each in an order of its own, and keys with many values."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ROWS_EACH = 5
 
 @dataclass(frozen=True)
 class Partition:
-    """What names a row's partition: a column (as it stands in SQL), or a regular expression over the object's
-    name; the values found, by rows of the sample or by objects."""
+    """The proposed partition: a column (as SQL), or a regular expression over the object's name. `found` are its
+    values in the sampled rows or in the objects' names."""
 
     column: str = ""
     path: str = ""
@@ -29,14 +29,14 @@ class Partition:
     why: str = ""
 
     def of(self, item: ListedObject) -> str:
-        """The partition that an object's name says."""
+        """Return the partition in an object's name; empty if there is none."""
         match = re.search(self.path, item.uri)
         return match[1] if match else ""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The partition that is proposed, other columns that might be one, and columns for `over`."""
+    """The proposed partition, other columns that could be one, and columns for `over`."""
 
     partition: Partition | None
     others: tuple[str, ...] = ()
@@ -44,8 +44,8 @@ class Keys:
 
 
 def keys_of(sample: RowSample, objects: Sequence[ListedObject], folders: Sequence[str] = ()) -> Keys:
-    """The keys of a sample of `objects`. `folders`: names of folders in the place of the first part of every
-    object's name, when rows of one kind lie in several."""
+    """Find the keys of a sample of `objects`. `folders`: names of the top folders of the objects, if rows of one kind
+    are spread over several."""
     counts = {name: _distinct(sample, name) for name, kind in sample.types.items() if kind.type in _PLAIN}
     low = {name: found for name, found in counts.items() if found and 1 <= len(found) <= MOST_PARTITIONS}
     small = {name for name, found in low.items() if len(found) > 1 and len(found) * _ROWS_EACH <= sample.rows}
@@ -75,7 +75,8 @@ def _text(value: object) -> str:
 
 
 def _by_path(objects: Sequence[ListedObject], folders: Sequence[str]) -> Partition | None:
-    """Folders such as p=0 that all objects lie in, or folders that rows of one kind are spread over."""
+    """Return the partition in folders such as p=0 that contain all objects, or in the folders that rows of one kind
+    are spread over."""
     found: dict[str, set[str]] = {}
     for item in objects:
         for name, value in _FOLDER.findall(item.uri):

@@ -1,5 +1,5 @@
-"""Which columns are the event time and the arrival time: by their names, and by how their values lie to one
-another and to the landing time of the objects that they stand in.
+"""Selects the columns of the event time and the arrival time: by their names, and by how their values compare with
+one another and with the landing time of their objects.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tidemark.proposal.columns.words import AGAINST, ARRIVAL, BEGINNINGS, ENDS, 
 from tidemark.proposal.samples import RowSample, Values, at_path
 
 SKEW = 5 * MINUTE
-"""How much later than its object landed an arrival may be by default."""
+"""Default for the most that an arrival may be after its object's landing, microseconds."""
 _DEEP = 3
 _OLD = 20 * DAY
 _RECENT = 31 * DAY
@@ -28,10 +28,12 @@ Micros = Sequence[int | None]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A column, or member of one, that holds times: its microseconds by row (None where there are none). Shares are
-    of rows: `fits` of values that are times, `filled` of rows that have one, `landed` of times not after the landing
-    of their object, `ordered` of times not before the one above in the file. `lag`: median from it to the landing.
-    `constant`: all rows have the same time."""
+    """A column, or member of one, that holds times: its microseconds by row (None where there are none).
+
+    Shares: `fits` of values that are times, `filled` of rows that have a time, `landed` of times not after the
+    landing of their object, `ordered` of times not before the one above in the file. `lag`: median from the time
+    to the landing, microseconds. `constant`: all rows have one single time.
+    """
 
     path: tuple[str, ...]
     reading: TimeFormat
@@ -46,7 +48,7 @@ class Candidate:
 
     @property
     def column(self) -> str:
-        """As it stands in SQL."""
+        """Name of the column in SQL."""
         return ".".join(map(quoted, self.path))
 
     @property
@@ -65,26 +67,26 @@ class Candidate:
 
     @property
     def event_score(self) -> float:
-        """How well it would do as event time."""
+        """Suitability as event time; more is better."""
         score = self.named_event + 2 * self.filled + 2 * self.landed - 1 * (self.reading.way == "date")
         score += self.ordered - 5 * self.constant
         return score - 3 * (self.lag > _OLD) - max(self.named_arrival, 0) / 2
 
     @property
     def arrival_score(self) -> float:
-        """How well it would do as arrival."""
+        """Suitability as arrival; more is better."""
         return self.named_arrival + self.filled + 2 * self.landed + self.ordered - 2 * (self.reading.way == "date")
 
 
 def _safe(path: Sequence[str]) -> str:
-    """A column as it stands within an expression, where words of the grammar are in backquotes."""
+    """Return a column's name for use within an expression, where words of the grammar are in backquotes."""
     words = KEYWORDS | SESSION_WORDS
     return ".".join(f"`{name}`" if name.lower() in words else quoted(name) for name in path)
 
 
 @dataclass(frozen=True)
 class Times:
-    """What was chosen, of all candidates, best first. `sure` says how sure it is: `clear`, `likely` or `a guess`."""
+    """The chosen times, and all candidates, best first. `sure` is the confidence: `clear`, `likely` or `a guess`."""
 
     event: Candidate | None
     arrival: Candidate | None
@@ -93,7 +95,7 @@ class Times:
 
 
 def candidates(sample: RowSample) -> list[Candidate]:
-    """Every column and member of one whose values are times."""
+    """Return every column, and member of one, whose values are times."""
     found = []
     for path in _paths(sample):
         values = at_path(sample, path)
@@ -106,7 +108,8 @@ def candidates(sample: RowSample) -> list[Candidate]:
 
 
 def _is_time(each: Candidate) -> bool:
-    """Whether numbers in the range of times are some: their name says so, or they lie shortly before the landing."""
+    """True if numbers in the range of times are times: by their name, or since they are
+    shortly before the landing."""
     named = any(weight(each.path[-1], words) for words in (EVENT, ARRIVAL, AGAINST))
     return named or (each.landed >= _LIKELY and each.lag <= _RECENT)
 
@@ -150,7 +153,7 @@ def _candidate(
 
 
 def _remark(path: tuple[str, ...], reading: TimeFormat, texts: Sequence[str], late: int) -> str:
-    """A doubt about how texts are read: the order of day and month, the zone."""
+    """Return doubts about how texts are read: the order of day and month, the zone."""
     found = ["days and months may be the other way round"] if ambiguous(reading, texts) else []
     zoned = reading.counted or "Z" in reading.way or any(map(has_zone, texts[:100]))
     if texts and not zoned:
@@ -163,7 +166,7 @@ def _remark(path: tuple[str, ...], reading: TimeFormat, texts: Sequence[str], la
 
 
 def _ordered(of: Sequence[int], micros: Micros) -> float:
-    """The share of times that are not before the one above them in the same file; 1 without any."""
+    """Return the share of times that are not before the one above them in their file; 1 if there are no pairs."""
     pairs = behind = 0
     above: tuple[int, int] | None = None
     for number, time in zip(of, micros, strict=True):
@@ -177,7 +180,7 @@ def _ordered(of: Sequence[int], micros: Micros) -> float:
 
 
 def choose(found: Sequence[Candidate]) -> Times:
-    """The event time and the arrival among candidates; both may be missing."""
+    """Choose the event time and the arrival among candidates; both may be None."""
     arrival = _arrival(found)
     others = [each for each in found if each is not arrival and each.filled >= 0.5]
     if arrival is not None:
@@ -209,8 +212,8 @@ def _arrival(found: Sequence[Candidate]) -> Candidate | None:
 
 
 def _ends(end: Candidate, beginning: Candidate) -> bool:
-    """Whether names and values tell that one is when something was over that began at the other: a row about both
-    can't have arrived before."""
+    """True if names and values show that `end` is the end of something that began at `beginning`: a row about both
+    cannot have arrived before the end."""
     return (
         weight(end.path[-1], ENDS) > weight(end.path[-1], BEGINNINGS)
         and weight(beginning.path[-1], BEGINNINGS) > 0
@@ -221,8 +224,8 @@ def _ends(end: Candidate, beginning: Candidate) -> bool:
 
 
 def _shows(arrival: Candidate, event: Candidate) -> bool:
-    """Whether values alone tell that one is the arrival of the other: files are in its order and not in that of the
-    other, and it is hardly ever before the other, nor long after it."""
+    """True if values alone show that `arrival` is the arrival of `event`: files are ordered by `arrival` and not by
+    `event`, and `arrival` is hardly ever before `event`, nor long after it."""
     return (
         arrival.ordered >= _ORDERED
         and event.ordered < arrival.ordered - 0.01
@@ -234,7 +237,7 @@ def _shows(arrival: Candidate, event: Candidate) -> bool:
 
 
 def _follows(arrival: Candidate, event: Candidate, skew: int = SKEW) -> float:
-    """The share of rows with both times in which the arrival is at most `skew` before the event."""
+    """Return the share of rows with both times in which the arrival is at most `skew` before the event."""
     pairs = [(a, e) for a, e in zip(arrival.micros, event.micros, strict=True) if a is not None and e is not None]
     return sum(a >= e - skew for a, e in pairs) / len(pairs) if pairs else 0.0
 
@@ -250,5 +253,5 @@ def _sureness(event: Candidate | None, arrival: Candidate | None, others: Sequen
 
 
 def without_event(times: Times) -> Times:
-    """The same times with the only one as arrival."""
+    """Return the times with the event time as arrival instead."""
     return replace(times, event=None, arrival=times.event)

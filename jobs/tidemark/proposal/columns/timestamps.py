@@ -1,4 +1,4 @@
-"""How values are times: texts in the forms that Spark reads, and numbers counted since 1970."""
+"""Forms of times in values: texts in the forms that Spark reads, and numbers counted since 1970."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ISO = re.compile(
 _DIGITS = re.compile(r"[0-9]{9,19}")
 _FEW = 300
 _ENOUGH = 0.8
-"""The share of values that must be times for a column to be one."""
+"""Share of values that must be times for a column to hold times."""
 
 _FIRST, _LAST = 631_152_000, 4_102_444_800
 """Seconds of 1990 and 2100: numbers of these years in four units do not overlap."""
@@ -38,7 +38,7 @@ FORMATS = (
     "yyyyMMddHHmmss",
     "dd/MMM/yyyy:HH:mm:ss Z",
 )
-"""What `to_timestamp` is told of texts in other forms; where days and months cannot be told apart, the first."""
+"""Formats for `to_timestamp` of texts in other forms. Where days and months are ambiguous, the first counts."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LETTERS = {
     "yyyy": r"(?P<year>[0-9]{4})",
@@ -62,14 +62,14 @@ _TOKEN = re.compile("|".join(map(re.escape, sorted(_LETTERS, key=len, reverse=Tr
 
 @dataclass(frozen=True)
 class TimeFormat:
-    """How the values of a column are times. `way`: `timestamp` (as the type TIMESTAMP has them), `date`, a unit of
+    """The form in which a column holds times. `way`: `timestamp` (as the type TIMESTAMP has them), `date`, a unit of
     _UNITS, `text <unit>`, or a format of FORMATS. `native`: values are microseconds already."""
 
     way: str
     native: bool = False
 
     def expression(self, column: str) -> str:
-        """Spark SQL of the time, of a column as it stands in SQL."""
+        """Return Spark SQL of the time; `column` is the column as SQL."""
         unit = self.way.removeprefix("text ")
         if unit in _UNITS:
             number = f"CAST({column} AS BIGINT)" if unit != self.way else column
@@ -77,7 +77,7 @@ class TimeFormat:
         return f"to_timestamp({column}, '{self.way}')" if self.way in FORMATS else column
 
     def micros(self, value: object) -> int | None:
-        """The instant of one value, UTC where it names no zone; None where it has none."""
+        """Return the instant of one value in microseconds, UTC if it names no zone; None if it is not a time."""
         if self.native:
             return value if isinstance(value, int) else None
         unit = self.way.removeprefix("text ")
@@ -93,12 +93,12 @@ class TimeFormat:
 
     @property
     def counted(self) -> bool:
-        """Whether values are numbers since 1970, which could be other numbers just as well."""
+        """True if values are numbers since 1970, which might also be numbers of another kind."""
         return self.way.removeprefix("text ") in _UNITS
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Description for people."""
         unit = self.way.removeprefix("text ")
         if unit in _UNITS:
             return {"seconds": "seconds", "millis": "milliseconds", "micros": "microseconds"}.get(
@@ -108,7 +108,8 @@ class TimeFormat:
 
 
 def iso_micros(text: str) -> int | None:
-    """The instant of an ISO 8601 text of the forms that Spark casts to TIMESTAMP, UTC without a zone; else None."""
+    """Return the instant of an ISO 8601 text in the forms that Spark casts to TIMESTAMP, in microseconds, UTC if it
+    names no zone; otherwise None."""
     match = _ISO.fullmatch(text)
     if match is None:
         return None
@@ -120,13 +121,13 @@ def iso_micros(text: str) -> int | None:
 
 
 def has_zone(text: str) -> bool:
-    """Whether a text that `iso_micros` reads says its zone."""
+    """True if a text that `iso_micros` reads names its zone."""
     match = _ISO.fullmatch(text)
     return match is not None and match[3] is not None
 
 
 def of_format(text: str, form: str) -> int | None:
-    """The instant of a text as one of FORMATS; None where it is none."""
+    """Return the instant of a text in one of FORMATS, in microseconds; None if the text does not match."""
     match = _pattern(form).fullmatch(text)
     if match is None:
         return None
@@ -146,7 +147,7 @@ def of_format(text: str, form: str) -> int | None:
 
 
 def reading_of(values: Sequence[object]) -> tuple[TimeFormat, float] | None:
-    """How the values (none of them null) are times, and the share of them that are; None where few of them are."""
+    """Return the form of times in values (none of them null) and the share of values that fit; None if too few do."""
     few = list(islice(values, _FEW))
     found = max((_rated(reading, few) for reading in _ways(few)), key=lambda each: each[1], default=None)
     if found is None or found[1] < _ENOUGH:
@@ -168,13 +169,13 @@ def _ways(values: Sequence[object]) -> list[TimeFormat]:
 
 
 def _alike(reading: TimeFormat) -> list[TimeFormat]:
-    """Readings that a few values may not tell apart: days and months."""
+    """Return the readings that a few values may not distinguish: with days and months swapped."""
     swapped = {"M/d": "d/M", "d/M": "M/d"}.get(reading.way[:3], "") + reading.way[3:]
     return [reading, TimeFormat(swapped)] if swapped in FORMATS and swapped != reading.way else [reading]
 
 
 def ambiguous(reading: TimeFormat, values: Sequence[object]) -> bool:
-    """Whether days and months could be the other way round."""
+    """True if days and months could be swapped."""
     return any(_rated(other, values)[1] >= _ENOUGH for other in _alike(reading)[1:])
 
 

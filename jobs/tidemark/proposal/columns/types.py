@@ -1,4 +1,4 @@
-"""Types of columns, as Spark DDL, from values that JSON or CSV hold and from the types of columnar files.
+"""Types of columns, as Spark DDL, from values in JSON or CSV and from the types of columnar files.
 
 Where values disagree, or something could be lost, the type is the wider one, or STRING.
 """
@@ -21,7 +21,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|-?Inf")
 _PADDED = re.compile(r"[+-]?0[0-9]+.*")
 _NANOS = re.compile(r".*[.][0-9]{6}[0-9]*[1-9][0-9]*\D*")
-"""A time of day with more than microseconds, which the type TIMESTAMP has."""
+"""A time of day with nanoseconds; the type TIMESTAMP has only microseconds."""
 _LONG = 1 << 63
 _LONGEST = 20
 _MANY_KEYS = 30
@@ -36,16 +36,16 @@ _ARROW = {
 
 
 class LongNumber(float):
-    """A JSON number whose text says more than a DOUBLE holds."""
+    """A JSON number whose text has more digits than a DOUBLE holds."""
 
 
 def json_number(text: str) -> float:
-    """The value of a JSON number with a fraction or an exponent, as `json.loads` asks for it."""
+    """Return the value of a JSON number with a fraction or an exponent; a callback of `json.loads`."""
     return float(text) if _survives(text) else LongNumber(text)
 
 
 def _survives(text: str) -> bool:
-    """Whether a number's text is the value of the nearest DOUBLE, as that is printed."""
+    """True if a number's text equals the printed value of the nearest DOUBLE."""
     if text.endswith(("NaN", "Inf")):
         return True
     value = float(text)
@@ -53,14 +53,14 @@ def _survives(text: str) -> bool:
 
 
 class Inferred(NamedTuple):
-    """A type as DDL, and what is to be said of it."""
+    """A type as DDL, and a note on it."""
 
     type: str
     note: str = ""
 
 
 def json_type(values: Iterable[object]) -> Inferred:  # noqa: PLR0911 # one kind a line
-    """The type that holds every value of a JSON member; None is null."""
+    """Return the type that holds every value of a JSON member; None is null."""
     there = [value for value in values if value is not None]
     kinds = {type(value) for value in there}
     if not kinds:
@@ -105,7 +105,7 @@ _MORE_DIGITS = "some numbers have more digits than DOUBLE holds: kept as text"
 
 
 def _exact(value: int) -> bool:
-    """Whether a whole number is one that DOUBLE holds."""
+    """True if a DOUBLE holds a whole number exactly."""
     try:
         return int(float(value)) == value
     except OverflowError:
@@ -128,7 +128,7 @@ def _struct(values: Sequence[dict[str, object]]) -> Inferred:
 
 
 def cell_type(texts: Iterable[str | None]) -> Inferred:
-    """The type that holds every cell of a CSV column; None is null."""
+    """Return the type that holds every cell of a CSV column; None is null."""
     there = [text for text in texts if text is not None]
     if not there:
         return Inferred("STRING", "empty in every sampled row, so its type is a guess")
@@ -140,7 +140,7 @@ def cell_type(texts: Iterable[str | None]) -> Inferred:
 
 
 def _of_digits(texts: Sequence[str]) -> Inferred:
-    """The type of numbers in text; STRING where one of them would change."""
+    """Return the type of numbers in text; STRING if one of them would change."""
     if any(_PADDED.fullmatch(text) for text in texts):
         return Inferred("STRING", "digits with leading zeros: kept as text")
     if all(_INTEGER.fullmatch(text) for text in texts):
@@ -151,7 +151,7 @@ def _of_digits(texts: Sequence[str]) -> Inferred:
 
 
 def _text_type(texts: Sequence[str]) -> str:
-    """Of texts: what Spark reads each of them as."""
+    """Return the type of texts: DATE or TIMESTAMP if Spark reads each of them so, otherwise STRING."""
     if all(DATE.fullmatch(text) and iso_micros(f"{text} 00:00") is not None for text in texts):
         return "DATE"
     times = all(iso_micros(text) is not None and not _NANOS.fullmatch(text) for text in texts)
@@ -159,7 +159,7 @@ def _text_type(texts: Sequence[str]) -> str:
 
 
 def arrow_type(kind: pa.DataType) -> str | None:  # noqa: PLR0911 # one kind a line
-    """The type that a Parquet or ORC column is read as; None where Spark cannot read it."""
+    """Return the type that a Parquet or ORC column is read as; None if Spark cannot read it."""
     if pa.types.is_dictionary(kind):
         return arrow_type(kind.value_type)
     if pa.types.is_timestamp(kind):
@@ -192,7 +192,7 @@ _WIDTHS = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"))
 
 
 def wider(one: str, other: str) -> str | None:
-    """The type that columnar files of both types can be read as; None where there is none."""
+    """Return the type that columnar files of both types can be read as; None if there is none."""
     if one == other:
         return one
     for widths in _WIDTHS:
