@@ -1,1 +1,1 @@
-"""Checks of a run between what it judged and what it publishes: the only room that knows Great Expectations."""
+"""Checks each run after judging and before publishing. The only package that imports Great Expectations."""

@@ -1,4 +1,4 @@
-"""Data Docs: one page a run, as Great Expectations draws what it found."""
+"""Data Docs: one page for each run, drawn by Great Expectations from its results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def page(results: Sequence[ExpectationSuiteValidationResult], title: str) -> str:
-    """The page of all results of a run."""
+    """Return the page of all results of a run."""
     from great_expectations.core import ExpectationSuiteValidationResult
     from great_expectations.render.renderer.page_renderer import ValidationResultsPageRenderer
 
@@ -38,14 +38,14 @@ def page(results: Sequence[ExpectationSuiteValidationResult], title: str) -> str
 
 @cache
 def _view() -> DefaultJinjaPageView:
-    """What makes a page of what was drawn; it compiles its templates once."""
+    """Return the view that makes a page; it compiles its templates once."""
     from great_expectations.render.view.view import DefaultJinjaPageView
 
     return DefaultJinjaPageView()
 
 
 def _escaped(result: ExpectationValidationResult) -> ExpectationValidationResult:
-    """A result whose values can do no harm in a page: they come from rows, and are drawn as they are."""
+    """Return a copy of a result with its values escaped: they come from rows, and the page shows them unescaped."""
     copied = deepcopy(result)
     copied.result = _safe(copied.result)
     return copied

@@ -1,5 +1,5 @@
-"""What shipped expectations judge: a few lines a run, made from counts, states and digests. No row of a table is
-read for them."""
+"""Numbers that shipped expectations check: a few lines for each run, made from counts, states and digests, without
+reading rows of tables."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tidemark.quality.run_facts import Gathered, example
 SHARES = (Fate.DROPPED, Fate.ADJUSTED, Fate.QUARANTINED)
 SECOND = 1_000_000
 FEWEST_RUNS = 3
-"""Runs with rows that there must be before one is compared with them."""
+"""Fewest earlier runs with rows that a run is compared with."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Numbers of one table, or of a part of it (`where`), that expectations judge; None: there is nothing to judge.
-    `examples` are by column."""
+    """Numbers of one table, or of a part of a table (`where`), that expectations check. None: there is nothing to
+    check. `examples` are by column."""
 
     table: str
     values: Mapping[str, float | None]
@@ -35,7 +35,7 @@ class Line:
 
 
 def events(gathered: Gathered) -> Iterator[Line]:
-    """A line a partition that the run brought rows to, and a line a source."""
+    """Yield a line for each partition to which the run brought rows, and a line for each source."""
     for (source, partition), rows in sorted(gathered.partitions.items()):
         broken = {rule.name.lower(): float(rows.broken.get(rule, 0)) for rule in RowRule}
         examples = {
@@ -52,7 +52,7 @@ def events(gathered: Gathered) -> Iterator[Line]:
 def batches(
     spec: PipelineSpec, run: Sequence[Account], history: Sequence[Sequence[Account]], gathered: Gathered
 ) -> Iterator[Line]:
-    """Shares of fates in a run, for all sources and for each; `history` has the accounts of each earlier run."""
+    """Yield the shares of fates in a run, for all sources and for each; `history` holds earlier runs' accounts."""
     sources = sorted({account.source for account in run})
     for source in (None, *sources):
         of_run = _fates(run, source)
@@ -79,7 +79,7 @@ def watermarks(
     combined: tuple[Mapping[str, Combined], Mapping[str, Combined]],
     as_of: int,
 ) -> Iterator[Line]:
-    """A line a partition, and a line a source, from what stood before the run and after it."""
+    """Yield a line for each partition and for each source, from the states before and after the run."""
     before, after = states
     for key, state in sorted(after.items()):
         was, source = before.get(key), spec.sources[key[0]]
@@ -99,20 +99,21 @@ def watermarks(
 
 
 def streams(behind: Mapping[str, int]) -> Iterator[Line]:
-    """A line a published stream: rows about to be published that are not due."""
+    """Yield a line for each published stream: its rows that are about to be published but not due."""
     for name, rows in behind.items():
         yield Line(f"streams/{name}", {"not_due": float(rows)})
 
 
 def digests(written: Iterable[TableDigest], standing: Mapping[str, TableDigest]) -> Iterator[Line]:
-    """A line a small table: whether what stands there is what was written."""
+    """Yield a line for each small table: 1 if its present digest differs from that of what was written, else 0."""
     for digest in written:
         if digest.table in standing:
             yield Line(digest.table, {"differs": float(standing[digest.table] != digest)})
 
 
 def limits_of(spec: PipelineSpec, source: str | None) -> QualitySpec:
-    """The limits of a source: its own, and the pipeline's where it has none; without a source the pipeline's."""
+    """Return the limits of a source: its own, and the pipeline's where it has none;
+    without a source the pipeline's."""
     own = None if source is None else spec.sources[source].quality
     given: dict[str, Any] = {}
     for each in (spec.quality, own):
@@ -130,7 +131,8 @@ def _share(fates: Mapping[Fate, int], fate: Fate) -> float:
 
 
 def _jump(fates: Mapping[Fate, int], earlier: Sequence[Mapping[Fate, int]], fate: Fate) -> float | None:
-    """How many times the usual share, the median of earlier runs. One row is never a jump, however few there are."""
+    """Return a share as a multiple of the usual share, the median of earlier runs; None if there are too few. The
+    usual share is at least that of one row, so one row alone is never a jump."""
     if len(earlier) < FEWEST_RUNS:
         return None
     usual = max(median(_share(each, fate) for each in earlier), 1 / sum(fates.values()))

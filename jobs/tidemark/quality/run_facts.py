@@ -1,4 +1,4 @@
-"""What the micro-batches of one run tell about their rows, gathered as they are judged."""
+"""Facts about the rows of one run, collected while its micro-batches are judged."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tidemark.core.watermarks import Seen
 
 @dataclass
 class PartitionRows:
-    """Rows of one partition: taken by offsets, told by their fates, and what was checked of them. Offsets are
-    examples, the lowest ones."""
+    """Rows of one partition: `taken` by offsets, `fates` by their counts, and the results of row checks. The offsets
+    in `breaking` and `firsts` are examples, the lowest ones."""
 
     taken: int = 0
     fates: int = 0
@@ -25,7 +25,7 @@ class PartitionRows:
     firsts: dict[Fate, tuple[int, ...]] = field(default_factory=dict)
 
     def add(self, report: PartitionReport, first: int, next_: int, skipped: int) -> None:
-        """One micro-batch: its report, and the offsets [first, next_) that it gave out, some to `skipped` rows."""
+        """Add one micro-batch: its report, and its offsets [first, next_), some of which `skipped` rows have."""
         rows = report.account.rows
         self.taken += next_ - first - skipped
         self.fates += rows
@@ -45,7 +45,7 @@ class PartitionRows:
 
 @dataclass
 class RowFacts:
-    """Rows of one source as the table's log tells of them, and as they were counted."""
+    """Rows of one source: `recorded` in the table's log, and `counted` by judging."""
 
     recorded: int = 0
     counted: int = 0
@@ -53,13 +53,13 @@ class RowFacts:
 
 @dataclass
 class Gathered:
-    """By source and partition, and by source."""
+    """Facts about rows by source and partition, and by source."""
 
     partitions: dict[tuple[str, str], PartitionRows] = field(default_factory=dict)
     sources: dict[str, RowFacts] = field(default_factory=dict)
 
     def add(self, outcomes: Mapping[str, Outcome], before: States, after: States) -> None:
-        """Take in one micro-batch, with the states of partitions around it."""
+        """Add one micro-batch, with the states of partitions before and after it."""
         for source, outcome in outcomes.items():
             for name, report in outcome.partitions.items():
                 key = source, name
@@ -73,7 +73,7 @@ class Gathered:
                 known.counted += sum(report.account.rows for report in outcome.partitions.values())
 
     def examples(self, source: str, fate: Fate) -> tuple[str, ...]:
-        """Rows of a source with a fate, to be explained."""
+        """Return some rows of a source with a fate, as arguments of `tidemark explain`."""
         found = [
             example(of, partition, offset)
             for (of, partition), rows in sorted(self.partitions.items())
@@ -84,7 +84,7 @@ class Gathered:
 
 
 def example(source: str, partition: str, offset: int) -> str:
-    """A row as `tidemark explain` takes it."""
+    """Return a row as arguments of `tidemark explain`."""
     return f"{source} {partition} {offset}"
 
 

@@ -1,8 +1,8 @@
-"""Suites of expectations, as the files that they are: those that come with the product, and users' own.
+"""Suites of expectations as JSON files: those shipped with tidemark, and users' own.
 
-Users' stand in `expectations/` beside a pipeline file, one a table, under the table's name: `events/<source>.json`
-and `streams/<stream>.json` for every pipeline there, and the same under `<pipeline>/` for one. A run is judged by the
-suites that were there when it was planned: they are recorded with it.
+Users' suites are in `expectations/` beside a pipeline file, one for each table, under the table's name:
+`events/<source>.json` and `streams/<stream>.json` for every pipeline there, and under `<pipeline>/` likewise for
+one. A run is checked by the suites that existed when it was planned: they are recorded with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tidemark.errors import ConfigError, Problem
 
 FOLDER = "expectations"
 SHIPPED = ("events", "batches", "watermarks", "digests", "streams")
-"""The suites that come with the product, each for a kind of table."""
+"""Names of the shipped suites, each for a kind of table."""
 _PLACES = tuple(Path(tidemark.__file__).parents[up] / FOLDER for up in (0, 2))
 _COLUMNS, _COLUMN_LISTS = ("column", "column_A", "column_B"), ("column_list", "column_set")
 _SEVERITIES = ("critical", "warning", "info")
@@ -27,7 +27,7 @@ _SEVERITIES = ("critical", "warning", "info")
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite as Great Expectations reads it, the table whose rows it is about, and where it stands."""
+    """A suite as Great Expectations reads it, the table whose rows it checks, and its file."""
 
     content: Mapping[str, Any]
     table: str
@@ -39,15 +39,15 @@ class Suite:
 
 
 def shipped(name: str) -> Suite:
-    """A suite that comes with the product, for a kind of table."""
+    """Return the shipped suite for a kind of table."""
     folder = next(place for place in _PLACES if place.is_dir())
     file = folder / f"{name}.json"
     return Suite(_content(file), name, file)
 
 
 def of_users(spec: PipelineSpec) -> list[Suite]:
-    """The suites that stand beside a pipeline's file, of tables that it has. Raises ConfigError for files that are no
-    suites, and for those of this pipeline that are about no table of it."""
+    """Return the suites beside a pipeline's file for the tables that it has. Raises ConfigError for files that are
+    not suites, and for suites of this pipeline whose table it does not have."""
     if spec.path.name == "":
         return []
     folder = spec.path.parent / FOLDER
@@ -64,7 +64,7 @@ def of_users(spec: PipelineSpec) -> list[Suite]:
 
 
 def record_of(suites: Iterable[Suite], spec: PipelineSpec) -> str:
-    """Users' suites as JSON text, to be recorded with a run; their files relative to the pipeline's folder."""
+    """Return users' suites as JSON text, to be recorded with a run; their files relative to the pipeline's folder."""
     folder = spec.path.parent
     kept = [
         {"table": each.table, "file": each.file.relative_to(folder).as_posix(), "content": each.content}
@@ -74,8 +74,8 @@ def record_of(suites: Iterable[Suite], spec: PipelineSpec) -> str:
 
 
 def of_run(recorded: str | None, spec: PipelineSpec) -> tuple[Suite, ...]:
-    """The users' suites of a run, from its record; of one that was planned before suites were recorded (None), those
-    that stand beside the pipeline's file now."""
+    """Return the users' suites of a run from its record. A record of None is of a run planned before suites were
+    recorded: those beside the pipeline's file now are used."""
     if recorded is None:
         return tuple(of_users(spec))
     folder = spec.path.parent
@@ -83,8 +83,8 @@ def of_run(recorded: str | None, spec: PipelineSpec) -> tuple[Suite, ...]:
 
 
 def names_of(expectations: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of a suite's expectations, each its own: what the suite calls it, else its type and the columns that
-    it is about; a number follows where several come to the same."""
+    """Return a unique name for each of a suite's expectations: its name in the suite, otherwise its type and columns;
+    a number follows where names repeat."""
     names = [_name(each) for each in expectations]
     numbers = [names[: index + 1].count(name) for index, name in enumerate(names)]
     return [name if number == 1 else f"{name} #{number}" for name, number in zip(names, numbers, strict=True)]
@@ -120,7 +120,7 @@ def _content(file: Path) -> Mapping[str, Any]:
 
 
 def _wrong(content: object) -> Iterator[tuple[str, str]]:
-    """What is wrong with the form of a suite; what its expectations ask for, Great Expectations says."""
+    """Yield what is wrong with the form of a suite; Great Expectations checks the expectations themselves."""
     if not isinstance(content, dict):
         yield "", "is no suite: write {name: ..., expectations: [...]}"
         return

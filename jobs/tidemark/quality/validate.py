@@ -1,4 +1,4 @@
-"""Great Expectations judges lines of numbers, and rows of tables: one check an expectation and table."""
+"""Validates lines of numbers and rows of tables with Great Expectations: one check for each expectation and table."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from great_expectations.data_context.data_context.ephemeral_data_context import EphemeralDataContext
 
 CAPS = {"critical": Severity.BLOCK, "warning": Severity.WARN, "info": Severity.RECORD}
-"""The most that an expectation of a severity, as a suite states it, may do."""
+"""The strongest effect of a failed expectation, by the severity in its suite."""
 _POSITION, _REASON, _LONGEST_REASON = "tidemark_position", "not_evaluated", 300
 _MILDER = (Severity.BLOCK, Severity.WARN, Severity.RECORD)
 Result = dict[str, Any]
 
 
 def imported() -> Any:  # noqa: ANN401 # a module
-    """Great Expectations, which is slow to import and tells nobody that it is used."""
+    """Import Great Expectations, which is slow, with its usage reporting switched off."""
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
     import great_expectations
 
@@ -34,28 +34,28 @@ def imported() -> Any:  # noqa: ANN401 # a module
 
 
 def made(suite: Suite) -> ExpectationSuite:
-    """A suite as Great Expectations has it; ConfigError where it has another opinion of an expectation."""
+    """Return a suite as an object of Great Expectations. Raises ConfigError if that refuses an expectation."""
     if wrong := refused(suite):
         raise ConfigError(problems(suite, wrong))
     return _suite(suite, range(len(suite.content["expectations"])))
 
 
 def refused(suite: Suite) -> dict[int, str]:
-    """Why Great Expectations takes expectations of a suite for none, by their positions."""
+    """Return the reasons why Great Expectations refuses expectations of a suite, by their positions."""
     imported()
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
     found = {}
     for index, each in enumerate(suite.content["expectations"]):
         try:
-            ExpectationConfiguration(**each).to_domain_obj()  # a suite would only log what is wrong
-        except Exception as error:  # noqa: BLE001 # whatever it raises is its opinion of the file
+            ExpectationConfiguration(**each).to_domain_obj()  # a suite would only log the error
+        except Exception as error:  # noqa: BLE001 # any error means that it refuses the expectation
             found[index] = _told(error)
     return found
 
 
 def problems(suite: Suite, reasons: Mapping[int, str]) -> list[Problem]:
-    """What is wrong with expectations of a suite, by their positions, each with its place."""
+    """Return the problems of expectations of a suite, given by their positions, each with its key in the file."""
     names = names_of(suite.content["expectations"])
     return [
         Problem(str(suite.file), f"expectations.{index}", f"{names[index]}: {reason}")
@@ -64,7 +64,7 @@ def problems(suite: Suite, reasons: Mapping[int, str]) -> list[Problem]:
 
 
 def _suite(suite: Suite, which: Iterable[int]) -> ExpectationSuite:
-    """Some expectations of a suite as Great Expectations has them; each result tells the position again."""
+    """Return some expectations as a suite of Great Expectations; each result has its position in `meta`."""
     asked = suite.content["expectations"]
     own = [asked[index] | {"meta": {**(asked[index].get("meta") or {}), _POSITION: index}} for index in which]
     found: ExpectationSuite = imported().ExpectationSuite(**{**suite.content, "expectations": own})
@@ -81,14 +81,14 @@ def _told(error: Exception) -> str:
 
 
 def _first_line(error: object) -> str:
-    """What an error says, cut to a line that people read."""
+    """Return an error's first line, shortened for people."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0][:_LONGEST_REASON] if lines else type(error).__name__
 
 
 @cache
 def _context() -> EphemeralDataContext:
-    """What Great Expectations asks for to judge anything; it keeps nothing of what was judged."""
+    """Return the context that Great Expectations needs to validate anything; it stores no results."""
     made: EphemeralDataContext = imported().get_context(mode="ephemeral")
     from great_expectations.data_context.types.base import ProgressBarsConfig
 
@@ -98,7 +98,7 @@ def _context() -> EphemeralDataContext:
 
 @cache
 def _batches(kind: str, table: str) -> Any:  # noqa: ANN401 # its own type is deep inside
-    """What takes the frames of a table, of pandas or of Spark."""
+    """Return the batch definition for the frames of a table, of pandas or of Spark."""
     sources, name = _context().data_sources, f"{kind} {table}"
     source = sources.add_pandas(name) if kind == "pandas" else sources.add_spark(name, persist=False)
     return source.add_dataframe_asset(name).add_batch_definition_whole_dataframe(name)
@@ -106,13 +106,14 @@ def _batches(kind: str, table: str) -> Any:  # noqa: ANN401 # its own type is de
 
 @dataclass
 class Validation:
-    """The checks of one run. `severity` is what a failed check of a table does; results are kept for Data Docs."""
+    """The checks of one run. `severity` gives the effect of a table's failed check;
+    results are kept for Data Docs."""
 
     severity: Callable[[str], Severity]
     results: list[ExpectationSuiteValidationResult] = field(default_factory=list)
 
     def lines(self, suite: Suite, lines: Sequence[Line]) -> Iterator[Check]:
-        """The checks of a shipped suite: of each table that a line is about."""
+        """Yield the checks of a shipped suite, for each table that has a line."""
         if not lines:
             return
         import pandas as pd
@@ -128,8 +129,8 @@ class Validation:
                     yield check
 
     def rows(self, suite: Suite, rows: Any, keys: Sequence[str]) -> Iterator[Check]:  # noqa: ANN401 # a data frame
-        """The checks of a suite over the rows of a table, a Spark data frame; `keys` are the columns that name a
-        row."""
+        """Yield the checks of a suite over the rows of a table, a Spark data frame; `keys` are columns that identify
+        a row."""
         form = {
             "result_format": "SUMMARY",
             "unexpected_index_column_names": list(keys),
@@ -150,8 +151,9 @@ class Validation:
             yield Check(suite.table, name, observed, limit, not failed, severity, examples, told if failed else "")
 
     def validated(self, suite: Suite, kind: str, frame: Any, form: Any) -> list[Result]:  # noqa: ANN401
-        """The results of a suite's expectations over a frame of a kind (pandas or spark), in their order. One that
-        cannot be evaluated has failed, and its result says why; it keeps no other from being judged."""
+        """Return the results of a suite's expectations over a frame of a kind (pandas or spark), in their order. An
+        expectation that cannot be evaluated has failed, and its result has the reason; the others are still
+        evaluated."""
         asked, wrong = suite.content["expectations"], refused(suite)
         sound = [index for index in range(len(asked)) if index not in wrong]
         batch = _batches(kind, suite.table).get_batch({"dataframe": frame})
@@ -168,11 +170,12 @@ class Validation:
         return {index: each[_REASON] for index, each in enumerate(results) if _REASON in each}
 
     def _judged(self, suite: Suite, which: Sequence[int], batch: Any, form: Any) -> dict[int, Result]:  # noqa: ANN401
-        """The results of some expectations by their positions; each alone where all at once raise an error."""
+        """Return the results of expectations by their positions; if all at once raise an
+        error, evaluate each alone."""
         asked = suite.content["expectations"]
         try:
             found = batch.validate(_suite(suite, which), result_format=form)
-        except Exception as error:  # noqa: BLE001 # whatever it raises says that it was not evaluated
+        except Exception as error:  # noqa: BLE001 # any error means: not evaluated
             if len(which) == 1:
                 return {which[0]: _not_judged(asked[which[0]], _first_line(error))}
             alone = [self._judged(suite, [index], batch, form) for index in which]
@@ -187,7 +190,7 @@ class Validation:
         return results
 
     def checked(self, result: Result, lines: Sequence[tuple[Line, bool]]) -> Check | None:
-        """The check of one table; None where there was nothing to judge."""
+        """Return the check of one table; None if there is nothing to check."""
         config = result["expectation_config"]
         meta, table = config["meta"], lines[0][0].table
         known = [(line, bad) for line, bad in lines if line.values.get(meta["observed"]) is not None]
@@ -215,18 +218,18 @@ class Validation:
         )
 
     def capped(self, table: str, stated: str) -> Severity:
-        """What a failed check does: what the configuration says, and no more than the suite."""
+        """Return the effect of a failed check: that of the configuration, but no stronger than the suite allows."""
         return max(self.severity(table), CAPS[stated], key=_MILDER.index)
 
 
 def name_of(config: Mapping[str, Any]) -> str:
-    """The name of an expectation: what the suite calls it, else its type."""
+    """Return the name of an expectation: its name in the suite, otherwise its type."""
     return str((config.get("meta") or {}).get("name", config["type"]))
 
 
 def _observed(lines: Sequence[Line], meta: Mapping[str, Any]) -> tuple[float, float | None, Line | None]:
-    """What is observed of several lines, its limit, and the line that it is of: the value furthest off its own limit,
-    with that. Counts that have one limit for all, a number, are summed up (None: they are of no single line)."""
+    """Return the observed value of several lines, its limit, and its line: of the value furthest beyond its own
+    limit. Counts with one fixed limit are summed instead, and the line is None."""
     column, limit = meta["observed"], meta["limit"]
     if isinstance(limit, int | float) and meta.get("counted", True):
         return sum(line.values[column] or 0.0 for line in lines), float(limit), None
@@ -236,8 +239,8 @@ def _observed(lines: Sequence[Line], meta: Mapping[str, Any]) -> tuple[float, fl
 
 
 def _beyond(meta: Mapping[str, Any], line: Line) -> tuple[bool, float, float]:
-    """How far a line's value is off its own limit, to be compared: against those with a limit those without one come
-    last; then in parts of the limit, or of the observed value where the limit is 0; then the value."""
+    """Return a sort key: how far a line's value is beyond its own limit. Lines without a limit come last; then the
+    excess counts in parts of the limit (infinite where the limit is 0); then the excess itself."""
     value, limit = line.values[meta["observed"]] or 0.0, meta["limit"]
     bound = float(limit) if isinstance(limit, int | float) else line.values.get(limit)
     if bound is None:
@@ -247,8 +250,8 @@ def _beyond(meta: Mapping[str, Any], line: Line) -> tuple[bool, float, float]:
 
 
 def _seen(asked: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """What a result over rows observed, and the limit: rows, or with `mostly` their share, else a value and the bound
-    that it passes."""
+    """Return the observed value and the limit of a result over rows: a number of rows, with `mostly` their share;
+    otherwise a value and the bound that it exceeds."""
     if found.get("unexpected_count") is not None:
         mostly = asked.get("mostly", 1)
         if mostly < 1:
@@ -263,14 +266,14 @@ def _seen(asked: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[float | N
 
 
 def _named(table: str, row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """A row as `tidemark explain` takes it, or by what names it in its table."""
+    """Return a row as arguments of `tidemark explain`, or by its key columns."""
     owner = table.partition("/")[2]
     return " ".join([owner, *(str(row.get(key)) for key in keys)])
 
 
 def _why_not_judged(result: Result) -> str | None:
-    """Why an expectation could not be evaluated; None: it was. Errors are those of the expectation, or of each
-    metric that it needs."""
+    """Return the reason why an expectation could not be evaluated; None: it was. Errors belong to the expectation, or
+    to each metric that it needs."""
     raised = result["exception_info"] or {}
     found = [raised] if "raised_exception" in raised else list(raised.values())
     messages = [each["exception_message"] for each in found if each.get("raised_exception")]
@@ -278,6 +281,6 @@ def _why_not_judged(result: Result) -> str | None:
 
 
 def _not_judged(config: Mapping[str, Any], reason: str) -> Result:
-    """The result of an expectation that could not be evaluated: it has failed."""
+    """Return the result of an expectation that could not be evaluated: it has failed."""
     asked = {"kwargs": {}, "severity": "critical", **config}
     return {"success": False, "expectation_config": asked, "result": {}, _REASON: reason}
