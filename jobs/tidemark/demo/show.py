@@ -1,4 +1,4 @@
-"""Runs the demo: a year of flights in three runs, replayed, with what became of every record and why."""
+"""Runs the demo: a year of flights in three runs, replayed, with the fate of every record and its reason."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _WHY = {
 }
 
 
-def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record:  # handed on to Pipeline.load
-    """Write, run and replay the demo under `folder`; returns what the runs did together.
+def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record:  # passed to Pipeline.load
+    """Write, run and replay the demo under `folder`; return the results of all runs together.
 
-    An earlier demo's tables there are replaced.
+    Tables of an earlier demo there are replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
@@ -41,7 +41,7 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record: 
     if tables.exists():
         shutil.rmtree(tables)
     with ThreadPoolExecutor(1) as starting:
-        spark = starting.submit(lambda: pipeline.context.engine)  # its start takes as long as the files
+        spark = starting.submit(lambda: pipeline.context.engine)  # Spark starts while the files are written
         landing = write_landing(folder / "landing", hooks.get("progress") and _writing(hooks["progress"]))
         hours = write_weather(folder / "landing")
         spark.result()
@@ -54,7 +54,7 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record: 
     _tell_examples(pipeline, say)
     tell_streams(pipeline, say)
     with ThreadPoolExecutor(1) as drawing:
-        page = drawing.submit(pipeline.report, folder / REPORT)  # beside Spark, since it needs none
+        page = drawing.submit(pipeline.report, folder / REPORT)  # in parallel with the replay: it needs no Spark
         replay = pipeline.replay(all_batches=True)
         report = str(page.result()["path"])
     same = sum(batch["identical"] for batch in replay["batches"])
@@ -73,7 +73,7 @@ def _writing(progress: Callable[[str, int, int], Any]) -> Callable[[int, int], N
 
 
 def _one_run(pipeline: Pipeline, as_of: int, say: Callable[[str], None]) -> Record:
-    """One run; the last one closes the pipeline, since the year is over."""
+    """Do one run; the last one closes the pipeline, since the year is over."""
     started = time.monotonic()
     last = as_of == from_datetime(AS_OF[-1])
     run = pipeline.close(as_of=as_of) if last else pipeline.run(as_of)
@@ -103,7 +103,7 @@ def _counts(values: pa.ChunkedArray[Any] | pa.Array[Any]) -> dict[str, int]:
 
 
 def _tell_examples(pipeline: Pipeline, say: Callable[[str], None]) -> None:
-    """One row of each fate that needs explaining, told in sentences."""
+    """Explain one adjusted and one dropped row in sentences."""
     for fate in ("adjusted", "dropped"):
         found = pipeline.rows(source="flights", fate=fate, limit=1)["rows"]
         for row in found:

@@ -1,4 +1,4 @@
-"""What the demo's windows and join came to, read from their tables."""
+"""Results of the demo's windows and join, read from their tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Order = Literal["ascending", "descending"]
 
 
 def tell_streams(pipeline: Pipeline, say: Callable[[str], None]) -> None:
-    """Hours in which airlines were late, what the weather had to do with it, and who came late for an hour."""
+    """Print hours in which airlines were late, delays with and without rain, and rows that came late for an hour."""
     _tell_hours(pipeline, say)
     _tell_weather(pipeline, say)
     _tell_late(pipeline, say)
@@ -53,5 +53,5 @@ def _tell_late(pipeline: Pipeline, say: Callable[[str], None]) -> None:
 
 
 def _first(table: pa.Table, count: int, *order: tuple[str, Order]) -> list[dict[str, Any]]:
-    """The first rows of a table in an order."""
+    """Return the first rows of a table in an order."""
     return table.sort_by(list(order)).slice(0, count).to_pylist()

