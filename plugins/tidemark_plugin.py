@@ -20,15 +20,15 @@ _PATH = MOUNTED.removeprefix("/")
 
 
 def _view(name: str, destination: str, route: str, *segments: str) -> dict[str, str]:
-    """Addresses are relative to the page that Airflow serves, under whatever prefix that is."""
+    """Return a view; its address is relative to the page that Airflow serves, under any prefix."""
     icons = {"icon": f"{_PATH}/assets/icon.svg", "icon_dark_mode": f"{_PATH}/assets/icon-dark.svg"}
     href = "/".join([_PATH, *segments])
     return {"name": name, "destination": destination, "url_route": route, "href": href, **icons}
 
 
 class TidemarkPlugin(AirflowPlugin):
-    """Every process of Airflow loads plugins, each task too: what serves pages is imported by the one that asks for
-    it."""
+    """The plugin. Every process of Airflow loads plugins, each task too; so only the process that serves pages
+    imports the dashboard."""
 
     name = "tidemark"
     external_views: list[Any] = [  # noqa: RUF012 - as Airflow declares it
@@ -39,10 +39,10 @@ class TidemarkPlugin(AirflowPlugin):
 
     @cached_property
     def fastapi_apps(self) -> list[Any]:  # type: ignore[override] # Airflow only reads it
-        """The dashboard, over the pipelines of $TIDEMARK_PIPELINES, else of `pipelines` beside this folder."""
+        """The dashboard, over the pipelines of $TIDEMARK_PIPELINES, otherwise of `pipelines` beside this folder."""
         try:
             return [{"name": "tidemark", "url_prefix": MOUNTED, "app": _dashboard()}]
-        except Exception:  # noqa: BLE001 - whatever it is, the rest of Airflow must come up
+        except Exception:  # noqa: BLE001 - after any error the rest of Airflow must still start
             _log.exception("the dashboard could not be made")
             return []
 

@@ -1,4 +1,4 @@
 """The dashboard: pages about pipelines, served by the application that mounts them. Nothing is written."""
 
 MOUNTED = "/tidemark"
-"""Where the dashboard is mounted, below the root of Airflow."""
+"""Path of the dashboard below the root of Airflow."""

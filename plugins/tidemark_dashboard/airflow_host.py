@@ -1,4 +1,4 @@
-"""Airflow as the host: its users, its rights, its DAG runs and what these have verified."""
+"""Airflow as the host: its users, rights and DAG runs, and the runs that these have verified."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from sqlalchemy import select
 from tidemark_dashboard.host import User, Verified
 
 REMEMBERED = 500
-"""The newest so many DAG runs are asked what they have verified."""
+"""Number of newest DAG runs that are searched for verified runs."""
 
 
 class AirflowHost:
-    """Airflow authenticates nobody for a plugin: every question goes to its own auth manager here."""
+    """The host in Airflow. Airflow authenticates nobody for a plugin: each check asks its auth manager."""
 
     @property
     def user(self) -> Callable[..., User]:
-        """Airflow's own dependency: a token in the header, or the cookie of the page around."""
+        """Airflow's own dependency: it reads a token in the header, or the cookie of the surrounding page."""
         return get_user
 
     def readable(self, user: User, dags: Collection[str]) -> set[str]:
-        """As Airflow lists DAGs, team by team."""
+        """Select the readable DAGs as Airflow's own list does, team by team."""
         teams = DagModel.get_dag_id_to_team_name_mapping(list(dags))
         by_team: dict[str | None, set[str]] = {}
         for dag in dags:
@@ -42,17 +42,18 @@ class AirflowHost:
         return set[str]().union(*found)
 
     def may_read_errors(self, user: User) -> bool:
-        """As Airflow shows import errors."""
+        """True if Airflow shows the user import errors."""
         return bool(get_auth_manager().is_authorized_view(access_view=AccessView.IMPORT_ERRORS, user=user))
 
     def runs(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
-        """From the table of DAG runs."""
+        """Read the states from the table of DAG runs."""
         asked = select(DagRun.run_id, DagRun.state).where(DagRun.dag_id == dag, DagRun.run_id.in_(run_ids))
         with create_session() as session:
             return {run_id: str(state) for run_id, state in session.execute(asked)}
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:
-        """From what the task `discover` of newer DAG runs was told to verify, and how their `process` ended."""
+        """Read the results of the task `discover` of newer DAG runs, which name the run to verify, and the end of
+        their `process`."""
         with create_session() as session:
             told = session.execute(
                 select(XComModel.run_id, XComModel.value)
@@ -72,7 +73,7 @@ class AirflowHost:
 
 
 def verified_run(value: object) -> str | None:
-    """The run that a DAG run verifies, from what its task `discover` returned; None: it verifies none."""
+    """Return the run that a DAG run verifies, from the result of its task `discover`; None: it verifies none."""
     told = json.loads(value) if isinstance(value, str) else value
     if not isinstance(told, dict) or told.get("need") != "verify":
         return None

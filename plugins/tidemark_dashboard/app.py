@@ -1,7 +1,7 @@
-"""The application: which address gives which page, to whom.
+"""The application: its addresses, their pages, and who may see them.
 
-Every route asks the host for the user first; a page of a pipeline is for whoever may read the pipeline's DAG. Whether
-there is such a pipeline is looked up after that, so that nobody learns of one that they may not read.
+Every route asks the host for the user first; a page of a pipeline is for users who may read the pipeline's DAG.
+Only then is the pipeline looked up, so that nobody learns of a pipeline that they may not read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _THEMES = f"""
 
 
 def create_app(reader: Pipelines, host: Host) -> FastAPI:
-    """The dashboard over the pipelines of `reader`, for users and rights that `host` tells."""
+    """Create the dashboard over the pipelines of `reader`, with users and rights from `host`."""
     user = [Depends(host.user)]
     app = FastAPI(
         dependencies=user, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, title="tidemark"
@@ -70,7 +70,7 @@ def _of_pipeline(served: Served) -> APIRouter:
 
 
 def _whole(served: Served) -> APIRouter:
-    """The pipeline as it is, as it was, and one row of it."""
+    """Routes of the pipeline's overview, its history, and one row."""
     router = _of_pipeline(served)
 
     @router.get("")
@@ -155,7 +155,7 @@ def _runs(served: Served) -> APIRouter:
 
 
 def _dags(served: Served) -> APIRouter:
-    """What Airflow shows on the pages of a DAG and of a DAG run: the pages of its pipeline."""
+    """Routes that Airflow shows on the pages of a DAG and of a DAG run: the pages of its pipeline."""
     router = APIRouter(prefix="/dags/{dag}", dependencies=[Depends(served.dag_guard())])
 
     @router.get("")

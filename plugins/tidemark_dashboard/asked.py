@@ -1,4 +1,4 @@
-"""What a request may ask, by type and bound; anything else is answered with 422."""
+"""Parameters of requests, with types and bounds; anything else is answered with 422."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from tidemark.core.policy import Fate
 
 LONGEST = 250
-"""Characters of the longest name: Airflow's for DAGs and runs."""
+"""Most characters of a name: Airflow's limit for DAGs and runs."""
 
 
 def _absent(value: object) -> object:
-    """A field of a form that was left empty was not given."""
+    """Treat an empty field of a form as absent."""
     return None if value == "" else value
 
 
@@ -27,44 +27,44 @@ Asset = Literal["style.css", "frame.js", "icon.svg", "icon-dark.svg"]
 
 
 class Nothing(BaseModel):
-    """A page that can be asked nothing."""
+    """Parameters of a page that takes none."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Paged(Nothing):
-    """One page of a list."""
+    """Parameters of a list: its page."""
 
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
 
 
 class Partitions(Paged):
-    """Which partitions are listed."""
+    """Parameters of the list of partitions: one source, or those that hold back only."""
 
     source: Text = None
     held: bool = False
 
 
 class Checks(Paged):
-    """Which checks are listed."""
+    """Parameters of the list of checks: all, or those that failed."""
 
     failed: bool = False
 
 
 class LetterFilter(Paged):
-    """Which dead letters are listed: those of one stream."""
+    """Parameters of the list of dead letters: those of one stream."""
 
     stream: Text = None
 
 
 class Moved(Nothing):
-    """Which rows of a batch are listed."""
+    """Parameters of the list of a batch's rows: those of one fate."""
 
     fate: Annotated[Fate | None, BeforeValidator(_absent)] = None
 
 
 class OneRow(Nothing):
-    """The row whose story is asked for; without all three only the form is shown."""
+    """Parameters of the explanation of one row; without all three only the form is shown."""
 
     source: Text = None
     partition: Text = None

@@ -1,4 +1,4 @@
-"""What is answered where a request can't be: always a page that people can read."""
+"""Answers to requests that fail: always a page that people can read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tidemark_dashboard.links import Links
 from tidemark_dashboard.shell import Page, answer
 
 UNREADABLE = (DeltaError, pa.ArrowException, OSError)
-"""What reading tables raises that are damaged, or that change while they are read."""
+"""Errors of reading tables that are damaged, or that change while they are read."""
 
 _TITLES = {
     401: "You are not logged in",
@@ -42,12 +42,12 @@ _log = logging.getLogger(__name__)
 
 
 def refusal(status: int, *said: str) -> HTTPException:
-    """What a route raises; what is said stands on the page."""
+    """Return the exception for a route to raise; the page shows the sentences in `said`."""
     return HTTPException(status, list(said))
 
 
 def handle(app: FastAPI) -> None:
-    """Every failure of an application as a page."""
+    """Show every failure of an application as a page."""
     app.add_exception_handler(AnyHTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(TidemarkError, _failed)

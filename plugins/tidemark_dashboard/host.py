@@ -1,4 +1,4 @@
-"""What the dashboard asks of the application that it is mounted in: who asks, what they may see, and DAG runs."""
+"""Interface to the application that the dashboard is mounted in: users, their rights, and DAG runs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
 User: TypeAlias = Any
-"""Whatever the host takes for a user: it is only handed back."""
+"""The host's own representation of a user; it is only passed back to the host."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """A DAG run that has replayed a run: `state` of the task that did, `success` if everything came out identical."""
+    """A DAG run that has replayed a run. `state` is that of its task: `success` if every digest was identical."""
 
     by: str
     state: str
@@ -25,21 +25,21 @@ class Host(Protocol):
 
     @property
     def user(self) -> Callable[..., User]:
-        """A FastAPI dependency that gives the user of a request, and raises HTTPException for one who is none."""
+        """Return a FastAPI dependency that gives the user of a request; it raises HTTPException if there is none."""
         ...
 
     def readable(self, user: User, dags: Collection[str]) -> set[str]:
-        """Those of some DAGs that a user may read; they need not exist."""
+        """Return those of some DAGs that a user may read; they need not exist."""
         ...
 
     def may_read_errors(self, user: User) -> bool:
-        """Whether a user may see what is wrong with files that no DAG could be made of."""
+        """True if a user may see the errors of files that have no DAG."""
         ...
 
     def runs(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
-        """The states of those run ids that are runs of a DAG."""
+        """Return the states of those run ids that are runs of a DAG."""
         ...
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:
-        """The newest DAG run that replayed each of some runs, as far as the host remembers."""
+        """Return the newest DAG run that replayed each of some runs, as far as the host's records go back."""
         ...

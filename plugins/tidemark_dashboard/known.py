@@ -1,4 +1,4 @@
-"""Which pipelines there are. A name that is asked for is looked up here and never becomes a part of a path."""
+"""The known pipelines. A requested name is looked up here and never becomes a part of a path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tidemark.config.pipeline_files import Files, PipelineFile
 from tidemark.errors import TidemarkError
 
 KEPT = 30.0
-"""Seconds for which a file is not read again while it has not changed: it may extend others, which may have."""
+"""Seconds until a file is read again even if it has not changed: it may extend other
+files, which may have changed."""
 
 _Stat = tuple[int, int]
 
@@ -28,7 +29,7 @@ class _Kept:
 
 @dataclass
 class Pipelines:
-    """The pipelines of a folder of files, read anew when they change."""
+    """The pipelines of a folder of files, read again when they change."""
 
     folder: Callable[[], Path]
     clock: Callable[[], float] = time.monotonic
@@ -36,12 +37,12 @@ class Pipelines:
     _lock: Lock = field(default_factory=Lock)
 
     def files(self) -> Files:
-        """All files of the folder, those that hold by the name of their pipeline."""
+        """Return all files of the folder; valid ones by the name of their pipeline."""
         with self._lock:
             return files.read(self.folder(), self._load)
 
     def pages(self, file: PipelineFile) -> Pages:
-        """The tables of a pipeline as of now."""
+        """Open the tables of a pipeline as of now."""
         return Pages.open(file.spec)
 
     def _load(self, path: Path) -> PipelineFile:

@@ -1,4 +1,4 @@
-"""Addresses within the dashboard and of the pages of Airflow around it, under whatever prefix both are served."""
+"""Addresses within the dashboard and of Airflow's pages around it, under any prefix."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ from tidemark_dashboard import MOUNTED
 
 @dataclass(frozen=True)
 class Links:
-    """`base` is the path of the dashboard, `home` that of Airflow, neither with a slash at its end."""
+    """Builds addresses. `base` is the path of the dashboard, `home` that of Airflow, both
+    without a slash at the end."""
 
     base: str
     home: str
 
     @classmethod
     def of(cls, request: Request) -> Links:
-        """The links of one request's answer."""
+        """Return the links for the answer to one request."""
         base = str(request.scope.get("root_path", "")).rstrip("/")
         return cls(base, base.removesuffix(MOUNTED))
 
     def to(self, *segments: object, **query: object) -> str:
-        """The address of a page; what is None or False is left out of the query."""
+        """Return the address of a page; parameters that are None or False are left out of the query."""
         given = {name: value for name, value in query.items() if value not in (None, False)}
         asked = f"?{urlencode(given)}" if given else ""
         return f"{self.base}/{_path(segments)}{asked}"
 
     def pipeline(self, name: str, *segments: object, **query: object) -> str:
-        """The address of a page of a pipeline."""
+        """Return the address of a page of a pipeline."""
         return self.to("pipelines", name, *segments, **query)
 
     def airflow(self, told: object, *segments: object) -> Html:
-        """A link to a page of Airflow, which takes the place of the page that the dashboard is in."""
+        """Return a link to a page of Airflow, which replaces the whole page around the dashboard."""
         address = f"{self.home}/{_path(segments)}"
         return element("a", told, href=address, target="_top", class_="outward")
 
 
 def link(told: object, address: str) -> Html:
-    """A link to a page of the dashboard."""
+    """Return a link to a page of the dashboard."""
     return element("a", told, href=address)
 
 

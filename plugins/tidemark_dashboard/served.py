@@ -1,4 +1,4 @@
-"""What routes are given: the pipeline that an address names, once its reader is known to be allowed."""
+"""Input of routes: the pipeline that an address names, after a check that the user may read it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Served:
-    """The pipelines, and the host that tells who may see them."""
+    """The pipelines, and the host that decides who may see them."""
 
     reader: Pipelines
     host: Host
 
     def guard(self) -> Callable[..., None]:
-        """A dependency of routes below a pipeline: 403 for one who may not read its DAG."""
+        """Return a dependency for routes below a pipeline: 403 for a user who may not read its DAG."""
 
         def allowed(name: Name, user: User = Depends(self.host.user)) -> None:
             self.allow(user, dag_id(name))
@@ -38,7 +38,7 @@ class Served:
         return allowed
 
     def dag_guard(self) -> Callable[..., None]:
-        """The same for routes that name the DAG itself."""
+        """Return a dependency for routes that name a DAG: 403 for a user who may not read it."""
 
         def allowed(dag: DagId, user: User = Depends(self.host.user)) -> None:
             self.allow(user, dag)
@@ -46,23 +46,23 @@ class Served:
         return allowed
 
     def allow(self, user: User, dag: str) -> None:
-        """403 unless a user may read a DAG, whether there is one or not."""
+        """Raise 403 unless a user may read a DAG, whether it exists or not."""
         if dag not in self.host.readable(user, {dag}):
             raise refusal(403)
 
     def file(self, name: str) -> PipelineFile:
-        """The file of a pipeline; 404: no file that holds names it."""
+        """Return the file of a pipeline; 404 if no valid file has this name."""
         found = self.reader.files().sound.get(name)
         if found is None:
             raise refusal(404)
         return found
 
     def pages(self, name: str) -> Pages:
-        """The tables of a pipeline."""
+        """Return the tables of a pipeline."""
         return self.reader.pages(self.file(name))
 
     def readable(self, user: User) -> Files:
-        """The pipelines that a user may see, by name, and the broken files if those, too; 403: neither."""
+        """Return the pipelines a user may see, by name, and the broken files if allowed; 403 if neither is."""
         files = self.reader.files()
         allowed = self.host.readable(user, {dag_id(name) for name in files.sound})
         errors = self.host.may_read_errors(user)
@@ -72,7 +72,8 @@ class Served:
         return Files(sound, files.broken if errors else {})
 
     def glances(self, found: Collection[PipelineFile], page: int) -> ListPage[tuple[PipelineFile, Told]]:
-        """A page of pipelines with what their ledgers say; one that can't be read does not hide the others."""
+        """Return a page of pipelines with summaries of their ledgers; an unreadable ledger
+        does not hide the others."""
         begin, pages = (page - 1) * SHOWN, max(1, -(-len(found) // SHOWN))
         shown = [(file, self._glance(file)) for file in list(found)[begin : begin + SHOWN]]
         return within(ListPage(shown, page, pages, len(found)))
@@ -86,20 +87,20 @@ class Served:
             return TidemarkError("its tables can't be read now")
 
     def around(self, name: str, records: Sequence[BatchRecord]) -> Around:
-        """What the host knows of the runs of some batches."""
+        """Return the host's records of the runs of some batches."""
         ids = {record.run_id for record in records}
         return Around(self.host.runs(dag_id(name), ids), self.host.verified(dag_id(name), ids))
 
 
 def within(part: ListPage[T]) -> ListPage[T]:
-    """The page; 404: the list ends before it."""
+    """Return the page; 404 if the list ends before it."""
     if part.page > part.pages:
         raise refusal(404, f"The list has {part.pages:,} pages.")
     return part
 
 
 def one_of(value: str | None, known: Collection[str], kind: str) -> str | None:
-    """A name that is known, or none; 422: it is another."""
+    """Return a known name, or None; 422 for an unknown name."""
     if value is not None and value not in known:
         raise refusal(422, f"{kind}: there is no {kind} of this name.")
     return value

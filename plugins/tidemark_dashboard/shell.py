@@ -1,4 +1,4 @@
-"""What stands around every page: head, navigation, and the headers that say what a browser may do with it."""
+"""The frame of every page: head, navigation, and the headers that restrict the browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-"""Airflow shows pages in a frame of its own origin, so that one may frame them and no other."""
+"""Headers of every page. Airflow shows pages in a frame, so pages of this origin may frame them and no others."""
 
 TABS = {
     "": "Overview",
@@ -38,7 +38,7 @@ TABS = {
 
 @dataclass(frozen=True)
 class Page:
-    """A page before it is written: its title and content; `pipeline` and `tab` say where it stands."""
+    """A page before it is written: its title and content; `pipeline` and `tab` are its position in the navigation."""
 
     title: str
     inner: tuple[Html, ...]
@@ -48,17 +48,17 @@ class Page:
 
 
 def at(page: Page, pipeline: str, tab: str | None) -> Page:
-    """The page as one of a pipeline's."""
+    """Return the page as one of a pipeline's pages."""
     return replace(page, pipeline=pipeline, tab=tab)
 
 
 def answer(page: Page, links: Links) -> HTMLResponse:
-    """The page with its headers."""
+    """Return the page as a response with its headers."""
     return HTMLResponse(_document(page, links), page.status, HEADERS)
 
 
 def void(tag: str, **attributes: object) -> Html:
-    """An element that has no content and no end."""
+    """Return an element without content and end tag."""
     return Html(element(tag, **attributes).removesuffix(f"</{tag}>"))
 
 
@@ -98,7 +98,8 @@ def _entry(told: str, address: str, *, current: bool) -> Html:
 
 
 def pager(part: ListPage[object], address: str, noun: str, more: str = "s") -> Html:
-    """Where a list goes on; `address` is that of the list, with its filters and without a page."""
+    """Return the links to a list's neighbouring pages; `address` is that of the list, with filters and without a
+    page."""
     told = f"Page {part.page:,} of {part.pages:,}; {counted(part.total, noun, more)} in all."
     joined = "&" if "?" in address else "?"
     ways = [
@@ -110,7 +111,7 @@ def pager(part: ListPage[object], address: str, noun: str, more: str = "s") -> H
 
 
 def select(name: str, label: str, options: list[str], chosen: str | None, every: str | None) -> Html:
-    """A choice of a form; `every` is what no choice is called, None where one must be made."""
+    """Return a choice of a form; `every` is the label for no choice, None if one must be made."""
     listed = [] if every is None else [element("option", every, value="")]
     listed += [
         element("option", each, value=each, selected="selected" if each == chosen else None) for each in options
@@ -119,17 +120,17 @@ def select(name: str, label: str, options: list[str], chosen: str | None, every:
 
 
 def form(address: str, *inner: Html, button: str) -> Html:
-    """A form that asks for a page with other filters."""
+    """Return a form that requests a page with other filters."""
     return element("form", *inner, element("button", button, type="submit"), method="get", action=address)
 
 
 def told(title: str, sentence: str, status: int) -> Page:
-    """A page that only says something."""
+    """Return a page that consists of one sentence."""
     return Page(title, (paragraph(text(sentence)),), status=status)
 
 
 def quiet(sentence: str) -> Html:
-    """A sentence that explains."""
+    """Return an explanatory sentence."""
     return paragraph(sentence, class_="quiet")
 
 

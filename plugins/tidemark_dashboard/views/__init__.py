@@ -1,1 +1,1 @@
-"""What each page says, from tables that have been read: nothing here asks who is looking."""
+"""Content of each page, from tables that have been read; nothing here checks the user."""

@@ -1,4 +1,4 @@
-"""Pictures of the newest batches: fates, watermark delay, idle partitions."""
+"""Charts of the newest batches: fates, watermark delay, idle partitions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, quiet
 
 _MOST_SOURCES = 4
-"""Sources with pictures, those with most rows first; the table has all."""
+"""Most sources with charts, those with most rows first; the table has all."""
 
 
 def history(name: str, found: BatchHistory, links: Links) -> Page:
-    """The page of pictures."""
+    """Return the page of charts."""
     title = f"{name}: over time"
     if found.batches <= 0:
         return Page(title, (paragraph("No run has committed anything yet."),))

@@ -1,4 +1,4 @@
-"""All pipelines that someone may see, a line each."""
+"""The list of all pipelines that a user may see, one line each."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, pager, quiet
 
 SHOWN = 10
-"""Pipelines of a page: the ledger of each is opened."""
+"""Pipelines on a page: the ledger of each is opened."""
 
 Told = PipelineSummary | TidemarkError
-"""What a pipeline's ledger says, or why it can't be read."""
+"""The summary of a pipeline's ledger, or the error of reading it."""
 
 
 def listing(shown: ListPage[tuple[PipelineFile, Told]], broken: Mapping[Path, str], links: Links) -> Page:
-    """The pipelines, and the files that do not hold."""
+    """Return the page of pipelines and of invalid files."""
     heads = ("pipeline", "newest run as of", "behind", "rows of it", *map(words, Fate), "state", "in Airflow")
     rows = [_line(file, told, links) for file, told in shown.rows]
     inner: list[Html] = [_empty()] if not shown.total else [table("pipelines", heads, rows)]
@@ -52,7 +52,7 @@ def _line(file: PipelineFile, told: Told, links: Links) -> Sequence[Cell | Html]
 
 
 def behind(told: PipelineSummary) -> str | None:
-    """How far the slowest source is behind the newest run; None where nothing is known or all is complete."""
+    """Return the delay of the slowest source against the newest run; None if nothing is known or all are complete."""
     marks = [each.watermark for each in told.combined.values() if not each.complete]
     known = [mark for mark in marks if mark is not None]
     if told.as_of is None or not known:

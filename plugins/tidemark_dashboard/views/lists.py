@@ -16,7 +16,7 @@ from tidemark_dashboard.shell import Page, form, pager, quiet, select, void
 
 
 def quality(name: str, shown: ListPage[Row] | None, asked: Checks, links: Links) -> Page:
-    """What checks observed."""
+    """Return the page of checks and their results."""
     title = f"{name}: quality"
     if shown is None:
         return Page(title, (paragraph("No checks have run yet."),))
@@ -64,7 +64,7 @@ def _examples(value: object) -> Html | None:
 def letters(
     name: str, stream: str | None, streams: list[str], shown: ListPage[Row] | None, asked: LetterFilter, links: Links
 ) -> Page:
-    """Rows that came late for a window."""
+    """Return the page of rows that came late for a window."""
     title = f"{name}: dead letters"
     if stream is None or shown is None:
         return Page(title, (paragraph("The pipeline publishes no windows, so that no row can be late for one."),))
@@ -99,7 +99,7 @@ def _letter(name: str, row: Row, links: Links) -> list[Cell | Html]:
 
 
 def versions(name: str, file: str, listed: Sequence[Record], links: Links) -> Page:
-    """Which version of the outputs readers see."""
+    """Return the page of versions, with the live one that readers see."""
     title = f"{name}: versions"
     if not listed:
         return Page(title, (paragraph("No version is recorded yet: the first run makes one."),))

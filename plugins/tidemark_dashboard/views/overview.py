@@ -1,4 +1,4 @@
-"""One pipeline: how far each partition is, what holds it back, and what the newest run did."""
+"""One pipeline: the progress of each partition, the causes that hold it back, and the results of the newest run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, form, pager, quiet, select, void
 
 _NEWEST = 5
-"""Most runs of the overview."""
+"""Most runs in the overview."""
 
 
 def overview(status: Record, asked: Partitions, sources: Sequence[str], links: Links) -> Page:
-    """The first page of a pipeline."""
+    """Return the first page of a pipeline."""
     name = status["pipeline"]
     dag = paragraph("In Airflow: ", links.airflow(dag_id(name), "dags", dag_id(name)), ".")
     if status["as_of"] is None:
@@ -50,7 +50,7 @@ def _newest(status: Record) -> Iterator[Html]:
 
 
 def facts(counts: Record) -> Html:
-    """Rows by fate as cards."""
+    """Return the rows by fate as cards."""
     whole = counts["rows"]
     cards = [element("div", element("dt", "rows"), element("dd", f"{whole:,}"))]
     for fate in Fate:
@@ -61,7 +61,7 @@ def facts(counts: Record) -> Html:
 
 
 def _look(status: Record) -> list[Html]:
-    """What may need someone's attention."""
+    """Return the list of what may need attention; empty if there is nothing."""
     told: list[Html | str] = []
     told += _standing(status["standing"])
     for source in status["sources"]:
@@ -70,7 +70,7 @@ def _look(status: Record) -> list[Html]:
 
 
 def _standing(found: Record) -> Iterator[Html | str]:
-    """The run that is not committed: why, what failed, and the commands that lead on."""
+    """Yield the run that is not committed: its cause, the failed checks, and the commands to continue with."""
     if found["sentence"]:
         yield f"{found['sentence']} Nothing here counts its rows."
         yield from (f"It failed: {each}." for each in found["failed"])
@@ -118,7 +118,7 @@ def _partition(entry: Record) -> list[Cell | Html]:
 
 
 def yes(flag: object) -> str:
-    """A flag in words."""
+    """Return a flag in words."""
     return "yes" if flag else "no"
 
 

@@ -1,4 +1,4 @@
-"""One row's story: why it was kept, moved or dropped, and which row set the watermark in force."""
+"""The explanation of one row: why it was kept, moved or dropped, and the row that set the watermark in force."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidemark_dashboard.shell import Page, form, quiet, select, void
 
 
 def row(name: str, asked: OneRow, sources: Sequence[str], found: Record | UsageError | None, links: Links) -> Page:
-    """The form, and below it what was found."""
+    """Return the form, and below it the explanation of the row found."""
     inner = [_form(name, asked, sources, links)]
     if found is None:
         inner.append(quiet("A row is named by its source, its partition and its offset there, which counts from 0."))

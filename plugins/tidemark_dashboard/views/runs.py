@@ -1,4 +1,4 @@
-"""Runs and their batches, with what is known of their replays, and one batch with the rows that were moved."""
+"""Runs and their batches with their verifications, and one batch with the rows of a fate."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _TOLD = (
 
 @dataclass(frozen=True)
 class Around:
-    """What the host knows of the runs of a page, by run id."""
+    """The host's records of the runs on a page, by run id."""
 
     runs: Mapping[str, str]
     verified: Mapping[str, Verified]
 
 
 def runs(name: str, shown: ListPage[BatchRecord], around: Around, links: Links) -> Page:
-    """Batches of all runs, newest first."""
+    """Return the page of batches of all runs, newest first."""
     inner = (
         paragraph("Micro-batches, newest first; a run is made of one or more. All times are UTC."),
         _batches(name, shown.rows, around, links),
@@ -48,7 +48,7 @@ def runs(name: str, shown: ListPage[BatchRecord], around: Around, links: Links) 
 
 
 def run(name: str, run_id: str, shown: ListPage[BatchRecord], around: Around, links: Links) -> Page:
-    """One run."""
+    """Return the page of one run."""
     told = shown.rows[0] if shown.rows else None
     about = (
         []
@@ -112,7 +112,7 @@ def _verified(name: str, verified: Verified, links: Links) -> Html:
 def batch(
     name: str, record: BatchRecord, findings: Sequence[Finding], asked: Moved, moved: Record | None, links: Links
 ) -> Page:
-    """One batch: counts, digests, and the rows of a fate."""
+    """Return the page of one batch: counts, digests, and the rows of a fate."""
     fates, _ = total(record.accounts)
     counts = {"rows": sum(fates.values()), **{fate.value: count for fate, count in fates.items()}}
     of = link(record.run_id, links.pipeline(name, "runs", record.run_id))
@@ -141,7 +141,7 @@ ROW_HEADS = ("row", "arrival", "event time", "given time", "reasons", "moved by"
 
 
 def row_line(name: str, row: Record, links: Links) -> list[Cell | Html]:
-    """A row in a list, with the way to its story."""
+    """Return a row of a list, with a link to its explanation."""
     asked = {key: row[key] for key in ("source", "partition", "offset")}
     return [
         link(f"{row['source']}, {row['partition']}, {row['offset']:,}", links.pipeline(name, "row", **asked)),
