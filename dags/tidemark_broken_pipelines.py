@@ -1,4 +1,4 @@
-"""Pipeline files that do not hold, as an import error of this Airflow DAG file: the DAGs of the others stay."""
+"""Reports invalid pipeline files as an import error of this DAG file; the DAGs of the other pipeline files stay."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tidemark.errors import TidemarkError
 
-sys.path.append(str(Path(__file__).parent))  # bundles have it there already, other readers of DAG files don't
+sys.path.append(str(Path(__file__).parent))  # DAG bundles add this folder themselves, other loaders do not
 
 from tidemark_dags.files import broken
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))  # bundles have it there already, other readers of DAG files don't
+sys.path.append(str(Path(__file__).parent))  # DAG bundles add this folder themselves, other loaders do not
 
 from tidemark_dags.files import sound
 from tidemark_dags.operations import backfill_dag, maintenance_dag, report_dag

@@ -1,4 +1,4 @@
-"""One Airflow DAG for each pipeline file that holds; what does not is told by the file beside this one."""
+"""One Airflow DAG for each valid pipeline file; invalid ones are reported by tidemark_broken_pipelines.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow.sdk import get_parsing_context
 
 from tidemark.config.pipeline_files import dag_id
 
-sys.path.append(str(Path(__file__).parent))  # bundles have it there already, other readers of DAG files don't
+sys.path.append(str(Path(__file__).parent))  # DAG bundles add this folder themselves, other loaders do not
 
 from tidemark_dags.files import sound
 from tidemark_dags.pipelines import pipeline_dag

@@ -1,1 +1,1 @@
-"""What the DAG files of this folder are made of. Nothing here imports pyspark while a file is parsed."""
+"""The parts of this folder's DAG files. Nothing here imports pyspark while a DAG file is parsed."""

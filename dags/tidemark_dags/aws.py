@@ -1,4 +1,4 @@
-"""Where tasks find S3: what the connection `aws_default` says, as far as the environment says nothing."""
+"""Access to S3 for tasks: settings from the connection `aws_default`, unless the environment has its own."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ CONNECTION = "aws_default"
 _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")
 _REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _ENDPOINT = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
-"""Variables of which one that is set makes the connection's own of no account: two halves are never mixed."""
+"""Three groups of variables: if one of a group is set, the connection's values for that group are ignored. Values of
+the environment and of the connection are never mixed within a group."""
 
 
 def load(config: str) -> Pipeline:
-    """The pipeline of a file; this task's process, and what it starts, then find the S3 that it needs."""
+    """Load the pipeline of a file, and set the environment of this process and its children for the S3 it needs."""
     from tidemark.pipeline import Pipeline
 
     pipeline = Pipeline.load(config)
@@ -29,7 +30,8 @@ def load(config: str) -> Pipeline:
 def settings_of(
     login: str | None, password: str | None, extra: Mapping[str, Any], environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """The AWS variables that a connection adds to those of an environment. ValueError: it asks for what none says."""
+    """Return the AWS variables that a connection adds to those of an environment. Raises ValueError for a `role_arn`,
+    which is not supported."""
     if extra.get("role_arn"):
         raise ValueError("role_arn is not read from it: name a profile that has the role, as profile_name")
     service = extra.get("service_config", {}).get("s3", {})

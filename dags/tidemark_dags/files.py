@@ -1,4 +1,4 @@
-"""The pipeline files that the DAG files of this folder are made from."""
+"""The pipeline files that this folder's DAG files are made from."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ DEFAULT_FOLDER = Path(__file__).parents[2] / "pipelines"
 
 
 def sound() -> list[PipelineFile]:
-    """The pipeline files that hold, the first of each name."""
+    """Return the valid pipeline files, the first of each name."""
     return list(pipeline_files.read(pipeline_files.folder(DEFAULT_FOLDER)).sound.values())
 
 
 def broken() -> list[str]:
-    """What is wrong with pipeline files, file by file."""
+    """Return the errors of invalid pipeline files, file by file."""
     return list(pipeline_files.read(pipeline_files.folder(DEFAULT_FOLDER)).broken.values())

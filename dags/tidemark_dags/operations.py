@@ -1,4 +1,4 @@
-"""DAGs for all pipelines: verifying the past by hand, a daily page each, upkeep."""
+"""DAGs for all pipelines: backfills started by hand, a daily report for each, maintenance."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _dag(name: str, doc: str | None, schedule: str | None = None, **options: Any
 
 
 def backfill_dag(files: Files) -> DAG:
-    """Triggered by hand: makes a stretch of a pipeline's outputs anew, as a version beside the live one, tells what
-    differs, and lets readers see it where that is asked for."""
+    """Triggered by hand: rebuilds a range of a pipeline's outputs as a version beside the live one, reports the
+    differences, and promotes the version if that was chosen."""
     names = [file.spec.name for file in files]
     params = {
         "pipeline": Param(names[0] if names else None, enum=names, title="Pipeline"),
@@ -58,7 +58,7 @@ def backfill_dag(files: Files) -> DAG:
 
 
 def choose(paths: Mapping[str, str]) -> dict[str, Any]:
-    """The pipeline file, and the arguments of the backfill that was asked for."""
+    """Return the pipeline file, and the arguments of the chosen backfill."""
     asked, label = get_current_context()["params"], get_current_context()["run_id"]
     config = paths[asked["pipeline"]]
     arguments = [config, "--from", asked["from"], "--wait", "--label", label]
@@ -69,9 +69,8 @@ def choose(paths: Mapping[str, str]) -> dict[str, Any]:
 
 
 def tell(chosen: Mapping[str, Any]) -> list[str]:
-    """What the backfill of this run came to, in the task's log: of the version that it built, whatever others there
-    are. The arguments of its promotion; skips that where it is not asked
-    for, or what was asked for does not hold."""
+    """Print the result of this run's backfill to the task's log, for the version that it built, and return the
+    arguments of its promotion. Skips the promotion if it was not chosen, or if its condition is not met."""
     from tidemark.commands.versions import differs, exceeded
 
     pipeline, params = aws.load(chosen["config"]), get_current_context()["params"]
@@ -97,7 +96,7 @@ def tell(chosen: Mapping[str, Any]) -> list[str]:
 
 
 def report_dag(files: Files) -> DAG:
-    """Every day a page for each pipeline: what became of rows in the day's runs, and how far partitions are."""
+    """Every day a page for each pipeline: the fates of rows in the day's runs, and the progress of partitions."""
     with _dag("tidemark_quality_report", report_dag.__doc__, schedule="0 6 * * *") as dag:
         for file in files:
             task(task_id=file.spec.name)(write_page)(str(file.path))
@@ -105,8 +104,8 @@ def report_dag(files: Files) -> DAG:
 
 
 def write_page(config: str) -> str:
-    """Write the page of a pipeline's last 24 hours, below $TIDEMARK_REPORTS (default: `reports` beside `dags`); its
-    path."""
+    """Write the page of a pipeline's last 24 hours below $TIDEMARK_REPORTS (default: `reports` beside `dags`), return
+    its path."""
     pipeline, run = aws.load(config), get_current_context()["dag_run"]
     end = as_of_of(run)
     folder = Path(os.environ.get(REPORTS_VARIABLE) or DEFAULT_REPORTS) / pipeline.spec.name
@@ -116,7 +115,8 @@ def write_page(config: str) -> str:
 
 
 def maintenance_dag(files: Files) -> DAG:
-    """Every week: small files are merged, and files that no table has needed for a week (no replay does) deleted."""
+    """Every week: small files are compacted, and files that no table has needed for a week are deleted. No replay
+    needs them."""
     params = {"dry_run": Param(False, type="boolean", title="Only say what would be done")}
     weekly = {"schedule": "0 3 * * 0", "max_active_tasks": 1, "params": params}
     with _dag("tidemark_maintenance", maintenance_dag.__doc__, **weekly) as dag:

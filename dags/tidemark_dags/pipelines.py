@@ -13,7 +13,8 @@ _FOUND = "{{ ti.xcom_pull(task_ids='discover')['%s'] }}"
 
 
 def pipeline_dag(file: PipelineFile) -> DAG:
-    """discover -> process -> check_quality -> publish, one run at a time, every missed interval caught up with."""
+    """Return the DAG discover -> process -> check_quality -> publish: one run at a time; with `catchup`, every missed
+    interval is run."""
     scheduling, spec, config = file.scheduling, file.spec, str(file.path)
     common = {"owner": scheduling.owner, "retries": scheduling.retries, "retry_delay": scheduling.retry_delay}
     placed = {key: value for key in ("pool", "queue") if (value := getattr(scheduling, key)) is not None}

@@ -1,9 +1,9 @@
-"""A whole Airflow on this machine, with the demo's pipeline on a schedule: `make airflow`, for a first look.
+"""Runs a whole Airflow on this machine, with the demo's pipeline on a schedule: `make airflow`, for a first look.
 
 Everything it writes is in one folder: Airflow's home with an SQLite database, the pipeline file, landing files,
-tables and reports. Its pages and interface listen on loopback only. Airflow's two servers of log files (ports 8793
-and 8794) listen on every interface, and no setting binds them; they answer only who holds a token signed with this
-folder's secret. The password is made anew for each folder. For more than a look see docker-compose.yml.
+tables and reports. Its pages and API listen on loopback only. Airflow's two servers of log files (ports 8793 and
+8794) listen on every interface, and no setting binds them; they answer only requests with a token signed with this
+folder's secret. The password is generated for each folder. For more than a look see docker-compose.yml.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _LONGEST_START = 300
 
 
 def environment(folder: Path, port: int) -> dict[str, str]:
-    """The settings of an Airflow in `folder` that listens on `port` of loopback; a variable that is set wins."""
+    """Return the settings of an Airflow in `folder` that listens on `port` of loopback. A variable that is already
+    set wins, except for AIRFLOW_HOME and PATH."""
     keys = _keys(folder)
     spark = {"conn_type": "spark", "host": "local[*]", "extra": {"deploy-mode": "client"}}
     settings = {
@@ -52,7 +53,7 @@ def environment(folder: Path, port: int) -> dict[str, str]:
 
 
 def password(folder: Path) -> str:
-    """The password of the user admin, made when the folder was."""
+    """Return the password of the user admin; it is generated once for each folder."""
     return _kept(folder / _PASSWORDS, {"admin": secrets.token_urlsafe(12)})["admin"]
 
 
@@ -61,7 +62,7 @@ def _keys(folder: Path) -> dict[str, str]:
 
 
 def _kept(path: Path, made: dict[str, str]) -> dict[str, str]:
-    """What a file holds that only its owner may read; made now if there is none."""
+    """Return the content of a file that only its owner may read; `made` is written first if there is no file."""
     if not path.exists():
         with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:  # noqa: PTH123 - with its mode
             json.dump(made, file)
@@ -70,7 +71,7 @@ def _kept(path: Path, made: dict[str, str]) -> dict[str, str]:
 
 
 def write_demo(folder: Path) -> None:
-    """The demo's pipeline and landing files, the pipeline on a schedule."""
+    """Write the demo's pipeline with a schedule, and its landing files, unless they are there already."""
     from tidemark.demo.flights import write_landing, write_pipeline
     from tidemark.demo.weather import write_weather
 
@@ -84,7 +85,7 @@ def write_demo(folder: Path) -> None:
 
 
 def serve(folder: Path, port: int) -> int:
-    """Start Airflow, say where it is and how to log in, and stay until it is stopped."""
+    """Start Airflow, print its address and login, and wait until it is stopped. Returns the exit status."""
     folder.mkdir(parents=True, exist_ok=True)
     print("writing the demo's landing files and starting Airflow; this takes a minute or two", flush=True)
     write_demo(folder)
@@ -108,7 +109,7 @@ def serve(folder: Path, port: int) -> int:
 
 
 def _answers(airflow: subprocess.Popen[bytes], port: int) -> bool:
-    """Whether Airflow has come up."""
+    """True once Airflow answers; False if it stops or does not answer in time."""
     end = time.monotonic() + _LONGEST_START
     while time.monotonic() < end and airflow.poll() is None:
         try:

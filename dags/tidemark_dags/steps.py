@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 
 def as_of_of(dag_run: DagRun) -> datetime:
-    """The time up to which a run answers for what landed: its interval's end, else when it was to run."""
+    """Return the time up to which a run takes what landed: the end of its interval, otherwise its run_after."""
     found: datetime = dag_run.data_interval_end or dag_run.run_after
     return found
 
 
 def discover(config: str) -> dict[str, str]:
-    """What the run has to do, from the recorded manifest and a listing; empty: nothing, and Spark need not start."""
+    """Return the work of the run, from the recorded manifest and a listing; empty if there is none, so that Spark
+    need not start."""
     from tidemark.commands.schedule import ScheduledWork, foresee
     from tidemark.errors import Blocked, ConfigError, UsageError
 
@@ -39,7 +40,7 @@ def discover(config: str) -> dict[str, str]:
 
 
 def check_quality(config: str) -> None:
-    """Fails, without a retry, if quality blocks the run."""
+    """Fail, without a retry, if quality blocks the run."""
     from tidemark.commands.schedule import blocking
 
     if reason := blocking(aws.load(config).context):
@@ -47,7 +48,7 @@ def check_quality(config: str) -> None:
 
 
 def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:
-    """Tell consumers' DAGs what is new: watermarks and counts are in the asset event."""
+    """Emit the asset event for consumers' DAGs, with watermarks and counts; skip a run that only verified another."""
     from tidemark.commands.schedule import ScheduledWork, published
 
     if found["need"] == ScheduledWork.VERIFY:

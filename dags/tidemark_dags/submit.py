@@ -1,4 +1,4 @@
-"""Commands of tidemark that need Spark, submitted by the connection `spark_default`."""
+"""Commands of tidemark that need Spark, submitted through the connection `spark_default`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 JOBS = Path(__file__).parents[2] / "jobs"
 _STATUS = re.compile(r"Error code is: (\d+)")
 _HOPELESS = {1: "the check failed", 2: "the configuration or the call is wrong"}
-"""Exit statuses that a retry would only repeat."""
+"""Exit statuses of failures that a retry would only repeat."""
 
 
 class TidemarkSubmitOperator(SparkSubmitOperator):
     """Runs one of the applications of `jobs/`, whose first argument is a pipeline file, with the jars that it needs.
 
-    Where Spark runs is the connection's matter: local, standalone, YARN or Kubernetes. A run that died is repaired by
-    the retry of its task; what a retry can't mend fails at once.
+    The connection decides where Spark runs: local, standalone, YARN or Kubernetes. The retry of a task recovers a
+    run that crashed; failures that a retry cannot solve fail at once.
     """
 
     def __init__(self, *, job: str, **options: Any) -> None:
@@ -35,7 +35,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> None:
         from tidemark.spark.session.jars import s3_jars
-        from tidemark.spark.session.session import COMPILING, installed_jars  # imports pyspark: only where it is run
+        from tidemark.spark.session.session import COMPILING, installed_jars  # imports pyspark, so only when it runs
 
         on_s3 = aws.load(self.application_args[0]).context.on_s3
         jars = list(map(str, [*installed_jars(), *(s3_jars() if on_s3 else [])]))
@@ -58,6 +58,6 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
 
 
 def _last_words(text: str) -> str:
-    """The command's own message in what spark-submit printed last."""
+    """Return the command's own message from the last output of spark-submit."""
     lines = [line for line in text.splitlines() if line.startswith("error:")]
     return " ".join(lines) or text
