@@ -1,5 +1,4 @@
-"""Windows that a row came late for: the watermark that had passed each, and the least allowed_lateness to keep the
-row."""
+"""Windows that a row came late for: the watermark that had passed each, and the allowed_lateness to keep it."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def by_reason(moves: Iterable[Move]) -> list[Move]:
 
 
 def drawn_together(moves: Iterable[Move], most: int) -> list[list[Move]]:
-    """Return the groups of moves that charts compare, those with most rows first. If there are at most `most`, one
-    group: each reason in each partition. Otherwise two: the reasons of all partitions, and the partitions."""
+    """Return the groups of moves that charts compare, those with most rows first. One group of reason and partition
+    pairs, if these are at most `most`; otherwise two groups: the reasons of all partitions, and the partitions."""
     acted = sorted((move for move in moves if move.judged), key=lambda move: -move.judged)
     single = [move for move in acted if move.reason is not None and move.partition is not None]
     if len(single) <= most:
