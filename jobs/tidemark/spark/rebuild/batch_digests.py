@@ -1,4 +1,4 @@
-"""Digests of what stands in a version's tables, batch by batch."""
+"""Digests of the rows in a version's tables, batch by batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = ("events", "streams", "dead_letters")
 def standing(
     spark: SparkSession, root: Place, spec: PipelineSpec, batch_id: int, versions: Mapping[str, int]
 ) -> list[TableDigest]:
-    """The digests of what a batch has in tables of these `KINDS`, by table in such a version."""
+    """Digests of a batch's rows in the tables of these `KINDS`. `versions` gives the digest version of each table."""
     found = []
     for table, version in versions.items():
         kind, _, name = table.partition("/")

@@ -1,6 +1,7 @@
-"""What differs between a version and another whose rows may have other numbers: rows are known by what they say.
+"""Finds differences between two versions whose rows may have other offsets: rows are matched by their content.
 
-A row is the same where its partition, object and payload are; of several alike, the first is that of the first.
+Rows match if partition, object and payload are equal. Of several equal rows, the first of one version matches the
+first of the other, and so on.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _ABOUT = ("_partition", "_file", "_offset", "_batch_id", "_event_time", "_arriva
 
 @dataclass(frozen=True)
 class Contrast:
-    """Compares what batches from `first` on have brought to `base` and to `target`, and keeps what differs beside the
-    target's tables. `begin` is the range's first time, microseconds."""
+    """Compares what batches from `first` on have brought to `base` and to `target`. Differences are kept beside the
+    tables of the target. `begin` is the first time of the range, microseconds."""
 
     spark: SparkSession
     base: Place
@@ -39,7 +40,7 @@ class Contrast:
     begin: int
 
     def tell(self, spec: PipelineSpec) -> dict[str, Any]:
-        """By kind and name, what differs; names without a difference are left out."""
+        """Differences by kind and name; names without any are left out."""
         rows = {name: told for name, source in spec.sources.items() if (told := self._rows(source))}
         published = [name for name, step in spec.streams.items() if step.published]
         kinds = {"streams": published, "dead_letters": [each for each in published if spec.streams[each].windowed]}
@@ -50,7 +51,8 @@ class Contrast:
         return {"rows": rows, **outputs}
 
     def excluded(self, objects: Mapping[str, Mapping[str, int]]) -> list[dict[str, Any]]:
-        """Of each excluded object how many rows the target has, and how many of them stand."""
+        """Per excluded object: the number of its rows in the target, and as `left` how many of them are not
+        excluded."""
         found = []
         for name, mine in objects.items():
             rows = self._brought(self.target, f"events/{name}", 1)
@@ -109,7 +111,8 @@ class Contrast:
         }
 
     def _keep(self, name: str, found: DataFrame, crossing: Column) -> None:
-        """Record rows that differ: where they are now (else were), and both fates."""
+        """Record the rows that differ, with both fates. Their other columns are the target's; of a row that only the
+        base has, the base's."""
         old, new = F.col(_OLD), F.col(_NEW)
         about = [F.coalesce(new[each], old[each]).alias(each) for each in _ABOUT if each not in FATE]
         sides = [
@@ -149,7 +152,8 @@ class Contrast:
 
 
 def _numbered(rows: DataFrame, payload: list[str], which: str) -> DataFrame:
-    """Event rows with what tells them from others, and all that is told of them as one column."""
+    """Event rows as three columns: a hash of their content, their rank among rows with equal content, and a struct
+    named `which` of the columns that are compared or recorded."""
     out = F.array_contains("_reasons", Reason.EXCLUDED.value)
     broken = (F.col("_disposition") == Fate.QUARANTINED.value) & ~F.coalesce(out, F.lit(False))
     text = F.when(broken, F.col("_raw"))

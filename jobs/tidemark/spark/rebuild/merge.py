@@ -1,7 +1,7 @@
-"""Puts what a slice came to into a version: rows and outputs of a range of times, in one commit a table.
+"""Merges a slice into a version: rows and outputs of a range of times, in one commit a table.
 
-A row takes its new fate if its old or its new time lies in the range, else the old one stands; an output is the new
-one if it ends in the range. Nothing is written where nothing came out otherwise.
+A row takes its new fate if its old or its new time lies in the range; else it keeps the old one. An output is
+replaced if it ends in the range. A table without a difference is not written.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tidemark.spark.tables.delta import quoted
 from tidemark.storage import Place
 
 FATE = ("_system_timestamp", "_disposition", "_reasons", "_watermark", "_substream")
-"""What a row may have otherwise when it is judged again."""
+"""Columns that may change when a row is judged again."""
 _PUT = (*FATE, "_raw")
-"""What is put in the place of what it had."""
+"""Columns that are replaced in a row with a new fate."""
 TOLD = FATE[:3]
-"""What a change of is told."""
+"""Columns whose changes are reported."""
 DIFFERENCE = "difference"
 _KEYS = ("_partition", "_offset")
 _OLD, _NEW = "__tidemark_old", "__tidemark_new"
@@ -39,8 +39,9 @@ _FROM, _TO = "T0", "T1"
 
 @dataclass(frozen=True)
 class ChangedRows:
-    """The rows of a source that take a new fate, kept until let go of: `_partition`, `_offset`, day, batch, and both
-    fates. `days` and `batches` are those that have some, `told` how many changed in more than their watermark."""
+    """Rows of a source that take a new fate, persisted until released: `_partition`, `_offset`, day, batch and both
+    fates. `days` and `batches` are those with such rows; the last field is the number of rows that changed in more
+    than their watermark."""
 
     rows: DataFrame
     days: tuple[str, ...]
@@ -50,8 +51,8 @@ class ChangedRows:
 
 @dataclass(frozen=True)
 class ChangedTable:
-    """What came out otherwise of a table of outputs: rows that are no more, rows that are new, and the first and the
-    last batch that have had or have some."""
+    """Changes of a table of outputs: the numbers of rows that are gone and of rows that are new, and the first and
+    last batch that have such rows."""
 
     gone: int
     new: int
@@ -61,8 +62,8 @@ class ChangedTable:
 
 @dataclass(frozen=True)
 class Rebuilding:
-    """Compares the tables of `base` with those of a `slice`, and puts what differs into `target`, a clone of the
-    base. What the slice released after its `last` recorded batch counts as released by that."""
+    """Compares the tables of `base` with those of a `slice` and merges what differs into `target`, a clone of the
+    base. Outputs that the slice released after its `last` recorded batch count as released by that batch."""
 
     spark: SparkSession
     base: Place
@@ -73,9 +74,9 @@ class Rebuilding:
     kept: list[DataFrame] = field(default_factory=list)
 
     def rows(self, source: SourceSpec, old: DataFrame | None, *, anew: bool) -> ChangedRows | None:
-        """The rows of `old`, the slice as it stands, that take a new fate; `anew`: they are judged otherwise now, so
-        that watermarks count, too. Rows without a time that are excluded now count wherever they lie: no output is
-        made of them. None: there are none."""
+        """Rows of `old`, the base's rows of the slice, that take a new fate; None if there are none. `anew`: the
+        source is judged by other rules now, so that a changed watermark counts, too. Rows without a time that are
+        excluded now count wherever they lie: no output is made of them."""
         new = self._table(self.slice, f"events/{source.name}")
         if new is None or old is None:
             return None
@@ -96,7 +97,7 @@ class Rebuilding:
         return ChangedRows(found, dates, tuple(sorted({row[1] for row in days})), sum(row[2] for row in days))
 
     def put_rows(self, source: SourceSpec, changed: ChangedRows) -> None:
-        """Rewrite the days that have such rows, in one commit."""
+        """Rewrite the days that have changed rows, in one commit."""
         place = str(self.target / f"events/{source.name}")
         whole = self.spark.read.format("delta").load(place)
         dates = ", ".join(f"'{day}'" for day in changed.days)
@@ -109,8 +110,8 @@ class Rebuilding:
         _replace(merged, place, f"{PARTITION_COLUMN} IN ({dates})")
 
     def tell_rows(self, source: str, changed: ChangedRows) -> dict[str, Any]:
-        """Record the rows that changed, with both fates; how many there are, by fates, and how many of them cross an
-        end of the range."""
+        """Record the changed rows with both fates. Returns their number, in all and by pair of fates, and how many
+        cross an end of the range."""
         old, new = F.col(_OLD), F.col(_NEW)
         differs = _any([~old[name].eqNullSafe(new[name]) for name in TOLD])
         inside = [F.coalesce(in_range(side["_system_timestamp"], self.asked), F.lit(False)) for side in (old, new)]
@@ -139,9 +140,9 @@ class Rebuilding:
         }
 
     def outputs(self, table: str, changed: DataFrame | None, passed: int | None) -> ChangedTable | None:
-        """Put the outputs of the range in place of those that stand; `changed` names rows of the only source of a
-        stream that take a new fate: of them also those that end outside of it, by what later runs take to be `passed`
-        (None: whenever). None: nothing differs."""
+        """Replace the outputs of the range by those of the slice; None if nothing differs. `changed` names rows with
+        a new fate, of the only source of a stream. Their outputs are replaced outside of the range, too, if they end
+        by `passed`, which later runs take as passed (None: wherever they end)."""
         old, new = self._table(self.base, table), self._table(self.slice, table)
         if new is not None:
             new = new.withColumn("_batch_id", F.least("_batch_id", F.lit(self.last)))
@@ -164,8 +165,8 @@ class Rebuilding:
         return ChangedTable(counts[0], counts[1], first, last)
 
     def excluded(self, source: str, objects: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-        """By stored URI, how many rows an object has in the version and how many of them are excluded; `objects` are
-        with the batches that took them."""
+        """By stored URI: the number of an object's rows in the version, and how many of them are excluded. `objects`
+        maps URIs to the batches that took them."""
         rows = self._table(self.target, f"events/{source}")
         if rows is None:
             return {}
@@ -174,7 +175,7 @@ class Rebuilding:
         return {row[0]: (row[1], row[2]) for row in mine.groupBy("_file").agg(F.count("*"), out).collect()}
 
     def put_substreams(self, first: int) -> None:
-        """Have the substreams' watermarks of the slice in the place of those of batches from `first` on."""
+        """Replace the substreams' watermarks of batches from `first` on by those of the slice."""
         old, new = self._table(self.base, "substreams"), self._table(self.slice, "substreams")
         if new is None:
             return
@@ -182,7 +183,7 @@ class Rebuilding:
         whole.write.format("delta").mode("overwrite").save(str(self.target / "substreams"))
 
     def digests(self, table: str, first: int, last: int) -> dict[int, TableDigest]:
-        """By batch, the digest of what a table has now; batches without a row are left out."""
+        """Digest of each batch's present rows in a table; batches without rows are left out."""
         rows = self._table(self.target, table)
         if rows is None:
             return {}
@@ -191,12 +192,13 @@ class Rebuilding:
         return {row["_batch_id"]: table_digest(table, row[ROWS], row[LOW], row[HIGH]) for row in found}
 
     def let_go(self) -> None:
-        """Let go of what was kept."""
+        """Release the persisted rows."""
         for rows in self.kept:
             rows.unpersist()
 
     def of_one(self, spec: PipelineSpec, stream: str) -> str | None:
-        """The source whose rows a stream's rows are, one to one, so that each is known by partition and offset."""
+        """The source whose rows a stream passes on one to one, so that each is known by partition and offset; None if
+        there is none."""
         step = spec.streams[stream]
         paths = paths_into(spec, step)
         if step.windowed or len(paths) != 1 or paths[0].joined or paths[0].windowed or not paths[0].points(spec):
@@ -204,7 +206,7 @@ class Rebuilding:
         return paths[0].origin
 
     def _ours(self, table: str, rows: DataFrame, changed: DataFrame | None, passed: int | None) -> DataFrame:
-        """The outputs that end in the range, and those of rows that take a new fate."""
+        """Outputs that end in the range, and outputs of rows with a new fate."""
         ours = rows.where(self._ends(table))
         if changed is None:
             return ours
@@ -221,7 +223,7 @@ class Rebuilding:
         return left.select(*map(quoted, rows.columns))
 
     def _ends(self, table: str) -> Column:
-        """Whether an output ends in the range; one without an end does if the range has none."""
+        """True if an output ends in the range. One without an end does if the range has none."""
         windowed = "_window_end" in self._columns(table)
         end = F.col("_window_end" if windowed else "_end_time")
         after = end > _time(self.asked.begin)
@@ -237,7 +239,7 @@ class Rebuilding:
         return []
 
     def _tell(self, table: str, lost: DataFrame | None, made: DataFrame | None) -> tuple[int, int]:
-        """Record outputs that are no more, and those that are new; how many there are of either."""
+        """Record outputs that are gone and outputs that are new. Returns the number of each."""
         sides = [
             rows.withColumn(_DIFFERENCE, F.lit(change))
             for change, rows in (("before", lost), ("after", made))
@@ -261,7 +263,7 @@ _ABOUT = (PARTITION_COLUMN, "_batch_id", "_event_time", "_arrival_time")
 
 
 def in_range(time: Column, asked: Range) -> Column:
-    """Whether a time lies in the range; false where there is none."""
+    """True if a time lies in the range; false for null."""
     wanted = time >= _time(asked.begin)
     if asked.end is not None:
         wanted = wanted & (time < _time(asked.end))
@@ -276,7 +278,8 @@ def _any(conditions: Sequence[Column]) -> Column:
 
 
 class _Content(NamedTuple):
-    """What tells one content from another, whatever run wrote it, and its first and last batch."""
+    """Digest of rows without their batch ids, and their first and last batch. Equal rows have equal digests, whatever
+    run wrote them."""
 
     digest: TableDigest
     batches: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Judges recorded micro-batches again, from the events of one version into the tables of another.
 
-The first has every input row, whatever its fate; of it only the rows of a slice of arrivals are read, and of files
-only those of the slice's days. What arrivals and numbers of rows left out come to is told by recorded states.
+The events tables have every input row, whatever its fate. Only rows of a slice of arrivals are read, from the files
+of the slice's days. Numbers and arrivals of the rows left out come from recorded states.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from tidemark.storage import Place
 
 @dataclass(frozen=True)
 class SliceEngine(Engine):
-    """Judges into `root` what stands in the version at `base`. `states` gives that one's recorded states as a batch
-    found them; `reads` the arrivals that are read of each source (one that is not named: all); `excluded` the stored
-    URIs of each source's objects whose rows are quarantined now."""
+    """Judges rows of the version at `base` again, into `root`. `states` gives the base's recorded states before a
+    batch; `reads` the arrivals to read of each source (all of one that is not named); `excluded` the stored URIs of
+    each source's objects whose rows are quarantined now."""
 
     base: Place = field(kw_only=True)
     states: Callable[[int], States] = field(kw_only=True)
@@ -50,7 +50,7 @@ class SliceEngine(Engine):
         opening: Opening,
         repairing: bool,
     ) -> Outcome:
-        """Append the rows of a batch, judged again, and tell what became of them."""
+        """Append the rows of a batch, judged again, and return their outcome."""
         opening, taken = replace(opening, read_from=None), _taken(objects)
         place = self.place(f"events/{source.name}")
         told: Counts | None = None
@@ -89,7 +89,8 @@ class SliceEngine(Engine):
             return events.write_events(counted, tally, source, self.place(f"events/{source.name}"), batch_id)
 
     def recorded(self, source: SourceSpec, first: int, last: int) -> DataFrame | None:
-        """The rows of the slice that batches have in the base, with the columns that the source declares."""
+        """Rows of batches first..last in the base that belong to the slice, with the columns that the source
+        declares; None if the base has no such table."""
         place = str(self.base / f"events/{source.name}")
         if not delta.exists(place):
             return None
@@ -100,7 +101,7 @@ class SliceEngine(Engine):
         return mine.select(*map(quoted, [*fixed, *payload]))
 
     def _left_out(self, source: SourceSpec, batch_id: int, read: Mapping[str, int]) -> dict[str, Seen]:
-        """By partition, rows of the batch that are not read: recorded states tell how many, and how late."""
+        """By partition, the number and last arrival of the batch's rows that are not read, from recorded states."""
         before, after = self.states(batch_id), self.states(batch_id + 1)
         found = {}
         for (name, partition), state in after.items():
@@ -112,7 +113,7 @@ class SliceEngine(Engine):
 
 
 def _without(rows: DataFrame, source: SourceSpec, uris: Collection[str]) -> DataFrame:
-    """Event rows in which those of some objects are quarantined, with their text."""
+    """Event rows, of which those of some objects are quarantined as excluded, with their text in `_raw`."""
     hit = F.col("_file").isin(*uris)
     text = F.coalesce("_raw", row_text([quoted(column.name) for column in source.columns]))
     marked = {
@@ -124,7 +125,8 @@ def _without(rows: DataFrame, source: SourceSpec, uris: Collection[str]) -> Data
 
 
 def within(reading: ReadRange) -> Column:
-    """Whether an event row is read, told from the day that its file is kept by, too."""
+    """True if an event row is to be read. The day column is compared, too, so that files of other days are
+    skipped."""
     arrival, day = F.col("_arrival_time"), F.col(events.PARTITION_COLUMN)
     wanted = F.lit(True)
     if reading.begin is not None:

@@ -26,8 +26,8 @@ def put_back(
     partition_by: str | None = None,
     statistics: str | None = None,
 ) -> None:
-    """Have these rows, and no others, as those of a batch, in one commit, which records that the batch was appended
-    where the table's log does not know it."""
+    """Replace the rows of a batch by these, in one commit. If the table's log does not know the batch, the commit
+    records that it was appended."""
     if not delta.exists(place):
         delta.append(rows, place, batch_id, partition_by=partition_by, statistics=statistics)
         return
@@ -39,7 +39,7 @@ def put_back(
 
 
 def withdraw(spark: SparkSession, place: str, first: int, last: int, writer: str) -> None:
-    """Delete the rows of batches first..last in one commit, which records that a writer has done so."""
+    """Delete the rows of batches first..last in one commit, which records that `writer` has done so."""
     none = spark.read.format("delta").load(place).limit(0)
     column = "batch_id" if "batch_id" in none.columns and "_batch_id" not in none.columns else "_batch_id"
     rows = none.write.format("delta").mode("overwrite")
@@ -49,7 +49,7 @@ def withdraw(spark: SparkSession, place: str, first: int, last: int, writer: str
 
 
 def know(spark: SparkSession, place: str, writer: str, batch_id: int) -> None:
-    """Record in the log of a table that was made again that a writer has appended a batch to it."""
+    """Record in the log of a rebuilt table that a writer has appended a batch to it."""
     if delta.exists(place):
         none = spark.read.format("delta").load(place).limit(0)
         delta.append(none, place, batch_id, application=writer)
@@ -57,8 +57,8 @@ def know(spark: SparkSession, place: str, writer: str, batch_id: int) -> None:
 
 @dataclass(frozen=True)
 class Mending(Outputs):
-    """Makes again what a run wrote to `broken` tables. `recorded` are the digests of the run: only rows that have
-    them are put back, with columns in the order of `like`; what has others is in `unlike`."""
+    """Repairs the `broken` tables of a run by computing its rows again. `recorded` has the run's digests: only rows
+    with that digest are put back, with columns in the order of `like`. Other digests go to `unlike`."""
 
     broken: Collection[str] = ()
     recorded: Mapping[str, TableDigest] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Mending(Outputs):
         return [quoted(name) for name in [*own, *(name for name in known if name in names)]]
 
     def mend(self, due: Due) -> None:
-        """Put back what the run had for a stream."""
+        """Put back the rows that the run wrote for a stream."""
         for table, make in self._tables(due).items():
             if table not in self.broken or table not in self.recorded:
                 continue

@@ -30,8 +30,8 @@ _SHOWN = ("_event_time", "_arrival_time", "_system_timestamp", "_disposition", "
 
 @dataclass(frozen=True)
 class SourceBatch:
-    """One source's part of a recorded batch: its objects as taken, what judging started from, the
-    states that were recorded after it, and by table the version of its digest."""
+    """One source's part of a recorded batch: its objects as taken, the state that judging started from (`opening`),
+    the states recorded after it, and the digest version of each table."""
 
     source: SourceSpec
     batch_id: int
@@ -41,17 +41,17 @@ class SourceBatch:
     versions: Mapping[str, int] = field(default_factory=dict)
 
     def version(self, table: str) -> int:
-        """The version of the digest that was recorded of a table."""
+        """The version of a table's recorded digest."""
         return self.versions.get(table, NEWEST)
 
 
 def in_landing(objects: Sequence[LandedObject]) -> bool:
-    """Whether every object that was read is still there, unchanged."""
+    """True if every object that was read is still in landing, unchanged."""
     return not unreadable.gone([item for item in objects if item.state is not ObjectState.VANISHED])
 
 
 class Recomputed:
-    """A part computed again; kept until closed, if it is read several times."""
+    """One source's part of a batch, computed again. Rows that are read several times are persisted until `close`."""
 
     def __init__(self, engine: Engine, part: SourceBatch, from_landing: bool) -> None:
         self.engine, self.part = engine, part
@@ -77,11 +77,11 @@ class Recomputed:
         self.rows = self.counted.drop(OBJECT)
 
     def close(self) -> None:
-        """Let go of what was kept."""
+        """Release the persisted rows."""
         self.counted.unpersist()
 
     def outcome(self) -> Outcome:
-        """Digests and counts, as the first run's."""
+        """Digests and counts, computed as in the first run."""
         source, batch_id = self.part.source, self.part.batch_id
         opening = self.part.opening if self.from_landing else replace(self.part.opening, read_from=None)
         told = self.engine.count(source, self.counted, self.taken, self.part.version(f"events/{source.name}"))
@@ -98,7 +98,7 @@ class Recomputed:
         return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
 
     def differences(self) -> Iterator[str]:
-        """Up to 20 rows of the events table that came out otherwise, in words."""
+        """Up to 20 rows of the events table that differ, in words."""
         keys = ["_partition", "_offset"]
         now = self.rows.select(*keys, *_SHOWN, row_hash(self.rows).alias("hash")).alias("now")
         then = self._events().select(*keys, *_SHOWN, row_hash(self._events()).alias("hash")).alias("then")
@@ -128,7 +128,7 @@ class Recomputed:
         return self.recorded.select(*fixed, *map(delta.quoted, names))
 
     def _landed(self, taken: Sequence[LandedObject]) -> tuple[DataFrame, DataFrame | None]:
-        """The rows as they are in landing, and a sample of them where one is worth it."""
+        """Rows as they are in landing now, and a sample of them if one is worth its cost, else None."""
         source, notes = self.part.source, self._notes(taken)
         sights = look_at(source, [item for item in taken if item.uri not in notes])
         share = sampled_share(source, sum(item.size for item in taken), self.part.opening)
@@ -137,7 +137,7 @@ class Recomputed:
         return rows, sample[0] if sample else None
 
     def _notes(self, taken: Sequence[LandedObject]) -> dict[str, str]:
-        """Why the objects that were quarantined whole could not be read, as recorded then."""
+        """By URI, the recorded reason why an object that was quarantined whole could not be read."""
         whole = {stored_uri(item.uri): item.uri for item in taken if item.state is ObjectState.QUARANTINED}
         if not whole or self.recorded is None:
             return dict.fromkeys(whole.values(), "")
@@ -146,7 +146,8 @@ class Recomputed:
         return dict.fromkeys(whole.values(), "") | notes
 
     def _skipped_then(self) -> dict[str, Seen]:
-        """Rows that `start` skipped in the recorded batch: offsets tell how many, since they are in no table."""
+        """By partition, rows that `start` skipped in the recorded batch. They are in no table: their number follows
+        from offsets."""
         if self.part.opening.read_from is None or self.recorded is None:
             return {}
         rows = {row[0]: row[1] for row in self.recorded.groupBy("_partition").count().collect()}
@@ -160,8 +161,8 @@ class Recomputed:
 
 
 def _read_again(source: SourceSpec, opening: Opening) -> bool:
-    """Whether rows are read once more after they were counted: for keys, edges, marks, what `start` skipped, or for
-    arrivals before one that was already used. Keeping them costs about as much as writing them."""
+    """True if the counted rows are read once more: for substreams, edges, punctuations, rows that `start` skipped, or
+    arrivals before an estimate that was already used. Persisting them costs about as much as writing them."""
     used = source.policy.late is not None and any(
         state.estimated_high is not None for state in opening.states.values()
     )

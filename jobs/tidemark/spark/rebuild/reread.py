@@ -1,4 +1,4 @@
-"""Judges what lies in landing now for a version that is made from it."""
+"""Judges the objects that are in landing now, for a version that is built from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tidemark.spark.tables.delta import quoted
 
 @dataclass(frozen=True)
 class LandingEngine(Engine):
-    """Judges objects of landing; rows of `excluded` ones (stored URIs, by source) are quarantined."""
+    """Judges objects of landing. Rows of `excluded` objects (stored URIs, by source) are quarantined."""
 
     excluded: Mapping[str, Collection[str]] = field(kw_only=True)
 

@@ -1,4 +1,4 @@
-"""Takes back what batches from some one on have brought to Spark's tables of a version that nobody reads yet."""
+"""Removes the rows of all batches from a given one on from the Spark tables of a version that nobody reads yet."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def truncate(
     states: States,
     first: int,
 ) -> None:
-    """Delete what batches from `first` on have in `tables`, and have of substreams what the batches before it left;
-    `states` are those that they left."""
+    """Delete the rows of batches from `first` on in `tables`, and set the substreams back to what the batches before
+    left. `states` are the states after those batches."""
     for table in tables:
         if table.partition("/")[0] in KINDS:
             DeltaTable.forPath(spark, str(root / table)).delete(F.col("_batch_id") >= first)
@@ -40,7 +40,8 @@ def truncate(
 def write_substreams(
     spark: SparkSession, root: Place, sources: Mapping[str, SourceSpec], states: States, first: int
 ) -> int:
-    """Have of substreams what the batches before `first` left, from the events; how many rows."""
+    """Write the substreams as the batches before `first` left them, computed from the events. Returns the number of
+    rows."""
     left = [_left(spark, root, source, states, first) for source in sources.values()]
     known = [rows for rows in left if rows is not None]
     if not known:
@@ -58,7 +59,8 @@ def write_substreams(
 
 
 def _left(spark: SparkSession, root: Place, source: SourceSpec, states: States, first: int) -> DataFrame | None:
-    """The watermark of each substream of a source above its partition's floor, from the rows that set it."""
+    """Watermark of each substream of a source above its partition's floor, from the rows that set it; None if the
+    source has no substreams or no events table."""
     place = str(root / f"events/{source.name}")
     if not source.over or source.timestamp_by is None or not exists(place):
         return None
