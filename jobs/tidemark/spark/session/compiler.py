@@ -1,5 +1,5 @@
-"""Our own functions for the JVM, from `jvm/*.java`: compiled once at installation, by the compiler that Spark
-brings for its own code, so that a Java without one will do."""
+"""Compiles our Java functions from `jvm/*.java` once, at installation. The compiler is the one that Spark brings for
+its own code, so that a Java without a compiler will do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JAR = "tidemark-functions.jar"
 
 
 def is_current(jar: Path) -> bool:
-    """The jar was compiled from the sources as they are."""
+    """True if the jar was compiled from the present sources."""
     if not jar.is_file():
         return False
     with zipfile.ZipFile(jar) as found:
@@ -30,8 +30,8 @@ def is_current(jar: Path) -> bool:
 
 
 def compile_into(folder: Path) -> Path:
-    """Put the jar into the folder, which holds Delta's; one that is current is left alone. Raises TidemarkError
-    with what the compiler says."""
+    """Put our jar into the folder, which holds Delta's jars; a current one is left alone. Raises TidemarkError with
+    the compiler's message."""
     jar = folder / JAR
     if not is_current(jar):
         with tempfile.TemporaryDirectory() as classes:
@@ -47,7 +47,8 @@ def compile_into(folder: Path) -> Path:
 
 @contextmanager
 def quiet_jvm(jars: Sequence[Path] = ()) -> Iterator[tuple[JavaGateway, IO[str]]]:
-    """A JVM with Spark's classes and those of `jars` but no session, for set-up, and what it has to say."""
+    """Start a JVM for set-up, with the classes of Spark and of `jars` but no session. Gives its gateway and its
+    log."""
     from pyspark import SparkConf
     from pyspark.java_gateway import launch_gateway
 

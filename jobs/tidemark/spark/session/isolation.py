@@ -1,7 +1,7 @@
-"""The Spark around a call: a session of tidemark's own beside the caller's, and what is put back when a verb ends.
+"""Runs tidemark in a Spark session of its own beside the caller's, and restores the caller's when a verb ends.
 
-A caller's session keeps its settings, catalog and functions. What belongs to a whole JVM and can't be a session's
-(the default zone, checksums of local files) is changed for the length of a verb.
+A caller's session keeps its settings, catalog and functions. Settings of the whole JVM (the default time zone,
+checksums of local files) are changed for the length of a verb.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _DELTA = {
 """Static settings without which a session cannot write Delta tables."""
 
 _own: dict[SparkContext, SparkSession] = {}
-"""The session that tidemark works in, of the application that runs."""
+"""tidemark's session, by the application that runs."""
 _zones: list[Any] = []
-"""Of the JVM that runs, the default zone before tidemark set another, while it has."""
+"""The JVM's default time zone before tidemark set another; empty unless it has."""
 
 
 def refuse_connect() -> None:
@@ -41,7 +41,7 @@ def refuse_connect() -> None:
 
 
 def session_of_caller() -> SparkSession | None:
-    """The session of this process, whoever opened it; None: there is none."""
+    """The session of this process, whoever opened it; None if there is none."""
     context = SparkContext._active_spark_context
     if context is None or context._jsc is None:
         return None
@@ -49,9 +49,9 @@ def session_of_caller() -> SparkSession | None:
 
 
 def own_session(beside: SparkSession) -> SparkSession:
-    """The session that tidemark works in, now the active one: the same each time in one application.
+    """Return tidemark's session, one in each application, and make it the active one.
 
-    Raises TidemarkError where the application has no Delta or none of our functions.
+    Raises TidemarkError if the application lacks Delta or our functions.
     """
     context = beside.sparkContext
     if context not in _own:
@@ -64,7 +64,7 @@ def own_session(beside: SparkSession) -> SparkSession:
 
 
 def use_utc(jvm: Any) -> None:  # noqa: ANN401 # py4j has no types
-    """Make UTC the default zone of the JVM until the verb ends."""
+    """Make UTC the default time zone of the JVM until the verb ends."""
     zones = jvm.java.util.TimeZone
     if not _zones:
         _zones.append(zones.getDefault())
@@ -73,7 +73,7 @@ def use_utc(jvm: Any) -> None:  # noqa: ANN401 # py4j has no types
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """Put back, when the block ends, the active session that was in force before it and the JVM's default zone."""
+    """Restore, when the block ends, the session that was active before it and the JVM's default time zone."""
     context = SparkContext._active_spark_context
     before = None if context is None or context._jsc is None else SparkSession.getActiveSession()
     outermost = before is None or before not in _own.values()
@@ -85,7 +85,7 @@ def kept() -> Iterator[None]:
 
 
 def put_back(session: SparkSession | None) -> None:
-    """Make a session (None: the application's first) the active one, and the JVM's settings what they were."""
+    """Make a session (None: the application's first) the active one, and restore the JVM's settings."""
     context = SparkContext._active_spark_context
     if context is None or context._jvm is None or context._jsc is None or context not in _own:
         return

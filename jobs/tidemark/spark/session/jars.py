@@ -1,5 +1,5 @@
-"""The jars that jobs need, put in place once at installation: Delta's, and those for S3, resolved by Spark's own
-Ivy, so that nothing is downloaded when a job runs, and our own.
+"""Installs the jars that jobs need, so that nothing is downloaded when a job runs: Delta's and those for S3, resolved
+by Spark's own Ivy, and our own.
 
     python -m tidemark.spark.session.jars check              Java is here and Spark runs on it
     python -m tidemark.spark.session.jars install LOCK DIR   the jars of LOCK are in DIR, verified, and ours
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JVMView
 
 JAVA_VERSIONS = (17, 21)
-"""What Spark 4.2 runs on."""
+"""Versions of Java that Spark 4.2 runs on."""
 
 S3_HINT = "run `make install-s3` in the project folder; with a Spark of your own, give it hadoop-aws of its version"
 _INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to it"
@@ -36,20 +36,21 @@ _INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headles
 
 @dataclass(frozen=True)
 class Jar:
-    """One jar of the lock file: its Maven coordinate and the sum that its bytes must have."""
+    """One jar of the lock file: its Maven coordinate and the SHA-256 sum of its bytes."""
 
     coordinate: str
     sha256: str
 
     @property
     def file_name(self) -> str:
-        """Its name as Ivy writes it: group_artifact-version.jar."""
+        """The file's name, as Ivy writes it: group_artifact-version.jar."""
         group, artifact, version = self.coordinate.split(":")
         return f"{group}_{artifact}-{version}.jar"
 
 
 def require_java(environ: Mapping[str, str] = os.environ) -> None:
-    """Java is here in a version that Spark runs on; else TidemarkError, with one line that says what to install."""
+    """Ensure that Java is installed in a version that Spark runs on. Raises TidemarkError that says what to
+    install."""
     home = environ.get("JAVA_HOME")
     java = shutil.which(str(Path(home) / "bin" / "java") if home else "java", path=environ.get("PATH", ""))
     if java is None:
@@ -63,18 +64,19 @@ def require_java(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def jars_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where `make install` leaves Delta's jars and ours; those for S3 lie beside it."""
+    """The folder where `make install` puts Delta's jars and ours; those for S3 lie beside it."""
     return Path(environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
 
 
 def s3_jars() -> list[Path]:
-    """The jars for S3 as `make install-s3` left them; none where it was not run."""
+    """The jars for S3 that `make install-s3` has installed; empty if it was not run."""
     folder = jars_folder()
     return sorted(folder.with_name(f"{folder.name}-s3").glob("*.jar"))
 
 
 def require_s3() -> None:
-    """The jars for S3 are here, or a Spark that brings its own; else TidemarkError, before a JVM is started."""
+    """Ensure, before a JVM is started, that the jars for S3 are installed or that Spark brings its own; else raise
+    TidemarkError."""
     if not s3_jars() and "PYSPARK_GATEWAY_PORT" not in os.environ:
         raise TidemarkError("the jars that Spark needs for s3:// places are not installed", hint=S3_HINT)
 
@@ -102,7 +104,7 @@ def install(lock: Path, folder: Path) -> list[Path]:
 
 
 def is_sound(path: Path, jar: Jar) -> bool:
-    """The file is there and its bytes are those that the lock wants."""
+    """True if the file exists and its bytes have the sum of the lock file."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -122,7 +124,7 @@ def _place(jar: Jar, found: Path, folder: Path) -> None:
 
 
 def _resolve(jars: list[Jar]) -> list[Path]:
-    """The jars alone, without what they depend on (Spark ships it), from where the user's Ivy settings point."""
+    """Resolve the jars without their dependencies (Spark ships those), from where the user's Ivy settings point."""
     with quiet_jvm() as (gateway, log):
         try:
             return [_resolve_one(gateway.jvm, jar) for jar in jars]
@@ -142,7 +144,8 @@ def _resolve_one(jvm: JVMView, jar: Jar) -> Path:
 
 
 def main(arguments: list[str]) -> int:
-    """The command of the module's docstring; exit status 0, or 4 with one line on standard error."""
+    """Run the command of the module's docstring. Exit status: 0, 2 for wrong arguments, or 4 with one line on
+    standard error."""
     try:
         match arguments:
             case ["check"]:

@@ -1,4 +1,4 @@
-"""Does several things at once that wait for Spark most of the time."""
+"""Runs several actions at once that wait for Spark most of the time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Result = TypeVar("Result")
 
 
 def side_by_side(spark: SparkSession, actions: Sequence[Callable[[], Result]]) -> list[Result]:
-    """What the actions return, in their order, once all have ended; raises what the first of them raised. Their jobs
-    end with a wait that is broken off."""
+    """Run the actions in threads and return their results, in order, once all have ended. Raises the error of the
+    first action, in order, that failed. If the wait is interrupted, all Spark jobs are cancelled."""
     if len(actions) < 2:
         return [action() for action in actions]
     with ThreadPoolExecutor(len(actions)) as pool:
@@ -28,7 +28,8 @@ def side_by_side(spark: SparkSession, actions: Sequence[Callable[[], Result]]) -
 
 
 def _in_session(spark: SparkSession, action: Callable[[], Result]) -> Callable[[], Result]:
-    """The action in a thread that has no session of its own, and without one other settings."""
+    """The action, run with this session active: a new thread has no session, and without one it would have other
+    settings."""
 
     def run() -> Result:
         SparkSession._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)

@@ -1,7 +1,7 @@
-"""Classes of the JVM that PySpark names with each call of a function, looked up once.
+"""Caches the JVM classes that PySpark names with each call of a function.
 
-Py4J asks the JVM for a name each time it is used. For one without a package the JVM tries every import in every jar,
-which took a fifth of what the driver's thread does in small runs.
+Py4J asks the JVM for a name each time it is used. For a name without a package the JVM tries every import in every
+jar, which took a fifth of the time of the driver's thread in small runs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _NAMES = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonS
 
 
 class _Ours(JavaPackage):  # type: ignore[misc] # py4j has no types
-    """Our own classes, each looked up once."""
+    """Package of our own classes; each class is looked up once."""
 
     def __getattr__(self, name: str) -> object:
         found = super().__getattr__(name)
@@ -23,7 +23,7 @@ class _Ours(JavaPackage):  # type: ignore[misc] # py4j has no types
 
 
 class _CachedClass(JavaClass):  # type: ignore[misc] # py4j has no types
-    """A class whose static methods are looked up once, too."""
+    """A class whose static methods are looked up once."""
 
     def __getattr__(self, name: str) -> object:
         found = super().__getattr__(name)
@@ -32,7 +32,7 @@ class _CachedClass(JavaClass):  # type: ignore[misc] # py4j has no types
 
 
 def remember(jvm: JVMView) -> None:
-    """Keep the classes in the view that PySpark takes them from."""
+    """Put cached classes into the view that PySpark takes them from."""
     for name in _NAMES:
         found = getattr(jvm, name)
         if not isinstance(found, _CachedClass):

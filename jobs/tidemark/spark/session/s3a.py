@@ -1,6 +1,6 @@
-"""Spark on S3: what its file system s3a is told, so that it goes where boto3 goes, as whom boto3 goes.
+"""Configures Spark's file system for S3, s3a, to use the endpoint, region and credentials that boto3 uses.
 
-Credentials are none of it: s3a looks for them where boto3 does, in the environment, profiles and roles.
+Credentials are not set here: s3a looks for them where boto3 does, in the environment, profiles and roles.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ _SETTINGS = {
     "fs.s3a.change.detection.mode": "server",
     "fs.s3a.retry.limit": "2",  # around the attempts below, which wait longer each time
     "fs.s3a.retry.throttle.limit": "2",
-    "fs.s3a.input.stream.type": "classic",  # others do not hold an open object to its ETag
+    "fs.s3a.input.stream.type": "classic",  # other types do not check the ETag of an open object
 }
 
 
 def spark_reads(item: LandedObject) -> str:
-    """The path at which Spark reads an object: on S3 it says what was listed, so that nothing else is asked for."""
+    """Path at which Spark reads an object. On S3 it carries what the listing said, so that Spark asks for nothing
+    else."""
     if not is_s3(item.path):
         return item.path
     place = S3Place(item.path)
@@ -38,7 +39,8 @@ def spark_reads(item: LandedObject) -> str:
 
 
 def configure(spark: SparkSession) -> None:
-    """Make s3:// a file system of this session alone; settings of its user win. TidemarkError without hadoop-aws."""
+    """Make s3:// a file system of this session alone; the user's own settings win. Raises TidemarkError without
+    hadoop-aws."""
     jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
     if jvm is None or context is None:
         raise RuntimeError("no Spark session is open")
@@ -61,6 +63,6 @@ def _of_the_environment() -> dict[str, str]:
 
 
 def _is_given(known: Any, key: str) -> bool:  # noqa: ANN401 # Hadoop's own
-    """Whether a file or Spark's user has set this, and not only Hadoop's defaults, or we before."""
+    """True if a file or Spark's user has set this, and not only Hadoop's defaults or an earlier call of ours."""
     sources = list(known.getPropertySources(key) or ())
     return bool(sources) and not sources[-1].endswith("-default.xml") and sources[-1] != "programmatically"

@@ -28,7 +28,7 @@ from tidemark.spark.session.settings import RESULT_SETTINGS
 
 _TIMES = ("_offset", "_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark", "_batch_id")
 _COST_SETTINGS = {
-    **{f"parquet.enable.dictionary#{name}": "false" for name in _TIMES},  # hardly two are equal, or all are
+    **{f"parquet.enable.dictionary#{name}": "false" for name in _TIMES},  # nearly all values differ, or all are equal
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.optimize.minFileSize": str(64 << 20),
     "spark.databricks.delta.optimize.maxFileSize": str(256 << 20),
@@ -37,7 +37,7 @@ _COST_SETTINGS = {
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
     "spark.sql.ui.explainMode": "simple",  # each query and each of its stages is described at length otherwise
-    "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot never compiles larger methods, which many columns make
+    "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot never compiles larger methods; many columns make such
 }
 
 _STATIC_SETTINGS = {
@@ -54,11 +54,11 @@ COMPILING = (
     "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 "
     "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000"
 )
-"""Four times what Java would wait for before it compiles a method with all its might: most of planning a query runs
-too seldom to be worth that, and of a command's first minutes the compiler took two fifths."""
+"""Four times Java's thresholds for its optimising compiler. Most code that plans queries runs too seldom to be worth
+that, and the compiler took two fifths of a command's first minutes."""
 BUFFERS = f"-Djdk.nio.maxCachedBufferSize={1 << 20}"
-"""Outside the heap, bytes that a thread keeps at most of what it has read or written at once. Java would keep as much
-as the largest piece ever took: 100 MiB more where rows are sorted on disk."""
+"""Limit, in bytes, of the memory outside the heap that a thread keeps for its next read or write. Without it Java
+keeps as much as the largest piece took: 100 MiB more where rows are sorted on disk."""
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _LOOPBACK = re.compile(r"^local-cluster\[|://(127\.|localhost)")
 _LOOPBACK_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -73,7 +73,8 @@ _CHECKSUMS = [
 
 
 def installed_jars() -> list[Path]:
-    """Delta's jars and our functions as `make install` left them, so that nothing is downloaded when a job runs."""
+    """Delta's jars and ours, as `make install` left them: nothing is downloaded when a job runs. Raises TidemarkError
+    if they are missing or older than the code."""
     folder = jars_folder()
     jars = sorted(folder.glob("*.jar"))
     if len(jars) < 2 or not is_current(folder / JAR):
@@ -86,11 +87,11 @@ def installed_jars() -> list[Path]:
 
 
 def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSession:
-    """Open tidemark's own session, with Delta and the settings above; `on_s3` with s3:// places. Where the process
-    has a session already, it is one beside that, which stays as it is.
+    """Open tidemark's own session, with Delta, the settings above and, if `on_s3`, s3:// locations. If the process
+    has a session already, the new one lies beside it and leaves it as it is.
 
-    Under spark-submit the application's own master and memory hold; results do not depend on them.
-    `master` defaults to $TIDEMARK_MASTER, else all local cores.
+    Under spark-submit the application's own master and memory hold; results do not depend on them. `master` defaults
+    to $TIDEMARK_MASTER, else all local cores.
     """
     if on_s3:
         require_s3()
@@ -99,7 +100,7 @@ def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSess
 
 
 def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
-    """tidemark's own session beside another one, with the settings that results and readers rely on."""
+    """Return tidemark's own session beside another one, with the settings that results and readers rely on."""
     session = own_session(beside)
     if on_s3:
         s3a.configure(session)
@@ -131,21 +132,21 @@ def _start(master: str | None) -> SparkSession:
     heard = signal.getsignal(signal.SIGINT)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     if threading.current_thread() is threading.main_thread() and callable(heard):
-        signal.signal(signal.SIGINT, heard)  # PySpark's own calls the JVM in the middle of another call
+        signal.signal(signal.SIGINT, heard)  # PySpark's own handler calls the JVM in the middle of a call
     if ours:
         remember(running(session))
     return session
 
 
 def alone(master: str) -> dict[str, str]:
-    """Settings where one process does all; none for a cluster. What a stage left is not lost there, so that none is
-    computed again, and Spark need not prove that the result is equal."""
+    """Settings for a master that is a single process; empty for a cluster. In one process no output of a stage is
+    lost and computed again, so Spark need not check that it comes out equal."""
     here = master == "local" or master.startswith("local[")
     return dict.fromkeys(_CHECKSUMS, "false") | _LOCAL_SETTINGS if here else {}
 
 
 def spread(master: str, jars: Sequence[Path]) -> dict[str, str]:
-    """Settings for a cluster: jars that executors fetch from the driver, and, where the master is reached by
+    """Settings for a cluster: the jars that executors fetch from the driver and, if the master is reached by
     loopback, the driver's address there. SPARK_LOCAL_IP and SPARK_LOCAL_HOSTNAME name another one."""
     settings = {"spark.jars": ",".join(map(str, jars))}
     if _LOOPBACK.search(master):
@@ -154,14 +155,15 @@ def spread(master: str, jars: Sequence[Path]) -> dict[str, str]:
 
 
 def _umask() -> str:
-    """The process's umask, which Hadoop does not ask for: it gives files the permissions that a setting leaves."""
+    """The process's umask. Hadoop does not ask for it, but takes the permissions of files from a setting."""
     mask = os.umask(0o077)
     os.umask(mask)
     return f"{mask:03o}"
 
 
 def _memory() -> int:
-    """A third of the memory this process may use, from 1 to 16 GiB: rows that do not fit are judged on disk."""
+    """Bytes for the driver: a third of the memory this process may use, from 1 to 16 GiB. Rows that do not fit are
+    judged on disk."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         text = Path(limit).read_text().strip() if Path(limit).is_file() else ""
@@ -170,13 +172,14 @@ def _memory() -> int:
 
 
 def _region(memory: int) -> int:
-    """MiB of one part of the heap. Spark's buffers take more than half of a part as Java chooses it: each of them
-    would be kept apart, and start a collection of the whole heap."""
+    """MiB of one region of the heap. Spark's buffers take more than half of a region of Java's default size; each
+    would then be allocated apart and start a collection of the whole heap."""
     return min(memory >> 28, 16)
 
 
 def _launch(conf: SparkConf) -> JavaGateway:
-    """A JVM whose chatter goes to a file: what people must know, tidemark says itself."""
+    """Start a JVM whose output goes to a file: tidemark itself says what people must know. Raises TidemarkError if
+    Spark does not start."""
     environ = dict(os.environ)
     if locale.getpreferredencoding(False).upper() != "UTF-8":
         environ["LC_ALL"] = "C.UTF-8"  # or Java cannot open names that are not ASCII
@@ -202,7 +205,7 @@ def _launch(conf: SparkConf) -> JavaGateway:
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Signals that end a command are heard once the JVM hears us: one whose launch is cut short never ends."""
+    """Hold back signals that end a command until the JVM has started: a JVM whose launch is cut short never ends."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What results may depend on besides the rows and the configuration: recorded with every batch.
+"""Versions and settings, besides rows and configuration, on which results may depend; recorded with every batch.
 
 Nothing here imports Spark, so that a run without rows can record it without a JVM.
 """
@@ -11,8 +11,8 @@ from importlib.metadata import version
 from tidemark.config.models.sources import READING
 
 ARITHMETIC = "spark.tidemark.arithmetic"
-"""Which rule whole numbers follow: `EXACT` is null where a result has no place in its type. Under the rule of batches
-that recorded none it wraps."""
+"""Setting that names the rule for whole numbers. `EXACT`: a result that does not fit its type is null. `WRAPPING`: it
+wraps, as in batches that recorded no rule."""
 EXACT, WRAPPING = "exact", "wrapping"
 
 RESULT_SETTINGS = {
@@ -39,9 +39,9 @@ RESULT_SETTINGS = {
 """Settings on which results or the readability of tables depend; recorded with every batch."""
 
 PAGES = {"delta.parquet.format.version": "2.12.0"}
-"""The version of Parquet that tables are made with (docs/decisions/parquet-pages.md); recorded, too. Pages of the
-second version need statistics of each column: without them they say a wrong number of nulls, which not all readers
-overlook."""
+"""Table property: the version of Parquet that tables are made with (docs/decisions/parquet-pages.md); recorded, too.
+Pages of the second version need statistics of each column: without them they state a wrong number of nulls, which not
+all readers overlook."""
 
 _PACKAGES = ("tidemark", "pyspark", "delta-spark", "deltalake")
 
@@ -53,21 +53,21 @@ def engine() -> str:
 
 
 def reading_of(recorded: str) -> int:
-    """The rules of reading that a recorded engine had; the first ones were not recorded."""
+    """Version of the reading rules of a recorded engine; 1 if it recorded none."""
     return int(json.loads(recorded).get("reading", 1))
 
 
 def arithmetic_of(recorded: str) -> str:
-    """The rule that whole numbers followed under a recorded engine."""
+    """Rule for whole numbers of a recorded engine; `WRAPPING` if it recorded none."""
     return str(json.loads(recorded).get("settings", {}).get(ARITHMETIC, WRAPPING))
 
 
 def changed(recorded: str) -> list[str]:
-    """Sentences on what differs between a recorded engine and this one, but for rules of reading and of arithmetic: a
-    replay has those that were recorded."""
+    """Differences between a recorded engine and this one, a sentence each. Rules of reading and of arithmetic are
+    left out: a replay uses the recorded ones."""
     now, then = json.loads(engine()), json.loads(recorded)
     del now["reading"], now["settings"][ARITHMETIC]
-    then["settings"] = PAGES | then.get("settings", {})  # it was so before it was recorded
+    then["settings"] = PAGES | then.get("settings", {})  # earlier batches had these, too, unrecorded
     return [
         f"{name} was {then.get(part, {}).get(name)}, is {value}"
         for part, values in now.items()
