@@ -1,4 +1,4 @@
-"""What became of a micro-batch's rows, per partition and object, from what was counted as they passed."""
+"""Accounts of a micro-batch's rows, by partition and object, from counts taken while the rows were written."""
 
 from __future__ import annotations
 
@@ -35,26 +35,27 @@ def partitions_of(told: Counts, source: str) -> dict[str, PartitionReport]:
 
 
 def with_marks(partitions: Mapping[str, PartitionReport], marks: Mapping[str, Marks]) -> dict[str, PartitionReport]:
-    """The same with what a micro-batch of a punctuated source left to each partition."""
+    """The reports with the punctuation marks that a micro-batch left to each partition."""
     return {
         name: replace(report, seen=replace(report.seen, marks=marks[name])) for name, report in partitions.items()
     }
 
 
 def files_of(told: Counts) -> dict[str, tuple[int, bool]]:
-    """By URI: rows of each object, and whether its one row says that it cannot be read."""
+    """By URI: the number of an object's rows, and True if its only row says that it cannot be read."""
     return {uri: (rows, rows == whole == 1) for uri, (rows, whole) in told.files.items()}
 
 
 def rows_per_file(events: DataFrame) -> dict[str, tuple[int, bool]]:
-    """The same of event rows of which no more is asked."""
+    """Result of `files_of`, computed from event rows for which no other counts are needed."""
     whole = F.coalesce(F.bool_or(F.col("_raw").startswith(UNREADABLE)), F.lit(False))
     found = events.groupBy("_file").agg(F.count("*"), whole).collect()
     return {row[0]: (row[1], row[1] == 1 and row[2]) for row in found}
 
 
 def count_arrivals_before(events: DataFrame, own: str, limits: Mapping[str, int]) -> dict[str, Occurrence]:
-    """Rows whose own arrival is before the estimated arrival already used for their partition."""
+    """By partition, rows whose own arrival is before the estimated arrival already used for it (`limits`,
+    microseconds)."""
     columns: Columns = [("_partition", pa.string()), (_LIMIT, pa.int64())]
     known = small_frame(events.sparkSession, limits.items(), columns)
     early = events.join(known, "_partition").where(F.col(own) < F.col(_LIMIT))
@@ -71,7 +72,8 @@ def count_arrivals_before(events: DataFrame, own: str, limits: Mapping[str, int]
 
 
 def occurrences(events: DataFrame) -> dict[str, Occurrence]:
-    """By partition, how many event rows there are, with their arrivals and the first of them."""
+    """By partition: the number of event rows, their first and last arrival, and as a sample the row with the lowest
+    offset."""
     arrival = F.unix_micros("_arrival_time")
     found = events.groupBy("_partition").agg(
         F.count("*").alias("n"), F.min(arrival).alias("first"), F.max(arrival).alias("last"), F.min(_sample())

@@ -25,12 +25,12 @@ _SETTINGS = {
     "delta.checkpointInterval": str(CHECKPOINT_EVERY),
     **PAGES,
 }
-"""Of a table when it is made."""
+"""Properties of a new table."""
 
 
 class CommitRows(NamedTuple):
-    """What a commit wrote, as the table's log has it: the rows, read from the files of this very commit once they are
-    asked for (None: it has none), and how many there are."""
+    """Rows that a commit wrote, and their number, from the table's log. `rows` reads them from the files of this
+    commit when it is called; it is None if the commit has no rows."""
 
     rows: Callable[[], DataFrame] | None
     number: int
@@ -45,10 +45,10 @@ def append(
     statistics: str | None = None,
     application: str = APPLICATION,
 ) -> CommitRows | None:
-    """Append the rows of one micro-batch; a repeated call with the same id changes nothing, runs nothing, and
-    returns None: whoever waits for what it would have observed waits for ever.
+    """Append the rows of one micro-batch. A repeated call for this id changes nothing, runs nothing and returns None:
+    do not wait for anything that the write would have observed.
 
-    Reading back what was written does not have to look for it among all the table's files.
+    The rows returned are read from the commit's own files, without a search among all files of the table.
     """
     version = _appended(rows, place, batch_id, partition_by, statistics, application)
     return None if version is None else _written(rows, place_of(place), version)
@@ -57,7 +57,8 @@ def append(
 def _appended(
     rows: DataFrame, place: str, batch_id: int, partition_by: str | None, statistics: str | None, application: str
 ) -> int | None:
-    """Append; returns the version of the table that this made, None if it had been made before."""
+    """Append the rows. Returns the version of the table that this made; None if the batch had been appended
+    before."""
     spark = rows.sparkSession
     options = {"mergeSchema": "true", "txnAppId": application, "txnVersion": str(batch_id)}
     table = dict(_SETTINGS)
@@ -84,8 +85,8 @@ def append_measured(
     application: str = APPLICATION,
     matching: Column | None = None,
 ) -> CountedRows | None:
-    """Append as `append`, and tell the digest of the rows and how many of them are `matching`, both taken inside the
-    write; None: it was made before."""
+    """Append as `append` does. Returns the digest of the rows and the number of those that are `matching`, both taken
+    during the write; None if the batch had been appended before."""
     counting = Counting.of(rows, matching)
     return append_counted(counting, place, batch_id, table, partition_by, statistics, application)
 
@@ -99,20 +100,20 @@ def append_counted(
     statistics: str | None = None,
     application: str = APPLICATION,
 ) -> CountedRows | None:
-    """The same of rows that are counted already."""
+    """Append, as `append_measured` does, rows that are already set up for counting."""
     if _appended(counting.rows, place, batch_id, partition_by, statistics, application) is None:
         return None
     return counting.told(table)
 
 
 def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:
-    """Whether a micro-batch was appended to the table at `place`, be it without a row."""
+    """True if a micro-batch was appended to the table at `place`, even one without rows."""
     known = last_of(place, application) if exists(place) else None
     return known is not None and known >= batch_id
 
 
 def last_of(place: str, application: str) -> int | None:
-    """The last number that an application recorded in the log of the table at `place`."""
+    """The last number that an application recorded in the log of the table at `place`; None if it recorded none."""
     return delta_table(place).transaction_version(application)
 
 
@@ -130,14 +131,13 @@ def _written(rows: DataFrame, place: Place, version: int) -> CommitRows:
 
 
 def files_of(spark: SparkSession, place: Place, paths: Sequence[str], schema: StructType) -> DataFrame:
-    """The rows of some files of the table at `place`, of which `paths` are its log's: columns that the table is kept
-    by are the last ones."""
+    """Rows of some files of the table at `place`, given their `paths` in its log. Partition columns come last."""
     reader = spark.read.schema(schema).option("basePath", str(place)).option("__globPaths__", "false")
     return reader.parquet(*whole(place, paths))
 
 
 def whole(place: Place, paths: Sequence[str]) -> list[str]:
-    """The paths of files of the table at `place`, as Spark takes them, from those of its log."""
+    """Paths of files as Spark takes them, given their paths in the log of the table at `place`."""
     return [str(place / unquote(path)) for path in paths]
 
 
@@ -147,7 +147,7 @@ def quoted(name: str) -> Column:
 
 
 def exists(place: str) -> bool:
-    """Whether a Delta table is at `place`; a log that a crash left without a commit is none."""
+    """True if there is a Delta table at `place`. A log without a commit, as a crash may leave, is none."""
     return is_table(place)
 
 

@@ -1,8 +1,8 @@
-"""Counts what becomes of rows, and takes their digest, while they pass to where they are written.
+"""Counts rows by fate, and takes their digest, while they pass to where they are written.
 
-The first run, a repair after a crash and a replay count alike: a job over event rows, be they just judged or
-read back, is given a function of `jvm/` that counts each row and is true of it. Nothing but counts and extremes
-per partition, kind of row and object comes to the driver.
+The first run, recovery after a crash and a replay count alike: a job over event rows, just judged or read back, is
+filtered by a function of `jvm/` that counts each row and is always true. Only counts and extremes, by partition, kind
+of row and object, are sent to the driver.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from tidemark.spark.tables.row_rules import ends, rules_of, tells
 
 @dataclass(frozen=True)
 class FateGroup:
-    """Rows of one partition with the same fate and reasons; times in microseconds. `event_time`,
-    `arrival_time` and `file` are those of the row with the lowest offset."""
+    """Rows of one partition with equal fate and reasons; times in microseconds. `event_time`, `arrival_time` and
+    `file` are those of the row with the lowest offset."""
 
     fate: Fate
     reasons: frozenset[Reason]
@@ -48,7 +48,8 @@ class FateGroup:
 
 @dataclass(frozen=True)
 class Moves:
-    """How far rows of one partition were moved: the largest, and how often each size (three significant digits)."""
+    """Moves of one partition's rows, in microseconds: the largest, and the number of rows by size (three significant
+    digits)."""
 
     largest: int | None
     sizes: Mapping[int, int]
@@ -56,7 +57,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted of one partition."""
+    """Counts of one partition's rows."""
 
     moves: Moves
     kinds: tuple[FateGroup, ...]
@@ -66,8 +67,8 @@ class Counted:
 
 @dataclass(frozen=True)
 class Counts:
-    """What was counted: of all rows, by partition, and by URI the rows of each object and how many
-    of them say that it cannot be read."""
+    """Counts of all rows, by partition, and by URI: an object's rows, and how many of them say that it cannot be
+    read."""
 
     rows: int
     low: int
@@ -78,7 +79,7 @@ class Counts:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many rows each partition has."""
+        """Number of rows of each partition."""
         return {name: sum(kind.rows for kind in counted.kinds) for name, counted in self.partitions.items()}
 
     def digest(self, table: str) -> TableDigest:
@@ -87,12 +88,12 @@ class Counts:
 
 
 NOTHING = Counts(0, 0, 0, {}, {})
-"""What is told of a batch without rows."""
+"""Counts of a batch without rows."""
 
 
 class FateCounter:
-    """Counts the rows of one job of a source; `uris` are those of the objects, in the order of their numbers. Their
-    digest has a `version`."""
+    """Counts the rows of one job of a source. `uris` are those of the objects, in the order of their numbers;
+    `version` is that of the digest."""
 
     def __init__(self, spark: SparkSession, source: SourceSpec, uris: Sequence[str], version: int = NEWEST) -> None:
         jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
@@ -102,7 +103,7 @@ class FateCounter:
         self._source, self._version = source, version
         self._uris = [stored_uri(uri) for uri in uris]
         self.last = NOTHING
-        """What was told last."""
+        """The counts that were read last."""
         self._tallied = jvm.tidemark.Tallied.registered(context.sc())
 
     def begin(self, uris: Sequence[str]) -> None:
@@ -112,12 +113,13 @@ class FateCounter:
         self._tallied.reset()
 
     def counted(self, rows: DataFrame) -> DataFrame:
-        """Event rows, which come with the number of their `OBJECT` and leave without it: counted as they pass."""
+        """Event rows that are counted as they pass. They come with the number of their `OBJECT` and leave without
+        it."""
         hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT), self._version))
         return hashed.withColumn(COUNTED, self._counts(rows)).where(COUNTED).drop(HASH, COUNTED, OBJECT)
 
     def told(self) -> Counts:
-        """What was counted so far: all, once the job has ended."""
+        """Counts so far; complete once the job has ended."""
         rows, low, high, objects, partitions = json.loads(gzip.decompress(b"".join(self._tallied.told())))
         files = {self._uris[number]: (count, whole) for number, count, whole in objects}
         known = {name: self._counted(*counts) for name, *counts in partitions}
@@ -163,6 +165,6 @@ class FateCounter:
 
 
 def _bits(*marks: Column | None) -> Column:
-    """Which of the marks a row has, one a bit."""
+    """The marks that a row has, one a bit."""
     bits = [F.when(mark, 1 << index).otherwise(0) for index, mark in enumerate(marks) if mark is not None]
     return reduce(lambda one, other: one.bitwiseOR(other), bits)

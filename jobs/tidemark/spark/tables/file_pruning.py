@@ -1,7 +1,7 @@
-"""The rows of a span, read from the few files that may have any, as the table's log tells them.
+"""Reads the rows of a time span from the few files that may have any, chosen by the table's log.
 
-Asking Spark for the files costs two jobs and code compiled anew for each question, since Delta puts the table's whole
-state together for it: more than reading the rows of a small run does. The log itself tells the same in milliseconds.
+To choose files, Spark needs two jobs and newly compiled code for each question, since Delta puts the table's whole
+state together: more than reading the rows of a small run costs. The log itself answers in milliseconds.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 MOST = 16
-"""Files that are named one by one: Spark asks for each of them, one after the other."""
+"""Most files that are named one by one: Spark looks each of them up, one after the other."""
 _ROUNDED = 1_000
-"""Microseconds by which a bound of times in the log may be less than the time itself: it has milliseconds."""
+"""Microseconds by which a time's bound in the log may be below the time: the log has milliseconds."""
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-"""Numbers that Arrow knows."""
+"""The least and the greatest whole number that Arrow knows."""
 _PLAIN = 1
-"""The version of Delta's protocol in which files are read as they are: without deletions, or columns renamed."""
+"""The version of Delta's reader protocol in which files are read as they are: no deleted rows, no renamed columns."""
 
 
 @dataclass(frozen=True)
 class SelectedFiles:
-    """Files of the table at `place`, whose schema is told as JSON, and how many bytes they have."""
+    """Files of the table at `place`: their paths in its log, their bytes in all, and the table's schema as JSON."""
 
     place: str
     paths: tuple[str, ...]
@@ -43,29 +43,30 @@ class SelectedFiles:
 
     @property
     def base(self) -> str:
-        """The folder of the table, as Spark takes it."""
+        """Folder of the table, as Spark takes it."""
         return str(place_of(self.place))
 
     @property
     def whole(self) -> list[str]:
-        """The paths that Spark reads."""
+        """Paths of the files, as Spark takes them."""
         return whole(place_of(self.place), self.paths)
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """Their rows, as Spark reads files: columns that the table is kept by are the last ones."""
+        """Read the rows of the files. Partition columns come last."""
         return files_of(spark, place_of(self.place), self.paths, StructType.fromJson(json.loads(self.schema)))
 
 
 def rows_of(spark: SparkSession, place: str, start: str, begin: int, length: int, span: Span, last: int) -> DataFrame:
-    """Rows of the table at `place`, with all of those that batches up to `last` brought and that `spans.needed` tells
-    to be in the span; `start` names the column of their starts, which is `begin` before that in the span, and each
-    lives for `length` microseconds at most."""
+    """Rows of the table at `place`, among them all that batches up to `last` brought and that `time_range.needed`
+    selects for the span. Column `start` has the start of a row, which is `begin` earlier than its start in the span;
+    each row lives for at most `length` microseconds."""
     found = few_of(place, start, begin, length, span, last)
     return spark.read.format("delta").load(place) if found is None else found.read(spark)
 
 
 def few_of(place: str, start: str, begin: int, length: int, span: Span, last: int) -> SelectedFiles | None:
-    """The files that have these rows; None: there is none, there are many, or they are not to be read as they are."""
+    """Files that have the rows of `rows_of`. None: there are no such files, too many, or they cannot be read as they
+    are."""
     table = delta_table(place)
     if table.protocol().min_reader_version != _PLAIN:
         return None
@@ -77,7 +78,7 @@ def few_of(place: str, start: str, begin: int, length: int, span: Span, last: in
 
 
 def _files(table: DeltaTable, start: str, begin: int, length: int, span: Span, last: int) -> pa.Table:
-    """What the log has of the files that may have such rows: one whose bounds the log does not tell may have any."""
+    """Entries in the log of the files that may have such rows. A file without bounds in the log may have any."""
     log = pa.table(table.get_add_actions(flatten=True))
     wanted = pa.array([not span.only] * log.num_rows, pa.bool_())
     if span.after is not None:
@@ -92,7 +93,7 @@ def _files(table: DeltaTable, start: str, begin: int, length: int, span: Span, l
 
 
 def _may(compare: str, log: pa.Table, bound: str, value: int) -> Any:  # noqa: ANN401 # of Arrow
-    """By file, whether a comparison may hold for one of its rows."""
+    """By file, True if a comparison may hold for one of its rows."""
     if bound not in log.column_names:
         return pa.array([True] * log.num_rows, pa.bool_())
     known = log[bound].cast(pa.int64()).combine_chunks()

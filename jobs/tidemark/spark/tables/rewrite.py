@@ -1,4 +1,4 @@
-"""Writes rows of a table once more, as they are, into other files."""
+"""Writes rows of a table again, unchanged, into other files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _ALL = "true"
 
 
 def rewrite_days(spark: SparkSession, place: str, column: str | None, days: Collection[str]) -> int | None:
-    """Write all rows again, or those of some days where a table is kept by them, in one commit that changes no data.
-    How many there are; None: their digest came out otherwise, and the table is what it was."""
+    """Write all rows again, or those of some days if the table is partitioned by day (`column`), in one commit that
+    changes no data. Returns the number of rows. None: their digest came out different, and the table was restored."""
     table = DeltaTable.forPath(spark, place)
     before: int = table.history(1).select("version").collect()[0][0]
     wanted = _ALL if column is None else f"`{column}` IN ({', '.join(repr(day) for day in sorted(days))})"

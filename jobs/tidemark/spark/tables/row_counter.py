@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CountedRows(NamedTuple):
-    """The digest of what a commit wrote, and of how many of its rows a condition was true."""
+    """Digest of the rows that a commit wrote, and the number of them for which a condition was true."""
 
     digest: TableDigest
     matching: int
@@ -26,7 +26,7 @@ class CountedRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Counting:
-    """Rows that are counted as they pass, and their `columns`: of a plan that one job at a time writes."""
+    """Rows that are counted as they pass, and their `columns`. Only one job at a time may write them."""
 
     rows: DataFrame
     columns: tuple[str, ...]
@@ -34,7 +34,7 @@ class Counting:
 
     @classmethod
     def of(cls, rows: DataFrame, matching: Column | None = None) -> Counting:
-        """Rows as they are, counted, and of how many `matching` is true."""
+        """Set rows up to be counted, in all and as far as `matching` is true."""
         jvm = running()
         summed = jvm.tidemark.Summed.registered(rows.sparkSession._jsparkSession.sparkContext())
         told = [F.col(HASH)["high"], F.col(HASH)["low"], F.lit(False) if matching is None else matching]
@@ -52,6 +52,6 @@ class Counting:
         self.summed.reset()
 
     def told(self, table: str) -> CountedRows:
-        """What was counted, once the job has ended."""
+        """Counts of the job that has ended."""
         rows, low, high, matching = map(int, self.summed.told().split())
         return CountedRows(table_digest(table, rows, low, high), matching)

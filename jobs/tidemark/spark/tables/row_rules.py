@@ -1,4 +1,4 @@
-"""What holds for each row of the events table: `jvm/Rules.java` looks at it where rows are counted."""
+"""Rules that hold for each row of the events table; `jvm/Rules.java` checks them where rows are counted."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from tidemark.core.policy import Action, Tolerance
 from tidemark.spark.expressions import value_of
 
 _UNLIMITED = 1 << 61
-"""Microseconds that no two times lie apart."""
+"""Microseconds, more than any two times lie apart."""
 
 
 def rules_of(jvm: Any, source: SourceSpec) -> JavaObject:  # noqa: ANN401 # py4j has no types
-    """The rules that event rows of a source keep: numbered as `RowRule` is."""
+    """Rules that event rows of a source keep, numbered as in `RowRule`."""
     kept = source.policy.out_of_order.action is Action.KEEP
     early, late = _limit(source.policy.early), _limit(source.policy.late)
     return jvm.tidemark.Rules(early, late, kept)
 
 
 def ends(source: SourceSpec) -> Column | None:
-    """Whether a row ends a lifetime, null for no: its system timestamp is the start of that. None: no row does."""
+    """Condition that a row ends a lifetime, null for no; its system timestamp is the start of that lifetime. None: no
+    row can."""
     return F.col("_end_time").isNotNull() if source.lifetimes.edges else None
 
 
 def tells(rows: DataFrame, source: SourceSpec) -> Column | None:
-    """Whether a row is a punctuation, null for no: it stands for progress and for no new row. None: no row is."""
+    """Condition that a row is a punctuation, null for no; such a row marks progress and adds no row. None: no row can
+    be one."""
     punctuation = source.punctuated
     if punctuation is None or punctuation.row is None:
         return None

@@ -1,4 +1,5 @@
-"""Which rows are read for a span of time, told from columns that files record, so that other files are not read."""
+"""Selects the rows of a time span by columns whose bounds are recorded for each file, so that other files are
+skipped."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from tidemark.spark.columns import CLOSED, WAS
 @dataclass(frozen=True)
 class Span:
     """Rows alive at some time in [after, before), microseconds; None: without a bound. `since`: also all rows of
-    batches from this one on, or, where `only` is set, these alone; `WAS` is told. `behind`: such rows may lie before
-    the span, and make pairs that do."""
+    batches from this one on, and `WAS` is set; `only`: these rows alone. `behind`: they may lie before the span, and
+    make pairs before it."""
 
     after: int | None = None
     before: int | None = None
@@ -25,7 +26,7 @@ class Span:
 
 
 def needed(start: Column, end: Column, begin: int, length: int, span: Span, open_: Column | None = None) -> Column:
-    """Whether a row is alive in a span, told from its origin's columns so that files can be skipped. One that is
+    """Condition that a row is alive in a span, over its origin's columns so that files can be skipped. A row that is
     `open_` has no end."""
     wanted = F.lit(not span.only)
     if span.after is not None:
@@ -37,19 +38,19 @@ def needed(start: Column, end: Column, begin: int, length: int, span: Span, open
 
 
 def between_edges(begin: int, lasts: int | None, span: Span) -> Column:
-    """The same of rows between edges. One that ends in the very moment in which the span begins is among them: it was
-    open when that moment was passed."""
+    """Condition of `needed` for rows between edges. A row that ends in the very moment in which the span begins is
+    selected, too: it was open when that moment was passed."""
     start, end = F.col("_system_timestamp"), F.col("_end_time")
     if lasts is not None:
         return needed(start, start, begin, lasts, span)
     known = needed(start, end, begin, 1, span, open_=end.isNull())
     if span.since is None or (span.only and not span.behind):
         return known
-    return known | (F.col(CLOSED) >= span.since)  # not coalesced: files are skipped by plain comparisons only
+    return known | (F.col(CLOSED) >= span.since)  # no coalesce: files are skipped by plain comparisons only
 
 
 def ends_before(rows: DataFrame, span: Span) -> list[Column]:
-    """`WAS` of rows between edges: those that ended in batches from `since` on were open."""
+    """Column `WAS` of rows between edges, or none: rows that ended in batches from `since` on were open before."""
     if CLOSED not in rows.columns or span.since is None:
         return []
     return [F.when(F.col(CLOSED) >= span.since, _time(MAX_TIME)).alias(WAS)]
