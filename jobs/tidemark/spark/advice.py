@@ -1,9 +1,10 @@
-"""Tries judged rows with a grid of tolerances at once, in the JVM, writing nothing.
+"""Counts what judged rows would have met under each candidate of a grid of tolerances, in the JVM, writing nothing.
 
-Rows come from the events tables, which keep every row's times, whatever became of it. One pass finds how late and
-how far out of order rows are, for choosing a grid; one the highest times that batches and chunks reach, in any order;
-and one holds each row, in the order of offsets, against the watermark of each cell. Rows of a large partition are
-tried in chunks, each told what earlier ones leave to it; those of a substream in one task, as when they are judged.
+Rows come from the events tables, which keep every row's times, whatever its fate. A first pass finds how late and how
+far out of order rows are, for choosing a grid. A second finds the highest times that batches and chunks reach, in any
+order. A third compares each row, in the order of offsets, with the watermark of each candidate. A large partition is
+read in chunks, each of which starts from what the earlier ones reached; the rows of a substream are in one task, as
+when they are judged.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ from tidemark.spark.maxima import range_of
 from tidemark.spark.streams.partitioned import key_of_substream
 
 _TASK_ROWS = 1 << 20
-"""Rows that one task tries; fewer are not shared out."""
+"""Rows for one task; fewer are not shared out."""
 _WHOLE = 62
-"""Bits of a chunk that is all of a partition."""
+"""Bits of a chunk that holds a whole partition."""
 _LATENESS, _DISORDER, _REACHED = "__tidemark_lateness", "__tidemark_disorder", "__tidemark_reached"
 
 
 @dataclass(frozen=True)
 class Strays:
-    """How rows were found to be: `lateness` and `disorder` count those that are beyond so many rungs."""
+    """Rows by how late and how far out of order they are: `lateness` and `disorder` map a number of rungs to the
+    number of rows that are beyond exactly so many."""
 
     lateness: Mapping[int, int]
     disorder: Mapping[int, int]
@@ -47,7 +49,7 @@ class Strays:
 
 @dataclass(frozen=True)
 class Trial:
-    """The rows of one source, of batches up to `through`; about so many `rows`."""
+    """Rows of one source, of batches up to `through`; `rows` is about their number."""
 
     engine: Engine
     source: SourceSpec
@@ -56,7 +58,7 @@ class Trial:
 
     @property
     def tasks(self) -> int:
-        """Tasks that rows are shared out to."""
+        """Number of tasks that rows are shared out to."""
         if self.engine.tasks is not None:
             return self.engine.tasks
         if self.rows <= _TASK_ROWS:
@@ -65,13 +67,14 @@ class Trial:
 
     @property
     def bits(self) -> int:
-        """Rows of a chunk as a power of two: about a quarter of what a task tries, where there are several."""
+        """Rows of a chunk as a power of two: about a quarter of a task's rows, if there are several tasks."""
         if self.tasks == 1:
             return _WHOLE
         return max(self.engine.cell_bits, (self.rows // (4 * self.tasks)).bit_length())
 
     def spread(self, lates: Sequence[int], disorders: Sequence[int]) -> Strays:
-        """How late rows are, and how far they came after the highest time by what was recorded; in rungs."""
+        """Count rows by how late they are, and by how far they came after the highest time under the recorded
+        watermarks; in rungs."""
         behind = F.unix_micros("_watermark") + self.source.policy.disorder - F.col(EVENT)
         rows = self._staged("_watermark").select(
             self._beyond(F.col(ARRIVAL) - F.col(EVENT), lates).alias(_LATENESS),
@@ -85,7 +88,7 @@ class Trial:
         return Strays(late, disorder)
 
     def highs(self, grid: Grid) -> list[High]:
-        """What the rows of each partition reach, by batch, chunk and how late they are."""
+        """Highest times that the rows of each partition reach, by batch, chunk and lateness."""
         chunk = F.shiftright(OFFSET, self.bits).alias(CHUNK)
         late = self._beyond(F.col(ARRIVAL) - F.col(EVENT), [late for late in grid.lates if late is not None])
         rows = self._staged().select(PARTITION, BATCH, chunk, late.alias(_LATENESS), STAGED, ARRIVAL)
@@ -99,8 +102,8 @@ class Trial:
         starts: Mapping[str, Cells],
         reached: Iterable[tuple[str, int, int | None]],
     ) -> dict[str, GridCounts]:
-        """By partition, what each cell would make of its rows. `starts`: where partitions start late; `reached`: what
-        floors follow from, by partition and batch."""
+        """By partition, the fates of its rows under each candidate. `starts`: the watermarks of partitions that start
+        late; `reached`: the arrivals that floors follow from, by partition and batch."""
         jvm, context = self.engine.spark.sparkContext._jvm, self.engine.spark.sparkContext._jsc
         if jvm is None or context is None:
             raise RuntimeError("no Spark session is open")
@@ -112,7 +115,7 @@ class Trial:
         return {name: GridCounts(grid, numbers) for name, numbers in json.loads(told.told()).items()}
 
     def _rows(self, *more: str) -> DataFrame:
-        """All rows; those that are quarantined have no event time."""
+        """All rows; quarantined ones have no event time."""
         events = self.engine.spark.read.format("delta").load(self.engine.place(f"events/{self.source.name}"))
         sound = F.col("_disposition") != Fate.QUARANTINED.value
         return events.where(F.col("_batch_id") <= self.through).select(
@@ -126,7 +129,7 @@ class Trial:
         )
 
     def _staged(self, *more: str) -> DataFrame:
-        """Sound rows that the early step does not drop, with the time that it leaves them."""
+        """Sound rows that the early step does not drop, with the time that it gives them."""
         policy = self.source.policy
         early = type(policy)(policy.early, None, policy.out_of_order)
         rows = self._rows(*more).withColumn(BAD, F.lit(None).cast("string"))
@@ -155,7 +158,7 @@ class Trial:
         return F.col(KEY).cast("binary") if self._keyed else F.col(CHUNK)
 
     def _beyond(self, size: Column, rungs: Sequence[int]) -> Column:
-        """How many of the rungs a size is beyond."""
+        """Number of rungs that a size is beyond."""
         return range_of(self.engine.spark, size, [rung + 1 for rung in rungs])
 
     def _told(self, grid: Grid, highs: Iterable[High], starts: Mapping[str, Cells]) -> str:

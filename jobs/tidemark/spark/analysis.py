@@ -1,7 +1,7 @@
 """Analyses a configuration with Spark's own analyser and planner before anything is recorded under it.
 
-Sources and streams are built over empty frames of the declared types, as a run builds them over rows: so what Spark
-refuses is an error of the configuration, and no run that it could not finish is ever planned.
+Sources and streams are built over empty frames of the declared types, as a run builds them over rows. So what Spark
+refuses is an error of the configuration, and a run that could not finish is never planned.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _BINARY_ORDER = "UTF8_BINARY"
 
 
 def analyse(spark: SparkSession, spec: PipelineSpec) -> dict[str, DataFrame]:
-    """The rows of all sources and streams, without one. Raises ConfigError with everything that Spark refuses in
-    them, each with its key."""
+    """Rows of all sources and streams, without one. Raises ConfigError with everything that Spark refuses in them, each
+    with its key."""
     found: list[Problem] = []
     rows: dict[str, DataFrame] = {}
     for name, source in spec.sources.items():
@@ -59,7 +59,7 @@ def table(rows: Mapping[str, DataFrame], name: str, columns: Mapping[str, str | 
 
 
 def _problems(spec: PipelineSpec, key: str, build: Callable[[], None]) -> list[Problem]:
-    """What was wrong, with the file and the whole key."""
+    """Problems that `build` raises, with the file and the whole key."""
     try:
         build()
     except ConfigError as error:
@@ -98,7 +98,7 @@ def _of_stream(rows: DataFrame) -> DataFrame:
 
 
 def _add(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> None:
-    """Adds the rows of a stream to those of what it reads."""
+    """Add the rows of a stream to those that later streams read."""
     found = _step(rows, spec, step)
     own = {name.lower() for name in step.parts}
     for name in [column.name for column in columns_of(spec, step.name) or () if column.name.lower() not in own]:
@@ -131,7 +131,7 @@ def _windows(rows: DataFrame, spec: PipelineSpec, step: StreamSpec) -> DataFrame
 
 
 def _require_plan(rows: DataFrame) -> None:
-    """That Spark plans the rows' computation, not only understands it."""
+    """Ensure that Spark can plan the rows' computation, besides analysing it."""
     rows._jdf.queryExecution().executedPlan()
 
 
@@ -148,7 +148,7 @@ def _require_stored(key: str, kind: DataType) -> None:
 
 
 def _not_stored(kind: DataType) -> DataType | None:
-    """The part of a type that not every reader of the tables has, if there is one."""
+    """The part of a type that some reader of the tables lacks; None if there is none."""
     if isinstance(kind, StructType):
         parts = [field.dataType for field in kind]
     elif isinstance(kind, MapType):
@@ -162,5 +162,5 @@ def _not_stored(kind: DataType) -> DataType | None:
 
 
 def _empty(spark: SparkSession, schema: str) -> DataFrame:
-    """No rows, of which Spark does not know that there are none: it plans as for rows."""
+    """An empty frame that Spark does not know to be empty: it plans as if there were rows."""
     return spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)

@@ -6,7 +6,7 @@ OBJECT = f"{_PREFIX}object"
 BLOCK = f"{_PREFIX}block"
 ROW = f"{_PREFIX}row"
 ORDER = (OBJECT, BLOCK, ROW)
-"""Rank of the object in log order, start of the file split, position in the reading task: row order."""
+"""Columns that order rows: rank of the object in log order, start of the file split, position in the reading task."""
 
 PATH = f"{_PREFIX}path"
 MODIFIED = f"{_PREFIX}modified"
@@ -20,7 +20,7 @@ BAD = f"{_PREFIX}bad"
 RAW = f"{_PREFIX}raw"
 BATCH = f"{_PREFIX}batch"
 REST = f"{_PREFIX}rest"
-"""All of a row that judging does not look at, packed: rows are moved and kept as few columns."""
+"""A struct of the columns that judging does not need: rows are moved and kept as few columns."""
 
 HASH = f"{_PREFIX}hash"
 COUNTED = f"{_PREFIX}counted"
@@ -52,10 +52,11 @@ CLOSED = f"{_PREFIX}closed"
 CAME = f"{_PREFIX}came"
 """The batch that brought the later row of a pair."""
 WAS = f"{_PREFIX}was"
-"""The end of a row as it was known before the batches that are looked at, where that is another."""
+"""The end of a row as known before the batches that are looked at, if it was another."""
 
 TENTATIVE = f"{_PREFIX}tentative"
-"""The start of an open lifetime that was moved to the punctuation: if it ends there too, there was no such row."""
+"""The start of an open lifetime that was moved to the punctuation. If the lifetime ends there, too, it never was a
+row."""
 
 OPEN_UNTIL = f"{_PREFIX}open_until"
 
@@ -67,7 +68,7 @@ FIRST = f"{_PREFIX}first"
 
 
 def ordinal(rank: int | None = None, number: int = 0) -> str:
-    """A column that orders rows of one path: its windows' end (-1) or a value they are grouped by; without a
-    rank, how all of them begin."""
+    """Name of a column that orders rows of one path: by the end of its windows (-1) or by a value that they are
+    grouped by. Without a rank, the prefix of all such names."""
     prefix = f"{_PREFIX}order_"
     return prefix if rank is None else f"{prefix}{rank:04}_" + (f"{number:04}" if number >= 0 else "end")

@@ -1,8 +1,7 @@
 """Order-independent digests over the content of rows (docs/digest.md is their specification).
 
-A row has a hash of 128 bits; a table's digest is the sum of each half of it, so that neither the order of rows nor
-how they are spread over files matters. Digests of the first version, of batches recorded before the second, are
-computed as they were then.
+A row has a hash of 128 bits. A table's digest has the sum of each half of the hashes, so that neither the order of
+rows nor their files matter. Digests of batches that recorded the first version are computed in that version.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ _NULL_BITS = 62
 
 
 def row_hash(frame: DataFrame, version: int = NEWEST) -> Column:
-    """The hash of one row of `frame`, a struct of two numbers: of all columns, in the order of their names, wherever
-    they stand."""
+    """Hash of one row of `frame`, a struct of two numbers. It is taken over all columns, sorted by name. Raises
+    ValueError for an unknown version."""
     fields = sorted(frame.schema, key=lambda field: field.name)
     if version == 1:
         hashed = _first_hash(fields)
@@ -36,26 +35,26 @@ def row_hash(frame: DataFrame, version: int = NEWEST) -> Column:
 
 
 def digest_columns(hashed: Column) -> list[Column]:
-    """The three sums that make a digest: they add up over any split of the rows, modulo 2^64 (with ANSI off)."""
+    """The three sums that make a digest. They add up over any split of the rows, modulo 2^64 (with ANSI off)."""
     sums = [F.coalesce(F.sum(hashed[half]), F.lit(0)) for half in ("low", "high")]
     return [F.count("*").alias(ROWS), sums[0].alias(LOW), sums[1].alias(HIGH)]
 
 
 def table_digest(table: str, rows: int, low: int, high: int, version: int = NEWEST) -> TableDigest:
-    """The digest of `rows` rows: 32 hexadecimal digits, after the version where that is not the first."""
+    """The digest of `rows` rows: 32 hexadecimal digits, after the version unless that is the first."""
     mask = (1 << 64) - 1
     begin = "" if version == 1 else f"{version}:"
     return TableDigest(table, rows, f"{begin}{high & mask:016x}{low & mask:016x}")
 
 
 def measured(table: str, rows: DataFrame, version: int = NEWEST) -> TableDigest:
-    """The digest of rows that are not written now."""
+    """Compute the digest of rows, in a job of its own."""
     found = rows.agg(*digest_columns(row_hash(rows, version))).collect()[0]
     return table_digest(table, found[ROWS], found[LOW], found[HIGH], version)
 
 
 def _first_hash(fields: Sequence[StructField]) -> Column:
-    """The 64 bits that a row had in the first version: nulls and lengths inside of values are not among them."""
+    """The 64 bits of a row's hash in the first version, which ignores nulls and lengths inside of values."""
     columns = [_hashable(field.name, field.dataType) for field in fields]
     nulls = []
     for start in range(0, len(columns), _NULL_BITS):

@@ -1,4 +1,4 @@
-"""SQL expressions of a configuration as columns that never stop a job and never read a clock."""
+"""Turns SQL expressions of a configuration into columns that never stop a job and never read a clock."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tidemark.spark.streams.equal_values import alike
 from tidemark.spark.validity import fit
 
 TIME_OF_DAY = r"^[\x00-\x20\x7f-\x9f]*(T|[0-9]{1,2}:)"
-"""Text that Spark would read as a time of today, whenever that is: it says no date."""
+"""Pattern of text without a date, which Spark would read as a time of today."""
 _COLUMN = re.compile(r"\w+|`(?:[^`]|``)+`")
 _AMONG_EQUALS = frozenset({"max", "min", "median", "percentile"})
-"""Aggregates that choose among equal values by whichever they meet first."""
+"""Aggregates that return whichever of equal values they meet first."""
 _BY = frozenset({"max_by", "min_by"})
 """Aggregates that leave out rows whose second argument is null, not the first."""
 _COLLECTIONS = ("_list", "_set", "_agg")
@@ -36,15 +36,14 @@ _COUNTING_NULLS: dict[str, Callable[[Column], Column]] = {
     ),
     "collect_set": lambda values: F.transform(F.collect_set(values), lambda each: each["v"]),
 }
-"""Aggregates that may take nulls for values, over packed values that are null in rows that are left out."""
+"""Aggregates that may count nulls, over values packed in structs: the struct is null in rows that are left out."""
 
 
 def value_of(rows: DataFrame, expression: str, key: str) -> tuple[Column, DataType]:
-    """The value of `expression` over `rows` and its type; null in a row on which it cannot be computed, be it
-    because a time of day would have to be completed with the day on which the job happens to run.
+    """The value of `expression` over `rows` and its type. It is null in a row on which it cannot be computed, even if
+    only because a time of day would be completed with the day on which the job runs.
 
-    Raises ConfigError when the expression cannot be resolved or reads the clock whatever the row says; `key`
-    tells where it stands.
+    Raises ConfigError, for `key`, if the expression cannot be resolved or reads the clock whatever the row says.
     """
     column = F.expr(expression)
     selected = _analysed(lambda: rows.select(column), expression, key)
@@ -53,21 +52,21 @@ def value_of(rows: DataFrame, expression: str, key: str) -> tuple[Column, DataTy
 
 
 def text_of(rows: DataFrame, expression: str, key: str) -> Column:
-    """The value of `expression` over `rows` as text that every reader of the tables can hold; null where it is not
-    UTF-8, as where it cannot be computed."""
+    """The value of `expression` over `rows` as text that every reader of the tables can hold. It is null if it cannot
+    be computed or is not UTF-8."""
     return fit(StringType(), value_of(rows, expression, key)[0].cast("string"))
 
 
 def aggregate_of(groups: GroupedData, rows: DataFrame, expression: str, key: str) -> Column:
-    """An aggregate expression over the rows of `groups`; what it aggregates is null in rows on which it cannot be
-    computed, as with `value_of`, and so is what cannot be computed from aggregates."""
+    """An aggregate expression over the rows of `groups`. Its arguments are null in rows on which they cannot be
+    computed, as with `value_of`; its result is null if it cannot be computed from the aggregates."""
     column = _column(_rewritten(rows, _parsed(rows, expression), key))
     return _sound(_analysed(lambda: groups.agg(column), expression, key), expression, key)
 
 
 def compared_in(rows: DataFrame, expression: str, key: str) -> list[tuple[Column, DataType]]:
-    """By what a DISTINCT aggregate tells rows from each other, as Spark converts its arguments. Raises ConfigError
-    when it cannot be resolved."""
+    """Values, with their types, by which a DISTINCT aggregate distinguishes rows, as Spark converts its arguments.
+    Raises ConfigError if the expression cannot be resolved."""
     column = _column(_rewritten(rows, _parsed(rows, expression), key))
     found = _analysed(lambda: rows.groupBy().agg(column), expression, key)
     resolved = found._jdf.queryExecution().analyzed().expressions().last()
@@ -83,7 +82,7 @@ def _parsed(rows: DataFrame, expression: str) -> JavaObject:
 
 
 def _rewritten(rows: DataFrame, node: JavaObject, key: str) -> JavaObject:
-    """A parsed expression whose aggregates need no FILTER."""
+    """A parsed expression, rewritten so that its aggregates need no FILTER."""
     if _aggregate(node):
         return _node(_filtered(rows, node, key))
     children = [_rewritten(rows, child, key) for child in _children(node)]
@@ -91,8 +90,8 @@ def _rewritten(rows: DataFrame, node: JavaObject, key: str) -> JavaObject:
 
 
 def _filtered(rows: DataFrame, call: JavaObject, key: str) -> Column:
-    """An aggregate whose arguments are null in rows that its FILTER leaves out, or to which such rows are nothing
-    where nulls count: Spark forgets a FILTER when it aggregates sorted rows."""
+    """An aggregate whose arguments are null in rows that its FILTER leaves out; if it counts nulls, it ignores such
+    rows. Spark forgets a FILTER when it aggregates sorted rows."""
     name, children = str(_aggregate(call)), _children(call)
     count, has_filter = call.arguments().size(), call.filter().isDefined()
     arguments = [_argument(rows, child, key, equal=name in _AMONG_EQUALS) for child in children[:count]]
@@ -111,7 +110,7 @@ def _filtered(rows: DataFrame, call: JavaObject, key: str) -> Column:
 
 
 def _argument(rows: DataFrame, node: JavaObject, key: str, *, equal: bool = False) -> Column:
-    """An argument of an aggregate; with `equal`, its equal values are the same to the last bit."""
+    """An argument of an aggregate; with `equal`, its equal values are made equal to the last bit."""
     column = _column(node)
     if not equal or all(_name(part) != "UnresolvedAttribute" for part in _nodes(node)):
         return column
@@ -119,7 +118,7 @@ def _argument(rows: DataFrame, node: JavaObject, key: str, *, equal: bool = Fals
 
 
 def _nulls_count(name: str, call: JavaObject) -> bool:
-    """Whether an aggregate takes nulls as it takes values."""
+    """True if an aggregate counts nulls as values."""
     if name not in _COUNTING_NULLS:
         return False
     said, more = call.ignoreNulls(), _children(call)[1 : call.arguments().size()]
@@ -143,10 +142,10 @@ def _analysed(make: Callable[[], DataFrame], expression: str, key: str) -> DataF
 
 
 def _sound(analysed: DataFrame, expression: str, key: str) -> Column:
-    """The last expression of a projection or aggregation, null where it cannot be computed.
+    """The last expression of a projection or aggregation, null where it cannot be computed. Raises ConfigError if it
+    cannot be made so.
 
-    Turning ANSI mode off is not enough: overflowing times and unknown zones raise all the same, and whole numbers
-    wrap.
+    Turning ANSI mode off is not enough: overflowing times and unknown zones raise even so, and whole numbers wrap.
     """
     exact = analysed.sparkSession.conf.get(ARITHMETIC, None) == EXACT
     try:

@@ -1,4 +1,4 @@
-"""Calls our own functions of the JVM, from `jvm/`."""
+"""Calls our own Java functions, from `jvm/`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _NONE = -(1 << 63)
 
 
 class Glance(IntFlag):
-    """What one look at the bytes of a JSON line tells: it has something in it; a brace is closed before its end; some
-    value may be none, although the parser takes it; it is no UTF-8."""
+    """Bits that one look at the bytes of a JSON line sets. FILLED: it is not empty. EARLY: a brace is closed before
+    its end. DUBIOUS: it may have a value that is invalid although the parser accepts it. INVALID: it is not UTF-8."""
 
     FILLED = 1
     EARLY = 2
@@ -23,12 +23,12 @@ class Glance(IntFlag):
     INVALID = 8
 
     def of(self, glanced: Column) -> Column:
-        """Whether a line that was looked at has it."""
+        """Condition that a line's bits have this one."""
         return glanced.bitwiseAND(F.lit(self.value)) != 0
 
 
 def glance(spark: SparkSession, line: Column) -> Column:
-    """One look at a line of JSON; `Glance` says what its bits are."""
+    """The bits of `Glance` for a line of JSON."""
     return call(spark, "Glance", line.cast("binary"))
 
 
@@ -39,11 +39,11 @@ def json_line(
     plain: str | None = None,
     excused: Sequence[str] | None = None,
 ) -> Column:
-    """Spark's `from_json` of one line, faster, times without a zone being UTC. The BOOLEAN column `plain` of the
-    schema becomes true for a line in which nothing is that a look at it could doubt, else null.
+    """Parse one line as Spark's `from_json` does, but faster; times without a zone are UTC. The BOOLEAN column
+    `plain` of the schema becomes true for a line in which nothing is doubtful, else null.
 
-    With `excused`, values that do not survive as their column's type, and members that are there twice, are null, and
-    `plain` is false where one of another column is.
+    With `excused`, a value that its column's type cannot hold exactly, and a member that occurs twice, are null;
+    `plain` is false if that happens in a column that is not excused.
     """
     utils = running().PythonUtils
     spared = None if excused is None else utils.toSeq(list(excused))
@@ -51,13 +51,13 @@ def json_line(
 
 
 def outside(row: Column, schema: str, options: Mapping[str, str]) -> Column:
-    """The members of a JSON object that a schema has no place for, as an object with their text; null without any."""
+    """The members of a JSON object that the schema lacks, as an object with their text; null if there are none."""
     given = running().PythonUtils.toScalaMap(dict(options))
     return invoked("Outside", row, settings=(schema, given))
 
 
 def call(spark: SparkSession, name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
-    """One of the user-defined functions, made with settings, as a column."""
+    """A user-defined function, made with `settings`, as a column."""
     jvm = spark.sparkContext._jvm
     if jvm is None:
         raise RuntimeError("no Spark session is open")
@@ -66,8 +66,8 @@ def call(spark: SparkSession, name: str, *arguments: Column, settings: Sequence[
 
 
 def invoked(name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
-    """One of the functions that compiled code calls with values as they are, made with settings, as a column; numbers
-    that may be null are given `or_none`."""
+    """A function that compiled code calls with unboxed values, made with `settings`, as a column. Pass numbers that
+    may be null through `or_none`."""
     jvm = running()
     given = jvm.PythonUtils.toSeq([argument._jc for argument in arguments])
     return Column(getattr(jvm.tidemark, name).function(given, *settings))
@@ -90,10 +90,10 @@ def tried(value: Column) -> Column:
 
 
 def or_none(number: Column) -> Column:
-    """A number, or what `invoked` functions take for none."""
+    """A number, with null replaced by the value that `invoked` functions take for none."""
     return F.coalesce(number, F.lit(_NONE))
 
 
 def is_utf8(text: Column) -> Column:
-    """Spark's `is_valid_utf8`, faster."""
+    """True if text is UTF-8, as Spark's `is_valid_utf8` but faster."""
     return invoked("Utf8", text)

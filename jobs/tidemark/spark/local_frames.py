@@ -18,8 +18,7 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], columns: Col
 
 
 def local_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], columns: Columns) -> DataFrame:
-    """Rows as a frame. Going through Arrow makes it a local relation, which costs no job; a list of tuples
-    would cost one."""
+    """Rows as a frame. Arrow makes it a local relation, which costs no job; a list of tuples would cost one."""
     listed = list(rows)
     arrays = [pa.array([row[index] for row in listed], kind) for index, (_, kind) in enumerate(columns)]
     table = pa.table(dict(zip([name for name, _ in columns], arrays, strict=True)))

@@ -1,7 +1,7 @@
-"""Keeps Spark's tables small: merges small files, drops what is superseded or beyond retention.
+"""Keeps Spark's tables small: compacts small files and deletes what is superseded or beyond retention.
 
-Nothing here changes what a reader sees of events, so a replay is unaffected; Spark's own retention of
-removed files is left to its defaults, since no replay reads an old snapshot.
+Readers of events see no change, so a replay is unaffected. Spark's own retention of removed files keeps its defaults,
+since no replay reads an old snapshot.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tidemark.spark.tables.delta import exists
 from tidemark.storage import Place
 
 _WIDE_BY_DEFAULT = ("spark.sql.shuffle.partitions", "spark.sql.sources.parallelPartitionDiscovery.parallelism")
-"""Tasks of looking for files: Delta would take 10,000 for each table."""
+"""Settings for the number of tasks that look for files: Delta would take 10,000 for each table."""
 
 
 @dataclass(frozen=True)
 class Upkeep:
-    """Merges and drops under `root`, the folder of one version. Called only after a commit."""
+    """Compacts and deletes under `root`, the folder of one version. Called only after a commit."""
 
     spark: SparkSession
     root: Place
@@ -34,9 +34,9 @@ class Upkeep:
     def merge(
         self, sources: Iterable[str], outputs: Iterable[str], since: int, floors: Mapping[tuple[str, str], int]
     ) -> float:
-        """Merge the small files of events that arrived since `since` (microseconds), of lifetimes they ended, and
-        of `outputs`, tables of streams, and keep of the substreams the latest row of each that is above its
-        partition's floor. Seconds it took."""
+        """Compact the small files of events that arrived since `since` (microseconds), of lifetimes that they ended,
+        and of `outputs`, tables of streams. Of each substream keep the latest row, if it is above its partition's
+        floor. Returns seconds."""
         begun = time.monotonic()
         self._narrow()
         for name in sources:
@@ -50,8 +50,8 @@ class Upkeep:
         return time.monotonic() - begun
 
     def forget_ended(self, sources: Iterable[str], through: int, every: int) -> float | None:
-        """Keep of open lifetimes those that no batch up to `through` has ended, where that was done so many batches
-        ago. Seconds it took; None where nothing was to be done."""
+        """Drop open lifetimes that a batch up to `through` has ended, if this was last done at least `every` batches
+        ago. Returns seconds; None if nothing was due."""
         begun, root = time.monotonic(), str(self.root)
         due = [name for name in sources if through - lifetimes.forgotten(root, name) >= every]
         for name in due:
@@ -59,8 +59,8 @@ class Upkeep:
         return time.monotonic() - begun if due else None
 
     def retain(self, sources: Iterable[str], before: int) -> None:
-        """Delete the days of events that ended before `before`, microseconds UTC, and of lifetimes whose end edges
-        arrived on them."""
+        """Delete the events that arrived on days before the day of `before` (microseconds UTC), and the lifetimes
+        whose end edges arrived on such days."""
         day = F.lit(format_time(before)[:10])
         for name in sources:
             for table, column in _by_day(name):
@@ -76,7 +76,8 @@ class Upkeep:
                 DeltaTable.forPath(self.spark, place).delete(F.col("_batch_id") < first)
 
     def vacuum(self, tables: Iterable[str], hours: int) -> int:
-        """Delete the files that no table has needed for so many hours; how many tables were looked at."""
+        """Delete files that their table has not needed for so many hours. Returns the number of tables that were
+        looked at."""
         there = [place for table in tables if exists(place := str(self.root / table))]
         self._narrow()
         for place in there:
@@ -114,5 +115,5 @@ class Upkeep:
 
 
 def _by_day(source: str) -> list[tuple[str, str]]:
-    """The tables of a source whose files are kept by day, and that day's column."""
+    """The tables of a source that are partitioned by day, each with the column of the day."""
     return [(f"events/{source}", PARTITION_COLUMN), (lifetimes.ended_table(source), lifetimes.CLOSED_DATE)]

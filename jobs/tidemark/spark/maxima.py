@@ -1,7 +1,7 @@
-"""What the rows of a task have reached by each row, group after group, in one pass that holds no rows.
+"""Running values over the rows of a task, group after group, in one pass that holds no rows.
 
-Window functions can say the same, but keep all rows of a group until the last has come. These are functions
-with a memory, from `jvm/`: rows must have been sorted, with a group's seed before its rows, and stay so.
+Window functions could compute them, but keep all rows of a group until the last has come. These functions, from
+`jvm/`, have a memory: rows must be sorted, with a group's seed before its rows, and stay in that order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def unseen(spark: SparkSession, watermark: int | None) -> JavaObject:
-    """Where groups without a seed start, microseconds: `set` on it tells jobs that begin later another time."""
+    """Watermark of groups without a seed, microseconds. Its method `set` changes it for jobs that begin later."""
     jvm = spark.sparkContext._jvm
     if jvm is None:
         raise RuntimeError("no Spark session is open")
@@ -29,58 +29,60 @@ def unseen(spark: SparkSession, watermark: int | None) -> JavaObject:
 
 def reached(chunk: Column, partition: Column, own: Column, seed: Column, start: JavaObject) -> Column:
     """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and the `watermark`
-    and `high` of the group's seed; without one the watermark is that at `start`. `chunk` and `partition` are not
+    and `high` of the group's seed. Without a seed the watermark is that of `start`. `chunk` and `partition` are not
     null."""
     told = [or_none(seed[name]) for name in ("rows", "watermark", "high")]
     return invoked("Running", chunk, partition, or_none(own), *told, settings=(start,))
 
 
 def greatest_before(group: Column, part: Column, value: Column) -> Column:
-    """The greatest value of a group's rows before each row; null where there is none. `group`, a number that is never
-    null or bytes, and `part`, bytes or null, name a row's group together."""
+    """The greatest value of a group's rows before each row; null if there is none. `group` (a number that is never
+    null, or bytes) and `part` (bytes or null) name a row's group together."""
     return invoked("Before", group, part, or_none(value))
 
 
 def greatest_before_in_runs(run: Column, one: Column, other: Column, value: Column) -> Column:
-    """The same of groups whose rows come in their order, but mixed with those of others that have the same `run`, a
-    number; `one` and `other`, texts that are not null, name a row's group."""
+    """The greatest value of a group's rows before each row, for groups whose rows are in order but mixed with other
+    groups of one `run`, a number. `one` and `other`, texts that are not null, name a row's group."""
     return invoked("Before", run, one, other, or_none(value))
 
 
 def latest_in_cell(spark: SparkSession, partition: Column, cell: Column, own: Column) -> Column:
-    """The latest arrival of a partition's rows in their cell by each row, as rows come from their files."""
+    """The latest arrival so far of a partition's rows in their cell, by each row, in the order in which files give
+    rows."""
     return call(spark, "Latest", partition.cast("binary"), cell, own)
 
 
 def start_of_session(spark: SparkSession, group: Column, start: Column, end: Column, session: Session) -> Column:
-    """The start of each row's session, of rows in the order of their starts; microseconds."""
+    """The start of each row's session, microseconds. Rows are in the order of their starts."""
     return call(spark, "Sessions", group, start, end, settings=(session.gap, session.max_duration))
 
 
 def bounds_of_snapshots(
     spark: SparkSession, group: Column, time: Column, end: Column, after: Column, until: Column
 ) -> Column:
-    """By each row, the bounds of the windows that it is alive in, of rows and ends (without an `end` of their own)
-    latest first: of windows that end after a time and at the latest at another, where these are not null."""
+    """By each row, the bounds of the windows that it is alive in, if they end after `after` and by `until`; either
+    may be null. Rows and ends (rows without an `end` of their own) come latest first."""
     return call(spark, "Snapshots", group, time, end, after, until)
 
 
 def punctuated(spark: SparkSession, group: Column, part: Column, seed: Column, *told: Column) -> Column:
-    """`before` and `after`: the punctuation before each row of a group and after it. `seed`, looked at in a group's
-    first row, is null or has the watermark, counted rows and period that it begins with. `told`, of each row: whether
-    it counts, every so many rows or null, its period or null, what it would set, and what it sets in any case. Groups
-    of several parts may come in turns."""
+    """`before` and `after`: the punctuation before each row of a group and after it. `seed`, read in a group's first
+    row, is null or has the watermark, counted rows and period that the group begins with. The last columns are, of
+    each row: whether it counts, the number of rows for a punctuation or null, its period or null, the punctuation
+    that it would set, and the one that it sets in any case. Groups of several parts may come in turns."""
     return call(spark, "Punctuated", group, part, seed, *told)
 
 
 def paired(spark: SparkSession, *told: Column) -> Column:
-    """`offset` and `start` of the oldest open start edge among rows before that are equal in the first three of
-    `told` (partition and match as bytes, original start); then the row's role, offset and start in force."""
+    """`offset` and `start` of the oldest open start edge among earlier rows of a row's group. The first three columns
+    name the group (partition and match as bytes, original start); then come the row's role, offset and start in
+    force."""
     return call(spark, "Edges", *told)
 
 
 def least(spark: SparkSession, partition: Column, mark: Column) -> Column:
-    """The least of the latest marks of all partitions so far; null while one has none."""
+    """The least of the partitions' latest marks so far; null while a partition has none."""
     return call(spark, "Least", partition.cast("binary"), mark)
 
 
@@ -92,8 +94,8 @@ def range_of(
     many: int = 1,
     apart: Column | None = None,
 ) -> Column:
-    """The number of the range that a time is in, where all but the first range begin at `starts`; of a time that is
-    `crowded` or null one of so `many` that `apart` tells, if it is given."""
+    """Number of the range that a time is in; all but the first range begin at `starts`. If `apart` is given, a time
+    that is `crowded` or null gets one of `many` numbers, chosen by `apart`."""
     number = F.lit(None).cast("long") if apart is None else apart
     return call(spark, "Ranged", time, number, settings=(_longs(spark, starts), _longs(spark, crowded), many))
 

@@ -1,4 +1,4 @@
-"""Times as Spark sees them: expressions that give microseconds UTC, or null where there is no time."""
+"""Expressions for times in Spark: microseconds UTC, or null where there is no time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIME_TYPES = (TimestampType, TimestampNTZType, DateType, StringType)
 def micros_of(rows: DataFrame, expression: str, key: str) -> Column:
     """`expression` over `rows` as microseconds UTC; null outside the years 1 to 9999.
 
-    Raises ConfigError when the expression cannot be resolved or gives no time; `key` says where it stands.
+    Raises ConfigError, for `key`, if the expression cannot be resolved or gives no time.
     """
     value, kind = value_of(rows, expression, key)
     if not isinstance(kind, _TIME_TYPES):
@@ -32,22 +32,22 @@ def micros_of(rows: DataFrame, expression: str, key: str) -> Column:
 
 
 def within_years(name: str) -> Column:
-    """A time of a row or window as a table has it: what lies beyond the years 1 to 9999, which not every reader can
-    hold, stands at their bound. Null stays null."""
+    """A time of a row or window as tables hold it: a time beyond the years 1 to 9999, which not every reader can
+    hold, is set to their bound. Null stays null."""
     micros = F.unix_micros(name)
     return F.when(micros.isNotNull(), F.timestamp_micros(at_bounds(micros))).alias(name)
 
 
 def at_bounds(micros: Column) -> Column:
-    """A number of microseconds, of which one beyond the years 1 to 9999 stands at their bound; null at the first."""
+    """Microseconds, set to the nearest bound if they are beyond the years 1 to 9999; null becomes the first bound."""
     return F.least(F.greatest(micros, F.lit(MIN_TIME)), F.lit(MAX_TIME))
 
 
 def came(names: Collection[str], of: Callable[[str], Column] = F.col) -> Column:
-    """The batch that brought a row, told from columns of these `names`: of a pair, its later row."""
+    """The batch that brought a row, from the columns `names` that it has; of a pair, the batch of its later row."""
     return F.coalesce(of(CAME), of("_batch_id")) if CAME in names else of("_batch_id")
 
 
 def divided(number: Column, by: int) -> Column:
-    """A whole number divided and rounded down; by way of doubles that would be wrong for microseconds after 2255."""
+    """A whole number, divided and rounded down. Doubles would be wrong for microseconds after 2255."""
     return F.call_function("div", number - F.pmod(number, F.lit(by)), F.lit(by)) if by > 1 else number

@@ -1,5 +1,5 @@
-"""Whether the values of a row are such that every reader of the tables can hold them: times in the years 1 to
-9999, text that is UTF-8. What is not is null in the payload and makes its row corrupt."""
+"""Checks that every reader of the tables can hold a row's values: times in the years 1 to 9999, text that is UTF-8.
+Any other value is null in the payload and makes its row corrupt."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _LAST_TIME = f"{_LAST} 23:59:59.999999"
 
 
 def column_of(name: str) -> str:
-    """A column's name as SQL takes it, whatever is in it."""
+    """A column's name, quoted for SQL."""
     return f"`{name.replace('`', '``')}`"
 
 
 def fit(kind: DataType, value: Column) -> Column:
-    """A computed value, or null where no table could hold it."""
+    """A computed value; null if a table could not hold it."""
     found = [check for check in (beyond_years(kind, value), not_utf8(kind, value)) if check is not None]
     return F.when(~F.coalesce(reduce(or_, found), F.lit(False)), value) if found else value
 
 
 def beyond_years(kind: DataType, value: Column) -> Column | None:
-    """Whether a time anywhere in a value is outside the years 1 to 9999; None if its type has no times."""
+    """Condition that a time anywhere in a value is outside the years 1 to 9999; None if its type has no times."""
     return any_leaf(
         kind,
         value,
@@ -43,14 +43,15 @@ def beyond_years(kind: DataType, value: Column) -> Column | None:
 
 
 def not_utf8(kind: DataType, value: Column) -> Column | None:
-    """Whether a text anywhere in a value is no UTF-8; None if its type has no text."""
+    """Condition that a text anywhere in a value is not UTF-8; None if its type has no text."""
     return any_leaf(kind, value, {"string": lambda text: ~is_utf8(text)})
 
 
 def any_leaf(kind: DataType, value: Column, leaves: Mapping[str, Leaf]) -> Column | None:
-    """Whether `leaves`, conditions by type name, hold for anything in a value; None if it has no such type.
+    """Condition that one of `leaves`, conditions by type name, holds anywhere in a value; None if its type has no
+    such part.
 
-    Null where nothing is known of a value that is null.
+    Null for a value that is null, as far as nothing is known about it.
     """
     if isinstance(kind, StructType):
         return _any([any_leaf(field.dataType, value.getField(field.name), leaves) for field in kind])
@@ -66,7 +67,7 @@ def any_leaf(kind: DataType, value: Column, leaves: Mapping[str, Leaf]) -> Colum
 def payload_of(
     values: Mapping[str, Column], bad: Mapping[str, Column], excused: Container[str]
 ) -> tuple[list[Column], Column]:
-    """The payload with null where a value is bad, and whether one is bad in a column that is not excused."""
+    """The payload, null where a value is bad, and the condition that one is bad in a column that is not excused."""
     payload = [(F.when(~bad[name], value) if name in bad else value).alias(name) for name, value in values.items()]
     misfits = [condition for name, condition in bad.items() if name not in excused]
     return payload, reduce(or_, misfits, F.lit(False))
