@@ -1,7 +1,7 @@
-"""What a micro-batch does to the recorded state of its sources (time rules: progress, what is reported).
+"""Computes the recorded state of sources after a micro-batch (time rules: progress, what is reported).
 
-The first run, the repair of a crashed one and a replay all call `advance` with what judging came to; it is
-pure, so they cannot differ.
+The first run, recovery of a crashed one and a replay all call `advance` with the outcome of judging. It is pure, so
+their results cannot differ.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ States = dict[Key, PartitionState]
 
 @dataclass(frozen=True)
 class SourceRules:
-    """What of a source's declaration its progress depends on; durations in microseconds. `own_time`:
-    events carry a time of their own (`timestamp_by`), else arrival is their time. A `punctuation` stands in the place
-    of the tolerances."""
+    """Parts of a source's declaration that its progress depends on; durations in microseconds. `own_time`: events
+    carry a time of their own (`timestamp_by`); else arrival is their time. A `punctuation` replaces the
+    tolerances."""
 
     name: str
     policy: Policy
@@ -48,14 +48,14 @@ class SourceRules:
 
     @property
     def import_from(self) -> str | None:
-        """The source that this one follows."""
+        """The source that this one follows; None if it follows none."""
         return None if self.punctuation is None else self.punctuation.import_from
 
 
 @dataclass(frozen=True)
 class BatchPosition:
-    """Where in its run a micro-batch stands. `brought` names the partitions to which the run has brought
-    rows in earlier micro-batches."""
+    """Position of a micro-batch in its run. `closing` names the sources that the run closes, `brought` the partitions
+    to which earlier micro-batches of the run have brought rows."""
 
     as_of: int
     ends_run: bool
@@ -75,8 +75,8 @@ class Advance:
 
 @dataclass(frozen=True)
 class Opening:
-    """What judging a source's part of a micro-batch starts from: the state of its known partitions, the
-    state in which any other starts, and the arrival from which on rows are read (`start`)."""
+    """State from which judging a source's part of a micro-batch starts: that of its known partitions, that of any
+    other one, and the arrival from which on rows are read (`start`; None: all)."""
 
     states: Mapping[str, PartitionState]
     unseen: PartitionState
@@ -86,9 +86,9 @@ class Opening:
 
 @dataclass(frozen=True)
 class Imported:
-    """What a source follows while rows of a micro-batch are judged: what the one it imports from had come to when the
-    run began (`watermark`; `complete`: it is past everything), and the rows that the run has brought to that since,
-    in batches `first_batch` to `last_batch`, on top of its `opening` then."""
+    """State of the source that another one imports from, while rows of a micro-batch are judged. `watermark` is the
+    one when the run began (`complete`: past everything), `opening` the state then; batches `first_batch` to
+    `last_batch` have brought it rows since."""
 
     rules: SourceRules
     watermark: int | None
@@ -101,8 +101,8 @@ class Imported:
 def open_source(
     rules: SourceRules, states: Mapping[Key, PartitionState], combined: Mapping[str, Combined], start: int | None
 ) -> Opening:
-    """The opening of one source; rows that arrive before start - early are not read (time rules: start).
-    With early off there is no such bound, and everything is read."""
+    """The opening of one source. Rows that arrive before start - early are not read (time rules: start); with early
+    off there is no such bound, and everything is read."""
     early = rules.policy.early
     read_from = None
     if rules.punctuation is not None:
@@ -115,7 +115,7 @@ def open_source(
 
 
 def opening_states(rules: SourceRules, states: Mapping[Key, PartitionState]) -> dict[str, PartitionState]:
-    """A source's recorded states with those of declared partitions that have none yet."""
+    """A source's recorded states, and empty ones of declared partitions that have none yet."""
     known = {partition: state for (source, partition), state in states.items() if source == rules.name}
     return {name: PartitionState() for name in rules.partitions if name not in known} | known
 
@@ -166,7 +166,7 @@ def advance(
 
 
 def completes(rules: SourceRules, step: BatchPosition) -> bool:
-    """Whether the run completes a source: closing does, but a punctuated one only with `final`."""
+    """True if the run completes a source: closing does, but a punctuated source also needs `final`."""
     return rules.name in step.closing and (rules.punctuation is None or rules.punctuation.final)
 
 
@@ -186,7 +186,7 @@ def in_import_order(sources: Mapping[str, SourceRules]) -> list[SourceRules]:
 
 
 def _seen(outcome: Outcome) -> dict[str, Seen]:
-    """What reached each partition, rows before `start` included."""
+    """Rows and progress by partition, including rows before `start`."""
     seen = {partition: report.seen for partition, report in outcome.partitions.items()}
     for partition, skipped in outcome.skipped.items():
         there = seen.get(partition, Seen(0, None, None))

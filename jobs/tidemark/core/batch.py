@@ -11,9 +11,9 @@ _QUOTED = "//"
 
 
 class ObjectState(StrEnum):
-    """What became of an object. Only READ and QUARANTINED ones are taken for good; a quarantined one is
-    taken again when it has changed, and a vanished one when it is back. CHANGED stands for an object as it was
-    last reported and not read: changed after it was taken, too old, or landed after the source was closed."""
+    """State of an object. Only READ and QUARANTINED ones are taken for good; a quarantined one is taken again when it
+    has changed, and a vanished one when it is back. CHANGED records an object as last reported and not read: it
+    changed after it was taken, is too old, or landed after the source was closed."""
 
     PLANNED = "planned"
     READ = "read"
@@ -24,9 +24,8 @@ class ObjectState(StrEnum):
 
 @dataclass(frozen=True)
 class LandedObject:
-    """One object: `uri` relative to the landing folder, `modified` its landing time in microseconds,
-    `tag` what tells one content from another, `path` where to read it now and
-    `refusal` why its name forbids to read it."""
+    """One object. `uri` is relative to the landing folder, `modified` its landing time in microseconds. `tag` differs
+    between contents. `path` is where to read it now; `refusal` says why its name forbids that (None: it does not)."""
 
     source: str
     uri: str
@@ -57,8 +56,8 @@ class Batch:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Everything a run will do, recorded before it does anything: a crash is repaired from this
-    alone. `closing` names the sources that are complete when it ends."""
+    """Everything a run will do, recorded before it does anything: recovery after a crash needs no more. `closing`
+    names the sources that are complete when it ends."""
 
     run_id: str
     as_of: int
@@ -104,8 +103,8 @@ def _groups(
 
 
 def stored_uri(uri: str) -> str:
-    """The URI as tables hold it: itself, unless its bytes are no UTF-8 or it starts with `//`, as a key on S3 may.
-    Then `//` and the bytes percent-encoded, so that no two names ever become one."""
+    """The URI as tables hold it: unchanged, unless its bytes are not UTF-8 or it starts with `//`, as a key on S3
+    may. Then it is `//` and the bytes percent-encoded, so that different names stay different."""
     try:
         uri.encode("utf-8")
     except UnicodeEncodeError:

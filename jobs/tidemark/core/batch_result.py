@@ -1,4 +1,4 @@
-"""What a micro-batch reports of itself: counts, findings and digests (time rules: what is reported)."""
+"""Results that a micro-batch reports: counts, findings and digests (time rules: what is reported)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tidemark.core.watermarks import Combined, Seen
 
 APPLICATION = "tidemark"
 """Name under which a micro-batch's id is recorded in the log of a table that Spark writes, so that it is appended
-once; of substreams with the source's name behind it, see `writer_of`."""
+once. For substreams the source's name is added, see `writer_of`."""
 
 
 def writer_of(source: str) -> str:
-    """The name of the writer of a source's substreams, of which all sources have one table."""
+    """Name of the writer of a source's substreams: all sources share one table."""
     return f"{APPLICATION}/{source}"
 
 
@@ -54,8 +54,8 @@ LISTED = frozenset({
 
 @dataclass(frozen=True)
 class Shifts:
-    """How far adjusted rows were moved, in microseconds: the largest exactly, the quantiles of the
-    moves rounded to three significant digits, so that they do not depend on the order of rows."""
+    """Moves of adjusted rows, in microseconds: the largest exactly, quantiles of moves rounded to three significant
+    digits, so that they do not depend on the order of rows."""
 
     largest: int
     p50: int
@@ -64,8 +64,8 @@ class Shifts:
 
     @classmethod
     def of(cls, largest: int, sizes: Mapping[int, int]) -> Shifts:
-        """From the largest move and how often there was each rounded size; between two sizes a quantile lies
-        in proportion, and is cut to a whole microsecond."""
+        """Compute the quantiles from the number of moves of each rounded size. Between two sizes a quantile lies in
+        proportion, cut to a whole microsecond."""
         ordered = sorted(sizes)
         through = list(accumulate(sizes[size] for size in ordered))
         quantiles = []
@@ -93,7 +93,7 @@ class Account:
 
 @dataclass(frozen=True)
 class FindingSample:
-    """One row (or object) that shows a finding."""
+    """One row (or object) as an example of a finding."""
 
     offset: int | None = None
     event_time: int | None = None
@@ -118,7 +118,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Occurrence:
-    """How often a finding occurs among a partition's rows, with the arrivals of the first and last."""
+    """Number of times that a finding occurs among a partition's rows, with the first and the last arrival."""
 
     count: int
     first: int | None
@@ -137,7 +137,7 @@ class PartitionReport:
 
 
 NEWEST = 2
-"""The version of digests that new batches have."""
+"""The version of the digests of new batches."""
 
 
 @dataclass(frozen=True)
@@ -150,20 +150,20 @@ class TableDigest:
 
     @property
     def version(self) -> int:
-        """The version of the digest, which stands before its digits; of those without one, the first."""
+        """The version of the digest, written before its digits; 1 if there is none."""
         number, mark, _ = self.digest.partition(":")
         return int(number) if mark and number.isdecimal() else 1
 
 
 def versions_of(digests: Iterable[TableDigest]) -> dict[str, int]:
-    """By table, the version of its recorded digest, under which it is to be compared."""
+    """By table, the version of its recorded digest: a comparison uses that version."""
     return {digest.table: digest.version for digest in digests}
 
 
 @dataclass(frozen=True)
 class LastWrite:
-    """The last batch of which a writer has put rows into a table, as the table's own log records it; `rows` how many,
-    where that is known. A log that ends before it has lost commits."""
+    """The last batch whose rows a writer has put into a table, as the table's own log records it, and the number of
+    these rows, if known. A log that ends before it has lost commits."""
 
     table: str
     writer: str
@@ -173,10 +173,10 @@ class LastWrite:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What judging one source's part of a micro-batch came to. `skipped` holds, by partition, the rows
-    before the pipeline's `start`; `landed_too_late` those whose arrival an estimate had passed; `left_open`
-    dropped end edges whose lifetime stays open; `recorded` how many rows the table's log says were written;
-    `silent` tells of objects without rows."""
+    """Outcome of judging one source's part of a micro-batch. `skipped` has, by partition, the rows before the
+    pipeline's `start`; `landed_too_late` rows whose arrival is before an estimate already used; `left_open` dropped
+    end edges whose lifetime stays open; `recorded` the number of rows written by the table's log; `silent` findings
+    about objects without rows."""
 
     digests: tuple[TableDigest, ...] = ()
     partitions: Mapping[str, PartitionReport] = field(default_factory=dict)
@@ -190,10 +190,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """One row of `batches`. `run_first` and `run_last` bound the run it belongs to; `combined`, `streams`
-    and what concerns the end of a run stand in the run's last batch only. `written` is what every table's log must
-    know once the batch is committed (None: recorded before that was), `reason` why a batch was abandoned,
-    `suites` the users' suites that the run is judged by, as JSON (None: planned before they were recorded)."""
+    """One row of `batches`. `run_first` and `run_last` bound the run it belongs to; `combined`, `streams` and other
+    results of the end of a run are in its last batch only. `written` is what every table's log must know once the
+    batch is committed (None: recorded before that was), `reason` why a batch was abandoned, `suites` the users'
+    suites that check the run, as JSON (None: planned before they were recorded)."""
 
     batch_id: int
     run_id: str
@@ -223,7 +223,7 @@ class BatchRecord:
 
 
 def total(accounts: Iterable[Account]) -> tuple[dict[Fate, int], dict[Reason, int]]:
-    """Fates and reasons summed over partitions; fates with zero counts are kept."""
+    """Sums of fates and of reasons over partitions; fates that no row has are kept."""
     fates = dict.fromkeys(Fate, 0)
     reasons: dict[Reason, int] = {}
     for account in accounts:

@@ -1,4 +1,4 @@
-"""What a micro-batch and the end of a run have to report, in words (time rules: what is reported)."""
+"""Findings of a micro-batch and of the end of a run, in words (time rules: what is reported)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SENTENCES = {
 
 
 def _in_effect(rules: SourceRules, diagnostic: Diagnostic) -> int | None:
-    """The tolerance that a finding is about, microseconds: of out of order what watermarks trail by."""
+    """The tolerance that a finding is about, microseconds; for out of order, how far watermarks trail."""
     if diagnostic is Diagnostic.OUT_OF_ORDER:
         return rules.policy.disorder
     tolerance = {Diagnostic.EARLY: rules.policy.early, Diagnostic.LATE: rules.policy.late}.get(diagnostic)
@@ -38,7 +38,7 @@ def _sentence(rules: SourceRules, diagnostic: Diagnostic, micros: int | None) ->
 
 
 def as_before(rules: SourceRules, finding: Finding) -> Finding:
-    """The finding as earlier releases put it: what they recorded of old batches is what replays are held to."""
+    """The finding as earlier releases worded it: a replay of old batches is compared with what they recorded."""
     order, moved = rules.policy.out_of_order.micros, format_time(finding.first_time or 0)
     if finding.type is Diagnostic.OUT_OF_ORDER:
         told = f"rows behind the watermark that earlier rows had set (out_of_order {format_duration(order)})"
@@ -49,7 +49,7 @@ def as_before(rules: SourceRules, finding: Finding) -> Finding:
 
 
 def row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
-    """What judging one source's part of a micro-batch gives to report of its rows."""
+    """Findings about the rows of one source's part of a micro-batch."""
     for partition, report in sorted(outcome.partitions.items()):
         for diagnostic, found in report.occurrences.items():
             micros = _in_effect(rules, diagnostic)

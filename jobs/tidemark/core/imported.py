@@ -1,4 +1,4 @@
-"""What a source that imports another's watermark sees of it while its rows are judged."""
+"""The watermark that a source imports from another one while its rows are judged."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def imported_by(
     combined: Mapping[str, Combined],
     batches: tuple[int, int],
 ) -> Imported | None:
-    """What `name` imports in the run that began with these states and combined watermarks, while the last of its
-    `batches` so far (first, last) is judged; None for a source that imports nothing."""
+    """State that `name` imports in the run that began with these states and combined watermarks, while the last of
+    the run's `batches` so far (first, last) is judged. None for a source that imports nothing."""
     below = sources.get(sources[name].import_from or "")
     if below is None:
         return None

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Action(StrEnum):
-    """What happens to a row outside a tolerance; `keep` exists for out of order only."""
+    """Action on a row outside a tolerance; `keep` exists for out of order only."""
 
     DROP = "drop"
     ADJUST = "adjust"
@@ -15,7 +15,7 @@ class Action(StrEnum):
 
 
 class Fate(StrEnum):
-    """What became of a row; every input row has exactly one fate (conservation)."""
+    """Outcome of judging a row; every input row has exactly one fate (conservation)."""
 
     ON_TIME = "on_time"
     ADJUSTED = "adjusted"
@@ -38,7 +38,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A bound in microseconds and what happens beyond it."""
+    """A bound in microseconds, and the action beyond it."""
 
     micros: int
     action: Action
@@ -48,8 +48,8 @@ class Tolerance:
 class Policy:
     """The three tolerances of one source; None means `off` (time rules: judging a row).
 
-    Without a `timestamp_by` column arrival is the event time: no step can act, late counts as 0 and
-    out of order as 0 s adjust, which only a late-started partition can meet.
+    Without a `timestamp_by` column arrival is the event time. Then no step acts: late counts as 0 and out of order as
+    0 s adjust, which only rows of a late-started partition can meet.
     """
 
     early: Tolerance | None

@@ -1,4 +1,4 @@
-"""Punctuations and shapes of rows: what a source without tolerance policies goes by (time rules: punctuated sources).
+"""Punctuations and shapes of rows, for sources without tolerance policies (time rules: punctuated sources).
 
 A punctuation (CTI) at c promises that nothing before c will change. Everything here is per partition; times and
 durations are microseconds.
@@ -13,7 +13,7 @@ from tidemark.core.policy import Action
 
 
 class Mark(StrEnum):
-    """What a row of a punctuated source is."""
+    """Roles of a row of a punctuated source."""
 
     POINT = "point"
     INTERVAL = "interval"
@@ -24,7 +24,7 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True)
 class Every:
-    """How often a punctuation is generated: each so many rows, or once a period of so many microseconds."""
+    """Frequency of generated punctuations: one for so many rows, or one for each period of so many microseconds."""
 
     count: int | None = None
     period: int | None = None
@@ -32,7 +32,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Punctuation:
-    """How a source comes to punctuations, and what happens to rows behind one. `row` is a predicate over rows."""
+    """Origin of a source's punctuations, and the action on rows behind one. `row` is a predicate over rows."""
 
     violations: Action
     every: Every | None = None
@@ -44,8 +44,8 @@ class Punctuation:
 
 @dataclass(frozen=True)
 class Shape:
-    """What lives how long: a point (no `end_time`), an interval (no `kind`), or edges, where `kind` gives `start` or
-    `end` and `match` tells which belong together. `kind`, `end_time` and `match` are expressions over rows."""
+    """Shape of lifetimes: points (no `end_time`), intervals (no `kind`), or edges. Of edges, `kind` gives `start` or
+    `end`, and equal values of `match` belong together. `kind`, `end_time` and `match` are expressions over rows."""
 
     end_time: str | None = None
     kind: str | None = None
@@ -59,7 +59,7 @@ class Shape:
 
     @property
     def longest(self) -> int | None:
-        """The most that a lifetime can be; None where the data say."""
+        """The longest lifetime, in microseconds; None if the data decide."""
         return 1 if self.end_time is None else None
 
 
@@ -68,8 +68,8 @@ POINT = Shape()
 
 @dataclass(frozen=True)
 class Marks:
-    """What a micro-batch left to a partition: its punctuation, rows that count for `every`, the last period that
-    was entered, and lifetimes that were opened, less those that were closed."""
+    """Result of a micro-batch for a partition: its punctuation, the number of rows that count for `every`, the last
+    period entered, and the number of lifetimes opened, less those closed."""
 
     watermark: int | None = None
     counted: int = 0

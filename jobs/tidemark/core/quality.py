@@ -1,4 +1,4 @@
-"""What is known of a run's rows beyond their counts, and what checks come to (time rules: what is reported)."""
+"""Facts about a run's rows beyond their counts, and results of checks (time rules: what is reported)."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ MOST_EXAMPLES = 5
 
 
 class RowRule(IntEnum):
-    """What holds for each judged row, checked as it is written; the numbers are those of the bits that tell of a
-    row which rules it breaks."""
+    """Rules that hold for each judged row, checked as it is written. The numbers are those of the bits that are set
+    for a row that breaks the rule."""
 
     EVENT_TIME = 0
     """On time: the system timestamp is the event time."""
     MOVED = 1
-    """Adjusted: it is another."""
+    """Adjusted: the system timestamp is not the event time."""
     JUDGED = 2
-    """There is one exactly where the row was not dropped or quarantined."""
+    """A row has a system timestamp exactly if it was not dropped or quarantined."""
     WITHIN = 3
-    """It lies in [arrival - late, arrival + early], or at a watermark that is later."""
+    """The system timestamp lies in [arrival - late, arrival + early], or at a watermark that is later."""
     NOT_BEHIND = 4
-    """It is not before the watermark in force, unless rows out of order are kept."""
+    """The system timestamp is not before the watermark in force, unless rows out of order are kept."""
 
 
 @dataclass(frozen=True)
 class Offsets:
-    """The offsets of a partition's rows in a micro-batch: the first, the last, and the sums of them and of their
-    squares modulo 2^64, which tell a gap and a double from a whole range."""
+    """Offsets of a partition's rows in a micro-batch: the first, the last, their sum, and the sum of their squares,
+    both modulo 2^64. The sums show gaps and doubles."""
 
     first: int
     last: int
@@ -39,7 +39,7 @@ class Offsets:
     squares: int
 
     def whole(self, first: int, rows: int) -> bool:
-        """Whether they are `first`, `first` + 1 and so on for so many rows, each once."""
+        """True if the offsets are `first`, `first` + 1 and so on for `rows` rows, each once."""
         end = first + rows - 1
         total = (first + end) * rows // 2
         squares = _squares(end) - _squares(first - 1)
@@ -53,7 +53,7 @@ def _squares(last: int) -> int:
 
 @dataclass(frozen=True)
 class Broken:
-    """How many rows break a rule, and the lowest offsets among them."""
+    """Number of rows that break a rule, and the lowest offsets among them."""
 
     rows: int
     offsets: tuple[int, ...]
@@ -61,8 +61,8 @@ class Broken:
 
 @dataclass(frozen=True)
 class RowChecks:
-    """What was checked of a partition's rows in a micro-batch. `firsts` are the lowest offsets of each kind of row
-    with a fate: examples of it."""
+    """Results of checking a partition's rows in a micro-batch. `firsts` are the lowest offsets of rows with each
+    fate, as examples."""
 
     offsets: Offsets
     broken: Mapping[RowRule, Broken] = field(default_factory=dict)
@@ -70,7 +70,8 @@ class RowChecks:
 
 
 class Severity(StrEnum):
-    """What a failed check does: it stops the run before anything is published, it is told, or it is recorded."""
+    """Effect of a failed check: it stops the run before anything is published, it is a warning, or it is only
+    recorded."""
 
     BLOCK = "block"
     WARN = "warn"
@@ -79,7 +80,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One row of `quality`: an expectation of a table in a run. `observed` and `limit` are numbers (shares from 0 to
+    """One row of `quality`: an expectation for a table in a run. `observed` and `limit` are numbers (shares from 0 to
     1, durations in seconds, else counts); `examples` name rows to explain, as `source partition offset`."""
 
     table: str
@@ -97,4 +98,4 @@ class Check:
 
 
 RELEASED = "released"
-"""The expectation under which the release of a blocked run is recorded."""
+"""Name of the expectation that records the release of a blocked run."""

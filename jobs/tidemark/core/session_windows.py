@@ -1,9 +1,9 @@
-"""Windows whose bounds come from rows: sessions and snapshots (time rules: windows).
+"""Session windows: windows whose bounds come from rows, sessions and snapshots (time rules: windows).
 
-A row takes part from its start on, or from its own watermark less the allowed lateness, whichever is later; where the
-step is ahead of the watermarks of rows, from what it had *passed* when they came. So no row that comes after a run
-reaches back beyond what is *settled*, the step's watermark less the allowed lateness: windows that end by then are
-final, and all others are open.
+A row takes part from its start on, or from its own watermark less the allowed lateness, whichever is later. If the
+step is ahead of the watermarks of rows, it takes part from what the step had *passed* when the row came. So no row of
+a later run reaches back beyond what is *settled*, the step's watermark less the allowed lateness: windows that end by
+then are final, and all others are open.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Session:
-    """Rows one after the other, until none has come for `gap` or `max_duration` is over; microseconds.
+    """Windows of rows one after the other, until none has come for `gap` or `max_duration` is over; microseconds.
     `partition_by`: None, `partition` or `substream`."""
 
     gap: int
@@ -24,7 +24,7 @@ class Session:
     partition_by: str | None = None
 
     def reach(self, _: int) -> int:
-        """How far before its end rows may lie that decide over a session."""
+        """Microseconds before the end of a session in which rows can decide about it."""
         return self.max_duration + self.gap
 
     def lives(self, _: int) -> int:
@@ -34,7 +34,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Between successive starts and ends of rows; with `size`, of rows that live so long from their start
+    """Windows between successive starts and ends of rows; with `size`, of rows that live so long from their start
     (sliding); microseconds."""
 
     size: int | None = None
@@ -43,12 +43,12 @@ class Snapshot:
     partition_by: str | None = None
 
     def reach(self, life: int) -> int:
-        """How far before its end rows may lie that decide over a window: one is alive in it, and another may end
-        where it begins. `life` is the longest lifetime of a row."""
+        """Microseconds before the end of a window in which rows can decide about it: one is alive in it, and another
+        may end where it begins. `life` is the longest lifetime of a row."""
         return life if self.size is None else 2 * self.size
 
     def lives(self, life: int) -> int:
-        """The longest lifetime of a window: in all of it one row at least is alive."""
+        """The longest lifetime of a window: at least one row is alive in all of it."""
         return life if self.size is None else self.size
 
 
@@ -61,14 +61,14 @@ def settled(measured: Measured, reached: int | None) -> int | None:
 
 
 def begun(measured: Measured, reached: int | None, life: int) -> int | None:
-    """A time that no open window and none of its rows starts before, where it has not been looked up."""
+    """A time before which no open window, and no row of one, starts; a bound for use when rows are not looked up."""
     passed = settled(measured, reached)
     return None if passed is None else passed - measured.reach(life) - life
 
 
 @dataclass(frozen=True)
 class Passed:
-    """What a step had passed, by its idleness or before a partition was known, when the rows of batches from
+    """Time that a step had passed, by its idleness or before a partition was known, when the rows of batches from
     `batch_id` on came; microseconds."""
 
     batch_id: int
@@ -76,7 +76,8 @@ class Passed:
 
 
 def needed(measured: Measured, passed: Sequence[Passed], watermark: int | None) -> tuple[Passed, ...]:
-    """Those that can still bound a window, if no open one starts before a time, or a row to come: the last always."""
+    """Those of `passed` that can still bound a window or a row to come, if no open window starts before `watermark`;
+    always the last one."""
     return tuple(
         each
         for each in passed

@@ -1,4 +1,4 @@
-"""What a run has to write for a stream: told from recorded states alone, so that nothing is read where nothing is
+"""Finds what a run has to write for a stream from recorded states alone, so that no rows are read if nothing is
 due."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tidemark.core.streams import StepRules, StreamState, part_reached
 
 @dataclass(frozen=True)
 class PartitionProgress:
-    """One partition of the only source below a step: its watermark before and after the run (with substreams its
+    """One partition of the only source below a step: its watermark before and after the run (with substreams, its
     floor)."""
 
     partition: str
@@ -25,9 +25,9 @@ class Due:
     """One stream at the end of a run of batches `first_batch` to `last_batch`.
 
     `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
-    a source below; `ending`: they may end lifetimes of earlier ones; `joined`: pairs of a join come to the step;
-    `straggling`: a partition of a punctuated source lies behind what its source had passed before the run.
-    `parts` are those of the only source below a step with `partition_by`, `path` leads from it to the step, and
+    a source below; `ending`: these may end lifetimes of earlier ones; `joined`: pairs of a join reach the step;
+    `straggling`: a partition of a punctuated source lies behind what its source had passed before the run. `parts`
+    are the partitions of the only source below a step with `partition_by`, `path` leads from it to the step, and
     `states` are those of the steps before and after the run.
     """
 
@@ -48,24 +48,24 @@ class Due:
 
     @property
     def anything(self) -> bool:
-        """Whether the run may have anything to write for the step."""
+        """True if the run may have anything to write for the step."""
         return self.closes or self.late or self.gaps if self.step.windowed else self.commits
 
     @property
     def commits(self) -> bool:
-        """Whether rows of a stream without windows may be committed."""
+        """True if rows of a stream without windows may be committed."""
         if self.before.complete:
             return False
         return self.after.complete or self.after.watermark != self.before.watermark or self.behind
 
     @property
     def behind(self) -> bool:
-        """Whether rows that the run brought or closed may lie, or end, behind what was passed before it."""
+        """True if rows that the run brought or closed may lie, or end, behind what was passed before it."""
         return self.straggling or ((self.kept or self.ending) and self.brought)
 
     @property
     def closes(self) -> bool:
-        """Whether a window may close. One that rows make may end where a row begins that the run has brought, in the
+        """True if a window may close. A session window may end where a row that the run has brought begins, in the
         very moment that was passed before."""
         if self.before.complete:
             return False
@@ -75,18 +75,18 @@ class Due:
 
     @property
     def listed(self) -> bool:
-        """Whether what each part has passed is told by the watermarks of partitions alone."""
+        """True if the watermarks of partitions alone give what each part has passed."""
         return self.step.partition_by == "partition" and all(each.measured is None for each in self.path[:-1])
 
     @property
     def late(self) -> bool:
-        """Whether the run may have brought rows that are late for a window."""
+        """True if the run may have brought rows that are late for a window."""
         windows = self.step.windows
         return windows is not None and self.brought and (self.kept or windows.idle_timeout is not None)
 
     @property
     def gaps(self) -> bool:
-        """Whether the run may have brought rows, or passed pairs, that lie between windows."""
+        """True if the run may have brought rows, or passed pairs, that lie between windows."""
         window = self.step.window
         if window is None or window.hop <= window.size:
             return False
@@ -95,14 +95,14 @@ class Due:
 
     @property
     def settled(self) -> tuple[int | None, int | None]:
-        """The time by which measured windows were final before the run, and are after it; None: without a bound."""
+        """Times by which session windows were final before the run, and are final after it; None: without a bound."""
         if self.step.measured is None:
             raise ValueError(f"{self.step.name} has no windows whose bounds come from rows")
         reached = None if self.after.complete else self.after.reached
         return settled(self.step.measured, self.before.reached), settled(self.step.measured, reached)
 
     def closing(self) -> list[tuple[int | None, int | None]]:
-        """What the step, or each part of which a window may close, has passed before the run and after it."""
+        """Times passed before and after the run, by the step or by each part of which a window may close."""
         window = self.step.window
         if window is None:
             return []
@@ -114,7 +114,7 @@ class Due:
         return [each for each in passed if window.closes_between(*each, self.after.complete)]
 
     def reached(self) -> list[PartitionProgress]:
-        """What the step has passed for each partition."""
+        """Times that the step has passed for each partition."""
         before, after = self.states
         return [
             PartitionProgress(
@@ -126,28 +126,30 @@ class Due:
         ]
 
     def begun(self) -> int | None:
-        """A time that no window which was open before the run, nor any of its rows, starts before; None: it is not
+        """A time before which no window that was open before the run, and no row of one, starts; None if it is not
         known."""
         return None if self.unbounded else self.before.back
 
     @property
     def unbounded(self) -> bool:
-        """Whether a part of the step lies behind it by nobody knows how much."""
+        """True if a part of the step may lie behind it without a known bound."""
         return self.straggling and any(part.before is None for part in self.parts)
 
     def least_before(self) -> int | None:
-        """What the step and each of its parts had passed before the run; None: one had passed nothing."""
+        """The least time that the step and each of its parts had passed before the run; None if one had passed
+        nothing."""
         if self.unbounded:
             return None
         known = (self.before.reached, self._least(0, [part.before for part in self.parts]))
         return min((time for time in known if time is not None), default=None)
 
     def least_passed(self) -> int | None:
-        """The least that a part of the step has passed: it may lie behind what the step has."""
+        """The least time that a part of the step has passed: it may lie behind the step's own."""
         return self._least(1, [part.after for part in self.parts])
 
     def _least(self, which: int, marks: Sequence[int | None]) -> int | None:
-        """What the slowest part, of these watermarks, has passed in the states before the run (0) or after it (1)."""
+        """Time that the slowest part, of these watermarks, has passed in the states before the run (0) or after it
+        (1)."""
         known = [mark for mark in marks if mark is not None]
         reached = min(known) if known and len(known) == len(marks) else None
         for step in self.path[:-1]:
@@ -157,20 +159,20 @@ class Due:
         return part_reached(self.path[-1:], self.states[which], reached)
 
     def earlier(self) -> Due:
-        """The step as it was before the run, nothing due of it."""
+        """The step as it was before the run, with nothing due."""
         parts = tuple(replace(part, after=part.before) for part in self.parts)
         states = (self.states[0], self.states[0])
         last = self.first_batch - 1
         return replace(self, after=self.before, last_batch=last, parts=parts, states=states)
 
     def below(self, number: int) -> Due:
-        """The step of that number on the path, counted from the source."""
+        """The step at this place on the path, counted from the source."""
         step = self.path[number]
         before, after = (states[step.name] for states in self.states)
         return replace(self, step=step, before=before, after=after, path=self.path[: number + 1])
 
     def _moved(self) -> bool:
-        """Whether a part may have moved on."""
+        """True if a part may have moved on."""
         if self.before.reached != self.after.reached:
             return True
         if self.step.partition_by is None:

@@ -1,7 +1,7 @@
-"""How far streams and windows have come when a run ends (time rules: streams and windows).
+"""Progress of streams and windows when a run ends (time rules: streams and windows).
 
-A stream follows the slowest of its inputs; a window closes once its step has passed its end and the lateness that
-is allowed. All of it is computed from recorded watermarks and as_of alone.
+A stream follows the slowest of its inputs. A window closes once its step has passed its end and the allowed lateness.
+All is computed from recorded watermarks and as_of alone.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ class Window:
         return None if reached is None else min(reached, self.start(self.first_open(reached)))
 
     def closes_between(self, before: int | None, after: int | None, complete: bool) -> bool:
-        """Whether a window closes while the watermark goes from `before` to `after`."""
+        """True if a window closes while the watermark goes from `before` to `after`."""
         if complete:
             return True
         return after is not None and (before is None or self.first_open(after) > self.first_open(before))
 
     def idle_bound(self, as_of: int, last_row: int | None) -> int | None:
-        """The latest window end that a step without rows for its idle_timeout takes as passed."""
+        """The latest window end that a step without rows for its idle_timeout counts as passed; None if it is not
+        idle."""
         limit = idle_limit(self.idle_timeout, as_of, last_row)
         if limit is None:
             return None
@@ -52,9 +53,9 @@ class Window:
 
 @dataclass(frozen=True)
 class StepRules:
-    """What the progress of one stream depends on. `sources` are all that lie below it; a step has `window` or
-    `measured` windows, whose bounds come from rows, or neither. `endless`: nothing bounds how long rows of a source
-    live."""
+    """Parts of a stream's declaration that its progress depends on. `sources` are all that lie below it. A step has a
+    `window`, or `measured` windows (session windows), or neither. `endless`: rows of a source live without a
+    bound."""
 
     name: str
     inputs: tuple[str, ...]
@@ -72,24 +73,25 @@ class StepRules:
 
     @property
     def windowed(self) -> bool:
-        """Whether the step has windows of any kind."""
+        """True if the step has windows of any kind."""
         return self.windows is not None
 
     @property
     def partition_by(self) -> str | None:
-        """What each has windows of its own: `partition`, `substream`, or None."""
+        """Parts that have windows of their own: `partition`, `substream`, or None."""
         return None if self.windows is None else self.windows.partition_by
 
 
 @dataclass(frozen=True)
 class StreamState:
-    """A stream when a run has ended. `watermark` is what streams over it see; when complete it keeps the last
-    finite value. `reached` is a window step's own, `idle_bound` the latest that idleness has set; `begins` is the
-    first output time of a stream that was added later.
+    """State of a stream when a run has ended. Streams over it see `watermark`; when complete, that keeps its last
+    finite value. `reached` is a window step's own progress, `idle_bound` the latest that idleness has set; `begins`
+    is the first output time of a stream that was added later.
 
-    Of measured windows: `idle_until`, up to when idleness closes no more of those of the rows at hand (None: not
-    known, since rows came), the `bounds` that the step had passed beyond the watermarks of rows, and `open_since`, a
-    time before the watermark, if a part lies behind it: the part's open windows begin then or later."""
+    For session windows: `idle_until` is the time beyond which idleness closes no more windows of the present rows
+    (None: not known, since rows came), `bounds` are times that the step had passed beyond the watermarks of rows, and
+    `open_since` is set if a part lies behind the watermark: the part's open windows begin then or later.
+    """
 
     watermark: int | None = None
     complete: bool = False
@@ -102,18 +104,20 @@ class StreamState:
 
     @property
     def back(self) -> int | None:
-        """What the slowest part is pulled back to; that of what follows never goes back."""
+        """The time that the slowest part is pulled back to. Unlike it, the watermark that later streams see never
+        goes back."""
         return self.watermark if self.open_since is None else self.open_since
 
     @property
     def passed(self) -> int | None:
-        """What the step itself has passed: windows close by it, rows are committed by it."""
+        """The time that the step itself has passed: by it windows close and rows are committed."""
         return self.watermark if self.reached is None else self.reached
 
 
 @dataclass(frozen=True)
 class StreamEnd:
-    """What a run did to a stream: rows it wrote, rows in no window, rows late for a window (once a window)."""
+    """Results of a run for a stream: rows written, rows in no window, rows late for a window (counted once a
+    window)."""
 
     state: StreamState
     rows: int = 0
@@ -122,8 +126,9 @@ class StreamEnd:
 
 
 Found = Callable[[StepRules, StreamState, int | None], StreamState]
-"""What rows tell of a step with measured windows, added to its state when a run ends: what idleness closes up to a
-time (None: it is not idle), and what the step is pulled back to, the start of its earliest open window."""
+"""A function that adds to a step's state, when a run ends, what follows from the rows of its session windows: what
+idleness closes up to a time (None: it is not idle), and the start of the earliest open window, to which the step is
+pulled back."""
 
 
 def advance_streams(
@@ -134,8 +139,8 @@ def advance_streams(
     as_of: int,
     found: Found = lambda _, state, __: state,
 ) -> Iterator[tuple[StepRules, StreamState]]:
-    """The states when a run ends, one after the other; `steps` in an order that has inputs first. `last_rows` is, by
-    source, the as_of of the last run that brought a row."""
+    """The states when a run ends, one after the other; `steps` must have inputs first. `last_rows` is, by source, the
+    as_of of the last run that brought a row."""
     after: dict[str, StreamState] = {}
     for step in steps:
         below = [_seen(name, combined, after) for name in step.inputs]
@@ -153,8 +158,8 @@ def opening_states(
     combined: Mapping[str, Combined],
     first_run: bool,
 ) -> dict[str, StreamState]:
-    """The states that a run starts from: a stream that was not there before begins at its sources' present
-    watermark, unless nothing was."""
+    """States that a run starts from. A stream that was added since the last run begins at its sources' present
+    watermark; on the `first_run` all streams begin without one."""
     if first_run:
         return {step.name: StreamState() for step in steps}
     lives = longest_lives(steps)
@@ -173,7 +178,7 @@ def opening_states(
 
 
 def lineage(steps: Sequence[StepRules], name: str) -> Iterator[StepRules]:
-    """The steps from the only source below a stream up to it."""
+    """The steps on the way from the only source below a stream up to the stream."""
     step = next(step for step in steps if step.name == name)
     if step.inputs[0] not in step.sources:
         yield from lineage(steps, step.inputs[0])
@@ -181,8 +186,8 @@ def lineage(steps: Sequence[StepRules], name: str) -> Iterator[StepRules]:
 
 
 def part_reached(path: Sequence[StepRules], states: Mapping[str, StreamState], watermark: int | None) -> int | None:
-    """What the last step of a lineage has passed for one part, whose own watermark is given. Below it are no
-    measured windows: what these are pulled back to is told by rows."""
+    """The time that the last step of a lineage has passed for one part with this `watermark`. No step below may have
+    session windows: what they are pulled back to depends on rows."""
     reached = watermark
     for number, step in enumerate(path, 1):
         reached = None if reached is None else reached + step.shift
@@ -194,8 +199,8 @@ def part_reached(path: Sequence[StepRules], states: Mapping[str, StreamState], w
 
 
 def reach(steps: Sequence[StepRules]) -> int:
-    """How far before an output time its input may lie: windows, lifetimes and shifts summed along the longest
-    path, at least 0: the rows of sources are outputs, too."""
+    """Microseconds before an output time in which input may lie: windows, lifetimes and shifts summed along the
+    longest path. At least 0, as the rows of sources are outputs, too."""
     longest: dict[str, int] = {}
     lives = longest_lives(steps)
     for step in steps:
@@ -207,7 +212,7 @@ def reach(steps: Sequence[StepRules]) -> int:
 
 
 def longest_lives(steps: Sequence[StepRules]) -> dict[str, int]:
-    """By stream, the longest that a row of it lives; a row of a source lives for one tick."""
+    """By stream, the longest lifetime of a row, in microseconds; a row of a source lives for one tick."""
     lives: dict[str, int] = {}
     for step in steps:
         life = step.lifetime or max(lives.get(name, 1) for name in step.inputs)

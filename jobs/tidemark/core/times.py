@@ -42,7 +42,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def parse_duration(text: str, *, signed: bool = False) -> int:
     """Microseconds named by `1us`, `250ms`, `5s`, `2m`, `1h` or `3d`, or by several of them, the largest unit first:
-    `2h10m`; below zero only when `signed`, and then as a whole.
+    `2h10m`. Negative only if `signed`, and then as a whole.
 
     Raises ValueError for anything else, and for a duration longer than all of time (9999 years).
     """
@@ -112,7 +112,7 @@ def parse_moment(text: str, now: int) -> int:
 
 
 def within_years(micros: int) -> int:
-    """The time as tables and texts show it: one beyond the years 1 to 9999, which few readers can hold, stands at
+    """The time as tables and texts show it: one beyond the years 1 to 9999, which few readers can hold, is set to
     their bound."""
     return min(max(micros, MIN_TIME), MAX_TIME)
 

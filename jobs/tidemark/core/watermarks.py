@@ -1,7 +1,7 @@
-"""How far each partition of a source has come, with rows and without them (time rules: progress).
+"""Progress of each partition of a source, with rows and without them (time rules: progress).
 
-Progress is a value: None means nothing is known yet, a number is microseconds UTC, and `complete`
-stands beside it. Every function here is pure; the only clock is the recorded as_of it is given.
+Progress is a value: None means that nothing is known yet, a number is microseconds UTC, and `complete` is a flag
+beside it. Every function here is pure; the only clock is the recorded as_of it is given.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ SINGLE = "0"
 UNKNOWN = "_unknown"
 MIN_TIME = -62_135_596_800_000_000
 UNSEEN_MARGIN = 5_000_000
-"""Microseconds that a declared partition never seen is taken to be behind as_of."""
+"""Microseconds by which a declared partition that was never seen counts as behind as_of."""
 
 
 @dataclass(frozen=True)
 class PartitionState:
-    """What is recorded of one partition. With substreams `watermark` is the floor of them all.
+    """Recorded state of one partition. With substreams `watermark` is the floor of them all.
 
-    `estimated_high` is the largest estimated arrival that an idle run has used so far: an arrival
-    before it came too late for `landing_delay`. `since` is the as_of of the run that first recorded it.
-    Of a punctuated source `watermark` is its punctuation; `counted` rows and the `period` entered last are what
-    `every` goes by, and `open_lifetimes` those that wait for their end edge.
+    `estimated_high` is the largest estimated arrival that an idle run has used so far: an arrival before it came too
+    late for `landing_delay`. `since` is the as_of of the run that first recorded the partition. In a punctuated
+    source `watermark` is the punctuation; `every` goes by the `counted` rows and the last `period` entered;
+    `open_lifetimes` is the number of those that wait for their end edge.
     """
 
     watermark: int | None = None
@@ -47,8 +47,8 @@ class PartitionState:
 
 @dataclass(frozen=True)
 class Combined:
-    """A source's combined watermark when a run ended; when complete it keeps the last finite value. A source that
-    is `closed` takes no more objects: a punctuated one need not be complete then, nor closed when it is."""
+    """A source's combined watermark when a run ended; when complete it keeps the last finite value. A source that is
+    `closed` takes no more objects. A punctuated source may be closed and not complete, or complete and not closed."""
 
     watermark: int | None
     complete: bool = False
@@ -57,8 +57,9 @@ class Combined:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one micro-batch brought to a partition: `rows` log rows (skipped ones too), the latest
-    readable arrival and the highest `_system_timestamp` among the survivors; of a punctuated source its `marks`."""
+    """Rows that one micro-batch brought to a partition: the number of log `rows` (skipped ones too), the latest
+    readable arrival and the highest `_system_timestamp` among the survivors; in a punctuated source also its
+    `marks`."""
 
     rows: int
     last_arrival: int | None
@@ -73,21 +74,22 @@ def latest(*times: int | None) -> int | None:
 
 
 def idle_limit(timeout: int | None, as_of: int, last_row: int | None) -> int | None:
-    """Up to when time alone closes the windows of a step; None: it is not idle, or time alone never does.
-    `last_row`: the as_of of the last run that brought a row to a source below."""
+    """Time up to which idleness alone closes the windows of a step; None: the step is not idle, or idleness never
+    closes any. `last_row`: the as_of of the last run that brought a row to a source below."""
     if timeout is None or last_row is None or as_of - last_row < timeout:
         return None
     return as_of - timeout
 
 
 def clamp(time: int | None) -> int | None:
-    """A watermark before year 1 bounds nothing that year 1 would not: it is kept as year 1."""
+    """A watermark, but not before year 1: an earlier one bounds nothing more."""
     return None if time is None else max(time, MIN_TIME)
 
 
 def first_state(declared: bool, combined: int | None) -> PartitionState:
-    """The state of a partition before its first row: an undeclared one starts late, at the source's
-    recorded combined watermark (time rules: late start)."""
+    """The state of a partition before its first row. An undeclared one starts late, at the source's recorded combined
+    watermark (time rules: late start). [after_batch] The state once a micro-batch has been judged; floors move only
+    at the end of the run."""
     start = None if declared else combined
     return PartitionState(watermark=start, floor=start)
 
@@ -109,7 +111,7 @@ def after_batch(state: PartitionState, seen: Seen, policy: Policy, as_of: int, s
 
 
 def marked(state: PartitionState, marks: Marks) -> PartitionState:
-    """The state with what a micro-batch counted for punctuations."""
+    """The state with a micro-batch's counts for punctuations added."""
     return replace(
         state,
         counted=state.counted + marks.counted,
@@ -119,13 +121,13 @@ def marked(state: PartitionState, marks: Marks) -> PartitionState:
 
 
 def end_punctuated(state: PartitionState, imported: int | None, as_of: int, brought: bool) -> PartitionState:
-    """The state of a punctuated partition when a run ends: at least at what the source imports."""
+    """The state of a punctuated partition when a run ends; its watermark is at least the imported one."""
     since = as_of if state.since is None else state.since
     return replace(state, watermark=latest(state.watermark, imported), idle=not brought, since=since)
 
 
 def estimate(state: PartitionState, as_of: int, landing_delay: int, declared: bool) -> int | None:
-    """The partition's estimated arrival at as_of; None when nothing can be estimated."""
+    """The partition's estimated arrival at as_of; None if nothing can be estimated."""
     if state.last_seen is None:
         return as_of - UNSEEN_MARGIN - landing_delay if declared else None
     if state.last_arrival is None:
@@ -155,7 +157,7 @@ def end_run(
 
 
 def combine(watermarks: Iterable[int | None], recorded: int | None) -> int | None:
-    """The combined watermark: the minimum, held back by one that has none; it never goes back."""
+    """The combined watermark: the minimum, which never goes back; unchanged while a partition has none."""
     known = list(watermarks)
     if not known or any(watermark is None for watermark in known):
         return recorded
@@ -163,8 +165,8 @@ def combine(watermarks: Iterable[int | None], recorded: int | None) -> int | Non
 
 
 def not_progressing(state: PartitionState, policy: Policy, as_of: int, was_idle: bool) -> bool:
-    """Whether an idle partition has stood still for longer than late (late off: than one run, so that it
-    `was_idle` in the run before, too). One never seen stands still from the run that first recorded it."""
+    """True if an idle partition has brought no row for longer than late (late off: for longer than one run, so that
+    it `was_idle` in the run before, too). For one never seen, this counts from the run that first recorded it."""
     last = state.since if state.last_seen is None else state.last_seen
     if not state.idle or last is None:
         return False

@@ -1,4 +1,4 @@
-"""What each cell of a grid of tolerances would have cost a source, and which is the smallest that will do."""
+"""Costs of each candidate of a grid of tolerances for a source, and the smallest candidate that meets the targets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tidemark.core.advice.history import Hindsight
 from tidemark.core.policy import Action, Policy
 
 DEFAULT_TARGET = 0.01
-"""The share of rows that may be moved or lost where nothing else is said."""
+"""Share of rows that may be moved or lost if no target is given."""
 
 
 @dataclass(frozen=True)
 class FateCounts:
-    """Rows that would be `adjusted` if late and out-of-order rows were adjusted, those that would be `dropped` if
-    they were dropped, and both under the source's own two actions. What the early step does counts in all of them;
-    `rows` are those of all fates."""
+    """Numbers of rows: `adjusted` if late and out-of-order rows were adjusted, `dropped` if they were dropped, and
+    both under the source's own two actions. All of them include the rows of the early step; `rows` is the number of
+    all rows."""
 
     rows: int
     adjusted: int
@@ -28,9 +28,9 @@ class FateCounts:
 
 @dataclass(frozen=True)
 class ToleranceCost:
-    """Two tolerances, microseconds (late None: off), and what they would have cost, in all and by partition.
-    `delay` is the median, over the runs that brought rows, of how far the combined watermark was behind the latest
-    arrival when the run ended; None: there never was one."""
+    """Two tolerances, microseconds (late None: off), and their costs, in all and by partition. `delay` is how far the
+    combined watermark was behind the latest arrival when a run ended: the median over runs that brought rows. None:
+    no such run had one."""
 
     late: int | None
     out_of_order: int
@@ -42,26 +42,26 @@ class ToleranceCost:
 
 @dataclass(frozen=True)
 class Targets:
-    """The most that may be dropped, and adjusted, as shares of all rows; None: as much as there is."""
+    """The largest shares of all rows that may be dropped, and adjusted; None: any share."""
 
     dropped: float | None = None
     adjusted: float | None = None
 
     def met(self, fates: FateCounts) -> bool:
-        """Whether so many rows are few enough."""
+        """True if the counts are within the targets."""
         dropped = self.dropped is None or fates.dropped <= self.dropped * fates.rows
         return dropped and (self.adjusted is None or fates.adjusted <= self.adjusted * fates.rows)
 
 
 def own_actions(policy: Policy) -> tuple[Action, Action]:
-    """What a source does with late and with out-of-order rows; `off` as if it were to adjust."""
+    """Actions of a source on late and on out-of-order rows; `off` counts as adjust."""
     late = Action.ADJUST if policy.late is None else policy.late.action
     return late, policy.out_of_order.action
 
 
 def targets_for(given: Targets, limits: Targets, policy: Policy) -> Targets:
-    """The targets that are `given`; without any, the `limits` on what the source's own actions do to rows; without
-    these, one per cent of it."""
+    """The targets that are `given`. If none are, those of the `limits` that concern the source's own actions; if none
+    do, one per cent for each of these actions."""
     if given != Targets():
         return given
     actions = own_actions(policy)
@@ -73,7 +73,7 @@ def targets_for(given: Targets, limits: Targets, policy: Policy) -> Targets:
 
 
 def cells(grid: Grid, tallies: Mapping[str, GridCounts], policy: Policy, seen: Hindsight) -> list[ToleranceCost]:
-    """Every cell of a grid, by late and then by out-of-order tolerance; `tallies` by partition."""
+    """Cost of every cell of a grid, by late and then by out-of-order tolerance; `tallies` by partition."""
     whole = nothing(grid)
     for tally in tallies.values():
         whole = whole.plus(tally)
@@ -88,8 +88,8 @@ def cells(grid: Grid, tallies: Mapping[str, GridCounts], policy: Policy, seen: H
 
 
 def recommended(found: Sequence[ToleranceCost], targets: Targets) -> ToleranceCost | None:
-    """Of the cells that meet the targets, the one with the smallest output delay; of several such the one with the
-    smallest late tolerance, then with the smallest out-of-order tolerance. None: no cell does."""
+    """The cell with the smallest output delay among those that meet the targets; of several, the one with the
+    smallest late tolerance, then with the smallest out-of-order tolerance. None if no cell meets them."""
     return min((cell for cell in found if targets.met(cell.fates)), key=_smallness, default=None)
 
 

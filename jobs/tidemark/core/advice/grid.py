@@ -1,4 +1,4 @@
-"""A grid of tolerances that a source's rows are tried with: which it has, and how many rows would meet what fate."""
+"""A grid of tolerances to try on a source's rows: the choice of its values, and counts of fates under each cell."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ RUNGS = (
     *[n * HOUR for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 18)],
     *[n * DAY for n in (1, 2, 3, 5, 7, 10, 14, 20, 30, 60, 90, 180, 365)],
 )
-"""Durations that people read at a glance, microseconds: what tolerances are rounded up to."""
+"""Durations that people read at a glance, microseconds; tolerances are rounded up to them."""
 QUANTILES = (1.0, 0.99, 0.5, 0.9, 0.999, 0.95, 0.75, 0.98, 0.25, 0.995, 0.9999)
-"""Shares of rows that a tolerance may let pass, those that tell most first."""
+"""Shares of rows that a tolerance may let pass, the most informative first."""
 MOST_CHOSEN = 7
-"""Tolerances of one kind that are chosen from the rows, zero and the present one apart."""
+"""Most tolerances of one kind that are chosen from the rows, besides zero and the present one."""
 LATE_ADJUSTED, LATE_DROPPED = 0, 1
-"""The lanes of a `Tally`: what becomes of late rows decides about the times that later rows are held against."""
+"""The lanes of `GridCounts`: late rows adjusted, or dropped. This decides with which times later rows are
+compared."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +43,20 @@ class Grid:
         return cls((*sorted(late for late in given if late is not None), *off), tuple(sorted(set(disorders))))
 
     def behind(self, action: Action = Action.ADJUST) -> tuple[tuple[int, ...], ...]:
-        """How far a watermark trails the highest time, by late and by out-of-order tolerance: the lesser of the two,
-        or the latter alone with late off or the action `keep`."""
+        """Microseconds by which a watermark trails the highest time, by late and by out-of-order tolerance: the
+        lesser of the two, or the latter alone with late off or the action `keep`."""
         whole = [late if late is not None and action is not Action.KEEP else None for late in self.lates]
         return tuple(tuple(d if late is None else min(d, late) for d in self.disorders) for late in whole)
 
 
 @dataclass(frozen=True)
 class GridCounts:
-    """What a grid's cells would make of some rows: `numbers` holds one count after the other.
+    """Counts of some rows under each cell of a grid; `numbers` holds one after the other.
 
-    For each lane, late tolerance, whether the early or late step has moved a row, and each n from 0 to the number
-    of out-of-order tolerances: the rows that are out of order under the first n of these and under no other. Then, by
-    late tolerance, the rows that are late; then those that the early step drops, and last the quarantined ones.
+    First come rows out of order: for each lane, each late tolerance, rows that no earlier step has moved and rows
+    that one has, and each n from 0 to the number of out-of-order tolerances: the rows that are out of order under the
+    first n of these and under no other. Then, by late tolerance, the late rows; then those that the early step drops,
+    and last the quarantined ones.
     """
 
     grid: Grid
@@ -62,13 +64,13 @@ class GridCounts:
 
     @property
     def rows(self) -> int:
-        """All rows, quarantined ones too."""
+        """Number of all rows, quarantined ones too."""
         judged = sum(self._ordered(LATE_ADJUSTED, 0, 0)) + sum(self._ordered(LATE_ADJUSTED, 0, 1))
         return judged + self._early_dropped + self.numbers[-1]
 
     def fates(self, late: int, disorder: int, actions: tuple[Action, Action]) -> tuple[int, int]:
-        """(adjusted, dropped) of the cell at these two places, under the actions of the late and out-of-order
-        steps."""
+        """(adjusted, dropped): numbers of rows in the cell at these two places, under the actions of the late and
+        out-of-order steps."""
         dropping = actions[0] is Action.DROP
         lane = LATE_DROPPED if dropping else LATE_ADJUSTED
         still, moved = self._ordered(lane, late, 0), self._ordered(lane, late, 1)
@@ -81,7 +83,7 @@ class GridCounts:
         return sum(moved[:behind]), gone + sum(still[behind:]) + sum(moved[behind:])
 
     def plus(self, other: GridCounts) -> GridCounts:
-        """The tally of both's rows."""
+        """The counts of both's rows."""
         return GridCounts(self.grid, [one + two for one, two in zip(self.numbers, other.numbers, strict=True)])
 
     @property
@@ -99,20 +101,20 @@ class GridCounts:
 
 
 def nothing(grid: Grid) -> GridCounts:
-    """The tally of no rows."""
+    """The counts of no rows."""
     lates = len(grid.lates)
     return GridCounts(grid, [0] * (4 * lates * (len(grid.disorders) + 1) + lates + 2))
 
 
 def rungs(known: Collection[int | None], most: int | None = None) -> tuple[int, ...]:
-    """The readable durations up to `most`, and the known ones, ascending."""
+    """The readable durations up to `most`, and the `known` ones, ascending."""
     readable = [rung for rung in RUNGS if most is None or rung <= most]
     return tuple(sorted({*readable, *(micros for micros in known if micros is not None)}))
 
 
 def chosen(counts: Mapping[int, int], of: Sequence[int]) -> set[int]:
-    """Tolerances that are worth trying: zero, and quantiles of how late rows are (or how far out of order) rounded up
-    to a rung. `counts` has the rows that are beyond so many of the rungs."""
+    """Tolerances worth trying: zero, and quantiles of how late (or out of order) rows are, rounded up to a rung.
+    `counts` maps a number of rungs to the number of rows that are beyond exactly so many."""
     within = list(accumulate(counts.get(place, 0) for place in range(len(of) + 1)))
     found = {0}
     for share in QUANTILES:

@@ -1,7 +1,7 @@
-"""How far a source's partitions would have come, run by run, had its tolerances been those of a grid.
+"""Progress that a source's partitions would have made, run by run, with the tolerances of a grid.
 
-Runs stand as they were recorded: their as_of, last and estimated arrivals depend on no tolerance. What does are
-floors (an arrival less the late tolerance), watermarks, and with them where an undeclared partition starts late.
+Runs are taken as recorded: as_of, last and estimated arrivals depend on no tolerance. Floors (an arrival less the
+late tolerance) and watermarks do, and with them the time at which an undeclared partition starts late.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from tidemark.core.advice.grid import Grid
 from tidemark.core.watermarks import MIN_TIME, PartitionState
 
 NONE = -(1 << 62)
-"""A time before all times, which stands for no watermark: what is subtracted from it leaves it there."""
+"""A time before all times, for no watermark. Subtracting from it leaves it as it is."""
 Cells = tuple[tuple[int, ...], ...]
 """A time or duration by late and out-of-order tolerance."""
 
 
 @dataclass(frozen=True)
 class RecordedStates:
-    """What a micro-batch left to one source: the states that it recorded, without `_unknown`, whether it ended its
-    run, and the partitions that were declared then."""
+    """States that a micro-batch recorded for one source, without `_unknown`; whether it ended its run; and the
+    partitions that were declared then."""
 
     batch_id: int
     ends_run: bool
@@ -31,16 +31,17 @@ class RecordedStates:
 
 @dataclass(frozen=True)
 class Hindsight:
-    """`starts`: the watermark in which partitions that were first seen late began. `delays`: by cell, how far the
-    combined watermark was behind the latest arrival at the end of each run that brought rows, in no order."""
+    """Results of `look_back`. `starts`: the watermarks at which partitions that were first seen late began. `delays`:
+    by cell, how far the combined watermark was behind the latest arrival at the end of each run that brought rows;
+    microseconds, in no order."""
 
     starts: Mapping[str, Cells]
     delays: tuple[tuple[tuple[int, ...], ...], ...]
 
 
 def arrivals_before(history: Iterable[RecordedStates]) -> Iterator[tuple[str, int, int | None]]:
-    """(partition, batch, arrival): the arrival from which the partition's floor followed while the batch was judged;
-    of each batch that recorded something of the partition. None: no run had ended with an arrival."""
+    """(partition, batch, arrival) for each batch that recorded something for the partition: the arrival that the
+    partition's floor followed from while the batch was judged. None: no run had ended with an arrival."""
     known: dict[str, int] = {}
     for batch in history:
         yield from ((name, batch.batch_id, known.get(name)) for name in batch.states)
@@ -58,10 +59,10 @@ def look_back(
     highs: Mapping[tuple[str, int], int],
     substreams: bool,
 ) -> Hindsight:
-    """Runs again, with the tolerances of a grid, whose watermarks are `behind` the highest time. `highs`: the highest
-    time that the early step left rows of a (partition, batch).
+    """Repeat recorded runs with the tolerances of a grid. Watermarks trail the highest time by `behind`; `highs` has
+    the highest time that the early step left to rows of a (partition, batch).
 
-    That a late row is adjusted or dropped makes no difference when a run ends: it is behind the floor either way.
+    Adjusting or dropping a late row makes no difference when a run ends: it is behind the floor either way.
     """
     source = _Source(grid, behind, substreams)
     for batch in history:
@@ -78,7 +79,7 @@ class _Partition:
 
 @dataclass
 class _Source:
-    """What is known of a source after some batches."""
+    """State of a source after some batches, by cell."""
 
     grid: Grid
     behind: Cells
@@ -92,7 +93,7 @@ class _Source:
     found: list[Cells] = field(default_factory=list)
 
     def take(self, batch: RecordedStates, highs: Mapping[tuple[str, int], int]) -> None:
-        """Rows and, with a run's last batch, its end."""
+        """Apply the rows of a batch and, with a run's last batch, the end of the run."""
         for name, state in batch.states.items():
             if name not in self.known:
                 self._meet(name, name in batch.declared)
@@ -106,7 +107,7 @@ class _Source:
             self._end(batch.states)
 
     def delays(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
-        """By cell, what was found; runs without a combined watermark are left out."""
+        """Delays by cell; runs without a combined watermark are left out."""
         lines = range(len(self.grid.lates))
         places = range(len(self.grid.disorders))
         return tuple(tuple(tuple(d for each in self.found if (d := each[i][j]) >= 0) for j in places) for i in lines)
@@ -130,7 +131,7 @@ class _Source:
         self.brought = False
 
     def _least(self) -> Cells:
-        """The least watermark of all partitions by cell, `NONE` where one has none."""
+        """The least watermark of all partitions, by cell; `NONE` if a partition has none."""
         plain = [part for name, part in self.known.items() if name not in self.begun_late]
         least: Cells | None = self._least_of(_lowest(plain)) if plain else None
         for name in sorted(self.begun_late):
@@ -154,12 +155,12 @@ class _Source:
 
 
 def _arrived(state: PartitionState) -> int | None:
-    """The arrival that a run's end takes a partition's floor from."""
+    """The arrival from which a partition's floor follows at the end of a run."""
     return state.estimated_arrival if state.idle else state.last_arrival
 
 
 def _lowest(parts: Iterable[_Partition]) -> list[tuple[int, int]]:
-    """(arrival, high) of the partitions that no other one is behind in both."""
+    """(arrival, high) of the partitions of which no other is behind in both."""
     found: list[tuple[int, int]] = []
     for arrival, high in sorted({(part.arrival, part.high) for part in parts}):
         if not found or high < found[-1][1]:

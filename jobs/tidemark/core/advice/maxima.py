@@ -1,4 +1,4 @@
-"""The highest times that rows reach, piece by piece: what batches come to, and what chunks leave to others."""
+"""Highest times that rows reach: by batch, and before each chunk of a partition."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tidemark.core.advice.history import NONE, Cells
 
 @dataclass(frozen=True)
 class High:
-    """What some rows of a batch and chunk reach: the highest time that the early step leaves them, and their latest
-    arrival. They are late under the first `late` of a grid's tolerances and under no other."""
+    """Highest time that the early step leaves to some rows of a batch and chunk, and their latest arrival. The rows
+    are late under the first `late` tolerances of a grid and under no other."""
 
     partition: str
     batch_id: int
@@ -32,8 +32,8 @@ def by_batch(highs: Iterable[High]) -> dict[tuple[str, int], int]:
 
 
 def before_chunks(grid: Grid, highs: Iterable[High]) -> list[tuple[str, int, Cells]]:
-    """(partition, chunk, times): the highest times that earlier chunks leave to each but the first of its partition,
-    by late tolerance, with late rows adjusted and then with late rows dropped."""
+    """(partition, chunk, times): the highest times of all earlier chunks, for each but a partition's first chunk.
+    `times` are by late tolerance, first with late rows adjusted, then with late rows dropped."""
     by_chunk: dict[tuple[str, int], list[High]] = {}
     for high in highs:
         by_chunk.setdefault((high.partition, high.chunk), []).append(high)
@@ -51,7 +51,7 @@ def before_chunks(grid: Grid, highs: Iterable[High]) -> list[tuple[str, int, Cel
 
 
 def _left(grid: Grid, stamps: Sequence[int], arrival: int) -> Cells:
-    """The same of rows of which those that are late under the first n tolerances alone reach `stamps[n]`."""
+    """Highest times before a chunk. Rows that are late under exactly the first n tolerances reach `stamps[n]`."""
     whole = max(stamps)
     adjusted = tuple(whole if late is None else max(whole, arrival - late) for late in grid.lates)
     return adjusted, tuple(max(stamps[: place + 1]) for place in range(len(grid.lates)))

@@ -1,7 +1,7 @@
-"""Which recorded run reads which object when landing is read again.
+"""Assigns objects to the recorded runs that read them when landing is reread.
 
-An object that a run took is read as it is now, and counts as landed when it had landed then. One that came too late
-is read by the run that it should have come to: the first whose as_of has passed its landing time.
+An object that a run took is read as it is now, with the landing time that was recorded. One that came too late is
+read by the run that should have taken it: the first whose as_of has passed its landing time.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from tidemark.core.batch import Batch, LandedObject, ObjectState
 
 Key = tuple[str, str]
-"""A source and the URI of an object."""
+"""A source and the URI of an object in it."""
 
 
 @dataclass(frozen=True)
 class PastRun:
-    """A recorded run: its as_of in microseconds, its batches with the objects that they took, and the sources that
-    were complete before it."""
+    """A recorded run: its as_of in microseconds, its batches with the objects they took, and the sources that were
+    complete before it."""
 
     as_of: int
     batches: tuple[Batch, ...]
@@ -26,7 +26,7 @@ class PastRun:
 
     @property
     def taken(self) -> dict[Key, tuple[int, LandedObject]]:
-        """The objects that it took, with the batch of each; those that had vanished are none."""
+        """The objects that the run took, each with its batch; objects that had vanished are left out."""
         return {
             (item.source, item.uri): (batch.batch_id, item)
             for batch in self.batches
@@ -37,19 +37,19 @@ class PastRun:
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources in the order in which a run reads them, with what objects of each have to wait, and how old they
-    may be; microseconds."""
+    """Sources in the order in which a run reads them: how long objects must settle, and how old they may be;
+    microseconds."""
 
     settle: Mapping[str, int]
     oldest: Mapping[str, int | None]
 
     def rank(self, item: LandedObject) -> tuple[int, tuple[int, bytes]]:
-        """Where a run reads an object."""
+        """Position at which a run reads an object."""
         return list(self.settle).index(item.source), item.order
 
 
 def missing(runs: Iterable[PastRun], there: Mapping[Key, LandedObject]) -> list[Key]:
-    """The objects that runs took and that are no longer there."""
+    """Objects that runs took and that are no longer in landing."""
     return sorted(key for run in runs for key in run.taken if key not in there)
 
 
@@ -61,8 +61,8 @@ def reread(
     known: Collection[Key] = (),
 ) -> list[tuple[Batch, ...]]:
     """The batches of each run, with the objects that are `there` now. `before` is the as_of of the run before the
-    first (None: there is none): what landed by then is left as it was. `known` objects were taken before, or are not
-    to be taken; of the others that no run took, those that landed in time for one are read by it."""
+    first (None: there is none): what landed by then is left as it was. `known` objects were taken before, or must not
+    be taken. Any other object that no run took is read by the run in whose time it landed, if there is one."""
     planned: list[list[tuple[int | None, LandedObject]]] = [[] for _ in runs]
     taken = {key: (number, found) for number, run in enumerate(runs) for key, found in run.taken.items()}
     for key, item in there.items():
@@ -83,8 +83,8 @@ def reread(
 def _due(
     runs: Sequence[PastRun], item: LandedObject, before: int | None, sources: Sources, *, recorded: bool
 ) -> int | None:
-    """The run that an object should have come to; None: it landed before all of them, or after, or too late for its
-    source, unless a run took it all the same."""
+    """The run that should have taken an object. None: it landed before all of them, or after, or too late for its
+    source (which does not count if a run took it)."""
     settle, oldest = sources.settle[item.source], sources.oldest[item.source]
     if before is not None and item.modified <= before - settle:
         return None
@@ -97,7 +97,7 @@ def _due(
 
 
 def _cut(run: PastRun, found: Iterable[tuple[int | None, LandedObject]], sources: Sources) -> tuple[Batch, ...]:
-    """The batches of a run as they were; what is new to it goes where its order puts it."""
+    """The batches of a run as they were; a new object goes into the batch where its order puts it."""
     at = run.batches[0].batch_id
     groups: dict[int, list[LandedObject]] = {batch.batch_id: [] for batch in run.batches}
     for batch, item in sorted(found, key=lambda each: sources.rank(each[1])):

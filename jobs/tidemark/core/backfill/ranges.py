@@ -1,7 +1,7 @@
-"""What a bounded backfill reads, and what it starts from (time rules: start, backfill, versions).
+"""Ranges that a bounded backfill reads, and the state it starts from (time rules: start, backfill, versions).
 
-Outputs in [T0, T1) need only rows that arrive in [T0 - reach - early, T1 + late). Whatever rows before these have
-left to a partition lies before T0 - reach: what arrivals alone tell of it will do, and no row before them is read.
+Outputs in [T0, T1) need only rows that arrive in [T0 - reach - early, T1 + late). Earlier rows matter to a partition
+only before T0 - reach: the state that follows from arrivals alone will do, and these rows are not read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Rules = Mapping[str, SourceRules]
 
 @dataclass(frozen=True)
 class ReadRange:
-    """The arrivals in [begin, end) whose rows are read of a source, microseconds; None: without a bound."""
+    """Arrivals in [begin, end), microseconds, whose rows of a source are read; None: without a bound."""
 
     begin: int | None = None
     end: int | None = None
@@ -26,8 +26,8 @@ class ReadRange:
 
 @dataclass(frozen=True)
 class Range:
-    """The outputs that are made anew: rows in [begin, end), windows that end in (begin, end]; microseconds, and no
-    `end`: up to the last run."""
+    """Range of outputs that are made anew: rows in [begin, end), windows that end in (begin, end]; microseconds.
+    Without `end`: up to the last run."""
 
     begin: int
     end: int | None = None
@@ -36,8 +36,9 @@ class Range:
 def readings(
     asked: Range, both: Sequence[tuple[Rules, Sequence[StepRules]]], open_from: int | None
 ) -> dict[str, ReadRange]:
-    """What is read of each source: the larger bound of `both`, the configuration before and the one now. Outputs
-    after `open_from` (None: all) are not final when the recorded runs end: without an end they are made anew, too."""
+    """Ranges to read, by source: the larger bounds of `both`, the configuration before and the one now. Outputs after
+    `open_from` (None: all) are not final when the recorded runs end: without an end of the range they are made anew,
+    too."""
     names = both[-1][0]
     whole = dict.fromkeys(names, ReadRange())
     endless = any(step.endless for _, steps in both for step in steps)
@@ -60,20 +61,22 @@ def readings(
 
 
 def floors_after(states: States, rules: Rules) -> int | None:
-    """The least that a partition is sure to have passed by arrivals alone; None: nothing is sure of one."""
+    """The least time that partitions have surely passed, by arrivals alone; None if nothing is sure for one of
+    them."""
     passed = [_floor(state, rules[name]) for (name, part), state in states.items() if part != UNKNOWN]
     return None if None in passed else min((each for each in passed if each is not None), default=None)
 
 
 def rebased(states: States, rules: Rules, unchanged: Collection[str]) -> States:
-    """Recorded states as sources that are judged otherwise now would have left them, as far as arrivals tell."""
+    """Recorded states as they would be after other rules of judging, as far as arrivals determine them. States of
+    `unchanged` sources are kept."""
     return {
         key: state if key[0] in unchanged else _rebased(state, key, rules[key[0]]) for key, state in states.items()
     }
 
 
 def recombined(combined: Mapping[str, Combined], states: States, unchanged: Collection[str]) -> dict[str, Combined]:
-    """The combined watermarks of such states."""
+    """Combined watermarks of rebased states."""
 
     def watermark(source: str) -> int | None:
         known = [state.watermark for (name, part), state in states.items() if name == source and part != UNKNOWN]
@@ -88,7 +91,7 @@ def recombined(combined: Mapping[str, Combined], states: States, unchanged: Coll
 def passed_by(
     end: int, combined: Mapping[str, Combined], streams: Mapping[str, StreamEnd], lateness: Mapping[str, int]
 ) -> bool:
-    """Whether every source and stream has passed a time when a run has ended: what ends by then is final."""
+    """True if every source and stream has passed a time when a run has ended: outputs that end by then are final."""
     sources = all(_past(end, each.watermark, each.complete) for each in combined.values())
     return sources and all(
         _past(end + lateness.get(name, 0), each.state.passed, each.state.complete) for name, each in streams.items()
@@ -96,7 +99,7 @@ def passed_by(
 
 
 def kept_streams(steps: Iterable[StepRules], same: Collection[str], unchanged: Collection[str]) -> frozenset[str]:
-    """The streams whose recorded state stands: their definition is the same, and everything below is `unchanged`."""
+    """Streams that keep their recorded state: their own definition and everything below them are unchanged."""
     kept: set[str] = set()
     for step in steps:
         below = [name in unchanged or name in kept for name in step.inputs]
@@ -106,7 +109,8 @@ def kept_streams(steps: Iterable[StepRules], same: Collection[str], unchanged: C
 
 
 def first_batch(arrivals: Iterable[tuple[int, str, int]], reads: Mapping[str, ReadRange]) -> int | None:
-    """The first of the (batch, source, last arrival) that may have brought a row that is read; None: none has."""
+    """The first batch that may hold a row in the read range, among (batch, source, last arrival); None if none
+    does."""
     begins: Callable[[str], int | None] = lambda name: reads[name].begin  # noqa: E731
     found = [batch for batch, name, arrival in arrivals if name in reads and arrival >= (begins(name) or arrival)]
     return min(found, default=None)
@@ -117,7 +121,7 @@ def _past(end: int, watermark: int | None, complete: bool) -> bool:
 
 
 def _bounds(rules: SourceRules) -> tuple[int, int] | None:
-    """How far rows arrive before and after their time at most; None: without a bound."""
+    """Microseconds by which rows arrive before and after their time at most; None: without a bound."""
     early, late = rules.policy.early, rules.policy.late
     if rules.punctuation is not None:
         return None
@@ -138,7 +142,7 @@ def _rebased(state: PartitionState, key: Key, rules: SourceRules) -> PartitionSt
 
 
 def _ahead(steps: Sequence[StepRules]) -> int:
-    """How far after an output time its input may lie: shifts back, summed along the path."""
+    """Microseconds by which input may lie after an output time at most: shifts back, summed along the path."""
     moved: dict[str, int] = {}
     for step in steps:
         moved[step.name] = max(moved.get(name, 0) for name in step.inputs) - step.shift
