@@ -1,4 +1,4 @@
-"""Rows of `batches` that are abandoned: they stay, so that their numbers are not used again."""
+"""Sets abandoned batches aside. Their rows of `batches` stay, so that their numbers are not used again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def set_aside(
     reason: str,
     written: tuple[LastWrite, ...] | None = None,
 ) -> None:
-    """Turn the rows of a run's uncommitted batches to `status`, with the reason; once a status."""
+    """Set the rows of a run's uncommitted batches to `status`, with the reason. Repeated for one status, it changes
+    nothing."""
     rows = [batch_row(replace(each, status=status, reason=reason, written=written)) for each in records]
     first, last = records[0].batch_id, records[-1].batch_id
     with lasting(ledger.folder / "batches"):
@@ -27,7 +28,7 @@ def set_aside(
 
 
 def skip(ledger: Ledger, base: Ledger, first: int) -> None:
-    """Have the abandoned batches before `first` that `base` has: their numbers are not used here either."""
+    """Copy the abandoned batches before `first` from `base`: their numbers are not used here either."""
     newest = ledger.stores["batches"].newest() or 0
     gap = [batch_row(each) for each in base.recorded(newest + 1, first - 1) if each.status == ABANDONED]
     if gap:

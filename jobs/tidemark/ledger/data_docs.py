@@ -1,4 +1,4 @@
-"""Data Docs of runs: a page each, of the newest runs alone, beside the tables of a version."""
+"""Data Docs: a page for each of the newest runs, beside the tables of a version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidemark.storage import Place, make, read_if_there, remove, write_bytes
 
 FOLDER = "data_docs"
 KEPT = 100
-"""So many of the newest runs have a page."""
+"""Number of newest runs that have a page."""
 _LISTED = "runs.json"
 _INDEX = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -27,8 +27,8 @@ _INDEX = """<!DOCTYPE html>
 
 
 def keep_page(root: Place, record: BatchRecord, page: str, held: bool) -> None:
-    """Keep the page of the run that a batch ends, list it, and let go of the oldest beyond the newest. `root` is the
-    folder of a version; `held`: whether all checks did."""
+    """Keep and list the page of the run that a batch ends, and remove the oldest pages beyond `KEPT`. `root` is the
+    folder of a version; `held`: all checks held."""
     folder = root / FOLDER
     make(folder)
     known = json.loads(read_if_there(folder / _LISTED) or b"[]")

@@ -1,4 +1,4 @@
-"""Digests of what a micro-batch writes to the small tables, equal for equal content in any order.
+"""Digests of the rows that a micro-batch writes to the small tables; equal rows in any order have equal digests.
 
 Replay computes them from recomputed values without writing anything (law 3, replay).
 """

@@ -1,4 +1,4 @@
-"""Objects that should not have landed: people name them, and the versions that backfills build do without them."""
+"""Objects that should not have landed. People name them; versions that backfills build leave them out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = "exclusions"
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A wrong object of a source, by its stored URI, why, and when that was said (microseconds UTC)."""
+    """A wrong object of a source, by its stored URI, with the reason and the time of recording (microseconds UTC)."""
 
     source: str
     uri: str
@@ -23,12 +23,12 @@ class Exclusion:
 
 
 def excluded(root: Place) -> tuple[Exclusion, ...]:
-    """All of a pipeline, in the order in which they were recorded."""
+    """All exclusions of a pipeline, in the order in which they were recorded."""
     return tuple(sorted((Exclusion(**row) for row in _store(root).all()), key=lambda each: each.recorded))
 
 
 def exclude(root: Place, found: list[Exclusion]) -> None:
-    """Record some, in one commit; what was said of the same objects before is replaced."""
+    """Record exclusions, in one commit; earlier ones of these objects are replaced."""
     objects, rows = {(each.source, each.uri) for each in found}, [asdict(each) for each in found]
     with lasting(root / FOLDER):
         _store(root).rewrite(lambda known: [r for r in known if (r["source"], r["uri"]) not in objects] + rows)

@@ -1,7 +1,7 @@
-"""The pipeline's lock where there is no file system: a small object on S3 that its holder renews.
+"""The pipeline's lock on storage without a file system: a small object on S3 that its holder renews.
 
-It is made only if there is none, renewed and taken over only by its tag, so that of two at once one wins. A
-holder that dies renews no more: its lease ends when the object is older than it lasts, by the service's clock.
+It is made only if there is none, and renewed and taken over only by its tag, so that one of two holders wins. A
+holder that dies stops renewing: its lease ends when the object is older than the lease lasts, by the service's clock.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tidemark.errors import Held, TidemarkError
 from tidemark.storage import s3
 
 LASTS = 60.0
-"""Seconds that a lease lasts after it was last renewed."""
+"""Seconds that a lease lasts after its last renewal."""
 _RENEWALS = 4
-"""How often a lease is renewed in the time that it lasts."""
+"""Number of renewals in the time that a lease lasts."""
 _POLL = 1.0
 _CLOCK = 1.0
 """Seconds by which an object's age may be off: times on S3 are whole seconds."""
@@ -32,7 +32,8 @@ _CLOCK = 1.0
 
 @contextmanager
 def hold_lease(place: S3Place, wait: bool = False, lasts: float = LASTS) -> Iterator[Callable[[], None]]:
-    """Hold the lease object at `place` for as long as the block runs; what it gives raises Held once it is lost.
+    """Hold the lease object at `place` while the block runs. Gives a function that raises Held once the lease is
+    lost.
 
     Without `wait` a lease that another process holds raises Held at once.
     """
@@ -49,7 +50,7 @@ def hold_lease(place: S3Place, wait: bool = False, lasts: float = LASTS) -> Iter
 
 
 def lease_holder(place: S3Place) -> str | None:
-    """Who has a lease that has not ended; None: nobody."""
+    """The holder of a lease that has not ended; None if there is none."""
     found = s3.read_stamped(place)
     known = {} if found is None else _known(found.content)
     if found is None or known.get("released") or known.get("lasts", 0.0) + _CLOCK <= found.age:
@@ -70,7 +71,8 @@ class Lease:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def take(self, wait: bool) -> None:
-        """Make the object, or take it over once its lease has ended."""
+        """Make the object, or take it over once its lease has ended. Raises Held, unless it may `wait`, if another
+        has it."""
         tag = s3.put_if(self.place, self._content(), None)
         while tag is None:
             found = s3.read_stamped(self.place)
@@ -79,7 +81,7 @@ class Lease:
                 continue
             known = _known(found.content)
             if known.get("token") == self.token:
-                tag = found.tag  # our own request had been heard before it was repeated
+                tag = found.tag  # our request had succeeded before it was repeated
                 continue
             left = 0.0 if known.get("released") else known.get("lasts", self.lasts) + _CLOCK - found.age
             if left <= 0:
@@ -91,7 +93,7 @@ class Lease:
         self.tag = tag
 
     def keep(self) -> None:
-        """Renew until `ended` is set, or the lease is lost: another has it, or it could not be renewed in time."""
+        """Renew until `ended` is set or the lease is lost: another has it, or it could not be renewed in time."""
         renewed = time.monotonic()
         while not self.ended.wait(self.lasts / _RENEWALS):
             with suppress(TidemarkError):
@@ -104,7 +106,7 @@ class Lease:
                 return
 
     def check(self) -> None:
-        """Raises Held when the lease is lost: what is recorded already is finished by the next run."""
+        """Raise Held if the lease is lost; the next run finishes what is recorded already."""
         if self.lost:
             raise Held(
                 "the lease on the pipeline was lost: it could not be renewed in time",
@@ -113,7 +115,7 @@ class Lease:
             )
 
     def release(self) -> None:
-        """Let others take it at once; one that cannot be let go of ends by itself."""
+        """Let others take the lease at once. If that fails, it ends by itself."""
         if not self.lost:
             with suppress(TidemarkError):
                 s3.put_if(self.place, self._content(released=True), self.tag)
@@ -127,7 +129,7 @@ class Lease:
         return tag is not None
 
     def _content(self, released: bool = False) -> bytes:
-        """Each is written once, so that tags, which go by content, never come again."""
+        """A new content each time: tags depend on content, so that none occurs twice."""
         self.written += 1
         known = {
             "holder": f"process {os.getpid()} on {socket.gethostname()}",
@@ -140,7 +142,7 @@ class Lease:
 
 
 def _known(content: bytes) -> dict[str, Any]:
-    """What a lease object says; nothing where it is none of ours."""
+    """Content of a lease object as a mapping; empty if it is not one of ours."""
     try:
         known = json.loads(content)
     except ValueError:

@@ -1,10 +1,9 @@
-"""The ledger of one version: what runs planned, what they did, and how far each partition has come.
+"""The ledger of one version: plans of runs, their results, and the progress of each partition.
 
-A run is planned before it does anything: first its objects go to `plans` under a random token, then
-all its rows of `batches` (status `planned`) in ONE commit that fails if the first of them exists.
-Whatever crashes after that, the recorded plan is carried out; plans whose token no batch has are void.
-Every write below is idempotent, so that a run that died may be carried on from any point.
-Nothing here costs more because more lies behind: files are chosen by the statistics of their batch ids.
+A run is planned before it does anything. First its objects go to `plans` under a random token, then all its rows of
+`batches` (status `planned`) in ONE commit that fails if the first of them exists. After any later crash the recorded
+plan is carried out; plans whose token no batch has are void. Every write below is idempotent, so that a run that died
+may be carried on from any point. No cost grows with history: files are chosen by the statistics of their batch ids.
 """
 
 from __future__ import annotations
@@ -66,26 +65,26 @@ CHECKPOINT_EVERY = 1000
 """A batch whose id is a multiple of this records the state of all partitions, changed or not."""
 
 _OPENED_AT_ONCE = 4
-"""Tables: more would wait for cores, or for the connections of a store."""
+"""Number of tables opened at a time: more would wait for cores, or for connections to the storage."""
 
 
 @dataclass(frozen=True)
 class Noticed:
-    """What listing found besides objects to take: findings, and contents that were reported."""
+    """Results of listing besides the objects to take: findings, and the contents that were reported."""
 
     findings: tuple[Finding, ...] = ()
     reported: tuple[LandedObject, ...] = ()
 
 
 class Accounted(NamedTuple):
-    """A batch of a run and what became of its rows."""
+    """A batch of a run with the fates of its rows."""
 
     run_id: str
     accounts: tuple[Account, ...]
 
 
 def records_all(batch_id: int) -> bool:
-    """Whether a batch has to record the state of all partitions, so that reading them stays cheap."""
+    """True if a batch records the state of all partitions, so that reading states stays cheap."""
     return batch_id % CHECKPOINT_EVERY == 0
 
 
@@ -109,19 +108,19 @@ class Ledger:
         self._committed: BatchRecord | None = None
 
     def open(self) -> None:
-        """Open the tables that a run asks for, side by side. What is wrong with one is told when it is asked for."""
+        """Open the tables that a run reads, several at a time. Errors of a table are raised when it is read."""
         with ThreadPoolExecutor(_OPENED_AT_ONCE) as pool:
             wait([pool.submit(store.open) for name, store in self.stores.items() if name != "advice"])
 
     def last(self) -> Tail:
-        """Where the ledger ends, from the rows of its last run and of the batch before it."""
+        """The end of the ledger, from the rows of its last run and of the batch before it."""
         return tail_of(self.stores["batches"].newest(), self.recorded)
 
     def plan(self, plan: RunPlan, records: Sequence[BatchRecord], noticed: Noticed | None = None) -> None:
         """Record a run before it does anything; its records share one random token, `plan`.
 
-        Held: another run has planned a batch of this number, or anything, in the meantime. Then nothing
-        of this plan counts.
+        Raises Held if another run has planned a batch of this number, or anything, in the meantime. Then nothing of
+        this plan counts.
         """
         tokens = {record.plan for record in records}
         expected = [batch.batch_id for batch in plan.batches]
@@ -146,7 +145,7 @@ class Ledger:
         return tuple(sorted(taken, key=lambda item: (item.source, item.order)))
 
     def noticed(self, record: BatchRecord) -> Noticed:
-        """What the plan of a pending run's first batch noticed while listing; nothing for the others."""
+        """Results of listing that the plan of a pending run's first batch keeps; nothing for other batches."""
         rows = self._planned(record.batch_id, record.plan)
         items = list(map(landed_object, of_objects(rows)))
         return Noticed(
@@ -168,8 +167,8 @@ class Ledger:
         findings: Sequence[Finding],
         objects: Sequence[LandedObject] = (),
     ) -> list[TableDigest]:
-        """Record what has to stand before a batch is committed, each table beside the others: the states that it
-        changed, what it found and, where nothing can stop it any more, its objects as they were taken."""
+        """Record, before a batch is committed, the states that it changed, its findings and, if nothing can stop it
+        any more, its objects as taken. The tables are written in parallel."""
         with ThreadPoolExecutor(2) as beside:
             stated = beside.submit(self.record_states, batch_id, states)
             taken = beside.submit(self._record_objects, batch_id, objects)
@@ -182,7 +181,7 @@ class Ledger:
         return self._record("watermarks", batch_id, state_rows(batch_id, states))
 
     def record_findings(self, batch_id: int, findings: Sequence[Finding]) -> TableDigest:
-        """Record what a batch found; without findings nothing is written."""
+        """Record the findings of a batch; without findings nothing is written."""
         return self._record("diagnostics", batch_id, finding_rows(batch_id, findings))
 
     def findings(self, batch_id: int) -> tuple[Finding, ...]:
@@ -190,13 +189,13 @@ class Ledger:
         return tuple(finding(row) for row in self.stores["diagnostics"].read(batch_id, batch_id))
 
     def record_checks(self, record: BatchRecord, checks: Sequence[Check], of: str = "record") -> None:
-        """Record checks of the run that a batch ends: once those `of` a name."""
+        """Record checks of the run that a batch ends, once for each name `of`."""
         rows = check_rows(record.batch_id, record.run_id, checks)
         if rows:
             self.stores["quality"].append(rows, of, record.batch_id)
 
     def release(self, record: BatchRecord, reason: str) -> None:
-        """Record that the blocked run which a batch ends may be published, and why."""
+        """Record that the blocked run that a batch ends may be published, and why."""
         released = Check("batches", RELEASED, None, None, True, Severity.RECORD, (), reason)
         self.stores["quality"].append(
             check_rows(record.batch_id, record.run_id, [released]), "release", record.batch_id
@@ -211,12 +210,12 @@ class Ledger:
         self._turn(replace(record, status=BLOCKED), self._written_by(record), "block")
 
     def digests(self, batch_id: int) -> dict[str, TableDigest]:
-        """The digests of what stands in the small tables of which a batch records one."""
+        """Digests of a batch's rows in the small tables for which a batch records one."""
         read = {name: self.stores[name].read(batch_id, batch_id) for name in ("watermarks", "diagnostics")}
         return {name: digest_rows(name, rows) for name, rows in read.items()}
 
     def record_advice(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Put the cells of sources in the place of what was advised on them before; all in one commit."""
+        """Replace the earlier advice on these sources by these cells, in one commit."""
         sources = {row["source"] for row in rows}
         if not rows:
             return
@@ -225,8 +224,8 @@ class Ledger:
         )
 
     def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:
-        """Record the objects of a batch as they were taken (with those only reported), then turn its
-        row from `planned` to `committed` in one commit. Repeated, it changes nothing."""
+        """Record the objects of a batch as taken (and those only reported), then turn its row from `planned` to
+        `committed` in one commit. Repeated, it changes nothing."""
         self._record_objects(record.batch_id, objects)
         done = replace(record, status=COMMITTED, written=self._written_by(record))
         self._turn(done, done.written or (), "commit")
@@ -240,7 +239,7 @@ class Ledger:
             self.stores["batches"].replace(f"batch_id = {number}", [row], how, number)
 
     def _written_by(self, record: BatchRecord) -> tuple[LastWrite, ...]:
-        """What every table's log knows now that all of a batch but its own row stands."""
+        """Last writes that every table's log has once all of a batch but its own row is written."""
         before = self._committed
         if before is None or before.batch_id != record.batch_id - 1:
             before = self.settled_before(record.batch_id)
@@ -260,7 +259,7 @@ class Ledger:
         return last_before(self.recorded, first)
 
     def settled_before(self, first: int) -> BatchRecord | None:
-        """The last committed or abandoned batch before `first`: it says what tables' logs must know."""
+        """The last committed or abandoned batch before `first`: its row says what tables' logs must know."""
         return last_before(self.recorded, first, settled)
 
     def recorded(self, first: int, last: int) -> list[BatchRecord]:
@@ -269,27 +268,27 @@ class Ledger:
         return [batch_record(row) for row in sorted(rows, key=itemgetter("batch_id"))]
 
     def digested(self, last: int) -> list[BatchRecord]:
-        """The committed batches up to `last`, with nothing but their digests and numbers of objects."""
+        """The committed batches up to `last`, with only their digests and numbers of objects."""
         rows = self.stores["batches"].read(1, last, ["batch_id", "status", "objects", "digests"])
         ordered = sorted(rows, key=itemgetter("batch_id"))
         blank = dict.fromkeys(self.stores["batches"].schema.names)
         return [batch_record(blank | row) for row in ordered if row["status"] == COMMITTED]
 
     def store(self, table: str) -> Store:
-        """A table of the version, whoever writes it, for its log and its rows."""
+        """A table of the version, whoever writes it, for reading its log and its rows."""
         if table not in self._others:
             self._others[table] = self.stores.get(table) or Store(self.folder / table, pa.schema([]))
         return self._others[table]
 
     def accounts(self, first: int, last: int) -> list[Accounted]:
-        """What became of the rows of the recorded batches first..last, in order."""
+        """Accounts of the recorded batches first..last, in order; abandoned ones are left out."""
         rows = self.stores["batches"].read(first, last, ["batch_id", "run_id", "status", "counts"])
         ordered = sorted((row for row in rows if row["status"] != ABANDONED), key=itemgetter("batch_id"))
         return [Accounted(row["run_id"], accounts_of(row)) for row in ordered]
 
     def first_since(self, as_of: int) -> int:
-        """The first committed batch of a run at or after `as_of`, by halving: as_of never goes back. The one after
-        the last if there is none."""
+        """The first committed batch of a run at or after `as_of`; if there is none, the one after the last. Searches
+        by halving, as as_of never goes back."""
         low, high = 1, self.last().committed_through + 1
         while low < high:
             middle = (low + high) // 2
@@ -298,15 +297,15 @@ class Ledger:
         return low
 
     def run(self, run_id: str) -> RunRange | None:
-        """The batches of a run; None when it was never planned, or was abandoned. Reads no more than the column
-        `run_id` of the files that may have it."""
+        """The batches of a run; None if it was never planned, or was abandoned. Reads only the column `run_id`, of
+        files that may have it."""
         columns = ["batch_id", "status", "run_first", "run_last"]
         rows = self.stores["batches"].lookup("run_id", pa.array([run_id]), columns)
         ends = [row for row in rows if row["status"] != ABANDONED and row["batch_id"] == row["run_last"]]
         return RunRange(run_id, ends[-1]["run_first"], ends[-1]["run_last"]) if ends else None
 
     def table(self, name: str, through: int | None = None) -> Dataset:
-        """A small table cut at the last committed batch, as a dataset."""
+        """A small table up to the last committed batch, or up to batch `through`, as a dataset."""
         bound = self.last().committed_through if through is None else through
         return self.stores[name].dataset().filter(pc.field("batch_id") <= bound)
 

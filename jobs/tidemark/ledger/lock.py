@@ -1,4 +1,5 @@
-"""The pipeline's lock: a courtesy that keeps runs from doing work in vain; the truth is the ledger."""
+"""Advisory lock of a pipeline, which spares runs useless work; correctness comes from the ledger's conditional
+commits."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from tidemark.storage import Place
 
 @contextmanager
 def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None] | None]:
-    """Hold `<root>/lock` for as long as the block runs; a lease on S3 may be lost meanwhile: what
-    it gives raises Held then. A lock on a file is never lost.
+    """Hold `<root>/lock` while the block runs. A lease on S3 may be lost meanwhile: for it the block gets a function
+    that raises Held then. A lock on a file is never lost: the block gets None.
 
-    Without `wait` a lock held by another process raises Held at once. The operating system drops the
-    lock with its process, however that ended, so a dead one never blocks. The file itself stays.
+    Without `wait` a lock held by another process raises Held at once. The operating system drops the lock with its
+    process, however that ended, so a dead one never blocks. The file itself stays.
     """
     if isinstance(root, S3Place):
         with hold_lease(root / "lock", wait) as still_held:
@@ -39,7 +40,7 @@ def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None] | None]
 
 
 def holder(root: Place) -> str | None:
-    """Who holds the lock, in words; None: nobody. It is not waited for."""
+    """The holder of the lock, in words; None if there is none. Does not wait."""
     if isinstance(root, S3Place):
         return lease_holder(root / "lock")
     try:

@@ -1,10 +1,9 @@
-"""What each table's log must know, and the tables that have lost it: after a power loss, or where one table was
-restored from a copy.
+"""Finds tables whose log has lost commits: after a power loss, or because one table was restored from a copy.
 
-A log records the last batch of every writer. With each committed batch the ledger records, of every table and
-writer, which batch was the last to bring it rows. A log that ends before that has lost commits; where a small table's
-log knows a batch that `batches` doesn't, `batches` has lost some. Nothing is read but logs, and of a table whose log
-knows less the rows of that one batch: tables that were made again know fewer writers.
+A log records the last batch of every writer. With each committed batch the ledger records the last batch that brought
+rows to a table, for every table and writer. A log that ends before that has lost commits. If a small table's log
+knows a batch that `batches` does not, `batches` has lost some. Only logs are read and, if a table's log knows less,
+the rows of that one batch: tables that were rebuilt know fewer writers.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ WRITERS = {
     "diagnostics": ("record",),
     "quality": ("record", "streams", "release"),
 }
-"""Writers of the small tables, whose numbers are those of batches."""
+"""Writers of the small tables whose numbers are those of batches."""
 HINT = "`tidemark repair` with the pipeline file makes what is lost again, from landing or the events tables"
 _SUBSTREAMS = "substreams"
 _AT_ONCE = 4
@@ -41,7 +40,7 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Loss:
-    """A table whose log does not know batch `recorded`, or one before it, but only those up to `known`."""
+    """A table whose log lacks batch `recorded`, and maybe earlier ones, and knows only those up to `known`."""
 
     table: str
     writer: str
@@ -57,7 +56,7 @@ class Loss:
 
 
 def written_with(ledger: Ledger, before: BatchRecord | None, record: BatchRecord) -> tuple[LastWrite, ...]:
-    """What tables' logs know once a batch is committed after the one `before` it."""
+    """Last writes that tables' logs know once batch `record` is committed after the batch `before`."""
     found = {(each.table, each.writer): each for each in must_know(ledger, before)}
     for each in (*_spark(record), *_small(ledger, record.batch_id)):
         found[each.table, each.writer] = each
@@ -65,8 +64,8 @@ def written_with(ledger: Ledger, before: BatchRecord | None, record: BatchRecord
 
 
 def must_know(ledger: Ledger, record: BatchRecord | None) -> tuple[LastWrite, ...]:
-    """What tables' logs must know after a committed or abandoned batch. Of one recorded before that was: what digests
-    tell, in the first version alone, since a backfill writes without numbers."""
+    """Last writes that tables' logs must know after a committed or abandoned batch. For a batch recorded before this
+    was, they follow from digests; only in the first version, since a backfill writes without numbers."""
     if record is None:
         return ()
     if record.written is not None:
@@ -80,14 +79,14 @@ def must_know(ledger: Ledger, record: BatchRecord | None) -> tuple[LastWrite, ..
 
 
 def losses(ledger: Ledger, tables: Collection[str] | None = None) -> dict[str, Loss]:
-    """By table what it has lost; of `tables` alone, if they are given. TidemarkError: `batches` itself has lost
-    some."""
+    """Losses by table, of all tables or of `tables` alone. Raises TidemarkError if `batches` itself has lost
+    commits."""
     newest, pending = ledger.stores["batches"].newest() or 0, ledger.last().pending
     if tables is None:
         _ensure_not_behind(ledger, newest)
     asked = must_know(ledger, ledger.settled_before(pending[0].batch_id if pending else newest + 1))
     if tables is None and not isinstance(ledger.folder, Path):
-        tables = ledger.stores.keys()  # on S3 each other log would cost requests in every run, and no power is lost
+        tables = ledger.stores.keys()  # on S3 each log costs requests in every run, and no power is lost
     asked = tuple(each for each in asked if tables is None or each.table in tables)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         found = list(pool.map(lambda each: _loss(ledger.store(each.table), each), asked))
@@ -95,13 +94,13 @@ def losses(ledger: Ledger, tables: Collection[str] | None = None) -> dict[str, L
 
 
 def ensure_whole(ledger: Ledger, tables: Collection[str] | None = None) -> None:
-    """That no table has lost what was committed to it; TidemarkError names the first that has, and what to do."""
+    """Ensure that no table has lost commits. Raises TidemarkError that names the first that has, and what to do."""
     for loss in losses(ledger, tables).values():
         raise TidemarkError(f"the table {loss.table} is damaged: {loss}", where=_place(ledger, loss.table), hint=HINT)
 
 
 def _spark(record: BatchRecord) -> Iterator[LastWrite]:
-    """What a batch wrote to tables that Spark writes, as its digests tell."""
+    """Writes of a batch to tables that Spark writes, from its digests."""
     for digest in record.digests:
         kind, _, name = digest.table.partition("/")
         if digest.rows and name:
@@ -111,7 +110,7 @@ def _spark(record: BatchRecord) -> Iterator[LastWrite]:
 
 
 def _told(record: BatchRecord) -> Iterator[LastWrite]:
-    """What a batch wrote to small tables, as far as its own row tells."""
+    """Writes of a batch to small tables, as far as its own row has them."""
     rows = {digest.table: digest.rows for digest in record.digests} | {"objects": record.objects}
     for table in ("watermarks", "diagnostics", "objects"):
         if rows.get(table):
@@ -150,7 +149,7 @@ def _loss(store: Store, each: LastWrite) -> Loss | None:
 
 
 def _has_rows(store: Store, each: LastWrite) -> bool:
-    """Whether a table that was made again has all rows of the batch."""
+    """True if a table that was rebuilt has all rows of the batch."""
     if each.rows is None or store.open() is None:
         return False
     column = "batch_id" if each.table == _SUBSTREAMS else "_batch_id"
@@ -162,7 +161,7 @@ def _number(store: Store, writer: str) -> int:
     try:
         return store.number(writer)
     except TidemarkError:
-        return 0  # what is wrong with the table is found where it is asked for
+        return 0  # damage is reported where the table is read
 
 
 def _place(ledger: Ledger, table: str) -> str:

@@ -1,4 +1,4 @@
-"""Keeps the small tables small: merging files, and forgetting what retention no longer asks for."""
+"""Maintenance of the small tables: compacts files, and forgets what retention no longer keeps."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from tidemark.ledger.tables.store import Store
 
 MANY_FILES = 16
 KEPT_PLANS = 16
-"""Batches whose plans stay after they are committed: what the table of objects loses is made again from them."""
+"""Number of batches whose plans stay after they are committed: lost rows of `objects` are rebuilt from them."""
 
 
 def compact(ledger: Ledger) -> float | None:
-    """Merge the small files of every table that has gathered many; the seconds it took, None if none had.
+    """Compact the small files of every table that has gathered many. Returns the seconds it took; None if no table
+    had many.
 
-    Content never changes. A concurrent writer wins and the merge is left to a later run.
+    Content never changes. If another process writes at the time, its commit wins and a later run compacts.
     """
     begun = time.monotonic()
     _forget_plans(ledger)
@@ -24,11 +25,11 @@ def compact(ledger: Ledger) -> float | None:
 
 
 def retain(ledger: Ledger, first_batch: int, modified: int | None) -> None:
-    """Forget batches before `first_batch`: their rows of `batches`, `watermarks` and `diagnostics`, and
-    objects that landed before `modified` (microseconds; None: objects are remembered for ever).
+    """Forget batches before `first_batch`: their rows of `batches`, `watermarks` and `diagnostics`, and objects that
+    landed before `modified` (microseconds; None: objects are kept for ever).
 
-    Whole files go at once, so some rows stay longer. What the next run reads always stays: the last
-    committed run, and states from the last full record of them on.
+    Whole files are removed, so some rows stay longer. What the next run reads always stays: the last committed run,
+    and states from their last full record on.
     """
     tail = ledger.last()
     first = min(first_batch, tail.last_run.first if tail.last_run else 0)
@@ -46,7 +47,7 @@ def _forget_plans(ledger: Ledger) -> None:
 
 
 def _drop(store: Store, first: int, also: str = "") -> None:
-    """Delete rows before batch `first`, as far as whole files have no later ones."""
+    """Delete rows of batches before `first`, if their whole file has no later ones."""
     old = [file.last for file in store.files() if file.last is not None and file.last < first]
     if old:
         store.delete(f"batch_id <= {max(old)}{also}")

@@ -1,4 +1,4 @@
-"""Rows of the table `plans`: what a planned run will read, and what it noticed while listing."""
+"""Rows of the table `plans`: the objects that a planned run will read, and the findings of its listing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def plan_rows(plan: RunPlan, token: str, noticed: Noticed) -> list[Row]:
-    """The rows of a plan that a token names."""
+    """The rows of a plan, each with the plan's token."""
     rows = [object_row(batch.batch_id, item) for batch in plan.batches for item in batch.objects]
     rows += [object_row(plan.first, item) for item in noticed.reported]
     rows += [{"batch_id": plan.first, "finding": finding_text(item)} for item in noticed.findings]
@@ -24,12 +24,12 @@ def plan_rows(plan: RunPlan, token: str, noticed: Noticed) -> list[Row]:
 
 
 def of_objects(rows: Iterable[Row]) -> list[Row]:
-    """Those of objects."""
+    """The rows that are objects."""
     return [row for row in rows if row["uri"] is not None]
 
 
 def lost_plan(place: Place, record: BatchRecord, there: int) -> TidemarkError:
-    """The error of a planned batch of which the table `plans` no longer has all objects."""
+    """The error for a planned batch whose objects are no longer all in the table `plans`."""
     return TidemarkError(
         f"the table plans is damaged: it has {there} of the {record.objects} objects of batch {record.batch_id}, "
         f"which run {record.run_id} has planned and not committed",

@@ -1,4 +1,4 @@
-"""The ledger of a slice: recorded runs, made once more beside the version that has them."""
+"""The ledger of a slice: recorded runs, made again beside the version that has them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tidemark.storage import Place
 
 
 class SliceLedger(Ledger):
-    """Its batches have the numbers and objects of those of `base`; it keeps no objects and no findings of listings of
-    its own. Nothing of it is repaired: a slice that was interrupted is made from the beginning."""
+    """Ledger whose batches have the numbers and objects of those of `base`. It keeps no objects and no listing
+    findings of its own. It is never repaired: a slice that was interrupted is made from the beginning."""
 
     def __init__(self, root: Place, base: Ledger) -> None:
         super().__init__(root, 1)
         self.base = base
 
     def begin(self, before: BatchRecord, states: Mapping[tuple[str, str], PartitionState]) -> None:
-        """Have a batch and the states that it left, which the first run goes on from."""
+        """Record a batch and the states that it left; the first run goes on from these."""
         self.stores["batches"].append([batch_row(before)])
         self.record_states(before.batch_id, states)
 
@@ -32,14 +32,14 @@ class SliceLedger(Ledger):
         self.stores["batches"].append([batch_row(record) for record in records])
 
     def objects_of(self, record: BatchRecord) -> tuple[LandedObject, ...]:
-        """The objects that the base's batch of this number took; one without a plan takes none."""
+        """The objects that the base's batch of this number took; none for a batch without a plan."""
         return self.base.objects_of(replace(record, status=COMMITTED)) if record.plan else ()
 
-    def noticed(self, record: BatchRecord) -> Noticed:  # noqa: ARG002 - what the base noticed stands there
-        """Nothing."""
+    def noticed(self, record: BatchRecord) -> Noticed:  # noqa: ARG002 - the base keeps it
+        """Nothing: the base has the findings of listing."""
         return Noticed()
 
-    def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:  # noqa: ARG002 - they stand there
+    def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:  # noqa: ARG002 - the base keeps them
         """Turn the row of a batch to `committed`."""
         super().commit(record, ())
 

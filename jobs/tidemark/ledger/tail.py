@@ -1,5 +1,5 @@
-"""Where a ledger ends: its last run, and what is left of one that has not ended. Abandoned batches count for nothing
-but their numbers, which are not used again."""
+"""Finds where a ledger ends: its last run, and the rest of a run that has not ended. Of abandoned batches only the
+numbers count, which are not used again."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ PLANNED = "planned"
 COMMITTED = "committed"
 BLOCKED = "blocked"
 ABANDONING = "abandoning"
-"""Of a run that is being set aside: what it had appended is being deleted, so it cannot be finished any more."""
+"""Status of a run that is being set aside: its appended rows are being deleted, so it cannot be finished any more."""
 ABANDONED = "abandoned"
 
 _FURTHER = 16
 Read = Callable[[int, int], list[BatchRecord]]
-"""Reads the recorded batches first..last, abandoned ones too."""
+"""A function that reads the recorded batches first..last, abandoned ones too."""
 
 
 @dataclass(frozen=True)
 class RunRange:
-    """A run and the batches it is made of."""
+    """A run, with its first and last batch."""
 
     run_id: str
     first: int
@@ -32,10 +32,10 @@ class RunRange:
 
 @dataclass(frozen=True)
 class Tail:
-    """Where the ledger ends. `as_of` and `configuration` are those of the last planned batch, in
-    microseconds and JSON; `combined` and `last_run` those of the last run that is wholly committed;
-    `pending` the batches of a later run from its first uncommitted one on. `unended` is the first committed batch of
-    a run whose rest was abandoned: the next run ends it (None: there is none)."""
+    """End of a ledger. `as_of` (microseconds) and `configuration` (JSON) are those of the last planned batch;
+    `combined` and `last_run` those of the last run that is wholly committed; `pending` the batches of a later run
+    from its first uncommitted one on. `unended` is the first committed batch of a run whose rest was abandoned: the
+    next run ends it (None: there is none)."""
 
     next_batch_id: int = 1
     as_of: int | None = None
@@ -54,14 +54,15 @@ def kept(records: Iterable[BatchRecord]) -> list[BatchRecord]:
 
 
 def settled(records: Iterable[BatchRecord]) -> list[BatchRecord]:
-    """The batches of which nothing is left to be done: committed or abandoned."""
+    """The batches that need nothing more: committed or abandoned."""
     return [record for record in records if record.status in (COMMITTED, ABANDONED)]
 
 
 def last_before(
     read: Read, first: int, which: Callable[[list[BatchRecord]], list[BatchRecord]] = kept
 ) -> BatchRecord | None:
-    """The last batch before `first` that is not abandoned, or that is one of those `which`; None: there is none."""
+    """The last batch before `first` that `which` keeps, by default one that is not abandoned; None if there is
+    none."""
     span = 1
     while first > 1:
         if found := which(read(max(1, first - span), first - 1)):

@@ -1,7 +1,7 @@
-"""Which versions of a pipeline's outputs there are, and which is live: one commit switches all its tables at once.
+"""The versions of a pipeline's outputs, and which of them is live: one commit switches all its tables at once.
 
-What the table says stands beside it once more, in a file: with it a table that has lost commits is noticed and made
-again. A crash may leave the file one change behind the table, never ahead of it.
+A file beside the table has a copy of its rows. With it, a table that has lost commits is noticed and rebuilt. A crash
+may leave the file one change behind the table, never ahead of it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _NUMBERED = re.compile(r"v(\d+)/batches")
 
 @dataclass(frozen=True)
 class Made:
-    """How a backfill made a version: for outputs in [from_, to) (None: up to the last run), by a `configuration`
-    (JSON) and its fingerprint, from the version `base`, whose last batch then was `through`. `rebuilt` is the first
-    batch that came out otherwise (None: none did), `input_rows` how many events were judged again, `difference` what
-    came out otherwise (JSON); `from_landing`: rows were read from landing again, and may have other numbers. Times in
+    """Origin of a version that a backfill made: for outputs in [from_, to) (None: up to the last run), by a
+    `configuration` (JSON) and its fingerprint, from the version `base`, whose last batch then was `through`.
+    `rebuilt` is the first batch that differs (None: none does), `input_rows` the number of events judged again,
+    `difference` the differences (JSON); `from_landing`: landing was reread, and rows may have other numbers. Times in
     microseconds."""
 
     from_: int
@@ -48,8 +48,8 @@ class Made:
 
 @dataclass(frozen=True)
 class Version:
-    """A set of outputs made by one configuration, in `<root>/v<version>`; times in microseconds. `made` is None of
-    the first version, which runs have made alone."""
+    """A set of outputs made by one configuration, in `<root>/v<version>`; times in microseconds. `made` is None for
+    the first version, which runs alone have made."""
 
     version: int
     created: int
@@ -70,12 +70,12 @@ def live(root: Place) -> int | None:
 
 
 def found(root: Place, version: int) -> Version | None:
-    """One version; None where it is not listed."""
+    """One version; None if it is not listed."""
     return next((each for each in listed(root) if each.version == version), None)
 
 
 def first(root: Place, now: int) -> int:
-    """The live version, for a writer: version 1 is made and made live when there is none."""
+    """The live version, for a writer. If there is none, version 1 is recorded and made live."""
     present = live(root)
     if present is None:
         _change(root, lambda known: known or [Version(FIRST, now, now, live=True)])
@@ -96,7 +96,8 @@ def add(root: Place, now: int, made: Made | None = None) -> int:
 
 
 def promote(root: Place, version: int, now: int) -> None:
-    """Make a recorded version the only live one, in one commit; the same again changes nothing."""
+    """Make a recorded version the only live one, in one commit; if it is live already, nothing changes. Raises
+    UsageError for a version that is not recorded."""
     known = {each.version: each for each in listed(root)}
     if version not in known:
         raise UsageError(f"version {version} does not exist", where=str(root), hint=f"promote one of {sorted(known)}")
@@ -131,13 +132,13 @@ def _row(each: Version) -> Row:
 
 
 def ensure_whole(root: Place) -> None:
-    """That the table in a folder has lost nothing; TidemarkError says so."""
+    """Ensure that the table of versions, if it is in a folder, has lost no commits; else raise TidemarkError."""
     if isinstance(root, Path) and (why := lost(root)):
         raise TidemarkError(f"the table versions is damaged: {why}", where=str(root / _WRITER), hint=_HINT)
 
 
 def lost(root: Place) -> str | None:
-    """Why the table is known to have lost commits; None: it is not."""
+    """Sign that the table has lost commits, in words; None if there is none."""
     try:
         store, copy = _store(root), _copy(root)
         if copy is not None and store.number(_WRITER) < copy["number"]:
@@ -150,18 +151,18 @@ def lost(root: Place) -> str | None:
 
 
 def numbers(root: Place) -> list[int]:
-    """The versions that have a folder with a ledger in it."""
+    """Numbers of the versions that have a folder with a ledger in it."""
     return sorted(int(found[1]) for table in tables_below(root) if (found := _NUMBERED.fullmatch(table)))
 
 
 def remembered(root: Place) -> list[Version] | None:
-    """The versions as they stand beside the table; None: they don't."""
+    """The versions in the copy beside the table; None if there is no copy."""
     copy = _copy(root)
     return None if copy is None else [_version(row) for row in copy["rows"]]
 
 
 def restore(root: Place, found: list[Version]) -> None:
-    """Make the table, which is not there, of these versions."""
+    """Make the table, which is not there, from these versions."""
     copy = _copy(root)
     _commit(root, lambda _: found, 0 if copy is None else copy["number"])
 
@@ -184,7 +185,7 @@ def _copy(root: Place) -> Row | None:
     try:
         found: Row | None = json.loads(content) if content else None
     except ValueError:
-        return None  # cut off by a power loss: it is written anew with the next change
+        return None  # cut off by a power loss; the next change writes it anew
     return found
 
 

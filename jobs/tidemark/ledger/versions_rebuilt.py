@@ -1,4 +1,4 @@
-"""Makes the table of versions again: from what stands beside it, else from the versions' folders."""
+"""Rebuilds the table of versions from the copy beside it, or else from the versions' folders."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tidemark.storage import Place
 
 
 def mend(root: Place, now: int) -> tuple[int, str | None] | None:
-    """Make the table again if it has lost commits; returns how many versions it has, and what is not sure. None: it
-    was whole."""
+    """Rebuild the table if it has lost commits. Returns the number of versions, and a note on what is uncertain
+    (None: nothing is). None if nothing was lost."""
     if versions.lost(root) is None:
         return None
     found, doubt = versions.remembered(root), None
@@ -23,8 +23,8 @@ def mend(root: Place, now: int) -> tuple[int, str | None] | None:
 
 
 def _of_folders(root: Place, now: int) -> tuple[list[Version], str | None]:
-    """A version for each folder; live is the one that runs have taken furthest, which is the first one's if no other
-    is ahead."""
+    """A version for each folder, and a note if it is uncertain which is live. Taken as live is the one with the most
+    committed batches, and of several such the first."""
     ends = {number: Ledger(root, number).last().committed_through for number in versions.numbers(root)}
     live = max(ends, key=lambda number: (ends[number], -number))
     found = [Version(number, now, now if number == live else None, live=number == live) for number in ends]

@@ -1,4 +1,4 @@
-"""What was read before, kept for who asks again."""
+"""Keeps values that were read, for the next reader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Cache(Generic[Key, Value]):
-    """Up to so many values; those that were put longest ago are forgotten."""
+    """Holds up to `most` values; those that were put longest ago are forgotten."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -22,11 +22,11 @@ class Cache(Generic[Key, Value]):
         return len(self._values)
 
     def get(self, key: Key) -> Value | None:
-        """What was put, if it is kept."""
+        """The value that was put; None if it is not kept."""
         return self._values.get(key)
 
     def put(self, key: Key, value: Value) -> None:
-        """Keep a value, as the latest."""
+        """Keep a value, as the newest."""
         with self._lock:
             self._values.pop(key, None)
             self._values[key] = value

@@ -1,8 +1,8 @@
-"""A second table over the files of a first: a log of its own with one commit, and the same data files, shared.
+"""Makes a second table over the files of a first: a log of its own with one commit, and shared data files.
 
-What the log says of each file (values of partitions, statistics, which readers choose files by) is taken over word
-for word, and so are protocol, schema, properties, and the numbers of the last batches that writers have recorded in
-it, which keep an append from being made twice. Cost grows with the number of files, not with what is in them.
+The log's entries for each file (partition values, statistics by which readers choose files) are copied unchanged. So
+are protocol, schema, properties, and the last batch numbers that writers have recorded, which keep an append from
+being made twice. Cost grows with the number of files, not with their content.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Action = dict[str, Any]
 
 @dataclass
 class TableState:
-    """What a table's log comes to at its last commit; `added` and `written` by path and by application."""
+    """State of a table at the last commit of its log; `added` by path, `written` by application."""
 
     protocol: Action = field(default_factory=dict)
     metadata: Action = field(default_factory=dict)
@@ -58,8 +58,8 @@ class TableState:
 
 
 def clone(source: Place, target: Place, through: int | None = None) -> None:
-    """Make the table at `target`, which is not there, of what is live in the one at `source`. With `through`, what
-    writers have recorded counts up to that batch: later ones may be written anew."""
+    """Make the table at `target`, which must not exist, from the live files of the one at `source`. With `through`,
+    numbers that writers have recorded are cut to that batch: later ones may be written anew."""
     state = _state(source)
     if through is not None:
         state.written = {
@@ -79,7 +79,7 @@ def _commit(state: TableState) -> str:
 
 
 def _state(place: Place) -> TableState:
-    """The state of the table at a place, as its log tells it, checked against what Delta says its files are."""
+    """The state of the table at a place, from its log. Raises TidemarkError if Delta lists other files."""
     names = sorted(files_below(place / LOG))
     checkpoints = _checkpoints(names)
     base = max(checkpoints, default=-1)
@@ -103,7 +103,7 @@ def _state(place: Place) -> TableState:
 
 
 def _checkpoints(names: Iterable[str]) -> dict[int, list[str]]:
-    """By version, the files of each checkpoint that has all of its parts."""
+    """By version, the files of each checkpoint that has all its parts."""
     found: dict[int, list[str]] = {}
     parts: dict[int, int] = {}
     for name in names:
@@ -122,7 +122,7 @@ def _checkpointed(content: bytes) -> Iterator[Action]:
 
 
 def _plain(kind: str, value: Action) -> Action:
-    """An action of a checkpoint as a commit has it: what is null is left out, what was parsed stands as text."""
+    """An action of a checkpoint in the form of a commit: without nulls and without parsed copies of values."""
     kept = {key: each for key, each in value.items() if each is not None and not key.endswith("_parsed")}
     if kind == "add":
         kept["partitionValues"] = value["partitionValues"]

@@ -1,4 +1,4 @@
-"""Rows of files that were read before. A file never changes: what it had stands when its table has gone on."""
+"""Keeps rows of files that were read. A file never changes, so its rows stay valid when its table has gone on."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from tidemark.ledger.tables.cache import Cache
 from tidemark.ledger.tables.files import DataFile, read_batches
 
 MOST_KEPT, MOST_BYTES_KEPT = 64, 256 << 10
-"""Parts that are kept, and the bytes of one."""
+"""The most parts that are kept, and the most bytes of one."""
 
 _Part: TypeAlias = tuple[str, int, int, tuple[str, ...]]
 
 
 class FileRows:
-    """What files have of ranges of batches; the parts that were asked for longest ago are forgotten."""
+    """Rows of ranges of batches in files; the parts that were read longest ago are forgotten."""
 
     def __init__(self) -> None:
         self._kept: Cache[_Part, pa.Table] = Cache(MOST_KEPT)
 
     def read(self, file: DataFile, first: int, last: int, columns: Sequence[str]) -> pa.Table:
-        """The rows of batches first..last in a file. Of a range, what lies beyond the file's bounds is no matter."""
+        """The rows of batches first..last in a file. Ranges that differ only beyond the file's bounds share a
+        part."""
         low = first if file.first is None else max(first, file.first)
         high = last if file.last is None else min(last, file.last)
         part = str(file.path), low, high, tuple(columns)

@@ -1,6 +1,6 @@
-"""Reading the Parquet files of a small table, only those and only as much of them as a question needs.
+"""Reads the Parquet files of a small table, only those and only as much of them as a question needs.
 
-Datasets would do the same at ten times the cost for the many small files of a ledger.
+Datasets would cost ten times as much for the many small files of a ledger.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tidemark.storage import Place, seen
 from tidemark.storage.damaged_files import UNREADABLE, damaged
 
 _FOOTERS: Cache[str, pq.FileMetaData] = Cache(64)
-"""What files say of themselves: they never change, and one run opens some of them several times."""
+"""Footers of files, by path: they never change, and one run opens some files several times."""
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A live file with the bounds of its batch ids and URIs (where it has them), as the log tells them."""
+    """A live file, with the bounds of its batch ids and URIs from the log (None: unknown)."""
 
     path: Place
     size: int
@@ -38,15 +38,15 @@ class DataFile:
     high: str | None
 
     def meets(self, first: int, last: int) -> bool:
-        """Whether the file may have rows of batches first..last."""
+        """True if the file may have rows of batches first..last."""
         return (self.first is None or self.first <= last) and (self.last is None or self.last >= first)
 
     def within(self, first: int, last: int) -> bool:
-        """Whether all rows of the file are of batches first..last."""
+        """True if all rows of the file are of batches first..last."""
         return self.first is not None and self.last is not None and first <= self.first and self.last <= last
 
     def overlaps(self, low: str, high: str) -> bool:
-        """Whether the file may have URIs of low..high (by code points, as Delta's bounds are)."""
+        """True if the file may have URIs of low..high (by code points, as Delta's bounds are)."""
         return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
 
 
@@ -80,7 +80,7 @@ def read_batches(file: DataFile, first: int, last: int, columns: Sequence[str]) 
 
 
 def read_hits(file: DataFile, column: str, values: pa.Array[Any], columns: Sequence[str]) -> pa.Table | None:
-    """The rows whose `column` is one of `values`; None, and nothing else read, when there are none."""
+    """The rows whose `column` is one of `values`. If there are none, returns None and reads no other column."""
     with _named(file):
         parquet = _parquet(file)
         keys = _plain(parquet.read([column], use_threads=False))[column]
@@ -95,7 +95,7 @@ def read_hits(file: DataFile, column: str, values: pa.Array[Any], columns: Seque
 
 
 def _plain(rows: pa.Table) -> pa.Table:
-    """Text as text: what delta-rs writes anew comes back as views of text, which Arrow cannot filter."""
+    """Rows with text as plain strings: files written by delta-rs give string views, which Arrow cannot filter."""
     return rows.cast(pa.schema([field.with_type(_without_views(field.type)) for field in rows.schema]))
 
 
@@ -116,7 +116,8 @@ def _column(actions: pa.Table, name: str) -> list[object]:
 
 
 def _has_batches(parquet: pq.ParquetFile, group: int, first: int, last: int) -> bool:
-    """Asks the bounds of `batch_id`, the first column of every small table."""
+    """True if a row group may have such batches, by the bounds of `batch_id`, the first column of every small
+    table."""
     bounds = parquet.metadata.row_group(group).column(0).statistics
     if bounds is None or bounds.min is None or bounds.max is None:
         return True
@@ -125,7 +126,7 @@ def _has_batches(parquet: pq.ParquetFile, group: int, first: int, last: int) -> 
 
 @contextmanager
 def _named(file: DataFile) -> Iterator[None]:
-    """A file that cannot be read inside is named."""
+    """Raise an error that names the file if it cannot be read inside."""
     try:
         yield
     except UNREADABLE as error:

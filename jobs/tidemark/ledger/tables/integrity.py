@@ -1,4 +1,4 @@
-"""What is wrong with the files of a Delta table, and taking those that cannot be read out of it."""
+"""Finds damage to the files of a Delta table, and takes files that cannot be read out of it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _DAMAGED = (pa.ArrowException, OSError, ValueError)
 
 @dataclass(frozen=True)
 class Wound:
-    """What is wrong with a table. `log`: why its log cannot be read (None: it can); `files` that are not there or
-    cannot be read; `lost`: how far its log is behind (None: it is not); `batches` of which rows may be missing, first
-    and last (None: any)."""
+    """Damage to a table. `log`: why its log cannot be read (None: it can); `files` that are missing or cannot be
+    read; `lost`: how far its log is behind (None: it is not); `batches`: the first and last of which rows may be
+    missing (None: any)."""
 
     log: str | None = None
     files: tuple[str, ...] = ()
@@ -39,11 +39,11 @@ class Wound:
 
     @property
     def keeps(self) -> bool:
-        """Whether mending it leaves files that could not be read."""
+        """True if repair leaves files that could not be read."""
         return self.log is not None or bool(self.files)
 
     def behind(self, known: int, recorded: int, why: str) -> Wound:
-        """The same of a table whose log ends at batch `known`, and should have come to `recorded`."""
+        """This damage, and that the table's log ends at batch `known` instead of `recorded`."""
         if self.log is not None:
             return self
         ends: tuple[int, int] | None = (known + 1, recorded)
@@ -52,12 +52,12 @@ class Wound:
         return replace(self, batches=ends, lost=why)
 
     def meets(self, batch_id: int) -> bool:
-        """Whether rows of a batch may be missing."""
+        """True if rows of a batch may be missing."""
         return self.batches is None or self.batches[0] <= batch_id <= self.batches[1]
 
 
 def examined(place: Place) -> Wound:
-    """Read a table's log, and each of its files to its end."""
+    """Read a table's log and each of its files to the end, and return the damage found."""
     try:
         table = delta_table(place)
         actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
@@ -73,7 +73,7 @@ def examined(place: Place) -> Wound:
 
 
 def take_out(place: Place, wound: Wound, aside: Place) -> None:
-    """Take the files of a wound out of the table; those that are there are kept `aside`."""
+    """Take the damaged files out of the table; those that exist are moved to `aside`."""
     if not wound.files:
         return
     there = set(files_below(place))
@@ -84,12 +84,12 @@ def take_out(place: Place, wound: Wound, aside: Place) -> None:
 
 
 def put_aside(place: Place, aside: Place) -> None:
-    """Keep everything of a table `aside`: it is made from the beginning."""
+    """Move everything of a table to `aside`: it is made from the beginning."""
     move_tree(place, aside)
 
 
 def wounded(place: Place) -> Wound:
-    """The same for a place where there should be a table: one that has no log at all is wounded, too."""
+    """Damage to the table that should be at `place`. A missing log is damage, too."""
     return examined(place) if is_table(place) else Wound(log="it is not there")
 
 

@@ -1,5 +1,5 @@
-"""The log of a small table: whether it has gone on is told by two looks at its folder, where listing it takes longer
-than most of what a run asks of a table."""
+"""The log of a small table. Two looks at its folder show if it has gone on; listing the folder takes longer than most
+reads of a run."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ class Log:
             self._seen = seen
 
     def _checkpoint(self) -> tuple[int, ...] | None:
-        """What tells one last checkpoint from another, empty before the first; None where looking costs as much as
-        listing."""
+        """Identity of the last checkpoint; empty before the first. None if looking costs as much as listing."""
         if self._folder is None:
             return None
         try:

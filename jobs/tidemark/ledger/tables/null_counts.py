@@ -1,4 +1,4 @@
-"""Files whose pages say a negative number of nulls, which Spark's library wrote where it kept no statistics.
+"""Finds files whose pages state a negative number of nulls, which Spark's library wrote where it kept no statistics.
 
 Spark, DuckDB and Polars overlook it; readers of another family (delta-rs's own queries, DataFusion, Daft) fail on it.
 """
@@ -14,14 +14,15 @@ from tidemark.storage import Place, delta_table, open_file
 
 _WRITER = "parquet-mr"
 _ENOUGH = 64
-"""Bytes of a page's header that have what is asked for."""
+"""Bytes at the start of a page's header that hold the number of nulls."""
 _STRUCT, _SECOND_PAGE = 12, 8
-"""In Thrift's compact protocol, the type of a structure, and the field that describes a second page."""
+"""In Thrift's compact protocol: the type of a structure, and the field that describes a page of the second
+version."""
 
 
 def miscounted(place: Place) -> dict[str, str | None]:
-    """The live files of a table that have such pages, as its log names them, each with the day that it is kept by
-    (None: the table is not kept by days). Only footers and the first page of columns without statistics are read."""
+    """The live files of a table that have such pages, as its log names them, each with its day (None: the table is
+    not partitioned by day). Only footers and the first page of columns without statistics are read."""
     actions = pa.table(delta_table(place).get_add_actions(flatten=True)).to_pylist()
     found = {}
     for action in actions:
@@ -33,7 +34,7 @@ def miscounted(place: Place) -> dict[str, str | None]:
 
 
 def nulls_of(header: bytes) -> int | None:
-    """How many nulls a page says it has; None for pages of the first version, which do not say it there."""
+    """Number of nulls that a page states; None for pages of the first version, whose headers lack it."""
     at = field = 0
     while True:
         field, kind, at = field + (header[at] >> 4), header[at] & 15, at + 1
@@ -42,7 +43,7 @@ def nulls_of(header: bytes) -> int | None:
         _, at = _number(header, at)
     if field != _SECOND_PAGE:
         return None
-    _, at = _number(header, at + 1)  # values, after what names them
+    _, at = _number(header, at + 1)  # skips the number of values and its field header
     return _number(header, at + 1)[0]
 
 
@@ -62,10 +63,10 @@ def _is_miscounted(file: IO[bytes]) -> bool:
 
 
 def _number(header: bytes, begin: int) -> tuple[int, int]:
-    """A number of variable length whose lowest bit is its sign, and where it ends."""
+    """A number of variable length whose lowest bit is its sign, and the position after it."""
     at, shift, found = begin, 0, 0
     while True:
         found |= (header[at] & 127) << shift
         at, shift = at + 1, shift + 7
-        if header[at - 1] < 128:  # no byte follows
+        if header[at - 1] < 128:  # the last byte
             return (found >> 1) ^ -(found & 1), at

@@ -1,4 +1,4 @@
-"""Core values as rows of the small tables and back; times are integers of microseconds on both sides."""
+"""Turns core values into rows of the small tables and back; times are integers of microseconds on both sides."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def uri_key(source: str, stored: str) -> int:
 
 
 def object_row(batch_id: int, item: LandedObject) -> Row:
-    """One row of `objects`; `plans` has the same columns but no key."""
+    """One row of `objects`. `plans` has these columns, too, except the key."""
     uri = stored_uri(item.uri)
     return {
         "batch_id": batch_id,
@@ -166,14 +166,14 @@ def _stream_end(row: Row, beyond: Mapping[str, Row]) -> StreamEnd:
 
 
 def _within_years(state: StreamState) -> StreamState:
-    """The state with times that every reader can hold."""
+    """The state, with times set to the bounds of the years 1 to 9999, which every reader can hold."""
     known = {name: getattr(state, name) for name in STREAM_TIMES}
     times: Row = {name: within_years(time) for name, time in known.items() if time is not None}
     return replace(state, **times, bounds=tuple(replace(each, time=within_years(each.time)) for each in state.bounds))
 
 
 def _beyond(streams: Mapping[str, StreamEnd]) -> str | None:
-    """The states that have times beyond the years 1 to 9999, with these, as JSON; None: there are none."""
+    """As JSON, the states that have times beyond the years 1 to 9999, with these times; None if there are none."""
     found = {name: asdict(end.state) for name, end in streams.items() if end.state != _within_years(end.state)}
     return json.dumps(found, sort_keys=True) if found else None
 
@@ -218,7 +218,7 @@ def batch_record(row: Row) -> BatchRecord:
 
 
 def written_of(row: Row) -> tuple[LastWrite, ...] | None:
-    """What a row of `batches` says of all tables; None: nothing, since it was recorded before that was."""
+    """Last writes to all tables by a row of `batches`; None if it was recorded before they were."""
     return None if row["written"] is None else tuple(LastWrite(**each) for each in row["written"])
 
 

@@ -1,7 +1,7 @@
 """Columns of the small tables. Times are timestamps of microseconds in UTC, years 0001 to 9999.
 
-There are no map types, since not every Delta reader has them: a mapping is a struct or a list of pairs.
-`plans` is the only table that no reader needs: what a planned run will read and found while listing.
+There are no map types, since not every Delta reader has them: a mapping is a struct or a list of pairs. `plans`, the
+objects and findings of a planned run, is the only table that no reader needs.
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ BATCHES = _schema(
         "reason": _TEXT,
     }
 )
-"""`written` says of every table and writer which batch was the last to bring it rows; null in batches of 0.1.0.
+"""`written` names, for every table and writer, the last batch that brought it rows; null in batches of 0.1.0.
 `beyond` has, as JSON in microseconds, the states of streams whose progress lies beyond the years 1 to 9999, as a
-shift or the start of an open window may; in `streams` such times stand at their bound. Null: there are none.
-`suites` has, as JSON in a run's last batch, the users' suites that were there when the run was planned. Null: it was
+shift or the start of an open window may; null if there are none. In `streams` such times are set to their bound.
+`suites` has, as JSON in a run's last batch, the users' suites that existed when the run was planned; null if it was
 planned before they were recorded."""
 
 OBJECTS = _schema({**_OBJECT, "uri_key": pa.int32()})
-"""`uri_key` is a checksum of source and uri: four bytes an object are all that a look-up has to read."""
+"""`uri_key` is a checksum of source and uri: a look-up reads only these four bytes an object."""
 
 PLANS = _schema({**_OBJECT, "plan": _TEXT, "finding": _TEXT})
 
@@ -176,8 +176,8 @@ ADVICE = _schema(
         "target_adjusted": pa.float64(),
     }
 )
-"""A cell of the last advice on a source, made of the rows up to `batch_id`: durations in microseconds, shares from 0
-to 1; a `late` that is null is `off`."""
+"""A cell of the last advice on a source, from the rows up to `batch_id`: durations in microseconds, shares from 0 to
+1; a `late` that is null is `off`."""
 
 VERSIONS = _schema(
     {
@@ -197,9 +197,9 @@ VERSIONS = _schema(
         "from_landing": _FLAG,
     }
 )
-"""Since 0.1.0 from `from` on, which is null in the first version: `base` is the version that a backfill started from,
-`through` that one's last batch then, `rebuilt` the first batch that came out otherwise (null: none did), `difference`
-what the backfill told, as JSON, `from_landing` whether it read landing again (null: not)."""
+"""Columns from `from` on were added since 0.1.0 and are null in the first version. `base` is the version that a
+backfill started from, `through` the last batch of that then, `rebuilt` the first batch that differs (null: none
+does), `difference` the backfill's report, as JSON, `from_landing` true if landing was reread (null: not)."""
 
 EXCLUSIONS = _schema({"source": _TEXT, "uri": _TEXT, "reason": _TEXT, "recorded": TIME})
 
@@ -214,24 +214,24 @@ TABLES = {
 }
 
 BOUNDED = {"batches": "batch_id,run_id", "objects": "batch_id,uri", "versions": "version"}
-"""Columns whose bounds the log keeps for every file; elsewhere `batch_id`. Each bound makes every commit
-slower, and nothing is looked up by any other."""
+"""Columns whose bounds the log keeps for every file; in other tables `batch_id`. Each bound makes every commit
+slower, and no look-up needs another."""
 
 GROUP_ROWS = {"batches": 256, "objects": 16_384}
-"""Rows of a row group: few where they are wide (every row of `batches` carries its configuration), many where a
-column of all of them is looked through, since opening a group costs more than reading its numbers."""
+"""Rows of a row group: few in tables with wide rows (every row of `batches` carries its configuration), many in
+tables where a whole column is searched, since opening a group costs more than reading its numbers."""
 
 ALL_DIFFERENT = {"objects": ("uri_key",)}
-"""Columns in which hardly a value is there twice: a dictionary of them would be larger, and slower to read."""
+"""Columns in which hardly a value occurs twice: a dictionary of them would be larger, and slower to read."""
 
 _PROPERTIES = {
     "delta.checkpointInterval": "32",
     "delta.logRetentionDuration": "interval 1 hours",
     "delta.deletedFileRetentionDuration": "interval 1 days",
 }
-"""Nothing here is ever read by time travel (every row says its batch), so the log is kept short: each
-commit lists the log's folder, and thirty days of commits would make the thousandth batch slower than
-the first. Replaced files stay a day for readers that opened the table before."""
+"""Properties of all small tables. None is read by time travel (every row has its batch), so the log is kept short:
+each commit lists the log's folder, and thirty days of commits would make the thousandth batch slower than the first.
+Replaced files stay a day for readers that opened the table before."""
 
 
 def with_integer_times(schema: pa.Schema) -> pa.Schema:
@@ -250,7 +250,7 @@ def _integer_times(kind: pa.DataType) -> pa.DataType:
 
 
 def properties(table: str) -> dict[str, str]:
-    """The Delta properties that a small table is made with."""
+    """Delta properties of a new small table."""
     return {**_PROPERTIES, "delta.dataSkippingStatsColumns": ",".join(bounded(table))}
 
 

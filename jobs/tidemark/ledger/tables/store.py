@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 _AT_ONCE = 4
-"""Files that are looked through side by side: most of that is waiting, or done by Arrow, not by Python."""
+"""Files that are searched in parallel: most of that is waiting, or done by Arrow, not by Python."""
 FULL_BYTES = 4 << 20
-"""A file of this size is never written again, so that compaction costs the same whatever lies behind."""
+"""A file of at least this size is never written again, so that the cost of compaction does not grow with history."""
 
 MIDDLE_BYTES = FULL_BYTES // 4
-"""Small files are merged to files of this size, and these in their turn: few rows are written anew by each merge."""
+"""Small files are compacted to files of this size, and these in their turn: each compaction rewrites few rows."""
 
 MOST_KEPT, MOST_ROWS_KEPT = 16, 4096
-"""Answers that are kept for when they are asked for again, and the rows of one."""
+"""The most answers that are kept, and the most rows of one."""
 
 _EVERYTHING = "true"
 
 
 @dataclass
 class _Answers:
-    """What one version of a table has answered: a run asks the same again and again."""
+    """Answers from one version of a table: a run repeats its questions."""
 
     version: int | None = None
     files: list[DataFile] = field(default_factory=list)
     answers: Cache[tuple[int | str, ...], list[Row]] = field(default_factory=lambda: Cache(MOST_KEPT))
 
     def answer(self, asked: tuple[int | str, ...], read: Callable[[], list[Row]]) -> list[Row]:
-        """What was answered before, or what is read now; the oldest answers are forgotten."""
+        """The kept answer, or what is read now; the oldest answers are forgotten."""
         rows = self.answers.get(asked)
         rows = read() if rows is None else rows
         if len(rows) <= MOST_ROWS_KEPT:
@@ -56,10 +56,10 @@ class _Answers:
 
 
 class Store:
-    """A Delta table in a folder, made by its first write; absent, it reads as empty.
+    """A Delta table in a folder. Its first write makes it; before that it reads as empty.
 
-    Only one process writes at a time (the pipeline's lock); where that fails, a commit on top of
-    another's is refused by Delta and raises Held.
+    Only one process writes at a time (the pipeline's lock). If that fails, Delta refuses a commit on top of
+    another's, and Held is raised.
     """
 
     def __init__(self, path: Place, schema: pa.Schema) -> None:
@@ -73,7 +73,7 @@ class Store:
         self._parts = FileRows()
 
     def open(self) -> DeltaTable | None:
-        """The newest state of the table; None when nothing was ever written."""
+        """The newest state of the table; None if nothing was ever written."""
         if self._opened is not None:
             self._log.refresh(self._opened)
             return self._opened
@@ -121,24 +121,24 @@ class Store:
     def lookup(
         self, column: str, values: pa.Array[Any], columns: Sequence[str], uris: tuple[str, str] | None = None
     ) -> list[Row]:
-        """The rows whose `column` is one of `values`. Of each file that column alone is read, and more
-        only where it has one. Files with no URI of the given range (first, last) are not opened."""
+        """The rows whose `column` is one of `values`. Of each file only that column is read, and others if it has
+        such rows. Files without a URI in the range `uris` (first, last) are not opened."""
         files = [file for file in self.files() if uris is None or file.overlaps(*uris)]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             found = list(pool.map(lambda file: read_hits(file, column, values, columns), files))
         return self._rows(columns, [table for table in found if table is not None])
 
     def number(self, writer: str) -> int:
-        """The last version that a writer has recorded in the table's log; 0: none, or there is no table."""
+        """The last version that a writer has recorded in the table's log; 0 if there is none, or no table."""
         table = self.open()
         return 0 if table is None else table.transaction_version(writer) or 0
 
     def close(self) -> None:
-        """Forget what was read: the table's folder has been changed by others."""
+        """Forget what was read: others have changed the table's folder."""
         self._opened, self._known, self._parts, self._log = None, _Answers(), FileRows(), Log(self.path)
 
     def put_back(self, batch_id: int, rows: Sequence[Row], writer: str) -> None:
-        """Have these rows, and no others, as those of a batch that a writer had recorded."""
+        """Replace the rows of a batch that a writer had recorded by these."""
         table = self._ready()
         again = None if _has(table, writer, batch_id) else writer
         self._write(table, rows, _commit(again, batch_id), f"batch_id = {batch_id}")
@@ -152,7 +152,7 @@ class Store:
     def append_next(self, rows: Sequence[Row], writer: str, first: int, last: int) -> None:
         """Append batches first..last in one commit on top of a table that ends at first - 1.
 
-        Held: the table has batch `first`, or anybody committed anything since that was looked up.
+        Raises Held if the table has batch `first`, or if anybody has committed anything since that was looked up.
         """
         table = self._ready()
         newest = max((file.last or 0 for file in live_files(table, self.path)), default=0)
@@ -165,7 +165,8 @@ class Store:
         self._write(table, rows, _commit(writer, last, retries=0))
 
     def replace(self, predicate: str, rows: Sequence[Row], writer: str, version: int) -> None:
-        """Put rows in the place of those that `predicate` (SQL) selects, in one commit, once a version."""
+        """Replace the rows that `predicate` (SQL) selects, in one commit. Repeated for a version, it changes
+        nothing."""
         table = self._ready()
         if not _has(table, writer, version):
             self._write(table, rows, _commit(writer, version), predicate)
@@ -177,9 +178,9 @@ class Store:
     def rewrite(
         self, change: Callable[[list[Row]], list[Row]], writer: str | None = None, version: int = 0
     ) -> list[Row]:
-        """Replace the whole of a tiny table by what `change` makes of its rows, in one commit; returns the new rows.
+        """Replace all rows of a tiny table by what `change` makes of them, in one commit; returns the new rows.
 
-        Held: somebody else committed in between.
+        Raises Held if somebody else has committed in between.
         """
         table = self._ready()
         rows = self._rows(self.schema.names, map(read_all, live_files(table, self.path)))
@@ -194,17 +195,17 @@ class Store:
             self._guarded(lambda: table.delete(predicate, writer_properties=self._writer))
 
     def withdraw(self, first: int, last: int, writer: str) -> None:
-        """Delete the rows of batches first..last, in a commit that records that a writer has done so."""
+        """Delete the rows of batches first..last in a commit that records that `writer` has done so."""
         table = self.open()
         if table is not None and not _has(table, writer, last):
             told, where = _commit(writer, last), f"batch_id >= {first} AND batch_id <= {last}"
             self._guarded(lambda: table.delete(where, writer_properties=self._writer, commit_properties=told))
 
     def compact(self, more_than: int) -> bool:
-        """Merge small files when more than so many have gathered; no data change. False: left alone.
+        """Compact small files if more than so many have gathered; no data changes. False: nothing was done.
 
-        Merged files grow to MIDDLE_BYTES and wait for others; those of FULL_BYTES rest. Replaced files are removed a
-        day later.
+        Compacted files grow to MIDDLE_BYTES and wait for others; those of FULL_BYTES rest. Replaced files are removed
+        a day later.
         """
         table = self.open()
         if table is None:
@@ -252,7 +253,7 @@ class Store:
         data = pa.Table.from_pylist(list(rows), schema=self._integers).cast(self.schema).combine_chunks()
         options: dict[str, Any] = {"writer_properties": self._writer, "commit_properties": commit}
         if len(table.schema().fields) < len(self.schema):
-            options["schema_mode"] = "merge"  # made before these columns were
+            options["schema_mode"] = "merge"  # the table is older than some columns
         if instead_of is None:
             self._guarded(lambda: write_deltalake(table, data, mode="append", **options))
         else:
@@ -271,7 +272,7 @@ class Store:
 
 
 def _widened(part: pa.Table, kinds: pa.Schema) -> pa.Table:
-    """Rows of a file, with nulls for columns that were not known when it was written."""
+    """Rows of a file, with nulls in columns that were added after it was written."""
     for known in kinds:
         if known.name not in part.column_names:
             part = part.append_column(known, pa.nulls(part.num_rows, known.type))
@@ -279,7 +280,8 @@ def _widened(part: pa.Table, kinds: pa.Schema) -> pa.Table:
 
 
 def _merged_to(sizes: Sequence[int], more_than: int) -> int | None:
-    """The size that files are merged to; None: not so many that are less than a quarter of one have gathered."""
+    """The smallest size to compact to for which more than `more_than` files are due; None if there is none. A file
+    below a quarter of a size is due for it."""
     if sum(size < MIDDLE_BYTES // 4 for size in sizes) > more_than:
         return MIDDLE_BYTES
     if sum(MIDDLE_BYTES // 4 <= size < MIDDLE_BYTES for size in sizes) > more_than:
@@ -288,8 +290,8 @@ def _merged_to(sizes: Sequence[int], more_than: int) -> int | None:
 
 
 def _writer(table: str) -> WriterProperties:
-    """Bounds of row groups are kept for the columns by which rows are looked up alone: they would be half of a file
-    of wide rows, read with it each time."""
+    """Settings for writing files. Row groups have bounds only for columns by which rows are looked up: others would
+    be half of a file of wide rows, read with it each time."""
     kept = {name: ColumnProperties(statistics_enabled="CHUNK") for name in bounded(table)}
     plain = ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
     return WriterProperties(
