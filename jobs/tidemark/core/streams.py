@@ -88,9 +88,9 @@ class StreamState:
     finite value. `reached` is a window step's own progress, `idle_bound` the latest that idleness has set; `begins`
     is the first output time of a stream that was added later.
 
-    For session windows: `idle_until` is the time beyond which idleness closes no more windows of the present rows
-    (None: not known, since rows came), `bounds` are times that the step had passed beyond the watermarks of rows, and
-    `open_since` is set if a part lies behind the watermark: the part's open windows begin then or later.
+    For session windows: before `idle_until` idleness closes no more windows of the present rows (None: not known,
+    since rows came). `bounds` are times that the step had passed beyond the watermarks of rows. `open_since` is a
+    time before the watermark, if a part lies behind it: the part's open windows begin then or later.
     """
 
     watermark: int | None = None

@@ -88,14 +88,13 @@ def clamp(time: int | None) -> int | None:
 
 def first_state(declared: bool, combined: int | None) -> PartitionState:
     """The state of a partition before its first row. An undeclared one starts late, at the source's recorded combined
-    watermark (time rules: late start). [after_batch] The state once a micro-batch has been judged; floors move only
-    at the end of the run."""
+    watermark (time rules: late start)."""
     start = None if declared else combined
     return PartitionState(watermark=start, floor=start)
 
 
 def after_batch(state: PartitionState, seen: Seen, policy: Policy, as_of: int, substreams: bool) -> PartitionState:
-    """The state once a micro-batch has been judged; floors wait for the end of the run."""
+    """The state once a micro-batch has been judged; floors move only at the end of the run."""
     reached = None if seen.high is None else clamp(seen.high - policy.disorder)
     if seen.marks is not None:
         reached, state = None if state.complete else clamp(seen.marks.watermark), marked(state, seen.marks)

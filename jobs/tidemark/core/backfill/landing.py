@@ -84,7 +84,7 @@ def _due(
     runs: Sequence[PastRun], item: LandedObject, before: int | None, sources: Sources, *, recorded: bool
 ) -> int | None:
     """The run that should have taken an object. None: it landed before all of them, or after, or too late for its
-    source (which does not count if a run took it)."""
+    source. An object that a run took is never too late."""
     settle, oldest = sources.settle[item.source], sources.oldest[item.source]
     if before is not None and item.modified <= before - settle:
         return None
