@@ -77,7 +77,7 @@ class Noticed:
 
 
 class Accounted(NamedTuple):
-    """A batch of a run with the fates of its rows."""
+    """A batch of a run with the accounts of its rows."""
 
     run_id: str
     accounts: tuple[Account, ...]
