@@ -2,9 +2,9 @@
 
 planned -> abandoning -> no table has any of its rows -> abandoned
 
-Readers that end at the last committed batch never saw the deleted rows. Others may have seen rows of streams, so a run
-that has published to one is abandoned only on request. The numbers of its batches are not used again, since the tables'
-logs know them. Every step may be repeated; the next run finishes an abandonment that was interrupted.
+Readers that end at the last committed batch never saw the deleted rows. Others may have seen rows of streams, so a
+run that has published to one is abandoned only on request. The numbers of its batches are not used again, since the
+tables' logs know them. Every step may be repeated; the next run finishes an abandonment that was interrupted.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ _BINARY_ORDER = "UTF8_BINARY"
 
 
 def analyse(spark: SparkSession, spec: PipelineSpec) -> dict[str, DataFrame]:
-    """Rows of all sources and streams, without one. Raises ConfigError with everything that Spark refuses in them, each
-    with its key."""
+    """Empty frames of all sources and streams, by table. Raises ConfigError with everything that Spark refuses in
+    them, each with its key."""
     found: list[Problem] = []
     rows: dict[str, DataFrame] = {}
     for name, source in spec.sources.items():
