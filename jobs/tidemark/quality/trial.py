@@ -1,5 +1,5 @@
-"""What of users' suites cannot be evaluated, found before a run: by the columns of the tables, and by trying each
-suite on its table without a row."""
+"""Finds expectations of users' suites that cannot be evaluated, before a run: by the columns of the tables, and by
+trying each suite on its table without a row."""
 
 from __future__ import annotations
 

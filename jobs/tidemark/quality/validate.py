@@ -72,7 +72,7 @@ def _suite(suite: Suite, which: Iterable[int]) -> ExpectationSuite:
 
 
 def _told(error: Exception) -> str:
-    """What an error about an expectation says; of one about its settings each setting with what is wrong."""
+    """Text of an error about an expectation; for one about its settings, each setting with its problem."""
     errors = getattr(error, "errors", None)
     if not callable(errors):
         return _first_line(error)

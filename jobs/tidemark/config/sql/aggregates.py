@@ -88,7 +88,7 @@ def order_sensitive(text: str, types: Mapping[str, str | None]) -> tuple[str, ..
 
 
 def wrapping(text: str, types: Mapping[str, str | None]) -> bool:
-    """Whether an expression has a `sum` of a BIGINT column, which Spark wraps where it is beyond BIGINT."""
+    """True if an expression has a `sum` of a BIGINT column, which Spark wraps beyond the range of BIGINT."""
     return any(
         call.name == "sum" and len(names) == 1 and types.get(names[0].lower()) == "BIGINT"
         for call in outermost(text)

@@ -1,4 +1,4 @@
-"""How many arguments each function takes that expressions may call, as Spark's own registry has it.
+"""Number of arguments of each function that expressions may call, from Spark's own registry.
 
 A test holds the numbers to the registry of the Spark that is installed.
 """
@@ -109,12 +109,12 @@ _OPENING, _CLOSING = ("(", "["), (")", "]")
 
 
 def takes(name: str, count: int) -> bool:
-    """Whether a function takes so many arguments, as Spark's registry has it; what it does not list takes any."""
+    """True if a function takes so many arguments. A function that Spark's registry does not list takes any number."""
     return name not in _NAMES or _within(_NAMES[name], count)
 
 
 def counted(tokens: Sequence[sqlglot.Token], index: int) -> str:
-    """What is wrong with the number of arguments of the call that begins at a token; empty where nothing is."""
+    """Problem with the number of arguments of the call that begins at a token; empty if there is none."""
     name, given = tokens[index].text.lower(), list(_top_level(tokens, index + 1))
     counts = _BY_GRAMMAR.get(name, _NAMES.get(name))
     in_words = name in _IN_WORDS and any(text.lower() in _WORDS for text in given)
@@ -157,7 +157,7 @@ def _is_text(token: sqlglot.Token) -> bool:
 
 
 def _is_operator(tokens: Sequence[sqlglot.Token], index: int) -> bool:
-    """Whether a word with a parenthesis after it stands between two values, as in `a div (b)`, or belongs to an
+    """True if a word with a parenthesis after it stands between two values, as in `a div (b)`, or belongs to an
     operator or to what is before it, as in `like any (...)` and `count(*) filter (...)`."""
     if index == 0:
         return False
