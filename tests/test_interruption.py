@@ -20,7 +20,7 @@ JOBS = Path(__file__).parents[1] / "jobs"
 STAND_IN = """
 import sys, time
 from pathlib import Path
-from tidemark import cli, scheduled
+from tidemark import cli
 from tidemark.pipeline import Pipeline
 
 class Busy:

@@ -221,8 +221,9 @@ def test_any_column_may_be_right_while_the_schema_is_wrong() -> None:
 
 def test_plain_columns_need_no_sql_parser() -> None:
     code = (
-        "import sys; from tidemark.config.sql.expressions import *; from tidemark.config.sql.row import Row;"
-        "time_findings('a.b', Row(None)); sys.exit('sqlglot' in sys.modules)"
+        "import sys; from tidemark.config.sql.expressions import *; "
+        "from tidemark.config.sql.row import ReadableColumns; "
+        "time_findings('a.b', ReadableColumns(None)); sys.exit('sqlglot' in sys.modules)"
     )
     paths = {"PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], check=False, env=paths)  # noqa: S603 # its own code
