@@ -1,4 +1,7 @@
-"""Reports invalid pipeline files as an import error of this DAG file; the DAGs of the other pipeline files stay."""
+"""Reports invalid pipeline files as an import error of this Airflow DAG file; the other files' DAGs stay.
+
+Airflow reads only files in which the words "airflow" and "dag" are found; this one has them here.
+"""
 
 from __future__ import annotations
 
