@@ -34,3 +34,13 @@ def test_what_an_earlier_release_recorded_is_known_by_its_words():
     before = as_before(rules, found)
     told = "rows behind the watermark that earlier rows had set (out_of_order 1m)"
     assert before == replace(found, tolerance=60 * SECOND, message=told)
+
+
+def test_a_lifetime_whose_end_edge_was_dropped_may_have_ended_since():
+    rules = SourceRules("readings", Policy(None, LATE, ORDER), ("0",), 0, substreams=False)
+    left = Outcome(partitions={}, left_open={"0": Occurrence(1, 0, 0, FindingSample(0))})
+    (found,) = row_findings(rules, left)
+    assert found.type is Diagnostic.EDGE_LEFT_OPEN
+    assert "stay open" not in found.message
+    before = "end edges behind the punctuation were dropped: the lifetimes that they would have ended stay open"
+    assert as_before(rules, found).message == before

@@ -43,6 +43,9 @@ def as_before(rules: SourceRules, finding: Finding) -> Finding:
     if finding.type is Diagnostic.OUT_OF_ORDER:
         told = f"rows behind the watermark that earlier rows had set (out_of_order {format_duration(order)})"
         return replace(finding, tolerance=order, message=told)
+    if finding.type is Diagnostic.EDGE_LEFT_OPEN:
+        open_ = "the lifetimes that they would have ended stay open"
+        return replace(finding, message=f"end edges behind the punctuation were dropped: {open_}")
     if finding.type is Diagnostic.NOT_PROGRESSING and finding.message.startswith(_NEVER_SEEN):
         return replace(finding, message=f"declared, but no row of it has been seen since the run of {moved}")
     return finding
@@ -92,7 +95,7 @@ def _left_open(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
             found.last,
             found.sample,
             None,
-            "end edges behind the punctuation were dropped: the lifetimes that they would have ended stay open",
+            "end edges behind the punctuation were dropped: each left its lifetime open for a later end edge",
         )
 
 

@@ -20,7 +20,7 @@ _LOOKED = {
     "ObjectChanged": "objects changed after they were taken, and were not read again",
     "LandedAfterClose": "objects landed after their source was closed, and were left",
     "ObjectWithoutRows": "objects gave no rows, although something is in them",
-    "EdgeLeftOpen": "lifetimes stay open, since their end edge was dropped",
+    "EdgeLeftOpen": "end edges were dropped, so their lifetimes wait for a later one",
     "InputPartitionNotProgressing": "times a partition was idle for longer than its late tolerance",
 }
 
