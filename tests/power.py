@@ -27,7 +27,7 @@ class Disk:
         """Take note of what a file or folder has now."""
         found = os.fstat(opened)
         if stat.S_ISDIR(found.st_mode):
-            named = {name: os.stat(name, dir_fd=opened) for name in os.listdir(opened)}
+            named = {name: os.stat(name, dir_fd=opened, follow_symlinks=False) for name in os.listdir(opened)}
             self.names[key_of(found)] = {name: key_of(each) for name, each in named.items()}
         else:
             self.contents[key_of(found)] = os.pread(opened, found.st_size, 0)

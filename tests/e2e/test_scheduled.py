@@ -83,7 +83,8 @@ def test_intervals_at_once_come_to_the_tables_of_those_in_order(tmp_path, landed
     at_once = copy_of(landed, tmp_path / "at_once")
     scheduled(landed, INTERVALS)
     with ThreadPoolExecutor(len(INTERVALS)) as pool:
-        for done in [pool.submit(answer, at_once.pipeline(), at(end), f"scheduled-{end}") for end in INTERVALS]:
+        asked = [pool.submit(answer, at_once.pipeline().context, at(end), f"scheduled-{end}") for end in INTERVALS]
+        for done in asked:
             done.result()
     assert published(at_once) == published(landed)
     hold_conservation(at_once)
