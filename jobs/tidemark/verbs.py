@@ -7,9 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
+from tidemark.errors import TidemarkError
 from tidemark.storage import s3_errors
+from tidemark.storage.disk_errors import disk_fault_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -18,7 +21,7 @@ T = TypeVar("T")
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
     """Wrap a verb: its failures become errors for people, and the process's Spark is left as it was before the
     call."""
-    inner = s3_errors.explained(verb)
+    inner = s3_errors.explained(_with_damage_named(verb))
 
     @wraps(verb)
     def wrapped(*args: P.args, **options: P.kwargs) -> T:
@@ -26,6 +29,37 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
             return inner(*args, **options)
 
     return wrapped
+
+
+def _with_damage_named(verb: Callable[P, T]) -> Callable[P, T]:
+    """Wrap a verb: if it fails for no known reason and a table on a local disk is damaged, raise the error that names
+    the table. Libraries name a file at most, and say what is wrong in many ways."""
+
+    @wraps(verb)
+    def wrapped(*args: P.args, **options: P.kwargs) -> T:
+        try:
+            return verb(*args, **options)
+        except TidemarkError:
+            raise
+        except Exception as error:
+            known = s3_errors.fault_of(error) or disk_fault_of(error)
+            damage = _damage(args[0]) if args and known is None else None
+            if damage is not None:
+                raise damage from error
+            raise
+
+    return wrapped
+
+
+def _damage(called: Any) -> TidemarkError | None:  # noqa: ANN401 # a pipeline, a context, or what `init` is given
+    """The damage to the live version's tables of the pipeline that was called; None if there is none."""
+    context = getattr(called, "context", called)
+    ledger = getattr(context, "__dict__", {}).get("ledger")
+    if ledger is None or not isinstance(ledger.folder, Path):
+        return None
+    from tidemark.ledger.tables.integrity import first_damage  # only where something has failed
+
+    return first_damage(ledger.folder)
 
 
 @contextmanager

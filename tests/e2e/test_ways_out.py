@@ -238,7 +238,7 @@ CASES: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "a backfill or a promotion has died": (backfill_died,),
     "the lock is a folder, or the pipeline's place is a file": (folder_for_a_lock,),
 }
-ALWAYS = {died, failing_after_a_stream, blocked_and_abandoned, without_plans, without_quality, folder_for_a_lock}
+ALWAYS = {failing_after_a_stream, folder_for_a_lock}
 """The others are about what further modules test, too, and long."""
 
 

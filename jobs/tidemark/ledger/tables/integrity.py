@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from tidemark.errors import TidemarkError
 from tidemark.storage import Place, delta_table, is_table, open_file
-from tidemark.storage.folders import files_below, move, move_tree
+from tidemark.storage.damaged_files import damaged, unreadable_log
+from tidemark.storage.folders import files_below, move, move_tree, tables_below
 
 _NUMBERS = ("_batch_id", "batch_id")
 _DAMAGED = (pa.ArrowException, OSError, ValueError)
@@ -54,6 +57,21 @@ class Wound:
     def meets(self, batch_id: int) -> bool:
         """True if rows of a batch may be missing."""
         return self.batches is None or self.batches[0] <= batch_id <= self.batches[1]
+
+
+def first_damage(folder: Path) -> TidemarkError | None:
+    """Return the error for the first table below a folder whose log cannot be read, or of which a file is missing or
+    has another size than its log says; None if there is no such table. No file is opened."""
+    for name in tables_below(folder):
+        try:
+            files = pa.table(delta_table(folder / name).get_add_actions(flatten=True))
+        except (DeltaError, *_DAMAGED) as error:
+            return unreadable_log(folder / name, error)
+        for file in files.select(["path", "size_bytes"]).to_pylist():
+            place = folder / name / file["path"]
+            if not place.is_file() or place.stat().st_size != file["size_bytes"]:
+                return damaged(name, file["path"])
+    return None
 
 
 def examined(place: Place) -> Wound:
