@@ -36,10 +36,10 @@ airflow: $(STAMP) ## start Airflow on this machine with the demo's pipeline on a
 env: ## make .env, the random passwords of docker-compose.yml, if there is none
 	@test -e .env || { umask 077; for name in $(SECRETS); do echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)')"; done > .env; }
 
-test: $(STAMP) $(S3_STAMP) ## run the tests (under 20 minutes on 2 cores)
+test: $(STAMP) $(S3_STAMP) ## run the tests (about 25 minutes on 2 cores)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
-test-long: $(STAMP) $(S3_STAMP) ## run the matrices and the long random runs (under 40 minutes on 2 cores)
+test-long: $(STAMP) $(S3_STAMP) ## run the matrices and the long random runs (about 50 minutes on 2 cores)
 	$(BIN)/python -m pytest -m long $(SIDE_BY_SIDE) $(ARGS)
 
 soak: $(STAMP) ## 500 random commands with random faults, then all laws (OPERATIONS=500, SEED=...)
