@@ -21,14 +21,14 @@ from pyspark.sql import SparkSession
 import plain_checks
 from tidemark.cli import invoke, main
 from tidemark.commands import maintain
+from tidemark.context import RunContext
 from tidemark.ledger import versions
-from tidemark.pipeline import Pipeline
 from tidemark.spark.maintenance import Upkeep
 from tidemark.spark.session import session
 
 PROCESSES = multiprocessing.get_context("forkserver")
 STEPS: tuple[tuple[Any, str], ...] = (
-    (Pipeline, "_step"),
+    (RunContext, "checkpoint"),
     (versions, "forget"),
     (maintain, "remove_tree"),
     (Upkeep, "_merge_days"),
@@ -44,7 +44,7 @@ def stop_at(step: int, number: int) -> None:
     def wrapped(name: str, before: Callable[..., Any]) -> Callable[..., Any]:
         def stopping(*given: Any, **named: Any) -> Any:
             done = before(*given, **named)
-            met.add(given[1] if name == "_step" else name)
+            met.add(given[1] if name == "checkpoint" else name)
             if len(met) == step:
                 os.kill(os.getpid(), number)
             return done

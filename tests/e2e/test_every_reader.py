@@ -117,6 +117,6 @@ def test_spark_reads_every_table_without_the_products_jar(warehouse, tmp_path):
     jars = ":".join(str(jar) for jar in installed_jars() if jar.name != JAR)
     tables = tables_below(warehouse)
     command = [sys.executable, str(script), jars, *(str(warehouse / name) for name in tables)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout  # noqa: S603
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=900).stdout  # noqa: S603
     counts = [DeltaTable(warehouse / name).to_pyarrow_dataset().count_rows() for name in tables]
     assert told.strip().splitlines()[-1] == str(counts)
