@@ -37,6 +37,7 @@ settings = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC", "spark.log.level": "ERROR",
+    "spark.databricks.delta.snapshotPartitions": "1", "spark.sql.shuffle.partitions": "2",
 }
 spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
 print(json.dumps([len(spark.read.format("delta").load(table).collect()) for table in tables]))
