@@ -82,9 +82,9 @@ def command(step: int, line: list[str], port: int, secret: str, environ: Mapping
     os.environ |= environ  # the server that forks was started before a test's S3
     shared: list[SparkSession] = []
 
-    def open_session(*_: Any, **__: Any) -> SparkSession:
+    def open_session(*_: Any, on_s3: bool = False) -> SparkSession:
         if not shared:
-            shared.append(session.with_settings(share(port, secret)))
+            shared.append(session.with_settings(share(port, secret), on_s3=on_s3))
         return shared[0]
 
     session.open_session = open_session
