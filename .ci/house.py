@@ -13,8 +13,8 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("jobs", "dags", "plugins")
@@ -25,8 +25,7 @@ RIDDLES = re.compile(r"^(What|Which|Whether|How)\b")
 ORACULAR = re.compile(r"\b(told|tells?)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """One number, the most that it may be, and what it counts."""
 
     name: str

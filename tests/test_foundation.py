@@ -46,7 +46,10 @@ ROOMS = {
 ABOVE = {"pipeline", "cli", "demo"}
 """What `commands` may not import: they are made of commands."""
 
-SHOWN = tuple("tidemark." + each for each in ("core", "report", "errors", "config.pipeline_files", "commands"))
+SHOWN = tuple(
+    "tidemark." + each
+    for each in ("core", "report", "errors", "config.pipeline_files", "commands.dashboard", "commands.records")
+)
 """What the dashboard may import of the package: it reads through the report, and through the pages made for it."""
 
 PURE = {

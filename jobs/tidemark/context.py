@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidemark.config import PipelineSpec
+from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
+from tidemark.ledger.tables.integrity import first_damage
 from tidemark.runner.planner import Planning, on_s3
 from tidemark.storage import Place, place_of
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def show_nothing(phase: str, done: int, count: int) -> None:
-    """Ignore progress: nobody is watching."""
+    """Ignore progress: nobody is watching, or who watches sees a larger step."""
 
 
 def _pass_on(step: str) -> None:
@@ -77,6 +80,13 @@ class RunContext:
     def has_engine(self) -> bool:
         """True if a command has started the engine."""
         return "engine" in self.__dict__
+
+    def damage(self) -> TidemarkError | None:
+        """The error that names a damaged table of the live version. None if there is none, if no command has opened
+        the ledger, or if the tables are on S3, where each look costs requests."""
+        if "ledger" not in self.__dict__ or not isinstance(self.ledger.folder, Path):
+            return None
+        return first_damage(self.ledger.folder)
 
     def tables(self) -> Upkeep:
         """Maintenance of the tables that Spark writes; starts a JVM."""

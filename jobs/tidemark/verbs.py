@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from tidemark.errors import TidemarkError
@@ -43,8 +42,7 @@ def _with_damage_named(verb: Callable[P, T]) -> Callable[P, T]:
             raise
         except Exception as error:
             known = s3_errors.fault_of(error) or disk_fault_of(error)
-            damage = _damage(args[0]) if args and known is None else None
-            if damage is not None:
+            if known is None and args and (damage := _damage(args[0])) is not None:
                 raise damage from error
             raise
 
@@ -52,14 +50,11 @@ def _with_damage_named(verb: Callable[P, T]) -> Callable[P, T]:
 
 
 def _damage(called: Any) -> TidemarkError | None:  # noqa: ANN401 # a pipeline, a context, or what `init` is given
-    """The damage to the live version's tables of the pipeline that was called; None if there is none."""
-    context = getattr(called, "context", called)
-    ledger = getattr(context, "__dict__", {}).get("ledger")
-    if ledger is None or not isinstance(ledger.folder, Path):
-        return None
-    from tidemark.ledger.tables.integrity import first_damage  # only where something has failed
+    """The damage to tables of the pipeline that was called; None if there is none."""
+    from tidemark.context import RunContext  # only where something has failed
 
-    return first_damage(ledger.folder)
+    context = getattr(called, "context", called)
+    return context.damage() if isinstance(context, RunContext) else None
 
 
 @contextmanager

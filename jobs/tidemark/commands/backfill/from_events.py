@@ -22,6 +22,7 @@ from tidemark.commands.records import Record
 from tidemark.commands.versions import blank, built_summary, by_run, compared_spec, in_force, labelled
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.backfill_rules import check_rebuilding, unchanged_sources
+from tidemark.context import show_nothing
 from tidemark.core.backfill.ranges import (
     Range,
     ReadRange,
@@ -152,7 +153,7 @@ class Backfill:
             ledger,
             self.engine,
             self.reached,
-            _untold,
+            show_nothing,
             self.reads,
             {name: tuple(objects) for name, objects in self.excluded.items()},
             checked=False,
@@ -285,7 +286,3 @@ def _check_range(asked: Range, spec: PipelineSpec) -> None:
 
 def _lateness(spec: PipelineSpec) -> dict[str, int]:
     return {step.name: 0 if step.windows is None else step.windows.lateness for step in rules_of_streams(spec)}
-
-
-def _untold(phase: str, done: int, count: int) -> None:
-    """Ignore progress on batches: the slice reports progress on its runs."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tidemark.commands.versions import blank
 from tidemark.config import PipelineSpec, with_on_failure
 from tidemark.config.rules.imports import import_order
+from tidemark.context import show_nothing
 from tidemark.core.backfill.landing import Key, PastRun, Sources, missing, reread
 from tidemark.core.batch import Batch, LandedObject, RunPlan
 from tidemark.core.batch_result import LISTED, BatchRecord
@@ -72,9 +73,9 @@ class LandingAgain:
             self.target,
             lambda: self._engine,
             self._outputs,
-            Planning(self.spec, self.target, _untold).place,
+            Planning(self.spec, self.target, show_nothing).place,
             self.reached,
-            _untold,
+            show_nothing,
             Audit(recorded, self.target, of_run(records[-1].suites, self.spec)),
         )
         return run.execute(records, repairing)
@@ -171,7 +172,3 @@ def _gone(lost: Sequence[Key]) -> UsageError:
         f"landing no longer has {len(lost)} of the objects that runs took: {names}{more}",
         hint="put them back, begin later with --from, or leave out --from-landing: the events tables have every row",
     )
-
-
-def _untold(phase: str, done: int, count: int) -> None:
-    """Ignore progress on batches: a backfill reports progress on its runs."""

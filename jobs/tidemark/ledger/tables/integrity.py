@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -64,10 +65,10 @@ def first_damage(folder: Path) -> TidemarkError | None:
     has another size than its log says; None if there is no such table. No file is opened."""
     for name in tables_below(folder):
         try:
-            files = pa.table(delta_table(folder / name).get_add_actions(flatten=True))
+            files = _files(folder / name)
         except (DeltaError, *_DAMAGED) as error:
             return unreadable_log(folder / name, error)
-        for file in files.select(["path", "size_bytes"]).to_pylist():
+        for file in files:
             place = folder / name / file["path"]
             if not place.is_file() or place.stat().st_size != file["size_bytes"]:
                 return damaged(name, file["path"])
@@ -77,8 +78,7 @@ def first_damage(folder: Path) -> TidemarkError | None:
 def examined(place: Place) -> Wound:
     """Read a table's log and each of its files to the end, and return the damage found."""
     try:
-        table = delta_table(place)
-        actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+        actions = _files(place)
     except (DeltaError, *_DAMAGED) as error:
         return Wound(log=_first_line(error))
     broken = [action for action in actions if not _sound(place / action["path"])]
@@ -88,6 +88,11 @@ def examined(place: Place) -> Wound:
     known = [each for each in ends if each is not None]
     whole = (min(low for low, _ in known), max(high for _, high in known)) if len(known) == len(ends) else None
     return Wound(files=tuple(action["path"] for action in broken), batches=whole)
+
+
+def _files(place: Place) -> list[dict[str, Any]]:
+    """Files of the table, as its log describes them. Raises what delta-rs raises if the log cannot be read."""
+    return pa.table(delta_table(place).get_add_actions(flatten=True)).to_pylist()
 
 
 def take_out(place: Place, wound: Wound, aside: Place) -> None:
