@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import logging
 import os
 import signal
 import sys
@@ -27,6 +28,8 @@ recover.add()
 _SPARED = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """Settings that keep numpy (which comes with pyarrow and computes nothing here) from starting threads, and pydantic
 from searching all installed packages."""
+_CUT_SHORT = "KeyboardInterrupt while sending command."
+"""py4j's log entry, with a traceback, for a call that a signal cuts short; the command has one line of its own."""
 _GARBAGE = 200_000
 """Number of objects after which garbage is collected: more than a command creates and keeps."""
 
@@ -34,6 +37,7 @@ _GARBAGE = 200_000
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command as a process; by default its arguments are those of the process."""
     _start_lightly()
+    logging.getLogger().addFilter(lambda record: record.msg != _CUT_SHORT)
     ended: list[int] = []
     # Threads of native libraries can abort an interpreter that is shutting down, and their status would replace
     # that of the command. This handler is registered first, so it runs after all other clean-up and exits at once.

@@ -22,8 +22,9 @@ AGAIN = 5.0
 SAFE = "the next run finishes what this one began"
 
 
-class Terminated(BaseException):
-    """SIGTERM was received. It is not an Exception, so that no handler takes it for an error."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM was received. It is no Exception, so that no handler takes it for an error, and a KeyboardInterrupt, so
+    that py4j closes the connection whose call it cuts short: the next call would read the answer of this one."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,10 @@ def failure_of(error: BaseException) -> Failure:
             return Failure(error.code, error.message, error.where, error.hint, error.exit_code)
         case click.ClickException():
             return _usage(error)
-        case KeyboardInterrupt() | click.Abort():
-            return Failure("interrupted", "interrupted, safe to repeat", hint=SAFE, exit_code=130)
         case Terminated():
             return Failure("interrupted", "terminated, safe to repeat", hint=SAFE, exit_code=143)
+        case KeyboardInterrupt() | click.Abort():
+            return Failure("interrupted", "interrupted, safe to repeat", hint=SAFE, exit_code=130)
     return _unexpected(error)
 
 
