@@ -85,7 +85,7 @@ def _read(row: dict[str, Any], objects: Sequence[LandedObject]) -> Read:
         substream=row.pop(columns.SUBSTREAM),
         bad=row.pop(columns.BAD),
         raw=row.pop(columns.RAW),
-        payload={name: value for name, value in row.items() if name not in columns.ORDER},
+        payload={name: value for name, value in row.items() if name not in (*columns.ORDER, columns.BEYOND)},
     )
 
 

@@ -40,6 +40,7 @@ class Diagnostic(StrEnum):
     OBJECT_CHANGED = "ObjectChanged"
     EDGE_LEFT_OPEN = "EdgeLeftOpen"
     NO_ROWS = "ObjectWithoutRows"
+    UNKNOWN_COLUMNS = "UnknownColumns"
 
 
 LISTED = frozenset({
@@ -48,6 +49,7 @@ LISTED = frozenset({
     Diagnostic.LANDED_AFTER_CLOSE,
     Diagnostic.OBJECT_CHANGED,
     Diagnostic.NO_ROWS,
+    Diagnostic.UNKNOWN_COLUMNS,
 })  # fmt: skip
 """Findings about objects: facts of a listing or of content, which no replay can compute again."""
 
@@ -175,8 +177,8 @@ class LastWrite:
 class Outcome:
     """Outcome of judging one source's part of a micro-batch. `skipped` has, by partition, the rows before the
     pipeline's `start`; `landed_too_late` rows whose arrival is before an estimate already used; `left_open` dropped
-    end edges whose lifetime stays open; `recorded` the number of rows written by the table's log; `silent` findings
-    about objects without rows."""
+    end edges whose lifetime stays open; `recorded` the number of rows written by the table's log; `content` findings
+    about what objects contain."""
 
     digests: tuple[TableDigest, ...] = ()
     partitions: Mapping[str, PartitionReport] = field(default_factory=dict)
@@ -185,7 +187,7 @@ class Outcome:
     landed_too_late: Mapping[str, Occurrence] = field(default_factory=dict)
     left_open: Mapping[str, Occurrence] = field(default_factory=dict)
     recorded: int | None = None
-    silent: tuple[Finding, ...] = ()
+    content: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)

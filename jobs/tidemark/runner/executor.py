@@ -188,8 +188,8 @@ class Run:
         repairing: bool,
     ) -> BatchRecord:
         batch_id = record.batch_id
-        silent = [finding for outcome in outcomes.values() for finding in outcome.silent]
-        findings = [*noticed.findings, *silent, *result.findings]
+        content = [finding for outcome in outcomes.values() for finding in outcome.content]
+        findings = [*noticed.findings, *content, *result.findings]
         settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
         final = [settled.get((item.source, item.uri), item) for item in objects] + list(noticed.reported)
         changed = changed_states(states, result.states, batch_id)

@@ -38,16 +38,20 @@ def json_line(
     options: Mapping[str, str],
     plain: str | None = None,
     excused: Sequence[str] | None = None,
+    outside: str | None = None,
 ) -> Column:
     """Parse one line as Spark's `from_json` does, but faster; times without a zone are UTC. The BOOLEAN column
     `plain` of the schema becomes true for a line in which nothing is doubtful, else null.
 
     With `excused`, a value that its column's type cannot hold exactly, and a member that occurs twice, are null;
-    `plain` is false if that happens in a column that is not excused.
+    `plain` is false if that happens in a column that is not excused. The STRING column `outside` then has the names
+    of members that the schema lacks, one a line; null if there are none.
     """
     utils = running().PythonUtils
     spared = None if excused is None else utils.toSeq(list(excused))
-    return invoked("JsonLine", line, settings=(schema, utils.toScalaMap(dict(options)), "UTC", plain, spared))
+    return invoked(
+        "JsonLine", line, settings=(schema, utils.toScalaMap(dict(options)), "UTC", plain, spared, outside)
+    )
 
 
 def outside(row: Column, schema: str, options: Mapping[str, str]) -> Column:

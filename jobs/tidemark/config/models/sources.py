@@ -240,6 +240,11 @@ class SourceSpec(Settings):
         """True if a row may span lines, so that one task reads the whole object."""
         return self.rows is not None or self.options.get("multiLine", "").lower() == "true"
 
+    @property
+    def counts_unknown(self) -> bool:
+        """True if rows are counted that have members outside the schema."""
+        return self.format == "json" and self.exact
+
     def rescues(self, column: str) -> bool:
         """True if a column keeps members outside the schema."""
         return self.rescue is not None and column.lower() == self.rescue.lower()

@@ -22,6 +22,7 @@ from tidemark.spark.judge.plan_cache import prepared
 from tidemark.spark.judge.planner import Builder
 from tidemark.spark.judge.recovery import found_then
 from tidemark.spark.judge.timer import Timer
+from tidemark.spark.judge.unknown_columns import counted_again, of_files, unknown_columns
 from tidemark.spark.punctuation import edges
 from tidemark.spark.punctuation import state as marks
 from tidemark.spark.read import unreadable as damage
@@ -72,15 +73,17 @@ class Engine(Builder):
         if rows is None:
             settled = settled_objects(objects, {}, found)
             skipped = skipped_rows(self.spark, source, rows, settled, opening)
-            return _heard(source, Outcome((), objects=settled, skipped=skipped))
+            return _with_content(source, Outcome((), objects=settled, skipped=skipped), NOTHING)
         with self._timed("accounts"):
-            told = told or self.count(source, rows(), objects)
-            outcome = self.report(source, rows, told, objects, opening, found)
+            counted = told or self.count(source, rows(), objects)
+            outcome = self.report(source, rows, counted, objects, opening, found)
+            if told is None:
+                counted = counted_again(self.spark, source, outcome.objects, opening, counted)
         kept = self._write_substreams(source, batch_id, rows, repairing)
         left, lived = self._write_lifetimes(source, batch_id, rows, objects, repairing)
         digests = (*outcome.digests, *kept, *lived)
         whole = replace(outcome, digests=digests, left_open=left, recorded=written.number)
-        return _heard(source, whole)
+        return _with_content(source, whole, counted)
 
     def recall(
         self,
@@ -200,7 +203,8 @@ class Engine(Builder):
             ) as plan,
         ):
             place = self.place(f"events/{source.name}")
-            return events.write_events(plan.counted, plan.tally, source, place, batch_id)
+            told, written = events.write_events(plan.counted, plan.tally, source, place, batch_id)
+        return told and of_files(told, left, sights), written
 
     def _write_substreams(
         self, source: SourceSpec, batch_id: int, slice_: Callable[[], DataFrame], repairing: bool
@@ -232,6 +236,7 @@ class Engine(Builder):
         return Timer(self.timings, phase)
 
 
-def _heard(source: SourceSpec, outcome: Outcome) -> Outcome:
-    """Add findings on objects without rows to an outcome, unless `start` skipped rows: objects may then have none."""
-    return outcome if outcome.skipped else replace(outcome, silent=without_rows(source, outcome.objects))
+def _with_content(source: SourceSpec, outcome: Outcome, counted: Counts) -> Outcome:
+    """Add the findings on what objects contain. If `start` skipped rows, an object may have none."""
+    found = () if outcome.skipped else without_rows(source, outcome.objects)
+    return replace(outcome, content=(*found, *unknown_columns(source, counted.unknown, outcome.objects)))

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.times import DAY
-from tidemark.spark.columns import ARRIVAL, EVENT, OBJECT, OFFSET, PARTITION, RAW, REST, SKIPPED, SUBSTREAM
+from tidemark.spark.columns import ARRIVAL, BEYOND, EVENT, OBJECT, OFFSET, PARTITION, RAW, REST, SKIPPED, SUBSTREAM
 from tidemark.spark.judge.policy import verdict
 from tidemark.spark.punctuation.verdict import verdict as punctuated_verdict
 from tidemark.spark.read.object_columns import Objects
@@ -21,7 +21,8 @@ STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
 
 
 def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataFrame:
-    """Judged rows as rows of `events/<source>`, with the number of their object; without rows that `start` skips."""
+    """Judged rows as rows of `events/<source>`, with the number of their object and the names of their members that
+    the schema lacks; without rows that `start` skips."""
     rest, named = F.col(REST), F.col(_NAMED)
     fates = verdict() if source.punctuation is None else punctuated_verdict(judged)
     arrival = F.timestamp_micros(F.col(ARRIVAL))
@@ -51,7 +52,8 @@ def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataF
     order += ["_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw"]
     payload = [rest[column.name].alias(column.name) for column in source.columns]
     rows = judged.where(~F.col(SKIPPED)).withColumn(_NAMED, objects.named(F.col(OBJECT)))
-    return rows.select(*[columns[name].alias(name) for name in order], *payload, OBJECT)
+    unknown = [rest[BEYOND].alias(BEYOND)] if source.counts_unknown else []
+    return rows.select(*[columns[name].alias(name) for name in order], *payload, OBJECT, *unknown)
 
 
 def write_events(

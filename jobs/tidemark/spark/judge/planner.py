@@ -16,7 +16,7 @@ from tidemark.config.rules.partition_limit import most_after
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject
 from tidemark.core.watermarks import SINGLE
-from tidemark.spark.columns import OFFSET, ROW
+from tidemark.spark.columns import BEYOND, OFFSET, ROW
 from tidemark.spark.judge import events, substreams
 from tidemark.spark.judge.judge import judge, judge_punctuated, limited, stage
 from tidemark.spark.judge.plan_cache import PARTITIONS, BatchPlanKey, Prepared, shape_of
@@ -85,7 +85,7 @@ class Builder:
         layout, staged = self._staged(source, rows, opening, size, sample, scattered=from_events)
         staged = staged.withColumn(OFFSET, F.col(ROW)) if from_events else staged
         judged = self._judged(source, batch_id, staged, recorded, opening, layout)
-        return events.event_rows(judged, source, Objects(source, objects, batch_id))
+        return events.event_rows(judged, source, Objects(source, objects, batch_id)).drop(BEYOND)
 
     @contextmanager
     def _planned(

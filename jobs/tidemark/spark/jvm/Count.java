@@ -11,7 +11,7 @@ import scala.collection.immutable.Seq;
  * Counts the rows that pass, and is true of each. What a task has counted is told when it ends.
  *
  * Arguments: both halves of the row's hash, partition, object, kind (fate and reasons, null of a row on time), arrival, event time,
- * system timestamp, offset, watermark, and marks, one a bit: the row stands for a whole object that could not be read,
+ * system timestamp, offset, watermark, names of members that the schema lacks (null: none), and marks, one a bit: the row stands for a whole object that could not be read,
  * it ends a lifetime, it tells of progress alone. Times are `Running.NONE` where they would be null.
  */
 public final class Count implements java.io.Serializable {
@@ -49,6 +49,7 @@ public final class Count implements java.io.Serializable {
             long stamp,
             long offset,
             long watermark,
+            UTF8String unknown,
             int marks) {
         if (this.tally == null) {
             begin();
@@ -56,6 +57,9 @@ public final class Count implements java.io.Serializable {
         String named = kind == null ? null : kind.toString();
         this.tally.digest(hashHigh, hashLow);
         this.tally.object(object, (marks & WHOLE) != 0);
+        if (unknown != null) {
+            this.tally.unknown(unknown, object);
+        }
         this.tally.row(partition, named, object, arrival, event, stamp, offset);
         boolean adjusted = named != null && named.startsWith(this.moved);
         int broken = this.rules.broken(

@@ -43,6 +43,8 @@ final class FlatJson {
     private final byte[][] names;
     private final int[] kinds;
     private final int told;
+    private final int outside;
+    private final MemberNames unknown = new MemberNames();
     private final Object[] values;
     private final boolean[] seen;
     private final InternalRow row;
@@ -52,18 +54,22 @@ final class FlatJson {
     private boolean wide;
     private int next;
 
-    /** Members of `schema` but for `flag`; `told` is the column that is true of a plain line. */
-    FlatJson(StructType schema, int flag, int told) {
+    /**
+     * Members of `schema` but for `flag`; `told` is the column that is true of a plain line, and `outside` (below 0:
+     * there is none) that with the names of members that the schema lacks.
+     */
+    FlatJson(StructType schema, int flag, int told, int outside) {
         StructField[] fields = schema.fields();
         this.names = new byte[fields.length][];
         this.kinds = new int[fields.length];
         for (int index = 0; index < fields.length; index++) {
-            if (index != flag && index != told) {
+            if (index != flag && index != told && index != outside) {
                 this.names[index] = UTF8String.fromString(fields[index].name()).getBytes();
                 this.kinds[index] = kindOf(fields[index]);
             }
         }
         this.told = told;
+        this.outside = outside;
         this.values = new Object[fields.length];
         this.seen = new boolean[fields.length];
         this.row = new GenericInternalRow(this.values);
@@ -88,6 +94,7 @@ final class FlatJson {
         this.end = to;
         this.wide = false;
         this.next = 0;
+        this.unknown.clear();
         Arrays.fill(this.values, null);
         Arrays.fill(this.seen, false);
         this.values[this.told] = Boolean.TRUE;
@@ -105,7 +112,13 @@ final class FlatJson {
         if (byteAt(at) != '}' || blanks(at + 1) != to) {
             return null;
         }
-        return this.wide && !UTF8String.fromBytes(bytes, from, to - from).isValid() ? null : this.row;
+        if (this.wide && !UTF8String.fromBytes(bytes, from, to - from).isValid()) {
+            return null;
+        }
+        if (this.outside >= 0) {
+            this.values[this.outside] = this.unknown.text();
+        }
+        return this.row;
     }
 
     /** After the member that begins here. */
@@ -115,6 +128,9 @@ final class FlatJson {
             return NONE;
         }
         int column = columnOf(from + 1, close);
+        if (column == UNKNOWN) {
+            this.unknown.add(this.line, from + 1, close);
+        }
         int colon = blanks(close + 1);
         if (byteAt(colon) != ':') {
             return NONE;

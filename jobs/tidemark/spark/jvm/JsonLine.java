@@ -42,23 +42,26 @@ public final class JsonLine implements java.io.Serializable {
     private final Map options;
     private final String zone;
     private final String plain;
+    private final String outside;
     private final Seq excused;
     private final JsonToStructsEvaluator spark;
     private transient FlatJson flat;
     private transient FailureSafeParser ours;
     private transient int flag;
     private transient int told;
+    private transient int names;
     private transient LossyJson lossy;
     private transient JsonFactory factory;
     private transient Opening opening;
     private transient BitSet excusable;
     private transient boolean begun;
 
-    private JsonLine(DataType schema, Map options, String zone, String plain, Seq excused) {
+    private JsonLine(DataType schema, Map options, String zone, String plain, Seq excused, String outside) {
         this.schema = schema;
         this.options = options;
         this.zone = zone;
         this.plain = plain;
+        this.outside = outside;
         this.excused = excused;
         this.spark = new JsonToStructsEvaluator(options, schema, "", Option.apply(zone), false);
     }
@@ -66,11 +69,13 @@ public final class JsonLine implements java.io.Serializable {
     /**
      * The line as a value of the schema, with the column of the options for what does not parse; times without a zone are
      * in `zone`. The BOOLEAN column `plain` (null: there is none) is true if the line is plain, else null. With
-     * `excused`, names of columns, values that do not survive are null, and `plain` is false if one is of another column.
+     * `excused`, names of columns, values that do not survive are null, and `plain` is false if one is of another column;
+     * the column `outside` (null: there is none) has the names of members that the schema lacks, see `MemberNames`.
      */
-    public static Column function(Seq line, String schema, Map options, String zone, String plain, Seq excused) {
+    public static Column function(
+            Seq line, String schema, Map options, String zone, String plain, Seq excused, String outside) {
         DataType gives = DataType.fromDDL(schema).asNullable();
-        return Invoked.plain(new JsonLine(gives, options, zone, plain, excused), "evaluate", gives, line);
+        return Invoked.plain(new JsonLine(gives, options, zone, plain, excused, outside), "evaluate", gives, line);
     }
 
     public boolean equals(Object other) {
@@ -78,7 +83,8 @@ public final class JsonLine implements java.io.Serializable {
             return false;
         }
         JsonLine it = (JsonLine) other;
-        boolean alike = Objects.equals(this.plain, it.plain) && Objects.equals(this.excused, it.excused);
+        boolean alike = Objects.equals(this.plain, it.plain) && Objects.equals(this.excused, it.excused)
+            && Objects.equals(this.outside, it.outside);
         return alike && this.zone.equals(it.zone) && this.schema.equals(it.schema) && this.options.equals(it.options);
     }
 
@@ -108,12 +114,15 @@ public final class JsonLine implements java.io.Serializable {
     private void withoutLost(InternalRow row, UTF8String line) {
         BitSet lost = this.lossy.columns((JsonParser) this.opening.apply(this.factory, line));
         for (int column = lost.nextSetBit(0); column >= 0; column = lost.nextSetBit(column + 1)) {
-            if (column != this.flag && column != this.told) {
+            if (column != this.flag && column != this.told && column != this.names) {
                 row.setNullAt(column);
                 if (!this.excusable.get(column)) {
                     row.update(this.told, Boolean.FALSE);
                 }
             }
+        }
+        if (this.names >= 0) {
+            row.update(this.names, this.lossy.unknown());
         }
     }
 
@@ -165,17 +174,19 @@ public final class JsonLine implements java.io.Serializable {
         }
         JSONOptions known = new JSONOptions(this.options, this.zone, "");
         this.flag = whole.fieldIndex(known.columnNameOfCorruptRecord());
+        this.names = this.outside == null ? -1 : whole.fieldIndex(this.outside);
         if (!lenient) {
             this.ours = parser(whole, known);
         }
         if (this.plain != null) {
             this.told = whole.fieldIndex(this.plain);
-            this.flat = usual && this.zone.equals("UTC") ? new FlatJson(whole, this.flag, this.told) : null;
+            this.flat = usual && this.zone.equals("UTC") ? new FlatJson(whole, this.flag, this.told, this.names) : null;
         }
         if (this.excused != null) {
             this.factory = known.buildJsonFactory();
             this.opening = new Opening();
-            this.lossy = new LossyJson(whole, known.locale(), isTimed(known.dateFormatInRead()));
+            boolean ownDates = isTimed(known.dateFormatInRead());
+            this.lossy = new LossyJson(whole, known.locale(), ownDates);
             this.excusable = new BitSet();
             for (int index = 0; index < this.excused.length(); index++) {
                 this.excusable.set(whole.fieldIndex((String) this.excused.apply(index)));

@@ -14,15 +14,20 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Finds the columns of a line of JSON whose value does not survive as their type's, or of which there are two: Spark's
  * parser rounds, cuts, or takes the last. What it refuses itself is not looked for.
  */
 final class LossyJson {
+    /** What stands for the place of an element or the key of an entry in a name. */
+    private static final String ANY = "[]";
+
     private final StructType schema;
     private final Locale locale;
     private final boolean ownDates;
+    private final MemberNames unknown = new MemberNames();
     private final HashMap places = new HashMap();
 
     /** `ownDates`: days are written in a form with a time of day, which is then meant to be left out. */
@@ -35,9 +40,10 @@ final class LossyJson {
     /** The numbers of the columns, up to where the line breaks off. */
     BitSet columns(JsonParser parser) {
         BitSet lost = new BitSet();
+        this.unknown.clear();
         try {
             if (parser.nextToken() == JsonToken.START_OBJECT) {
-                members(parser, this.schema, lost);
+                members(parser, this.schema, "", lost);
             }
             parser.close();
         } catch (IOException broken) {
@@ -48,18 +54,27 @@ final class LossyJson {
         return lost;
     }
 
-    private void members(JsonParser parser, StructType type, BitSet lost) throws IOException {
+    /** The names of members that the schema lacks, of the line that was looked at last; see `MemberNames`. */
+    UTF8String unknown() {
+        return this.unknown.text();
+    }
+
+    /** Members of an object; `path` is what names of its members begin with. */
+    private void members(JsonParser parser, StructType type, String path, BitSet lost) throws IOException {
         HashMap known = placesOf(type);
         BitSet seen = new BitSet();
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
-            Object place = known.get(parser.currentName());
+            String own = parser.currentName();
+            Object place = known.get(own);
             JsonToken token = parser.nextToken();
             if (place == null) {
+                this.unknown.add(path + own);
                 parser.skipChildren();
                 continue;
             }
             int column = ((Integer) place).intValue();
-            if (!survives(parser, token, type.fields()[column].dataType()) || seen.get(column)) {
+            String name = token != null && token.isStructStart() ? path + own : path;
+            if (!survives(parser, token, type.fields()[column].dataType(), name) || seen.get(column)) {
                 lost.set(column);
             }
             seen.set(column);
@@ -81,20 +96,20 @@ final class LossyJson {
     }
 
     /** Whether the value that begins with this token survives; afterwards the parser is at its last token. */
-    private boolean survives(JsonParser parser, JsonToken token, DataType type) throws IOException {
+    private boolean survives(JsonParser parser, JsonToken token, DataType type, String name) throws IOException {
         if (type.equals(DataTypes.StringType)) {
             return text(parser, token);
         }
         if (token == JsonToken.START_OBJECT && type instanceof StructType) {
             BitSet lost = new BitSet();
-            members(parser, (StructType) type, lost);
+            members(parser, (StructType) type, name + '.', lost);
             return lost.isEmpty();
         }
         if (token == JsonToken.START_OBJECT && type instanceof MapType) {
-            return entries(parser, ((MapType) type).valueType());
+            return entries(parser, ((MapType) type).valueType(), name);
         }
         if (token == JsonToken.START_ARRAY && type instanceof ArrayType) {
-            return elements(parser, ((ArrayType) type).elementType());
+            return elements(parser, ((ArrayType) type).elementType(), name);
         }
         if (token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY) {
             parser.skipChildren();
@@ -107,22 +122,22 @@ final class LossyJson {
         return !number || number(parser, token, type);
     }
 
-    private boolean entries(JsonParser parser, DataType type) throws IOException {
+    private boolean entries(JsonParser parser, DataType type, String path) throws IOException {
         boolean sound = true;
         HashSet names = new HashSet();
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
             String name = parser.currentName();
             sound &= names.add(name) && Survives.text(name);
-            sound &= survives(parser, parser.nextToken(), type);
+            sound &= survives(parser, parser.nextToken(), type, path + ANY);
         }
         return sound;
     }
 
-    private boolean elements(JsonParser parser, DataType type) throws IOException {
+    private boolean elements(JsonParser parser, DataType type, String path) throws IOException {
         boolean sound = true;
         JsonToken token = parser.nextToken();
         while (token != JsonToken.END_ARRAY && token != null) {
-            sound &= survives(parser, token, type);
+            sound &= survives(parser, token, type, path + ANY);
             token = parser.nextToken();
         }
         return sound;

@@ -10,7 +10,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Counts of rows with their fates: per partition and kind of row, per object, and of all rows the two sums of
- * which a digest is made. Two of them add up to that of all their rows, in any order.
+ * which a digest is made, and the names that the schema lacks. Two of them add up to that of all their rows, in any
+ * order.
  */
 public final class Tally implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
@@ -36,6 +37,7 @@ public final class Tally implements java.io.Serializable {
     private long high;
     private final Map objects = new HashMap();
     private final Map partitions = new HashMap();
+    private final UnknownNames unknown = new UnknownNames();
     private transient UTF8String lastName;
     private transient Partition last;
     private transient int lastObject;
@@ -82,6 +84,11 @@ public final class Tally implements java.io.Serializable {
         }
         this.lastCounts[0]++;
         this.lastCounts[1] += whole ? 1 : 0;
+    }
+
+    /** A row of an object has members that the schema lacks, see `MemberNames`. */
+    void unknown(UTF8String names, int object) {
+        this.unknown.add(names, object);
     }
 
     /** A row of a kind (what fate and reasons come to, null of a row on time), with its object's number and its times,
@@ -156,6 +163,7 @@ public final class Tally implements java.io.Serializable {
         this.rows += other.rows;
         this.low += other.low;
         this.high += other.high;
+        this.unknown.merge(other.unknown);
         Iterator entries = other.objects.entrySet().iterator();
         while (entries.hasNext()) {
             Map.Entry entry = (Map.Entry) entries.next();
@@ -212,7 +220,7 @@ public final class Tally implements java.io.Serializable {
 
     /**
      * As lists: [rows, low, high, [[object, rows, whole]], [[partition, largest, [[size, times]], [[kind, ...]],
-     * [first, last, sum, squares], [[rule, rows, offset, ...]]]]].
+     * [first, last, sum, squares], [[rule, rows, offset, ...]]]], unknown names].
      */
     List told() {
         List whole = new ArrayList();
@@ -241,6 +249,7 @@ public final class Tally implements java.io.Serializable {
             named.add(one);
         }
         whole.add(named);
+        whole.add(this.unknown.told());
         return whole;
     }
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject
-from tidemark.spark.columns import BLOCK, CORRUPT, PATH, ROW, TEXT
+from tidemark.spark.columns import BEYOND, BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.local_frames import small_frame
 from tidemark.spark.read.documents import scanned_whole, texts_of
 from tidemark.spark.read.peek import Sight
@@ -80,6 +80,7 @@ def unreadable(spark: SparkSession, source: SourceSpec, notes: Sequence[tuple[st
         *payload,
         F.lit(True).alias(CORRUPT),
         TEXT,
+        *([F.lit(None).cast("string").alias(BEYOND)] if source.counts_unknown else []),
         PATH,
         F.lit(0).cast("long").alias(BLOCK),
         F.lit(0).cast("long").alias(ROW),

@@ -14,6 +14,7 @@ from tidemark.core.policy import Fate, Reason
 from tidemark.core.watermarks import SINGLE, UNKNOWN
 from tidemark.spark.columns import (
     BAD,
+    BEYOND,
     BLOCK,
     CORRUPT,
     END,
@@ -80,7 +81,8 @@ def read_rows(
 
 def placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     """Rows in the form of `read_rows`, from parsed rows that belong to no object."""
-    return _placed(source, _with_object(parsed, Objects(source, [], 0)))
+    rows = parsed.withColumn(BEYOND, F.lit(None).cast("string")) if source.counts_unknown else parsed
+    return _placed(source, _with_object(rows, Objects(source, [], 0)))
 
 
 def rows_of_events(
@@ -106,6 +108,7 @@ def rows_of_events(
         _substream(source, placed).alias(SUBSTREAM),
         bad.alias(BAD),
         F.col("_raw").alias(RAW),
+        *([F.lit(None).cast("string").alias(BEYOND)] if source.counts_unknown else []),
         *_marks(source),
         *payload,
     )
@@ -164,7 +167,8 @@ def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     payload = [quoted(column.name) for column in source.columns]
     text = F.coalesce(F.make_valid_utf8(TEXT), formats.row_text(payload))
     raw = F.when(F.col(BAD).isNotNull(), text).alias(RAW)
-    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *_marks(source), *payload)
+    beyond = [BEYOND] if source.counts_unknown else []
+    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *beyond, *_marks(source), *payload)
 
 
 def _with_marks(source: SourceSpec, rows: DataFrame) -> DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import StringIO
 
 import pyarrow as pa
@@ -33,12 +33,14 @@ class Sight:
     """Findings that decide if and how an object is read.
 
     `refusal` is the reason why it cannot be read, or None. `nulls` are columns (in lower case) of a type that holds
-    nothing but null, `nanos` columns with times in nanoseconds.
+    nothing but null, `nanos` columns with times in nanoseconds, `beyond` columns of the file that the schema lacks,
+    which decide nothing.
     """
 
     refusal: str | None = None
     nulls: frozenset[str] = frozenset()
     nanos: frozenset[str] = frozenset()
+    beyond: tuple[str, ...] = field(default=(), compare=False)
 
 
 def look_at(source: SourceSpec, objects: Iterable[LandedObject]) -> dict[str, Sight]:
@@ -78,17 +80,20 @@ def _too_large(source: SourceSpec, item: LandedObject) -> str | None:
 
 def _orc_sight(source: SourceSpec, item: LandedObject) -> Sight:
     """`Sight` of an ORC file, refused if types do not fit: Spark would convert values, to null if it cannot."""
-    types = types_of(orc.ORCFile(seen(item.path, (item.size, item.tag))).schema)
+    written = orc.ORCFile(seen(item.path, (item.size, item.tag))).schema
+    types = types_of(written)
     if all(name.startswith("_col") for name in types):
         types = dict(zip((column.name.lower() for column in source.columns), types.values(), strict=False))
-    return Sight("; ".join(differences(source.columns, types))[:_SHOWN] or None)
+        return Sight("; ".join(differences(source.columns, types))[:_SHOWN] or None)
+    return Sight("; ".join(differences(source.columns, types))[:_SHOWN] or None, beyond=_beyond(source, written))
 
 
 def _parquet_sight(source: SourceSpec, item: LandedObject) -> Sight:
     """`Sight` of a Parquet file. Spark has no type for nanoseconds or for columns without values; pandas writes
     both."""
     written = parquet.read_metadata(seen(item.path, (item.size, item.tag))).schema
-    types = types_of(written.to_arrow_schema())
+    schema = written.to_arrow_schema()
+    types = types_of(schema)
     old = {
         column.path.lower() for column in map(written.column, range(len(written))) if column.physical_type == "INT96"
     }
@@ -98,7 +103,14 @@ def _parquet_sight(source: SourceSpec, item: LandedObject) -> Sight:
         name for name in types if pa.types.is_null(types[name])
     }
     wrong = taken_for_others(source.columns, types) if source.exact else []
-    return Sight("; ".join(wrong)[:_SHOWN] or None, frozenset(nulls), frozenset(nanos))
+    refusal = "; ".join(wrong)[:_SHOWN] or None
+    return Sight(refusal, frozenset(nulls), frozenset(nanos), _beyond(source, schema))
+
+
+def _beyond(source: SourceSpec, schema: pa.Schema) -> tuple[str, ...]:
+    """Columns of a file that the schema lacks."""
+    known = {column.name.lower() for column in source.columns}
+    return tuple(name for name in schema.names if name.lower() not in known)
 
 
 def _header_finding(source: SourceSpec, item: LandedObject) -> str | None:

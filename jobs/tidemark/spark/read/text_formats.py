@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from tidemark.config import SourceSpec
 from tidemark.config.sql.expressions import plain_names
 from tidemark.config.types import parse_type, quoted
-from tidemark.spark.columns import BLOCK, CORRUPT, PATH, ROW, TEXT
+from tidemark.spark.columns import BEYOND, BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.expressions import TIME_OF_DAY
 from tidemark.spark.jvm_functions import Glance, glance, is_utf8, json_line, outside, tried
 from tidemark.spark.read import lossless
@@ -92,7 +92,9 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
         lines.select(F.from_json(value, schema, options))  # raises if no JSON can have this schema
         names = source.names_in_files
         excused = [names[each] for each in required_times(source) if each in names] if source.exact else None
-        return json_line(value, f"{schema}, `{_PLAIN}` BOOLEAN", options, _PLAIN, excused)
+        outside = BEYOND if source.counts_unknown else None
+        added = f", `{_PLAIN}` BOOLEAN" + (f", `{BEYOND}` STRING" if outside else "")
+        return json_line(value, schema + added, options, _PLAIN, excused, outside)
 
     def looked(rows: DataFrame) -> DataFrame:
         plain = F.col(_EXACT).getField(_PLAIN)
@@ -177,6 +179,7 @@ def _parsed(
         *payload,
         F.coalesce(corrupt, F.lit(True)).alias(CORRUPT),
         F.col(VALUE).alias(TEXT),
+        *([F.col(_EXACT).getField(BEYOND).alias(BEYOND)] if source.counts_unknown else []),
         PATH,
         BLOCK,
         ROW,
@@ -196,7 +199,7 @@ def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:
     found: dict[str, Column] = {}
     exact, loose = F.col(_EXACT), F.col(_LOOSE)
     for field in cast(StructType, rows.schema[_EXACT].dataType):
-        if field.name in (FLAG, _PLAIN):
+        if field.name in (FLAG, _PLAIN, BEYOND):
             continue
         checks = [
             beyond_years(field.dataType, exact.getField(field.name)),

@@ -22,7 +22,7 @@ from tidemark.core.batch import stored_uri
 from tidemark.core.batch_result import NEWEST, TableDigest
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import Broken, Offsets, RowRule
-from tidemark.spark.columns import COUNTED, HASH, OBJECT
+from tidemark.spark.columns import BEYOND, COUNTED, HASH, OBJECT
 from tidemark.spark.digests import row_hash, table_digest
 from tidemark.spark.jvm_functions import invoked, or_none
 from tidemark.spark.read.formats import UNREADABLE
@@ -66,6 +66,18 @@ class Counted:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """Rows that are not quarantined and have members that the schema lacks: how many, the stored URIs of the first
+    and the last object with one, and rows by name. Of many names, only the first in their order are kept (`more`)."""
+
+    rows: int
+    first: str
+    last: str
+    names: Mapping[str, int]
+    more: bool = False
+
+
+@dataclass(frozen=True)
 class Counts:
     """Counts of all rows, by partition, and by URI: an object's rows, and how many of them say that it cannot be
     read."""
@@ -75,6 +87,7 @@ class Counts:
     high: int
     files: Mapping[str, tuple[int, int]]
     partitions: Mapping[str, Counted]
+    unknown: Unknown | None = None
     version: int = NEWEST
 
     @property
@@ -113,17 +126,17 @@ class FateCounter:
         self._tallied.reset()
 
     def counted(self, rows: DataFrame) -> DataFrame:
-        """Event rows that are counted as they pass. They come with the number of their `OBJECT` and leave without
-        it."""
-        hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT), self._version))
-        return hashed.withColumn(COUNTED, self._counts(rows)).where(COUNTED).drop(HASH, COUNTED, OBJECT)
+        """Event rows that are counted as they pass. They come with the number of their `OBJECT`, and
+        `BEYOND` or without, and leave without both."""
+        hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT, BEYOND), self._version))
+        return hashed.withColumn(COUNTED, self._counts(rows)).where(COUNTED).drop(HASH, COUNTED, OBJECT, BEYOND)
 
     def told(self) -> Counts:
         """Counts so far; complete once the job has ended."""
-        rows, low, high, objects, partitions = json.loads(gzip.decompress(b"".join(self._tallied.told())))
+        rows, low, high, objects, partitions, unknown = json.loads(gzip.decompress(b"".join(self._tallied.told())))
         files = {self._uris[number]: (count, whole) for number, count, whole in objects}
         known = {name: self._counted(*counts) for name, *counts in partitions}
-        self.last = Counts(rows, low, high, files, known, self._version)
+        self.last = Counts(rows, low, high, files, known, self._unknown(unknown), self._version)
         return self.last
 
     def _counts(self, rows: DataFrame) -> Column:
@@ -138,6 +151,7 @@ class FateCounter:
             *[or_none(F.unix_micros(name)) for name in ("_arrival_time", "_event_time", "_system_timestamp")],
             or_none(F.col("_offset")),
             or_none(F.unix_micros("_watermark")),
+            F.when(~quarantined, F.col(BEYOND)) if BEYOND in rows.columns else F.lit(None).cast("string"),
             _bits(quarantined & F.col("_raw").startswith(UNREADABLE), ends(self._source), tells(rows, self._source)),
         ]
         rules = rules_of(self._jvm, self._source)
@@ -157,6 +171,12 @@ class FateCounter:
         }
         known = tuple(self._kind(*kind) for kind in kinds)
         return Counted(Moves(largest, dict(moves)), known, Offsets(*offsets), rules)
+
+    def _unknown(self, told: Sequence[Any] | None) -> Unknown | None:
+        if told is None:
+            return None
+        rows, first, last, names, more = told
+        return Unknown(rows, self._uris[first], self._uris[last], dict(names), more)
 
     def _kind(self, kind: str, *told: Any) -> FateGroup:
         fate, *reasons = kind.split(",") if kind else [Fate.ON_TIME]

@@ -1,0 +1,114 @@
+"""Finds and reports what rows and files have beyond the columns of the schema, which is not read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advance import Opening
+from tidemark.core.batch import LandedObject, ObjectState, stored_uri
+from tidemark.core.batch_result import Diagnostic, Finding, FindingSample
+from tidemark.spark.columns import BAD, BEYOND, OBJECT, REST, SKIPPED
+from tidemark.spark.judge.judge import stage
+from tidemark.spark.partitioning.layout import Layout
+from tidemark.spark.read.landed_rows import read_rows
+from tidemark.spark.read.peek import Sight, look_at
+from tidemark.spark.tables.fate_counter import Counts, Unknown
+from tidemark.storage import tag_of
+
+_MOST = 20
+"""Most names that are kept and shown."""
+_LONGEST = 80
+"""Most characters of a name that are shown."""
+
+
+def of_files(told: Counts, objects: Sequence[LandedObject], sights: Mapping[str, Sight]) -> Counts:
+    """Counts with the rows of files that have further columns, by the names of these; unchanged without any."""
+    beyond = [(stored_uri(item.uri), sights[item.uri].beyond) for item in objects if item.uri in sights]
+    rows = {uri: told.files.get(uri, (0, False))[0] for uri, names in beyond if names}
+    found = [(uri, names, rows[uri]) for uri, names in beyond if rows.get(uri)]
+    if not found:
+        return told
+    names: Counter[str] = Counter()
+    for _, each, count in found:
+        names.update(dict.fromkeys(each, count))
+    kept = dict(islice(sorted(names.items()), _MOST))
+    unknown = Unknown(sum(rows.values()), found[0][0], found[-1][0], kept, len(names) > _MOST)
+    return replace(told, unknown=unknown)
+
+
+def counted_again(
+    spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject], opening: Opening, told: Counts
+) -> Counts:
+    """Counts of rows that a crashed attempt appended, with what its objects have beyond the schema.
+
+    Events tables don't have it: the objects that are still there as they were are read once more.
+    """
+    read = [item for item in objects if item.state is ObjectState.READ and item.rows]
+    there = [item for item in read if tag_of(item.path) == item.tag]
+    if not source.counts_unknown:
+        return of_files(told, there, look_at(source, there))
+    return replace(told, unknown=_unknown_in(spark, source, there, opening)) if there else told
+
+
+def unknown_columns(
+    source: SourceSpec, unknown: Unknown | None, objects: Sequence[LandedObject]
+) -> tuple[Finding, ...]:
+    """A finding on rows with members or columns that the schema lacks; or no finding."""
+    if unknown is None:
+        return ()
+    known = {stored_uri(item.uri): item for item in objects}
+    first, last = known[unknown.first], known[unknown.last]
+    return (
+        Finding(
+            source=source.name,
+            partition=None,
+            type=Diagnostic.UNKNOWN_COLUMNS,
+            count=unknown.rows,
+            first_time=first.modified,
+            last_time=last.modified,
+            sample=FindingSample(arrival_time=first.modified, file=first.uri),
+            tolerance=None,
+            message=_sentence(source, unknown),
+        ),
+    )
+
+
+def _sentence(source: SourceSpec, unknown: Unknown) -> str:
+    names = ", ".join(f"{_shown(name)} in {rows:,} rows" for name, rows in unknown.names.items())
+    more = " and more" if unknown.more else ""
+    if source.rescue is not None:
+        return f"rows with members outside the schema, which are kept in {source.rescue}: {names}{more}"
+    what, remedy = "columns", "declare a column for what you want to keep"
+    if source.format == "json":
+        what, remedy = "members", f"{remedy}, or set `rescue`"
+    return f"rows with {what} outside the schema, which are not read ({remedy}): {names}{more}"
+
+
+def _shown(name: str) -> str:
+    return json.dumps(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}...", ensure_ascii=False)
+
+
+def _unknown_in(
+    spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject], opening: Opening
+) -> Unknown | None:
+    rows: DataFrame = read_rows(spark, source, objects)
+    if opening.read_from is not None:
+        staged = stage(rows, source, opening, Layout(1)).where(~F.col(SKIPPED))
+        rows = staged.withColumn(BEYOND, F.col(REST)[BEYOND])
+    rows = rows.where(F.col(BAD).isNull() & F.col(BEYOND).isNotNull()).select(OBJECT, BEYOND)
+    count, first, last = rows.agg(F.count("*"), F.min(OBJECT), F.max(OBJECT)).first() or (0, 0, 0)
+    if not count:
+        return None
+    each = rows.select(F.explode(F.array_distinct(F.split(BEYOND, "\n"))).alias("name"))
+    names = each.groupBy("name").count().orderBy("name").limit(_MOST + 1).collect()
+    kept = {row["name"]: row["count"] for row in names[:_MOST]}
+    ends = stored_uri(objects[first].uri), stored_uri(objects[last].uri)
+    return Unknown(count, *ends, kept, len(names) > _MOST)
