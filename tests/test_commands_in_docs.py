@@ -5,38 +5,23 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 from ruamel.yaml import YAML
 
+from printed import DOCS, README, ROOT, Printed, commands
 from tidemark import cli
 from tidemark.commands.state import PipelineState
 from tidemark.config.models.cron import PRESETS
 from tidemark.core.times import MAX_TIME, parse_moment
 
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"`((?:tidemark|make)\s[^`]+)`")
 TARGETS = set(re.findall(r"^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def commands(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Each command of a page with its line, and whether it is printed whole: as a line of a block, to be copied."""
-    for block in BLOCK.finditer(text):
-        if block[1] not in ("sh", "console"):
-            continue
-        first = text.count("\n", 0, block.start()) + 2
-        for number, line in enumerate(block[2].replace("\\\n", "  ").splitlines(), first):
-            typed = line if block[1] == "sh" else line.removeprefix("$ ") if line.startswith("$ ") else ""
-            if typed.startswith(("tidemark ", "make ")):
-                yield number, typed, True
-    prose = BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)
-    for found in INLINE.finditer(prose):
-        yield prose.count("\n", 0, found.start()) + 1, found[1], False
+def ours(text: str) -> list[Printed]:
+    return [found for found in commands(text) if found.program in ("tidemark", "make")]
 
 
 def fault(command: str, whole: bool) -> str | None:
@@ -72,11 +57,11 @@ def _parse(words: list[str]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [README, *DOCS], ids=lambda page: page.name)
 def test_every_command_that_a_page_prints_is_taken_by_the_command_line(page):
     text = page.read_text(encoding="utf-8")
-    found = [(number, command, fault(command, whole)) for number, command, whole in commands(text)]
-    assert [f"{page.name}:{number}: {command}: {why}" for number, command, why in found if why] == []
+    found = [(each, fault(each.typed, each.whole)) for each in ours(text)]
+    assert [f"{page.name}:{each.line}: {each.typed}: {why}" for each, why in found if why] == []
 
 
 def test_operating_names_every_state_that_status_tells_and_every_preset_of_a_schedule():
@@ -108,9 +93,8 @@ def test_the_ports_that_are_named_are_those_of_airflows_log_servers():
 
 
 def test_the_pages_print_many_commands():
-    readme, operating = (ROOT / "README.md", ROOT / "docs" / "operating.md")
-    assert len([*commands(readme.read_text(encoding="utf-8"))]) > 20
-    assert len([*commands(operating.read_text(encoding="utf-8"))]) > 40
+    assert len(ours(README.read_text(encoding="utf-8"))) > 20
+    assert len(ours((ROOT / "docs" / "operating.md").read_text(encoding="utf-8"))) > 40
 
 
 @pytest.mark.parametrize(
@@ -127,11 +111,11 @@ def test_the_pages_print_many_commands():
     ],
 )
 def test_a_command_that_does_not_parse_is_found_with_its_line(page, line, why):
-    ((number, command, whole),) = commands(page)
-    assert number == line
-    assert why in (fault(command, whole) or "")
+    (found,) = ours(page)
+    assert found.line == line
+    assert why in (fault(found.typed, found.whole) or "")
 
 
 def test_a_command_named_in_a_sentence_may_leave_its_arguments_out():
-    ((_, command, whole),) = commands("Call `tidemark run` again.")
-    assert fault(command, whole) is None
+    (found,) = ours("Call `tidemark run` again.")
+    assert fault(found.typed, found.whole) is None

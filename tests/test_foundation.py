@@ -321,7 +321,7 @@ def test_the_readme_names_the_commands_that_the_makefile_has():
 
 
 @pytest.mark.spark
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("quick")
 def test_the_example_of_the_readme_gives_what_it_says(tmp_path, monkeypatch):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.findall(r"^```(json|yaml)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)

@@ -48,11 +48,13 @@ def abandon(config: Path, run: str, reason: str, published: bool) -> Answer:
 
 def abandon_text(record: Record) -> str:
     """Text for people: the run is abandoned."""
+    from tidemark.report.words import counted
+
     batches = record["batches"]
     told = f"batch {batches[0]}" if len(batches) == 1 else f"batches {batches[0]} to {batches[-1]}"
     return (
         f"Run {record['run_id']} is abandoned ({told}): nothing of it is in any table.\n"
-        f"The next run takes its {record['objects']:,} objects anew."
+        f"The next run takes its {counted(record['objects'], 'object')} anew."
     )
 
 
