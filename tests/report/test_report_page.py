@@ -133,9 +133,7 @@ def test_nothing_needs_a_look_where_rows_are_on_time_and_some_partition_is_lowes
         "Source readings: partition 0 is lowest, at 2026-01-01 13:54:00: it has brought no row since"
     )
     unread = Run(T0 + HOUR, (Obj("bad", T0 + HOUR, (*punctual("0", 0), Row("0", None, T0 + 5 * MINUTE))),))
-    assert looks_of(tmp_path / "unread", unread) == [
-        "readings: 1 rows were quarantined (16.7 %); they are in no stream."
-    ]
+    assert looks_of(tmp_path / "unread", unread) == ["readings: 1 row quarantined (16.7 %), in no stream."]
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -159,8 +157,8 @@ def test_every_number_is_what_the_rows_say(usual: Warehouse) -> None:
     unread = counts["quarantined"]
     assert looks[:4] == [
         "Quality: events/readings, max_dropped failed in run r2.",
-        f"readings: {dropped} rows were dropped ({percent(dropped, len(verdicts))}); they are in no stream.",
-        f"readings: {unread} rows were quarantined ({percent(unread, len(verdicts))}); they are in no stream.",
+        f"readings: {dropped} rows dropped ({percent(dropped, len(verdicts))}), in no stream.",
+        f"readings: {unread} rows quarantined ({percent(unread, len(verdicts))}), in no stream.",
         "Stream rolling: 5 times a row was late for a window, and is not in it.",
     ]
 
@@ -252,7 +250,7 @@ def test_events_that_are_no_longer_kept_are_told(usual: Warehouse) -> None:
     source = replace(usual.tables.sources[0], events=rest)
     page = Page.of(build(replace(usual.tables, sources=[source])))
     whole = len(usual.outcome.verdicts)
-    told = f"readings: the ledger accounts for {whole} rows; the events table still has {kept} of them."
+    told = f"readings: rows in the ledger: {whole}; the events table still has {kept} of them."
     assert told in page.sentences
 
 

@@ -71,7 +71,7 @@ def foresee(context: RunContext, as_of: str | int, run_id: str) -> Foreseen:
         return Foreseen(ScheduledWork.VERIFY, answered.run_id, f"run {answered.run_id} has answered for it")
     found = runs.run(context, RunRequest(time, run_id, dry_run=True), wait=False)
     if found["objects"] or found["diagnostics"]:
-        landed = f"{found['objects']} objects have landed"
+        landed = f"new objects in landing: {found['objects']}"
         what = landed if found["objects"] else "there is something to report of objects"
         return Foreseen(ScheduledWork.RUN, run_id, what)
     if tail.committed_through and _may_go_on(context, time or 0, run_id):

@@ -69,8 +69,9 @@ def promote_text(config: Path) -> Callable[[Record], RenderableType]:
         version, before = record["version"], record["before"]
         if version == before:
             return f"Version {version} is live already: nothing was changed."
-        brought = counted(len(record["brought_up"]), "batch", "es")
-        lines = [f"Version {version} is live; it was brought up by {brought} first."]
+        added = record["brought_up"]
+        first = f", after {counted(len(added), 'batch', 'es')} that it lacked" if added else ""
+        lines = [f"Version {version} is live{first}."]
         if record["edit"]:
             lines += ["", f"Edit {config}, or the next run is refused:", *(f"  {line}" for line in record["edit"])]
         return Group(*lines, "", f"To undo it: tidemark promote {shlex.quote(str(config))} {before}")

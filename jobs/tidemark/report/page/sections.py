@@ -72,9 +72,7 @@ def _gone(answers: Answers) -> Iterator[Html]:
     for judged in answers.sources:
         gone = judged.accounted - judged.fates.rows
         if gone:
-            told = (
-                f"{judged.source.name}: the ledger accounts for {judged.accounted:,} rows; the events table still has"
-            )
+            told = f"{judged.source.name}: rows in the ledger: {judged.accounted:,}; the events table still has"
             yield paragraph(f"{told} {judged.fates.rows:,} of them.", class_="quiet")
 
 

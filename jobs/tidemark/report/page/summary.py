@@ -87,7 +87,7 @@ def _sources(answers: Answers) -> Iterator[str]:
         if not judged.fates.rows:
             yield f"{judged.source.name}: no row."
             continue
-        told = f"{judged.source.name}: {judged.fates.rows:,} rows"
+        told = f"{judged.source.name}: {counted(judged.fates.rows, 'row')}"
         reasons = [
             f"{move.judged + move.quarantined:,} {(move.reason or '').replace('_', ' ')}"
             for move in by_reason(judged.moves)
@@ -125,14 +125,15 @@ def _lost(answers: Answers) -> Iterator[str]:
         dropped = judged.fates.totals[Fate.DROPPED]
         if dropped:
             share = percent(dropped, judged.fates.rows)
-            yield f"{judged.source.name}: {dropped:,} rows were dropped ({share}); they are in no stream."
+            yield f"{judged.source.name}: {counted(dropped, 'row')} dropped ({share}), in no stream."
         unread = judged.fates.totals[Fate.QUARANTINED]
         if unread:
             share = percent(unread, judged.fates.rows)
-            yield f"{judged.source.name}: {unread:,} rows were quarantined ({share}); they are in no stream."
+            yield f"{judged.source.name}: {counted(unread, 'row')} quarantined ({share}), in no stream."
     for letters in answers.letters:
         if letters.letters:
-            yield f"Stream {letters.stream}: {letters.letters:,} times a row was late for a window, and is not in it."
+            times = counted(letters.letters, "time")
+            yield f"Stream {letters.stream}: {times} a row was late for a window, and is not in it."
 
 
 def _newest_failed(answers: Answers) -> list[dict[str, object]]:
