@@ -17,6 +17,7 @@ import pytest
 from landed import LANDED, MINUTE, land, touch
 from pyarrow import orc, parquet
 
+from damages import emptied
 from oracle import Source
 from product import Product
 from tidemark.spark.judge.planner import Builder
@@ -87,7 +88,7 @@ def names_in(message: str) -> dict[str, int]:
     listed, found = message[message.index('"') :], {}
     while listed.startswith('"'):
         name, end = json.JSONDecoder().raw_decode(listed)
-        count, _, listed = listed[end:].removeprefix(" in ").partition(" rows")
+        count, _, listed = listed[end:].removeprefix(" (").partition(")")
         found[name] = int(count.replace(",", ""))
         listed = listed.removeprefix(", ")
     return found
@@ -136,11 +137,21 @@ def test_a_run_that_crashed_comes_to_the_same_finding(tmp_path):
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_repair_makes_lost_findings_again(tmp_path):
+    product = fed(tmp_path, [drawn(random.Random(number)) for number in range(60)])  # noqa: S311
+    product.run(LANDED + 1)
+    before = told(product)
+    emptied(product.folder_of("diagnostics"))
+    assert [each["table"] for each in product.pipeline().repair()["repaired"]] == ["diagnostics"]
+    assert told(product) == before
+
+
+@pytest.mark.usefixtures("quick")
 def test_what_is_rescued_is_said_to_be_kept_and_what_fits_says_nothing(tmp_path):
     product = fed(tmp_path, [{"n": 1, "extra": 2}], rescue="_rescued")
     product.run(LANDED + 1)
     (finding,) = told(product)
-    assert finding["message"] == 'rows with members outside the schema, which are kept in _rescued: "extra" in 1 rows'
+    assert finding["message"] == 'rows by members outside the schema, which are kept in _rescued: "extra" (1)'
     land(tmp_path / "landing/s", {"c.json": '{"n":1,"o":{"a":1}}\n'}, LANDED + MINUTE)
     product.run(LANDED + 2 * MINUTE)
     assert len(told(product)) == 1

@@ -9,11 +9,11 @@ tables' logs know them. Every step may be repeated; the next run finishes an aba
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tidemark.commands.records import Record
+from tidemark.context import RunContext
 from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger.abandoned import set_aside
@@ -24,9 +24,6 @@ from tidemark.ledger.tables.rows import state_rows
 from tidemark.ledger.tail import ABANDONED, ABANDONING
 from tidemark.storage.folders import tables_below
 
-if TYPE_CHECKING:
-    from tidemark.spark.judge.engine import Engine
-
 _STATE = ("events", "lifetimes", "open_lifetimes")
 _PUBLISHED = ("streams", "dead_letters", "before_start")
 _SUBSTREAMS = "substreams"
@@ -34,13 +31,14 @@ _SUBSTREAMS = "substreams"
 
 @dataclass(frozen=True)
 class Abandonment:
-    """Abandons runs of one ledger. `engine` starts a JVM, so it is called only if Spark has appended rows. `reached`
-    is called at each step that a crash may follow."""
+    """Abandons runs of the live version. Asks for its engine, which starts a JVM, only if Spark has appended rows."""
 
-    ledger: Ledger
-    sources: Sequence[str]
-    engine: Callable[[], Engine]
-    reached: Callable[[str], None]
+    context: RunContext
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger of the live version."""
+        return self.context.ledger
 
     def abandon(self, run: str, reason: str, published: bool = False) -> Record:
         """Abandon a run and record the reason; with `published` also one that has published to streams. Raises
@@ -61,7 +59,7 @@ class Abandonment:
             )
         if pending[0].status != ABANDONING:
             set_aside(self.ledger, pending, ABANDONING, reason.strip())
-            self.reached("abandoning")
+            self.context.checkpoint("abandoning")
         return self.finish(self.ledger.last().pending)
 
     def finish(self, pending: Sequence[BatchRecord]) -> Record:
@@ -69,9 +67,9 @@ class Abandonment:
         first, last = pending[0].batch_id, pending[-1].batch_id
         with lasting(*(self.ledger.folder / name for name in tables_below(self.ledger.folder))):
             self.withdraw(first, last)
-        self.reached("withdrawn")
+        self.context.checkpoint("withdrawn")
         set_aside(self.ledger, pending, ABANDONED, pending[0].reason or "", tuple(self._known(first, last)))
-        self.reached("abandoned")
+        self.context.checkpoint("abandoned")
         return {
             "run_id": pending[0].run_id,
             "abandoned": True,
@@ -87,7 +85,7 @@ class Abandonment:
                 withdraw,  # starts a JVM: only if there is something to delete
             )
 
-            withdraw(self.engine().spark, str(self.ledger.folder / table), first, last, ABANDONED)
+            withdraw(self.context.engine.spark, str(self.ledger.folder / table), first, last, ABANDONED)
             self.ledger.store(table).close()
         for name in WRITERS:
             self.ledger.stores[name].withdraw(first, last, ABANDONED)
@@ -120,7 +118,7 @@ class Abandonment:
                 yield name
 
     def _last_of(self, table: str) -> int:
-        writers = map(writer_of, self.sources) if table == _SUBSTREAMS else (APPLICATION,)
+        writers = map(writer_of, self.context.spec.sources) if table == _SUBSTREAMS else (APPLICATION,)
         return max((self.ledger.store(table).number(writer) for writer in writers), default=0)
 
     def _known(self, first: int, last: int) -> Iterator[LastWrite]:

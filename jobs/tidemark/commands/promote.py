@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tidemark.commands.backfill.rejudge import Again
 from tidemark.commands.backfill.rerun import LandingAgain
@@ -22,19 +21,22 @@ from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.tail import PLANNED
 from tidemark.runner.planner import judged_under
 
-if TYPE_CHECKING:
-    from tidemark.spark.judge.engine import Engine
-
 
 @dataclass(frozen=True)
 class Promotion:
-    """Makes a version live. `spec` is today's pipeline file; no run of the `live` version may be pending."""
+    """Makes a version live. No run of the live version may be pending."""
 
-    spec: PipelineSpec
-    live: Ledger
-    engine: Callable[[], Engine]
-    reached: Callable[[str], None]
-    progress: Callable[[str, int, int], None]
+    context: RunContext
+
+    @property
+    def spec(self) -> PipelineSpec:
+        """Today's pipeline file."""
+        return self.context.spec
+
+    @property
+    def live(self) -> Ledger:
+        """The ledger of the version that is live before."""
+        return self.context.ledger
 
     def promote(self, version: int, now: int) -> Record:
         """Make the version live; does nothing if it is live already."""
@@ -51,9 +53,9 @@ class Promotion:
         target = Ledger(root, version)
         if not known.live:
             brought = self._bring_up(target)
-            self.reached("brought up")
+            self.context.checkpoint("brought up")
             versions.promote(root, version, now)
-            self.reached("promoted")
+            self.context.checkpoint("promoted")
         switched = versions.found(root, version) or known
         return {
             "version": version,
@@ -70,8 +72,8 @@ class Promotion:
         spec = recorded_spec(target, self.spec)
         self._check_known(target, spec)
         apart = line(self.live.root, self.live.version) != line(self.live.root, target.version)
-        tools = spec, self.live, target, self.engine, self.reached, self.progress
-        again: Again | LandingAgain = LandingAgain(*tools) if apart else Again(*tools)
+        tools = self.context, spec, self.live, target
+        again: Again | LandingAgain = LandingAgain(*tools) if apart else Again(*tools, progress=self.context.progress)
         done = []
         if pending := target.last().pending:
             done += again.execute(pending, repairing=True)
@@ -91,7 +93,7 @@ class Promotion:
         plan = RunPlan(records[0].run_id, records[0].as_of, batches, records[0].closing)
         listed = tuple(item for item in self.live.findings(run[0].batch_id) if item.type in LISTED)
         target.plan(plan, records, Noticed(listed))
-        self.reached("planned")
+        self.context.checkpoint("planned")
         return [replace(record, status=PLANNED) for record in records]
 
     def _check_known(self, target: Ledger, spec: PipelineSpec) -> None:
@@ -109,7 +111,6 @@ class Promotion:
 def promote(context: RunContext, version: int, wait: bool) -> Record:
     """Recover a crashed run, then make a version live. Readers see its tables from one commit on."""
     with held_and_recovered(context, wait):
-        asking = Promotion(context.spec, context.ledger, lambda: context.engine, context.checkpoint, context.progress)
-        record = asking.promote(version, context.clock())
+        record = Promotion(context).promote(version, context.clock())
         context.forget()
         return record

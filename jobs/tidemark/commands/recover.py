@@ -28,7 +28,7 @@ def recover(context: RunContext) -> list[str]:
     if not pending:
         return []
     if pending[0].status == ABANDONING:
-        _abandonment(context).finish(pending)
+        Abandonment(context).finish(pending)
         return []
     then = located(spec_of(pending[0].configuration, context.spec, context.ledger.root), context.spec)
     execute(context, then, pending, repairing=True)
@@ -72,7 +72,7 @@ def abandon(context: RunContext, run_id: str, reason: str, wait: bool, published
     """Abandon a planned run that cannot be finished, and record why. Raises UsageError if no such run is planned, or
     if it has published to streams and `published` does not ask for these rows to be withdrawn."""
     with context.hold(wait):
-        return _abandonment(context).abandon(run_id, reason, published)
+        return Abandonment(context).abandon(run_id, reason, published)
 
 
 @contextmanager
@@ -83,7 +83,3 @@ def held_and_recovered(context: RunContext, wait: bool) -> Iterator[None]:
         ensure_not_blocked(context.ledger)
         recover(context)
         yield
-
-
-def _abandonment(context: RunContext) -> Abandonment:
-    return Abandonment(context.ledger, list(context.spec.sources), lambda: context.engine, context.checkpoint)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tidemark.commands import versions
@@ -27,7 +26,6 @@ from tidemark.runner.stream_progress import StreamProgress, Writing, measured
 from tidemark.spark.session.settings import ARITHMETIC, EXACT, arithmetic_of, changed, reading_of
 
 if TYPE_CHECKING:
-    from tidemark.spark.judge.engine import Engine
     from tidemark.spark.rebuild.replay import Recomputed
 
 INPUTS = ("landing", "events")
@@ -50,16 +48,25 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Replay:
-    """Replays batches of one ledger. `spec` is today's configuration and gives the present landing. `rebuilt` are the
-    batches that a backfill made: no run under one configuration gives their rows."""
+    """Replays batches of the live version. `rebuilt` are the batches that a backfill made: no run under one
+    configuration gives their rows."""
 
-    spec: PipelineSpec
-    ledger: Ledger
-    engine: Callable[[], Engine]
-    outputs: Callable[[PipelineSpec], Writing]
-    place: Callable[[LandedObject], LandedObject]
-    engine_changes: Callable[[str], Sequence[str]]
+    context: RunContext
     rebuilt: range | None = None
+
+    @property
+    def spec(self) -> PipelineSpec:
+        """Today's configuration, which gives the present landing."""
+        return self.context.spec
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger of the live version."""
+        return self.context.ledger
+
+    def place(self, item: LandedObject) -> LandedObject:
+        """An object with its present path."""
+        return self.context.planning.place(item)
 
     def verdicts(
         self, records: Sequence[BatchRecord], wanted: str | None, progress: Callable[[str, int, int], None]
@@ -89,7 +96,7 @@ class Replay:
                 if f"events/{name}" in differing:
                     differences += [f"{name}: {sentence}" for sentence in part.differences()]
         used = "events" if any(not part.from_landing for part in parts.values()) else "landing"
-        changes = tuple(self.engine_changes(record.engine))
+        changes = tuple(changed(record.engine))
         return Verdict(record.batch_id, not differing, used, tuple(differences), changes, _version(record))
 
     def _standing(self, record: BatchRecord) -> Verdict:
@@ -98,7 +105,7 @@ class Replay:
 
         made = [digest for digest in record.digests if digest.table.partition("/")[0] in KINDS]
         then = self._then(record).model_copy(update={"sources": self.spec.sources})
-        found = standing(self.engine().spark, self.ledger.folder, then, record.batch_id, versions_of(made))
+        found = standing(self.context.engine.spark, self.ledger.folder, then, record.batch_id, versions_of(made))
         small = self.ledger.digests(record.batch_id)
         made += [digest for digest in record.digests if digest.table in small]
         differing = tuple(_differing(made, [*found, *small.values()]).values())
@@ -136,13 +143,13 @@ class Replay:
                 )
             from_landing = there if wanted is None else wanted == "landing"
             part = SourceBatch(source, record.batch_id, mine, opening, left, versions_of(record.digests))
-            parts[name] = Recomputed(self.engine(), part, from_landing)
+            parts[name] = Recomputed(self.context.engine, part, from_landing)
             kept.callback(parts[name].close)
         return parts
 
     def _follow(self, record: BatchRecord, kept: ExitStack) -> None:
         """Make Spark compute numbers by the rule that the batch was judged by, until `kept` is closed."""
-        conf = self.engine().spark.conf
+        conf = self.context.engine.spark.conf
         conf.set(ARITHMETIC, arithmetic_of(record.engine))
         kept.callback(conf.set, ARITHMETIC, EXACT)
 
@@ -163,7 +170,7 @@ class Replay:
 
             def outputs() -> Writing:
                 self._follow(record, kept)
-                return self.outputs(then)
+                return self.context.outputs(then, recompute=True)
 
             ending, versions = before.ending(record, result), versions_of(record.digests)
             digests += measured(StreamProgress(then), ending, outputs, versions)
@@ -193,13 +200,7 @@ def replay(
     ensure_whole(context.ledger)
     records = chosen(context.ledger, run, *batches, every)
     made, proof = versions.rebuilt(context.ledger, str(context.spec.path))
-    return replayed(replay_of(context, made).verdicts(records, input_, context.progress), proof)
-
-
-def replay_of(context: RunContext, made: range | None) -> Replay:
-    """Replay of the live version, in which a backfill made the batches `made`."""
-    again = partial(context.outputs, recompute=True)
-    return Replay(context.spec, context.ledger, lambda: context.engine, again, context.planning.place, changed, made)
+    return replayed(Replay(context, made).verdicts(records, input_, context.progress), proof)
 
 
 def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> Record:

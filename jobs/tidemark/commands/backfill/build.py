@@ -41,7 +41,7 @@ def build(context: RunContext, request: BackfillRequest, wait: bool) -> Record:
     with held_and_recovered(context, wait):
         analyse(spec)
         taken = exclude.excluded(context.ledger, spec.sources)
-        tools = (lambda: context.engine), context.checkpoint, context.progress, taken, request.label
         if request.from_landing:
-            return Rereading(spec, context.ledger, request.begin, *tools).build(context.clock())
-        return Backfill(spec, context.ledger, Range(request.begin, request.end), *tools).build(context.clock())
+            return Rereading(context, spec, request.begin, taken, request.label).build(context.clock())
+        asked = Range(request.begin, request.end)
+        return Backfill(context, spec, asked, taken, request.label).build(context.clock())

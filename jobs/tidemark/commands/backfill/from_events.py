@@ -9,10 +9,8 @@ is only read ([decision](docs/decisions/backfill.md)).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tidemark.commands.backfill.examples import with_examples
 from tidemark.commands.backfill.merge import Merged, Merging
@@ -22,7 +20,7 @@ from tidemark.commands.records import Record
 from tidemark.commands.versions import blank, built_summary, by_run, compared_spec, in_force, labelled
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.backfill_rules import check_rebuilding, unchanged_sources
-from tidemark.context import show_nothing
+from tidemark.context import RunContext
 from tidemark.core.backfill.ranges import (
     Range,
     ReadRange,
@@ -52,33 +50,29 @@ from tidemark.storage import Place
 from tidemark.storage.folders import remove_tree, tables_below
 from tidemark.storage.sync import sync_tree
 
-if TYPE_CHECKING:
-    from tidemark.spark.judge.engine import Engine
-
 SLICE = "_slice"
 _OWN = (SLICE, "difference/")
 
 
 @dataclass
 class Backfill:
-    """One backfill of the outputs in a range, under `spec`, from the `live` version.
+    """One backfill of the outputs in a range, under `spec`, from the live version.
 
-    No run of the live version may be pending. Rows of `excluded` objects are quarantined. `reached` is called at each
-    step that a crash may follow; `label` is recorded with the version.
+    No run of the live version may be pending. Rows of `excluded` objects are quarantined. `label` is recorded with
+    the version.
     """
 
+    context: RunContext
     spec: PipelineSpec
-    live: Ledger
     asked: Range
-    engine: Callable[[], Engine]
-    reached: Callable[[str], None]
-    progress: Callable[[str, int, int], None]
     excluded: Taken = field(default_factory=dict)
     label: str | None = None
+    live: Ledger = field(init=False)
     through: int = field(init=False)
     then: PipelineSpec = field(init=False)
 
     def __post_init__(self) -> None:
+        self.live = self.context.ledger
         self.through = self.live.last().committed_through
         if not self.through:
             raise UsageError("there is nothing to backfill: no run is committed", hint="use `tidemark run` first")
@@ -115,12 +109,12 @@ class Backfill:
         number = versions.following(self.live.root)
         folder = self.live.root / f"v{number}"
         remove_tree(folder)
-        self.reached("cleared")
+        self.context.checkpoint("cleared")
         self._clone(folder)
-        self.reached("cloned")
+        self.context.checkpoint("cloned")
         merged = Merged() if self.first is None else self._rebuilt(number, folder, self.first)
         remove_tree(folder / SLICE)
-        self.reached("rebuilt")
+        self.context.checkpoint("rebuilt")
         found, under = with_examples(merged.difference, folder, self.spec), judged_under(self.spec, self.live.root)
         how = Made(
             self.asked.begin,
@@ -135,25 +129,23 @@ class Backfill:
         )
         sync_tree(folder)
         versions.add(self.live.root, now, how)
-        self.reached("listed")
+        self.context.checkpoint("listed")
         return built_summary(number, folder, how, found)
 
     def _clone(self, folder: Place) -> None:
         tables = [name for name in tables_below(self.live.folder) if not name.startswith(_OWN)]
         for done, name in enumerate(tables):
-            self.progress("clone", done, len(tables))
+            self.context.progress("clone", done, len(tables))
             clone(self.live.folder / name, folder / name)
-        self.progress("clone", len(tables), len(tables))
+        self.context.progress("clone", len(tables), len(tables))
 
     def _rebuilt(self, number: int, folder: Place, first: int) -> Merged:
         ledger = SliceLedger(folder / SLICE, self.live)
         again = Again(
+            self.context,
             self.spec,
             self.live,
             ledger,
-            self.engine,
-            self.reached,
-            show_nothing,
             self.reads,
             {name: tuple(objects) for name, objects in self.excluded.items()},
             checked=False,
@@ -161,7 +153,7 @@ class Backfill:
         if first > 1:
             self._begin(ledger, first)
         last = self._execute(again, ledger, first)
-        self.reached("sliced")
+        self.context.checkpoint("sliced")
         target = Ledger(self.live.root, number)
         merging = Merging(
             self.then,
@@ -176,8 +168,8 @@ class Backfill:
             self.through,
             self.excluded,
         )
-        merged = merging.merge(self.reached, self.progress)
-        self.reached("merged")
+        merged = merging.merge(self.context.checkpoint, self.context.progress)
+        self.context.checkpoint("merged")
         return merged
 
     def _begin(self, ledger: SliceLedger, first: int) -> None:
@@ -215,7 +207,7 @@ class Backfill:
         under = judged_under(self.spec, self.live.root)
         runs = by_run(self.live.batches(first, self.through))
         for number, run in enumerate(runs):
-            self.progress("backfill", number, len(runs))
+            self.context.progress("backfill", number, len(runs))
             records = [blank(record, under) for record in run]
             ledger.plan_again(records)
             done = again.execute(records)
@@ -223,7 +215,7 @@ class Backfill:
                 break
         if self.asked.end is not None:
             self._release(again, ledger, run[-1])
-        self.progress("backfill", len(runs), len(runs))
+        self.context.progress("backfill", len(runs), len(runs))
         return done[-1].batch_id
 
     def _release(self, again: Again, ledger: SliceLedger, last: BatchRecord) -> None:

@@ -9,10 +9,8 @@ first run that the range touches is made anew, and nothing is merged.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tidemark.commands.backfill.examples import with_examples
 from tidemark.commands.backfill.rerun import LandingAgain
@@ -21,6 +19,7 @@ from tidemark.commands.records import Record
 from tidemark.commands.versions import built_summary, by_run, compared_spec, fates_of, labelled
 from tidemark.config import PipelineSpec
 from tidemark.config.models.pipeline import relevant
+from tidemark.context import RunContext
 from tidemark.core.backfill.ranges import Range, readings
 from tidemark.core.batch import stored_uri
 from tidemark.errors import UsageError
@@ -36,32 +35,27 @@ from tidemark.storage import Place
 from tidemark.storage.folders import remove_tree, tables_below
 from tidemark.storage.sync import sync_tree
 
-if TYPE_CHECKING:
-    from tidemark.spark.judge.engine import Engine
-
 _OF_VERSIONS = ("_slice", "difference/", "advice")
 
 
 @dataclass
 class Rereading:
-    """One backfill from landing of the outputs from `begin` on, microseconds UTC, beside the `live` version.
+    """One backfill from landing of the outputs from `begin` on, microseconds UTC, beside the live version.
 
-    It is made under `spec`. No run may be pending. Rows of `excluded` objects are quarantined. `reached` is called at
-    each step that a crash may follow.
+    It is made under `spec`. No run may be pending. Rows of `excluded` objects are quarantined.
     """
 
+    context: RunContext
     spec: PipelineSpec
-    live: Ledger
     begin: int
-    engine: Callable[[], Engine]
-    reached: Callable[[str], None]
-    progress: Callable[[str, int, int], None]
     excluded: Taken = field(default_factory=dict)
     label: str | None = None
+    live: Ledger = field(init=False)
     through: int = field(init=False)
     then: PipelineSpec = field(init=False)
 
     def __post_init__(self) -> None:
+        self.live = self.context.ledger
         self.through = self.live.last().committed_through
         if not self.through:
             raise UsageError("there is nothing to backfill: no run is committed", hint="use `tidemark run` first")
@@ -95,12 +89,12 @@ class Rereading:
         number = versions.following(self.live.root)
         folder = self.live.root / f"v{number}"
         remove_tree(folder)
-        self.reached("cleared")
+        self.context.checkpoint("cleared")
         target = self._standing(number, folder)
-        self.reached("cloned")
+        self.context.checkpoint("cloned")
         rows, found = self._made(target)
         difference = with_examples(found, folder, self.spec)
-        self.reached("rebuilt")
+        self.context.checkpoint("rebuilt")
         under = judged_under(self.spec, self.live.root)
         how = Made(
             self.begin,
@@ -116,7 +110,7 @@ class Rereading:
         )
         sync_tree(folder)
         versions.add(self.live.root, now, how)
-        self.reached("listed")
+        self.context.checkpoint("listed")
         return built_summary(number, folder, how, difference)
 
     def _standing(self, number: int, folder: Place) -> Ledger:
@@ -128,11 +122,11 @@ class Rereading:
 
         tables = [name for name in tables_below(self.live.folder) if not name.startswith(_OF_VERSIONS)]
         for done, name in enumerate(tables):
-            self.progress("clone", done, len(tables))
+            self.context.progress("clone", done, len(tables))
             clone(self.live.folder / name, folder / name, self.first - 1)
-        self.progress("clone", len(tables), len(tables))
+        self.context.progress("clone", len(tables), len(tables))
         states = self.live.states(self.first)
-        truncate(self.engine().spark, folder, tables, self.spec.sources, states, self.first)
+        truncate(self.context.engine.spark, folder, tables, self.spec.sources, states, self.first)
         for name in TABLES.keys() & set(tables):
             target.stores[name].delete(f"batch_id >= {self.first}")
         return target
@@ -143,9 +137,9 @@ class Rereading:
 
         records = self.live.batches(self.first, self.through)
         wrong = {name: frozenset(map(stored_uri, objects)) for name, objects in self.excluded.items()}
-        again = LandingAgain(self.spec, self.live, target, self.engine, self.reached, self.progress, wrong)
+        again = LandingAgain(self.context, self.spec, self.live, target, wrong)
         made = again.make(by_run(records), late=True) if records else []
-        contrast = Contrast(self.engine().spark, self.live.folder, target.folder, self.first, self.begin)
+        contrast = Contrast(self.context.engine.spark, self.live.folder, target.folder, self.first, self.begin)
         difference = contrast.tell(self.spec) if records else {"rows": {}, "streams": {}, "dead_letters": {}}
         difference["fates"] = {"before": fates_of(records), "after": fates_of(made)}
         difference["excluded"] = contrast.excluded(self.excluded)

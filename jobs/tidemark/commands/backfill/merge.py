@@ -77,7 +77,7 @@ class Merging:
         """Merge table by table, then the ledger."""
         from tidemark.spark.rebuild.merge import Rebuilding
 
-        spark = self.again.open_engine().spark
+        spark = self.again.context.engine.spark
         tables = Rebuilding(spark, self.live.folder, self.slice.folder, self.target.folder, self.asked, self.last)
         try:
             rows = self._rows(tables, reached)
@@ -235,7 +235,7 @@ class Merging:
 
         source, engine = self.spec.sources[name], self.again.engine()
         place = str(self.target.folder / f"events/{name}")
-        rows = events.appended(self.again.open_engine().spark, source, place, record.batch_id)
+        rows = events.appended(self.again.context.engine.spark, source, place, record.batch_id)
         if rows is None:
             raise ValueError(f"batch {record.batch_id} has no rows of {name}")
         told = engine.count(source, rows, objects)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tidemark.config import PipelineSpec, with_on_failure
+from tidemark.context import RunContext, show_nothing
 from tidemark.core.backfill.ranges import ReadRange
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.quality import Check
@@ -18,7 +19,6 @@ from tidemark.runner.executor import Run
 if TYPE_CHECKING:
     from tidemark.runner.checks import Checked
     from tidemark.runner.stream_progress import Ending, Writing
-    from tidemark.spark.judge.engine import Engine
     from tidemark.spark.rebuild.rejudge import SliceEngine
 
 
@@ -41,15 +41,14 @@ class Again:
     """Executes runs of `base` again in `target`, under `spec`. `reads` bounds the arrivals read of each source; rows
     of `excluded` objects (stored URIs) are quarantined; with `checked` quality results are recorded."""
 
+    context: RunContext
     spec: PipelineSpec
     base: Ledger
     target: Ledger
-    open_engine: Callable[[], Engine]
-    reached: Callable[[str], None]
-    progress: Callable[[str, int, int], None]
     reads: Mapping[str, ReadRange] = field(default_factory=dict)
     excluded: Mapping[str, Collection[str]] = field(default_factory=dict)
     checked: bool = True
+    progress: Callable[[str, int, int], None] = show_nothing
 
     def execute(self, records: Sequence[BatchRecord], repairing: bool = False) -> list[BatchRecord]:
         """Execute the planned batches of one run."""
@@ -60,7 +59,7 @@ class Again:
             self.engine,
             self._outputs,
             lambda item: item,
-            self.reached,
+            self.context.checkpoint,
             self.progress,
             Audit(recorded, self.target, of_run(records[-1].suites, self.spec)) if self.checked else unchecked,
         )
@@ -71,9 +70,9 @@ class Again:
         from tidemark.spark.rebuild.rejudge import SliceEngine
 
         return SliceEngine(
-            self.open_engine().spark,
+            self.context.engine.spark,
             self.target.folder,
-            reached=self.reached,
+            reached=self.context.checkpoint,
             base=self.base.folder,
             states=self.base.states,
             reads=self.reads,
@@ -83,4 +82,4 @@ class Again:
     def _outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None) -> Writing:
         from tidemark.spark.streams.writer import Outputs
 
-        return Outputs(self.open_engine().spark, str(self.target.folder), spec, False, ahead or {})
+        return Outputs(self.context.engine.spark, str(self.target.folder), spec, False, ahead or {})

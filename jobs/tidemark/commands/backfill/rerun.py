@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tidemark.commands.versions import blank
 from tidemark.config import PipelineSpec, with_on_failure
 from tidemark.config.rules.imports import import_order
-from tidemark.context import show_nothing
+from tidemark.context import RunContext, show_nothing
 from tidemark.core.backfill.landing import Key, PastRun, Sources, missing, reread
 from tidemark.core.batch import Batch, LandedObject, RunPlan
 from tidemark.core.batch_result import LISTED, BatchRecord
@@ -27,7 +27,6 @@ from tidemark.runner.planner import Planning, judged_under
 if TYPE_CHECKING:
     from tidemark.runner.stream_progress import Writing
     from tidemark.spark.judge.engine import Engine
-    from tidemark.spark.rebuild.reread import LandingEngine
 
 _SHOWN = 5
 
@@ -37,12 +36,10 @@ class LandingAgain:
     """Executes runs of `base` again in `target`, under `spec`, from landing. Rows of `excluded` objects (stored URIs)
     are quarantined."""
 
+    context: RunContext
     spec: PipelineSpec
     base: Ledger
     target: Ledger
-    open_engine: Callable[[], Engine]
-    reached: Callable[[str], None]
-    progress: Callable[[str, int, int], None]
     excluded: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def make(self, runs: Sequence[Sequence[BatchRecord]], *, late: bool) -> list[BatchRecord]:
@@ -60,9 +57,9 @@ class LandingAgain:
         planned = reread(past, there, before.as_of if before else None, self._sources, known)
         done = []
         for number, (run, batches) in enumerate(zip(runs, planned, strict=True)):
-            self.progress("backfill", number, len(runs))
+            self.context.progress("backfill", number, len(runs))
             done += self.execute(self._planned(run, batches))
-        self.progress("backfill", len(runs), len(runs))
+        self.context.progress("backfill", len(runs), len(runs))
         return done
 
     def execute(self, records: Sequence[BatchRecord], repairing: bool = False) -> list[BatchRecord]:
@@ -74,7 +71,7 @@ class LandingAgain:
             lambda: self._engine,
             self._outputs,
             Planning(self.spec, self.target, show_nothing).place,
-            self.reached,
+            self.context.checkpoint,
             show_nothing,
             Audit(recorded, self.target, of_run(records[-1].suites, self.spec)),
         )
@@ -89,16 +86,16 @@ class LandingAgain:
         )
 
     @cached_property
-    def _engine(self) -> LandingEngine:
-        from tidemark.spark.rebuild.reread import LandingEngine
+    def _engine(self) -> Engine:
+        from tidemark.spark.judge.engine import Engine
 
-        spark = self.open_engine().spark
-        return LandingEngine(spark, self.target.folder, reached=self.reached, excluded=self.excluded)
+        spark = self.context.engine.spark
+        return Engine(spark, self.target.folder, reached=self.context.checkpoint, excluded=self.excluded)
 
     def _outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None) -> Writing:
         from tidemark.spark.streams.writer import Outputs
 
-        return Outputs(self.open_engine().spark, str(self.target.folder), spec, False, ahead or {})
+        return Outputs(self.context.engine.spark, str(self.target.folder), spec, False, ahead or {})
 
     def _past(self, runs: Sequence[Sequence[BatchRecord]]) -> Iterator[PastRun]:
         before = self.base.before(runs[0][0].batch_id)
@@ -155,7 +152,7 @@ class LandingAgain:
         plan = RunPlan(records[0].run_id, records[0].as_of, tuple(batches), records[0].closing)
         taken = {(item.source, item.uri) for batch in batches for item in batch.objects}
         self.target.plan(plan, records, self._noticed(run[0], taken))
-        self.reached("planned")
+        self.context.checkpoint("planned")
         return records
 
     def _noticed(self, record: BatchRecord, taken: Collection[Key]) -> Noticed:

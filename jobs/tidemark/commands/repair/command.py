@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tidemark.commands.records import Record
 from tidemark.commands.repair.repair import Repairing
-from tidemark.commands.replay import replay_of
 from tidemark.commands.versions import rebuilt
 from tidemark.context import RunContext
 from tidemark.errors import TidemarkError
@@ -20,9 +19,7 @@ def repair(context: RunContext, wait: bool) -> Record:
         listed = mend(context.root, context.clock())
         ensure_batches(context.ledger)
         made, _ = rebuilt(context.ledger, str(context.spec.path))
-        repairing = Repairing(
-            context.spec, context.ledger, replay_of(context, made), lambda: context.engine, context.progress, made
-        )
+        repairing = Repairing(context, made)
         if listed is not None:
             repairing.tell_versions(*listed)
         found = repairing.repair()

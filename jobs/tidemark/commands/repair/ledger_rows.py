@@ -5,23 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tidemark.config import PipelineSpec
+from tidemark.context import RunContext
 from tidemark.core.advance import Advance, States, advance, in_import_order, open_source
 from tidemark.core.batch import LandedObject
-from tidemark.core.batch_result import APPLICATION, LISTED, NEWEST, BatchRecord, Outcome, TableDigest, versions_of
+from tidemark.core.batch_result import (
+    APPLICATION,
+    LISTED,
+    NEWEST,
+    BatchRecord,
+    Diagnostic,
+    Finding,
+    Outcome,
+    TableDigest,
+    versions_of,
+)
 from tidemark.core.imported import with_imported
 from tidemark.errors import TidemarkError
 from tidemark.ledger.digest import digest_findings, digest_states
-from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import WRITERS
 from tidemark.ledger.tables.rows import Row, finding_rows, object_row, state_rows
 from tidemark.runner.executor import Before, changed_states, rules_of, step_of
 from tidemark.runner.stream_progress import StreamProgress
-
-if TYPE_CHECKING:
-    from tidemark.spark.judge.engine import Engine
 
 MADE = ("objects", "watermarks", "diagnostics")
 """Tables whose rows of a batch can be made again."""
@@ -37,14 +44,18 @@ class Remade:
 
 @dataclass(frozen=True)
 class LedgerAgain:
-    """Makes rows of batches of one ledger again. `then` gives the configuration that a batch was judged under,
+    """Makes rows of batches of the live version again. `then` gives the configuration that a batch was judged under,
     `place` gives an object its present path, `planned` gives the objects of a batch."""
 
-    ledger: Ledger
-    engine: Callable[[], Engine]
+    context: RunContext
     then: Callable[[BatchRecord], PipelineSpec]
     place: Callable[[LandedObject], LandedObject]
     planned: Callable[[BatchRecord], tuple[LandedObject, ...]]
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger of the live version."""
+        return self.context.ledger
 
     def put_back(self, record: BatchRecord, tables: Iterable[str]) -> dict[str, str | int]:
         """Put the rows of a batch back into `tables` if they are proven. Returns by table the number of rows, or why
@@ -63,13 +74,13 @@ class LedgerAgain:
 
     def _made(self, record: BatchRecord) -> dict[str, Remade]:
         objects = tuple(self.place(item) for item in self.planned(record))
-        noticed = self._noticed(record)
+        reported = self.ledger.noticed(record).reported
         outcomes, states, result = self._recalled(record, objects)
         changed = changed_states(states, result.states, record.batch_id)
-        findings = [*noticed.findings, *result.findings]
+        findings = self._findings(record, outcomes, result)
         settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
         final = [settled.get((item.source, item.uri), item) for item in objects]
-        taken = [*final, *noticed.reported]
+        taken = [*final, *reported]
         digests = {digest.table: digest for digest in record.digests}
         return {
             "objects": Remade(
@@ -85,13 +96,22 @@ class LedgerAgain:
             ),
         }
 
-    def _noticed(self, record: BatchRecord) -> Noticed:
-        """Findings of listing landing for this batch: as planned, or else as recorded."""
-        noticed = self.ledger.noticed(record)
-        if noticed.findings:
-            return noticed
+    def _findings(self, record: BatchRecord, outcomes: Mapping[str, Outcome], result: Advance) -> list[Finding]:
+        """Findings of a batch, in the order in which a run records them.
+
+        Those about objects are as recorded, or else as planned and as the objects are now. Earlier releases looked
+        for less in objects: the recorded digest tells what was found.
+        """
         listed = [finding for finding in self.ledger.findings(record.batch_id) if finding.type in LISTED]
-        return Noticed(tuple(listed), noticed.reported)
+        if listed:
+            return [*listed, *result.findings]
+        planned = self.ledger.noticed(record).findings
+        content = [finding for outcome in outcomes.values() for finding in outcome.content]
+        silent = [finding for finding in content if finding.type is Diagnostic.NO_ROWS]
+        tried = [[*planned, *some, *result.findings] for some in (content, silent, [])]
+        digests = {digest.table: digest for digest in record.digests}
+        found = (each for each in tried if _differing(digest_findings(record.batch_id, each), digests) is None)
+        return next(found, tried[0])
 
     def _recalled(
         self, record: BatchRecord, objects: tuple[LandedObject, ...]
@@ -111,7 +131,7 @@ class LedgerAgain:
             run = before.states, before.combined, (record.run_first, record.batch_id)
             opening = with_imported(opening, rules, name, *run)
             version = versions_of(record.digests).get(f"events/{name}", NEWEST)
-            outcomes[name] = self.engine().recall(then.sources[name], record.batch_id, mine, opening, version)
+            outcomes[name] = self.context.engine.recall(then.sources[name], record.batch_id, mine, opening, version)
         return (
             outcomes,
             states,

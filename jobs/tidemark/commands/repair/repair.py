@@ -5,7 +5,7 @@ Nothing is thrown away: files that cannot be read are kept in `<pipeline>/damage
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,10 @@ from tidemark.commands.repair.rewrite import rewritten
 from tidemark.commands.replay import Replay, located
 from tidemark.config import PipelineSpec
 from tidemark.config.rules.imports import import_order
+from tidemark.context import RunContext
 from tidemark.core.batch import LandedObject
 from tidemark.core.batch_result import BatchRecord, versions_of
 from tidemark.errors import UsageError
-from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import losses, must_know
 from tidemark.ledger.tables import integrity
 from tidemark.ledger.tables.integrity import Wound
@@ -31,7 +31,6 @@ from tidemark.runner.stream_progress import Ending, StreamProgress
 from tidemark.storage.folders import tables_below
 
 if TYPE_CHECKING:
-    from tidemark.spark.judge.engine import Engine
     from tidemark.spark.rebuild.repair import Mending
 
 _TOLD_ONCE = ("quality", "diagnostics")
@@ -44,21 +43,19 @@ _PUBLISHED = ("streams", "dead_letters", "before_start")
 
 @dataclass
 class Repairing:
-    """One repair of the `live` version. `replay` computes batches again; `rebuilt` are batches that no run can make
-    again."""
+    """One repair of the live version. `rebuilt` are batches that no run can make again."""
 
-    spec: PipelineSpec
-    live: Ledger
-    replay: Replay
-    engine: Callable[[], Engine]
-    progress: Callable[[str, int, int], None]
+    context: RunContext
     rebuilt: range | None
     mended: dict[str, dict[str, Any]] = field(default_factory=dict)
     left: list[Record] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.spec, self.live, self.replay = self.context.spec, self.context.ledger, Replay(self.context, self.rebuilt)
+
     def repair(self) -> Record:
         """Check every table and rebuild the damaged ones. Returns what was damaged, rebuilt and left."""
-        aside = Abandonment(self.live, list(self.spec.sources), self.engine, lambda _: None)
+        aside = Abandonment(self.context)
         for table in aside.withdraw_again(losses(self.live).values()):
             self.mended[table] = {"batches": [], "rows": 0, "input": "nothing"}
         wounds = self._wounds()
@@ -89,13 +86,13 @@ class Repairing:
         names = [name for name in names if not name.startswith(("difference/", "_slice"))]
         found = {}
         for done, name in enumerate(names):
-            self.progress("look", done, len(names))
+            self.context.progress("look", done, len(names))
             wound = integrity.wounded(self.live.folder / name)
             if name in lost:
                 wound = wound.behind(lost[name].known, lost[name].recorded, str(lost[name]))
             if wound:
                 found[name] = wound
-        self.progress("look", len(names), len(names))
+        self.context.progress("look", len(names), len(names))
         return found
 
     def _recorded_tables(self) -> set[str]:
@@ -132,9 +129,7 @@ class Repairing:
     def _batches(self, wounds: Mapping[str, Wound]) -> None:
         opened = {name: self._opened(name, wound) for name, wound in wounds.items()}
         wanted = {name: {record.batch_id for record in self._records(name, wound)} for name, wound in opened.items()}
-        again = LedgerAgain(
-            self.live, self.engine, self._then, self.replay.place, lambda record: self._objects(record, wanted)
-        )
+        again = LedgerAgain(self.context, self._then, self.replay.place, lambda record: self._objects(record, wanted))
         for number in sorted(set().union(*wanted.values())):
             (record,) = self.live.batches(number, number)
             mine = {name for name, numbers in wanted.items() if number in numbers}
@@ -170,7 +165,7 @@ class Repairing:
             if found != digest:
                 self._leave(table, f"batch {record.batch_id}: landing comes to other rows than were recorded")
                 return
-            place, engine = str(self.live.folder / table), self.engine()
+            place, engine = str(self.live.folder / table), self.context.engine
             put_back(
                 engine.spark, part.rows, place, record.batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS
             )
@@ -193,7 +188,7 @@ class Repairing:
         through = self.live.last().committed_through
         asked = must_know(self.live, self.live.settled_before(through + 1))
         integrity.put_aside(self.live.folder / "substreams", self._aside("substreams"))
-        states, spark = self.live.states(through + 1), self.engine().spark
+        states, spark = self.live.states(through + 1), self.context.engine.spark
         rows = write_substreams(spark, self.live.folder, self.spec.sources, states, through + 1)
         for each in asked:
             if each.table == "substreams":
@@ -205,7 +200,7 @@ class Repairing:
 
         for table in names:
             integrity.put_aside(self.live.folder / table, self._aside(table))
-        engine, place = self.engine(), str(self.live.folder / f"events/{name}")
+        engine, place = self.context.engine, str(self.live.folder / f"events/{name}")
         for record in self.live.batches(1, self.live.last().committed_through):
             source = self._then(record).sources.get(name)
             recorded = {each.table: each for each in record.digests if each.table in names}
@@ -228,10 +223,10 @@ class Repairing:
         batches = {name: {record.batch_id for record in self._records(name, wound)} for name, wound in found.items()}
         numbers = sorted(set().union(*batches.values()))
         for done, number in enumerate(numbers):
-            self.progress("repair", done, len(numbers))
+            self.context.progress("repair", done, len(numbers))
             (record,) = self.live.batches(number, number)
             self._run_published(record, {name for name, mine in batches.items() if number in mine})
-        self.progress("repair", len(numbers), len(numbers))
+        self.context.progress("repair", len(numbers), len(numbers))
 
     def _run_published(self, record: BatchRecord, broken: set[str]) -> None:
         then = self._then(record)
@@ -251,7 +246,7 @@ class Repairing:
         recorded = {digest.table: digest for digest in record.digests}
         root = str(self.live.folder)
         return Mending(
-            self.engine().spark, root, then, recompute=True, broken=broken, recorded=recorded, like=self.spec
+            self.context.engine.spark, root, then, recompute=True, broken=broken, recorded=recorded, like=self.spec
         )
 
     def _ending(self, record: BatchRecord) -> Ending:
@@ -262,7 +257,7 @@ class Repairing:
         )
 
     def _rewritten(self, damaged: set[str]) -> list[Record]:
-        found = list(rewritten(self.live.folder, lambda: self.engine().spark, damaged))
+        found = list(rewritten(self.live.folder, lambda: self.context.engine.spark, damaged))
         self.left += [each for each in found if "why" in each]
         return [each for each in found if "why" not in each]
 

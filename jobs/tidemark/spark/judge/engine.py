@@ -102,9 +102,11 @@ class Engine(Builder):
         found = found_then(self.spark, source, objects, opening, rows() if rows else None)
         if rows is None:
             settled = settled_objects(objects, {}, found)
-            return Outcome((), objects=settled, skipped=skipped_rows(self.spark, source, rows, settled, opening))
+            skipped = skipped_rows(self.spark, source, rows, settled, opening)
+            return _with_content(source, Outcome((), objects=settled, skipped=skipped), NOTHING)
         told = self.count(source, rows(), objects, version)
         outcome = self.report(source, rows, told, objects, opening, found)
+        outcome = _with_content(source, outcome, counted_again(self.spark, source, outcome.objects, opening, told))
         if not source.lifetimes.edges:
             return outcome
         with self.edges_of(source, batch_id, rows(), objects) as lived:

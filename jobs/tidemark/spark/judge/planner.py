@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +27,7 @@ from tidemark.spark.partitioning.shuffle import Placed
 from tidemark.spark.punctuation import edges
 from tidemark.spark.punctuation.imported import ranges_of
 from tidemark.spark.punctuation.verdict import stamped
+from tidemark.spark.read.excluded import without_objects
 from tidemark.spark.read.landed_rows import read_rows
 from tidemark.spark.read.object_columns import Objects
 from tidemark.spark.read.peek import Sight
@@ -49,12 +50,13 @@ _COSTLY_TO_PARSE = ("json", "csv")
 @dataclass(frozen=True)
 class Builder:
     """Builds plans over the tables under `root`, the folder of one version. `tasks` and `cell_bits` change no
-    result."""
+    result. Rows of `excluded` objects (stored URIs, by source) are quarantined."""
 
     spark: SparkSession
     root: Place
     tasks: int | None = None
     cell_bits: int = CELL_BITS
+    excluded: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def place(self, table: str) -> str:
         return str(self.root / table)
@@ -133,8 +135,10 @@ class Builder:
         """Key of a micro-batch's cached plan; None if its plan serves no other.
 
         With several tasks it serves others only if the source has partitions and their sizes are found without a
-        sample.
+        sample, and none of its objects is excluded.
         """
+        if self.excluded.get(source.name):
+            return None
         size = sum(item.size for item in objects)
         tasks = self._tasks(source, size)
         told = tasks == 1 or (source.partition is not None and sampled_share(source, size, opening) is None)
@@ -149,7 +153,8 @@ class Builder:
         sights: Mapping[str, Sight],
         told: Objects | None = None,
     ) -> DataFrame:
-        return read_rows(self.spark, source, objects, damaged, share, sights, told)
+        rows = read_rows(self.spark, source, objects, damaged, share, sights, told)
+        return without_objects(rows, source, objects, self.excluded.get(source.name, ()))
 
     def _staged(
         self,

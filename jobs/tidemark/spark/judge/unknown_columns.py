@@ -82,14 +82,14 @@ def unknown_columns(
 
 
 def _sentence(source: SourceSpec, unknown: Unknown) -> str:
-    names = ", ".join(f"{_shown(name)} in {rows:,} rows" for name, rows in unknown.names.items())
+    names = ", ".join(f"{_shown(name)} ({rows:,})" for name, rows in unknown.names.items())
     more = " and more" if unknown.more else ""
     if source.rescue is not None:
-        return f"rows with members outside the schema, which are kept in {source.rescue}: {names}{more}"
+        return f"rows by members outside the schema, which are kept in {source.rescue}: {names}{more}"
     what, remedy = "columns", "declare a column for what you want to keep"
     if source.format == "json":
         what, remedy = "members", f"{remedy}, or set `rescue`"
-    return f"rows with {what} outside the schema, which are not read ({remedy}): {names}{more}"
+    return f"rows by {what} outside the schema, which are not read ({remedy}): {names}{more}"
 
 
 def _shown(name: str) -> str:

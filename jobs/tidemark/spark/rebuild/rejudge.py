@@ -6,7 +6,7 @@ of the slice's days. Numbers and arrivals of the rows left out come from recorde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
@@ -17,13 +17,12 @@ from tidemark.core.advance import Opening, States
 from tidemark.core.backfill.ranges import ReadRange
 from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.core.batch_result import Outcome
-from tidemark.core.policy import Fate, Reason
 from tidemark.core.times import DAY
 from tidemark.core.watermarks import Seen
 from tidemark.spark.judge import events
 from tidemark.spark.judge.engine import Engine
 from tidemark.spark.punctuation import state as marks
-from tidemark.spark.read.formats import row_text
+from tidemark.spark.read.excluded import without_events
 from tidemark.spark.read.landed_rows import rows_of_events
 from tidemark.spark.tables import accounts, delta
 from tidemark.spark.tables.delta import CommitRows, quoted
@@ -34,13 +33,11 @@ from tidemark.storage import Place
 @dataclass(frozen=True)
 class SliceEngine(Engine):
     """Judges rows of the version at `base` again, into `root`. `states` gives the base's recorded states before a
-    batch; `reads` the arrivals to read of each source (all of one that is not named); `excluded` the stored URIs of
-    each source's objects whose rows are quarantined now."""
+    batch; `reads` the arrivals to read of each source (all of one that is not named)."""
 
     base: Place = field(kw_only=True)
     states: Callable[[int], States] = field(kw_only=True)
     reads: Mapping[str, ReadRange] = field(kw_only=True)
-    excluded: Mapping[str, Collection[str]] = field(kw_only=True)
 
     def judge(
         self,
@@ -80,7 +77,7 @@ class SliceEngine(Engine):
         if not objects or rows is None or rows.isEmpty():
             return NOTHING, CommitRows(None, 0)
         if source.name in self.excluded:
-            rows = _without(rows, source, self.excluded[source.name])
+            rows = without_events(rows, source, self.excluded[source.name])
         again = rows_of_events(self.spark, source, rows, objects)
         with self._timed("judge"):
             judged = self.rejudge(source, batch_id, again, objects, opening, from_events=True)
@@ -110,18 +107,6 @@ class SliceEngine(Engine):
             if name == source.name and number:
                 found[partition] = Seen(number, state.last_arrival, None)
         return found
-
-
-def _without(rows: DataFrame, source: SourceSpec, uris: Collection[str]) -> DataFrame:
-    """Event rows, of which those of some objects are quarantined as excluded, with their text in `_raw`."""
-    hit = F.col("_file").isin(*uris)
-    text = F.coalesce("_raw", row_text([quoted(column.name) for column in source.columns]))
-    marked = {
-        "_disposition": F.lit(Fate.QUARANTINED.value),
-        "_reasons": F.array(F.lit(Reason.EXCLUDED.value)),
-        "_raw": text,
-    }
-    return rows.withColumns({name: F.when(hit, new).otherwise(F.col(name)) for name, new in marked.items()})
 
 
 def within(reading: ReadRange) -> Column:
