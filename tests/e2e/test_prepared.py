@@ -21,6 +21,7 @@ from product import Product, expected, verdicts
 from tidemark.errors import TidemarkError
 from tidemark.spark.judge import plan_cache, planner
 from tidemark.spark.local_frames import local_frame
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning import layout, shuffle
 from tidemark.spark.read import unreadable
 from tidemark.spark.tables import delta
@@ -34,9 +35,9 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     batches: list[int] = []
     whole = planner.Builder._planned
 
-    def planned(self: planner.Builder, source: Any, batch_id: int, *more: Any) -> Any:
-        batches.append(batch_id)
-        return whole(self, source, batch_id, *more)
+    def planned(self: planner.Builder, batch: MicroBatch, *more: Any) -> Any:
+        batches.append(batch.number)
+        return whole(self, batch, *more)
 
     monkeypatch.setattr(planner.Builder, "_planned", planned)
     plan_cache._PLANS.clear()

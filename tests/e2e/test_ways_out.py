@@ -20,6 +20,7 @@ from tidemark.cli import invoke
 from tidemark.core.stream_output import Due
 from tidemark.pipeline import Pipeline
 from tidemark.spark.judge.engine import Engine
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.streams.writer import Outputs
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -257,10 +258,10 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark cannot carry out a column of this name, nor the stream after the first where one has it."""
     judge, write = Engine.judge, Outputs.write
 
-    def judging(engine: Engine, source: Any, *given: Any, **more: Any) -> Any:
-        if "wrong" in str(source.columns):
+    def judging(engine: Engine, batch: MicroBatch, *given: Any, **more: Any) -> Any:
+        if "wrong" in str(batch.source.columns):
             raise ValueError("cannot resolve wrong")
-        return judge(engine, source, *given, **more)
+        return judge(engine, batch, *given, **more)
 
     def writing(outputs: Outputs, due: Due, repairing: bool) -> Any:
         if "wrong" in outputs.spec.streams and outputs.written:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,8 +17,9 @@ from tidemark.core.advance import Opening
 from tidemark.core.batch import ObjectState
 from tidemark.core.watermarks import PartitionState
 from tidemark.spark.judge.engine import Engine
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.read.landed_rows import read_rows
-from tidemark.spark.rebuild.replay import Recomputed, SourceBatch
+from tidemark.spark.rebuild.replay import Recomputed, RecordedBatch
 
 SPLITS = "spark.sql.files.maxPartitionBytes"
 OPEN_COST = "spark.sql.files.openCostInBytes"
@@ -210,10 +212,11 @@ def test_offsets_do_not_depend_on_splits_tasks_cells_or_samples(spark, tmp_path,
 def _offsets(spark, source, folder: Path, tasks: int, bits: int):
     """(partition, offset) -> n, as one batch wrote them; computed again, they are the same."""
     engine = Engine(spark, folder, tasks=tasks, cell_bits=bits)
-    outcome = engine.judge(source, 1, objects_in(source.landing), _opening(), repairing=False)
+    batch = MicroBatch(source, 1, objects_in(source.landing), _opening())
+    outcome = engine.judge(batch, repairing=False)
     assert {item.state for item in outcome.objects} == {ObjectState.READ}
     for from_landing in (True, False):
-        again = Recomputed(engine, SourceBatch(source, 1, outcome.objects, _opening(), {}), from_landing)
+        again = Recomputed(engine, RecordedBatch(replace(batch, objects=outcome.objects), {}), from_landing)
         told = again.outcome()
         assert (told.digests, told.partitions) == (outcome.digests, outcome.partitions)
         assert not list(again.differences())

@@ -23,6 +23,7 @@ from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.runner.executor import Before, changed_states, rules_of, step_of
 from tidemark.runner.recorded import spec_of
 from tidemark.runner.stream_progress import StreamProgress, Writing, measured
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.session.settings import ARITHMETIC, EXACT, arithmetic_of, changed, reading_of
 
 if TYPE_CHECKING:
@@ -120,7 +121,11 @@ class Replay:
         """
         if not any(item.state is not ObjectState.VANISHED for item in objects):
             return {}
-        from tidemark.spark.rebuild.replay import Recomputed, SourceBatch, in_landing  # starts a JVM: only with rows
+        from tidemark.spark.rebuild.replay import (  # starts a JVM: only with rows
+            Recomputed,
+            RecordedBatch,
+            in_landing,
+        )
 
         self._follow(record, kept)
         then = self._then(record)
@@ -142,7 +147,8 @@ class Replay:
                     hint="use --input events",
                 )
             from_landing = there if wanted is None else wanted == "landing"
-            part = SourceBatch(source, record.batch_id, mine, opening, left, versions_of(record.digests))
+            batch = MicroBatch(source, record.batch_id, mine, opening)
+            part = RecordedBatch(batch, left, versions_of(record.digests))
             parts[name] = Recomputed(self.context.engine, part, from_landing)
             kept.callback(parts[name].close)
         return parts

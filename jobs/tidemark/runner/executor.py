@@ -15,12 +15,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Protocol
 
-from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.config import PipelineSpec
 from tidemark.core.advance import (
     Advance,
     BatchPosition,
     Key,
-    Opening,
     SourceRules,
     States,
     advance,
@@ -37,6 +36,7 @@ from tidemark.ledger.tail import COMMITTED
 from tidemark.runner.background import Behind
 from tidemark.runner.checks import Audit, blocked, blocks
 from tidemark.runner.stream_progress import Ending, Published, StreamProgress, Writing, staged, take_on
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.session.settings import reading_of
 
 
@@ -48,9 +48,7 @@ class JudgingEngine(Protocol):
         """Seconds by phase, summed since they were last cleared."""
         ...
 
-    def judge(
-        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening, repairing: bool
-    ) -> Outcome:
+    def judge(self, batch: MicroBatch, repairing: bool) -> Outcome:
         """Append the judged rows of one source's objects; returns the outcome."""
         ...
 
@@ -167,7 +165,7 @@ class Run:
                 opening = with_imported(opening, self.rules, name, *run)
                 engine = self.engine()
                 self.audit.begin()
-                outcomes[name] = engine.judge(source, record.batch_id, mine, opening, repairing)
+                outcomes[name] = engine.judge(MicroBatch(source, record.batch_id, mine, opening), repairing)
         return outcomes
 
     def _timings(self, outcomes: Mapping[str, Outcome], started: float) -> dict[str, float]:

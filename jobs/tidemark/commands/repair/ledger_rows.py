@@ -29,6 +29,7 @@ from tidemark.ledger.lost_commits import WRITERS
 from tidemark.ledger.tables.rows import Row, finding_rows, object_row, state_rows
 from tidemark.runner.executor import Before, changed_states, rules_of, step_of
 from tidemark.runner.stream_progress import StreamProgress
+from tidemark.spark.micro_batch import MicroBatch
 
 MADE = ("objects", "watermarks", "diagnostics")
 """Tables whose rows of a batch can be made again."""
@@ -131,7 +132,8 @@ class LedgerAgain:
             run = before.states, before.combined, (record.run_first, record.batch_id)
             opening = with_imported(opening, rules, name, *run)
             version = versions_of(record.digests).get(f"events/{name}", NEWEST)
-            outcomes[name] = self.context.engine.recall(then.sources[name], record.batch_id, mine, opening, version)
+            batch = MicroBatch(then.sources[name], record.batch_id, mine, opening)
+            outcomes[name] = self.context.engine.recall(batch, version)
         return (
             outcomes,
             states,

@@ -11,7 +11,6 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.config.rules.partition_limit import crowded
-from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject
 from tidemark.core.batch_result import NEWEST, Occurrence, Outcome, TableDigest
 from tidemark.spark.columns import OBJECT, OWN
@@ -23,6 +22,7 @@ from tidemark.spark.judge.planner import Builder
 from tidemark.spark.judge.recovery import found_then
 from tidemark.spark.judge.timer import Timer
 from tidemark.spark.judge.unknown_columns import counted_again, of_files, unknown_columns
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.punctuation import edges
 from tidemark.spark.punctuation import state as marks
 from tidemark.spark.read import unreadable as damage
@@ -49,67 +49,49 @@ class Engine(Builder):
     reached: Callable[[str], None] = _nothing
     timings: dict[str, float] = field(default_factory=dict)
 
-    def judge(
-        self,
-        source: SourceSpec,
-        batch_id: int,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-        repairing: bool,
-    ) -> Outcome:
-        """Append the judged rows of `objects`, and the tables that follow from them, and return the outcome.
+    def judge(self, batch: MicroBatch, repairing: bool) -> Outcome:
+        """Append the judged rows of a micro-batch, and the tables that follow from them, and return the outcome.
 
         With `repairing` (recovery after a crash), rows that the crashed attempt appended are kept and only read.
         """
-        place = self.place(f"events/{source.name}")
+        place = self.place(batch.events)
         told: Counts | None = None
-        if not (repairing and delta.holds(place, batch_id)):
-            told, found, written = self._write(source, batch_id, objects, opening)
+        if not (repairing and delta.holds(place, batch.number)):
+            told, found, written = self._write(batch)
             self.reached("events")
         if told is None:
-            written = events.as_appended(self.spark, source, place, batch_id)
-            found = found_then(self.spark, source, objects, opening, written.rows() if written.rows else None)
+            written = events.as_appended(self.spark, batch.source, place, batch.number)
+            found = found_then(self.spark, batch, written.rows() if written.rows else None)
         rows = written.rows
         if rows is None:
-            settled = settled_objects(objects, {}, found)
-            skipped = skipped_rows(self.spark, source, rows, settled, opening)
-            return _with_content(source, Outcome((), objects=settled, skipped=skipped), NOTHING)
+            return self._without_rows(batch, found)
         with self._timed("accounts"):
-            counted = told or self.count(source, rows(), objects)
-            outcome = self.report(source, rows, counted, objects, opening, found)
+            counted = told or self.count(batch.source, rows(), batch.objects)
+            outcome = self.report(batch, rows, counted, found)
             if told is None:
-                counted = counted_again(self.spark, source, outcome.objects, opening, counted)
-        kept = self._write_substreams(source, batch_id, rows, repairing)
-        left, lived = self._write_lifetimes(source, batch_id, rows, objects, repairing)
+                counted = counted_again(self.spark, batch, outcome.objects, counted)
+        kept = self._write_substreams(batch, rows, repairing)
+        left, lived = self._write_lifetimes(batch, rows, repairing)
         digests = (*outcome.digests, *kept, *lived)
         whole = replace(outcome, digests=digests, left_open=left, recorded=written.number)
-        return _with_content(source, whole, counted)
+        return _with_content(batch.source, whole, counted)
 
-    def recall(
-        self,
-        source: SourceSpec,
-        batch_id: int,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-        version: int = NEWEST,
-    ) -> Outcome:
+    def recall(self, batch: MicroBatch, version: int = NEWEST) -> Outcome:
         """Return the outcome of a committed batch, computed from the events that it appended; writes nothing.
 
         `version` is that of the digest of these events.
         """
-        written = events.as_appended(self.spark, source, self.place(f"events/{source.name}"), batch_id)
+        written = events.as_appended(self.spark, batch.source, self.place(batch.events), batch.number)
         rows = written.rows
-        found = found_then(self.spark, source, objects, opening, rows() if rows else None)
+        found = found_then(self.spark, batch, rows() if rows else None)
         if rows is None:
-            settled = settled_objects(objects, {}, found)
-            skipped = skipped_rows(self.spark, source, rows, settled, opening)
-            return _with_content(source, Outcome((), objects=settled, skipped=skipped), NOTHING)
-        told = self.count(source, rows(), objects, version)
-        outcome = self.report(source, rows, told, objects, opening, found)
-        outcome = _with_content(source, outcome, counted_again(self.spark, source, outcome.objects, opening, told))
-        if not source.lifetimes.edges:
+            return self._without_rows(batch, found)
+        told = self.count(batch.source, rows(), batch.objects, version)
+        outcome = self.report(batch, rows, told, found)
+        outcome = _with_content(batch.source, outcome, counted_again(self.spark, batch, outcome.objects, told))
+        if not batch.source.lifetimes.edges:
             return outcome
-        with self.edges_of(source, batch_id, rows(), objects) as lived:
+        with self.edges_of(batch.source, batch.number, rows(), batch.objects) as lived:
             return replace(outcome, left_open=lived.left_open)
 
     def judged(self, table: str, first: int, last: int) -> DataFrame | None:
@@ -120,16 +102,9 @@ class Engine(Builder):
         rows = self.spark.read.format("delta").load(place)
         return rows.where(F.col("_batch_id").between(first, last) & F.col("_system_timestamp").isNotNull())
 
-    def report(
-        self,
-        source: SourceSpec,
-        rows: Callable[[], DataFrame],
-        told: Counts,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-        found: Damage,
-    ) -> Outcome:
+    def report(self, batch: MicroBatch, rows: Callable[[], DataFrame], told: Counts, found: Damage) -> Outcome:
         """Return the outcome of judged rows, whether written or only recomputed, from their counts."""
+        source, opening = batch.source, batch.opening
         partitions = accounts.partitions_of(told, source.name)
         if source.punctuated is not None:
             left = marks.marks_of(rows(), source.punctuated, source.lifetimes, opening)
@@ -141,11 +116,11 @@ class Engine(Builder):
         }
         late = {}
         if limits:
-            arrived = with_own_arrival(self.spark, source, rows(), objects)
+            arrived = with_own_arrival(self.spark, source, rows(), batch.objects)
             late = accounts.count_arrivals_before(arrived, OWN, limits)
-        settled = settled_objects(objects, accounts.files_of(told), found)
+        settled = settled_objects(batch.objects, accounts.files_of(told), found)
         skipped = skipped_rows(self.spark, source, rows, settled, opening)
-        return Outcome((told.digest(f"events/{source.name}"),), partitions, settled, skipped, late)
+        return Outcome((told.digest(batch.events),), partitions, settled, skipped, late)
 
     def count(
         self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject], version: int = NEWEST
@@ -162,55 +137,51 @@ class Engine(Builder):
         tasks = self._tasks(source, sum(item.size for item in objects))
         return edges.kept(str(self.root), source, rows, batch_id, tasks)
 
-    def _write(
-        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
-    ) -> tuple[Counts | None, Damage, CommitRows]:
-        refused = {item.uri: item.refusal for item in objects if item.refusal is not None}
-        found = Damage(refused, damage.gone([item for item in objects if item.refusal is None]))
+    def _without_rows(self, batch: MicroBatch, found: Damage) -> Outcome:
+        settled = settled_objects(batch.objects, {}, found)
+        skipped = skipped_rows(self.spark, batch.source, None, settled, batch.opening)
+        return _with_content(batch.source, Outcome((), objects=settled, skipped=skipped), NOTHING)
+
+    def _write(self, batch: MicroBatch) -> tuple[Counts | None, Damage, CommitRows]:
+        named = [item for item in batch.objects if item.refusal is None]
+        refused = {item.uri: item.refusal for item in batch.objects if item.refusal is not None}
+        found = Damage(refused, damage.gone(named))
         try:
-            told, written = self._attempt(source, batch_id, objects, opening, found)
+            told, written = self._attempt(batch, found)
         except damage.SPARK_ERRORS as error:
             if told_crowded(error):
-                raise crowded(source.name, [item.uri for item in objects]) from None
-            named = [item for item in objects if item.refusal is None]
+                raise crowded(batch.source.name, batch.uris) from None
             missing = damage.gone(named)
             with self._timed("damage"):
                 unreadable = damage.find_unreadable(
-                    self.spark, source, [item for item in named if item.uri not in missing]
+                    self.spark, batch.source, [item for item in named if item.uri not in missing]
                 )
             if not unreadable and missing == found.gone:
                 raise
             found = Damage(refused | unreadable, missing)
-            told, written = self._attempt(source, batch_id, objects, opening, found)
+            told, written = self._attempt(batch, found)
         return told, found, written
 
-    def _attempt(
-        self,
-        source: SourceSpec,
-        batch_id: int,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-        found: Damage,
-    ) -> tuple[Counts | None, CommitRows]:
-        left = [item for item in objects if item.uri not in found.gone]
-        if not left:
+    def _attempt(self, whole: MicroBatch, found: Damage) -> tuple[Counts | None, CommitRows]:
+        batch = replace(whole, objects=[item for item in whole.objects if item.uri not in found.gone])
+        if not batch.objects:
             return NOTHING, CommitRows(None, 0)
-        sights = look_at(source, [item for item in left if item.uri not in found.unreadable])
-        given = source, batch_id, left, opening
-        shape = self._shape(source, left, opening, found.unreadable, sights)
+        sights = look_at(batch.source, [item for item in batch.objects if item.uri not in found.unreadable])
+        shape = self._shape(batch, found.unreadable, sights)
         with (
             self._timed("judge"),
             prepared(
-                self.spark, shape, self._cores(), *given, lambda: self._planned(*given, found.unreadable, sights)
+                self.spark, shape, self._cores(), batch, lambda: self._planned(batch, found.unreadable, sights)
             ) as plan,
         ):
-            place = self.place(f"events/{source.name}")
-            told, written = events.write_events(plan.counted, plan.tally, source, place, batch_id)
-        return told and of_files(told, left, sights), written
+            place = self.place(batch.events)
+            told, written = events.write_events(plan.counted, plan.tally, batch.source, place, batch.number)
+        return told and of_files(told, batch.objects, sights), written
 
     def _write_substreams(
-        self, source: SourceSpec, batch_id: int, slice_: Callable[[], DataFrame], repairing: bool
+        self, batch: MicroBatch, slice_: Callable[[], DataFrame], repairing: bool
     ) -> tuple[TableDigest, ...]:
+        source, batch_id = batch.source, batch.number
         if not source.over or source.timestamp_by is None:
             return ()
         rows = substreams.changed(slice_(), source.name, batch_id, source.policy.disorder)
@@ -221,16 +192,11 @@ class Engine(Builder):
         return (digest,)
 
     def _write_lifetimes(
-        self,
-        source: SourceSpec,
-        batch_id: int,
-        slice_: Callable[[], DataFrame],
-        objects: Sequence[LandedObject],
-        repairing: bool,
+        self, batch: MicroBatch, slice_: Callable[[], DataFrame], repairing: bool
     ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
-        if not source.lifetimes.edges:
+        if not batch.source.lifetimes.edges:
             return {}, ()
-        with self._timed("lifetimes"), self.edges_of(source, batch_id, slice_(), objects) as found:
+        with self._timed("lifetimes"), self.edges_of(batch.source, batch.number, slice_(), batch.objects) as found:
             digests = tuple(found.write(str(self.root), repairing, self.reached))
         return found.left_open, digests
 

@@ -21,8 +21,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from tidemark.config import SourceSpec
-from tidemark.core.advance import Opening
-from tidemark.core.batch import LandedObject
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout, placed_by
 from tidemark.spark.partitioning.shuffle import Placed, known_before
 from tidemark.spark.plans.static_plan import simplified, unadapted
@@ -90,22 +89,16 @@ class Prepared:
             return self
         return replace(self, counted=unadapted(self.counted, self.layout.tasks))
 
-    def bound(
-        self,
-        source: SourceSpec,
-        batch_id: int,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-    ) -> Prepared:
+    def bound(self, batch: MicroBatch) -> Prepared:
         """The plan bound to another micro-batch of its shape."""
-        spark = self.counted.sparkSession
-        self.objects.tell(source, objects, batch_id)
+        spark, opening = self.counted.sparkSession, batch.opening
+        self.objects.tell(batch.source, batch.objects, batch.number)
         if self.layout.tasks > 1:
             self.placed.tell(self.layout.placed)
-        before = known_before(spark, self.layout, opening, source.timestamp_by is not None)
+        before = known_before(spark, self.layout, opening, batch.source.timestamp_by is not None)
         self.start.set(opening.unseen.watermark)
-        self.tally.begin([item.uri for item in objects])
-        return replace(self, counted=bound(self.counted, map(spark_reads, objects), (before,)))
+        self.tally.begin(batch.uris)
+        return replace(self, counted=bound(self.counted, map(spark_reads, batch.objects), (before,)))
 
 
 def bound(
@@ -159,10 +152,7 @@ def prepared(
     spark: SparkSession,
     shape: BatchPlanKey | None,
     cores: int,
-    source: SourceSpec,
-    batch_id: int,
-    objects: Sequence[LandedObject],
-    opening: Opening,
+    batch: MicroBatch,
     build: Callable[[], AbstractContextManager[Prepared]],
 ) -> Iterator[Prepared]:
     """Context manager: the plan of a micro-batch for one job on `cores` cores, cached for its shape or else new.
@@ -178,7 +168,7 @@ def prepared(
     known = plans.take(shape)
     if known is not None:
         spark.conf.set(PARTITIONS, str(known.layout.tasks))
-        known = known.bound(source, batch_id, objects, opening)
+        known = known.bound(batch)
     with build() if known is None else nullcontext(known) as made:
         plan = made.simplified() if known is None else made
         yield plan.planned()
@@ -187,21 +177,16 @@ def prepared(
 
 
 def shape_of(
-    source: SourceSpec,
-    objects: Sequence[LandedObject],
-    opening: Opening,
-    damaged: Mapping[str, str],
-    sights: Mapping[str, Sight],
-    limits: tuple[int, int],
+    batch: MicroBatch, damaged: Mapping[str, str], sights: Mapping[str, Sight], limits: tuple[int, int]
 ) -> BatchPlanKey | None:
     """Key of a micro-batch's cached plan; None if the plan depends on more than the key.
 
     It does if objects are of several kinds, more than `MOST_OBJECTS`, or cannot be read, and if substreams, edges or
     imported punctuation are looked up in tables.
     """
-    kinds = set(sights.values())
+    kinds, source, opening = set(sights.values()), batch.source, batch.opening
     looked_up = source.over or source.lifetimes.edges or opening.imported is not None
-    if looked_up or damaged or len(kinds) != 1 or len(objects) > MOST_OBJECTS:
+    if looked_up or damaged or len(kinds) != 1 or len(batch.objects) > MOST_OBJECTS:
         return None
     sight = kinds.pop()
     return BatchPlanKey(source, sight, opening.read_from, limits) if sight.refusal is None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -13,8 +13,6 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.config.rules.partition_limit import most_after
-from tidemark.core.advance import Opening
-from tidemark.core.batch import LandedObject
 from tidemark.core.watermarks import SINGLE
 from tidemark.spark.columns import BEYOND, OFFSET, ROW
 from tidemark.spark.judge import events, substreams
@@ -22,6 +20,7 @@ from tidemark.spark.judge.judge import judge, judge_punctuated, limited, stage
 from tidemark.spark.judge.plan_cache import PARTITIONS, BatchPlanKey, Prepared, shape_of
 from tidemark.spark.judge.skew import cut_hot
 from tidemark.spark.maxima import unseen
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import CELL_BITS, Layout, place, sampled_share, sizes_of
 from tidemark.spark.partitioning.shuffle import Placed
 from tidemark.spark.punctuation import edges
@@ -62,14 +61,7 @@ class Builder:
         return str(self.root / table)
 
     def rejudge(
-        self,
-        source: SourceSpec,
-        batch_id: int,
-        rows: DataFrame,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-        from_events: bool = False,
-        sample: DataFrame | None = None,
+        self, batch: MicroBatch, rows: DataFrame, from_events: bool = False, sample: DataFrame | None = None
     ) -> DataFrame:
         """Event rows of a batch with the numbers of their objects, judged again and written nowhere.
 
@@ -77,47 +69,37 @@ class Builder:
         have their offsets: rows before them may be missing. With a `sample` of the rows, their layout is found from
         it instead of from all rows.
         """
-        recorded = None
-        place = self.place(f"events/{source.name}")
+        source, opening, recorded = batch.source, batch.opening, None
+        place = self.place(batch.events)
         if source.over and source.timestamp_by and delta.exists(place):
             whole = self.spark.read.format("delta").load(place)
             floors = {name: state.floor for name, state in opening.states.items()}
-            recorded = substreams.recomputed(whole, batch_id, source.policy.disorder, floors)
-        size = sum(item.size for item in objects)
-        layout, staged = self._staged(source, rows, opening, size, sample, scattered=from_events)
+            recorded = substreams.recomputed(whole, batch.number, source.policy.disorder, floors)
+        layout, staged = self._staged(batch, rows, sample, scattered=from_events)
         staged = staged.withColumn(OFFSET, F.col(ROW)) if from_events else staged
-        judged = self._judged(source, batch_id, staged, recorded, opening, layout)
-        return events.event_rows(judged, source, Objects(source, objects, batch_id)).drop(BEYOND)
+        judged = self._judged(batch, staged, recorded, layout)
+        return events.event_rows(judged, source, Objects(source, batch.objects, batch.number)).drop(BEYOND)
 
     @contextmanager
     def _planned(
-        self,
-        source: SourceSpec,
-        batch_id: int,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-        damaged: Mapping[str, str],
-        sights: Mapping[str, Sight],
+        self, batch: MicroBatch, damaged: Mapping[str, str], sights: Mapping[str, Sight]
     ) -> Iterator[Prepared]:
         """Context manager: the plan of a micro-batch's event rows; rows that are read more than once are kept until
         exit."""
-        recorded = None
+        source, opening, recorded = batch.source, batch.opening, None
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
-            recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch_id, floors)
-        told = Objects(source, objects, batch_id)
-        rows = self._read(source, objects, damaged, 1.0, sights, told)
-        size = sum(item.size for item in objects)
-        share = sampled_share(source, size, opening)
-        sample = None if share is None else self._read(source, objects, damaged, share, sights)
+            recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch.number, floors)
+        told = Objects(source, batch.objects, batch.number)
+        rows = self._read(batch, damaged, 1.0, sights, told)
+        share = sampled_share(source, batch.size, opening)
+        sample = None if share is None else self._read(batch, damaged, share, sights)
         start, placed = unseen(self.spark, opening.unseen.watermark), Placed()
         try:
-            layout, staged = self._staged(
-                source, rows, opening, size, sample, landed=True, start=start, placed=placed
-            )
+            layout, staged = self._staged(batch, rows, sample, landed=True, start=start, placed=placed)
             staged = limited(staged, most_after(), layout.tasks)
-            judged = self._judged(source, batch_id, staged, recorded, opening, layout)
-            tally = FateCounter(self.spark, source, [item.uri for item in objects])
+            judged = self._judged(batch, staged, recorded, layout)
+            tally = FateCounter(self.spark, source, batch.uris)
             found = events.event_rows(judged, source, told)
             yield Prepared(tally.counted(found), tally, start, told, layout, placed)
         finally:
@@ -125,43 +107,36 @@ class Builder:
                 rows.unpersist()
 
     def _shape(
-        self,
-        source: SourceSpec,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-        damaged: Mapping[str, str],
-        sights: Mapping[str, Sight],
+        self, batch: MicroBatch, damaged: Mapping[str, str], sights: Mapping[str, Sight]
     ) -> BatchPlanKey | None:
         """Key of a micro-batch's cached plan; None if its plan serves no other.
 
         With several tasks it serves others only if the source has partitions and their sizes are found without a
         sample, and none of its objects is excluded.
         """
+        source = batch.source
         if self.excluded.get(source.name):
             return None
-        size = sum(item.size for item in objects)
-        tasks = self._tasks(source, size)
-        told = tasks == 1 or (source.partition is not None and sampled_share(source, size, opening) is None)
-        return shape_of(source, objects, opening, damaged, sights, (tasks, most_after())) if told else None
+        tasks = self._tasks(source, batch.size)
+        whole = source.partition is not None and sampled_share(source, batch.size, batch.opening) is None
+        return shape_of(batch, damaged, sights, (tasks, most_after())) if tasks == 1 or whole else None
 
     def _read(
         self,
-        source: SourceSpec,
-        objects: Sequence[LandedObject],
+        batch: MicroBatch,
         damaged: Mapping[str, str],
         share: float,
         sights: Mapping[str, Sight],
         told: Objects | None = None,
     ) -> DataFrame:
+        source, objects = batch.source, batch.objects
         rows = read_rows(self.spark, source, objects, damaged, share, sights, told)
         return without_objects(rows, source, objects, self.excluded.get(source.name, ()))
 
     def _staged(
         self,
-        source: SourceSpec,
+        batch: MicroBatch,
         rows: DataFrame,
-        opening: Opening,
-        size: int,
         sample: DataFrame | None = None,
         landed: bool = False,
         scattered: bool = False,
@@ -173,7 +148,8 @@ class Builder:
         `landed` rows are read from landing: those that are read more than once and cost much to parse are persisted,
         and the caller unpersists them. `scattered` rows do not come in their order.
         """
-        layout = Layout(self._tasks(source, size), self.cell_bits)
+        source, opening = batch.source, batch.opening
+        layout = Layout(self._tasks(source, batch.size), self.cell_bits)
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
             layout = place(sizes_of(rows if sample is None else sample), layout, self._cores())
@@ -184,27 +160,21 @@ class Builder:
                 rows.persist()
             layout = cut_hot(rows, source, opening, layout, scattered)
         if opening.imported is not None:
-            looked, share = (rows, 1.0) if sample is None else (sample, sampled_share(source, size, opening) or 1.0)
+            share = None if sample is None else sampled_share(source, batch.size, opening)
+            looked, share = (rows if sample is None else sample), share or 1.0
             found = ranges_of(looked, share, opening.imported, str(self.root), layout.tasks)
             layout = replace(layout, ranges=found)
         return layout, stage(rows, source, opening, layout, start, placed)
 
-    def _judged(
-        self,
-        source: SourceSpec,
-        batch_id: int,
-        staged: DataFrame,
-        recorded: DataFrame | None,
-        opening: Opening,
-        layout: Layout,
-    ) -> DataFrame:
+    def _judged(self, batch: MicroBatch, staged: DataFrame, recorded: DataFrame | None, layout: Layout) -> DataFrame:
         """Staged rows with the columns that their fate follows from; `recorded` has the watermarks of substreams."""
+        source = batch.source
         if source.punctuated is None:
-            return judge(staged, source, recorded, layout, opening)
-        rows = stamped(judge_punctuated(staged, opening, str(self.root), layout), source.punctuated)
+            return judge(staged, source, recorded, layout, batch.opening)
+        rows = stamped(judge_punctuated(staged, batch.opening, str(self.root), layout), source.punctuated)
         if not source.lifetimes.edges:
             return rows
-        return edges.with_pairs(str(self.root), source, rows, batch_id, layout.tasks)
+        return edges.with_pairs(str(self.root), source, rows, batch.number, layout.tasks)
 
     def _cores(self) -> int:
         return self.tasks or self.spark.sparkContext.defaultParallelism

@@ -6,17 +6,15 @@ the first kind is to be taken again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
-from tidemark.core.batch import LandedObject, stored_uri
+from tidemark.core.batch import stored_uri
 from tidemark.core.watermarks import Seen
 from tidemark.spark.columns import OBJECT, SKIPPED
 from tidemark.spark.judge.judge import stage
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout
 from tidemark.spark.read import unreadable as damage
 from tidemark.spark.read.landed_rows import read_rows
@@ -24,18 +22,14 @@ from tidemark.spark.read.unreadable import Damage
 from tidemark.spark.tables import accounts
 
 
-def found_then(
-    spark: SparkSession,
-    source: SourceSpec,
-    objects: Sequence[LandedObject],
-    opening: Opening,
-    rows: DataFrame | None,
-) -> Damage:
-    """Damage among objects that have no row in `rows`, the appended events (None: nothing was appended).
+def found_then(spark: SparkSession, batch: MicroBatch, rows: DataFrame | None) -> Damage:
+    """Damage among a micro-batch's objects that have no row in `rows`, the appended events (None: nothing was
+    appended).
 
     An object that would have a row there if it had been read counts as gone. So it is taken again, and none of its
     rows is lost or doubled.
     """
+    source, objects, opening = batch.source, batch.objects, batch.opening
     kept = {} if rows is None else accounts.rows_per_file(rows)
     silent = [item for item in objects if stored_uri(item.uri) not in kept]
     gone = damage.gone(silent)

@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.batch_result import Diagnostic, Finding, FindingSample
 from tidemark.spark.columns import BAD, BEYOND, OBJECT, REST, SKIPPED
 from tidemark.spark.judge.judge import stage
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout
 from tidemark.spark.read.landed_rows import read_rows
 from tidemark.spark.read.peek import Sight, look_at
@@ -44,18 +44,16 @@ def of_files(told: Counts, objects: Sequence[LandedObject], sights: Mapping[str,
     return replace(told, unknown=unknown)
 
 
-def counted_again(
-    spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject], opening: Opening, told: Counts
-) -> Counts:
+def counted_again(spark: SparkSession, batch: MicroBatch, settled: Sequence[LandedObject], told: Counts) -> Counts:
     """Counts of rows that a crashed attempt appended, with what its objects have beyond the schema.
 
-    Events tables don't have it: the objects that are still there as they were are read once more.
+    Events tables don't have it: of the `settled` objects, those that are still there as they were are read once more.
     """
-    read = [item for item in objects if item.state is ObjectState.READ and item.rows]
+    read = [item for item in settled if item.state is ObjectState.READ and item.rows]
     there = [item for item in read if tag_of(item.path) == item.tag]
-    if not source.counts_unknown:
-        return of_files(told, there, look_at(source, there))
-    return replace(told, unknown=_unknown_in(spark, source, there, opening)) if there else told
+    if not batch.source.counts_unknown:
+        return of_files(told, there, look_at(batch.source, there))
+    return replace(told, unknown=_unknown_in(spark, replace(batch, objects=there))) if there else told
 
 
 def unknown_columns(
@@ -96,12 +94,10 @@ def _shown(name: str) -> str:
     return json.dumps(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}...", ensure_ascii=False)
 
 
-def _unknown_in(
-    spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject], opening: Opening
-) -> Unknown | None:
-    rows: DataFrame = read_rows(spark, source, objects)
-    if opening.read_from is not None:
-        staged = stage(rows, source, opening, Layout(1)).where(~F.col(SKIPPED))
+def _unknown_in(spark: SparkSession, batch: MicroBatch) -> Unknown | None:
+    rows: DataFrame = read_rows(spark, batch.source, batch.objects)
+    if batch.opening.read_from is not None:
+        staged = stage(rows, batch.source, batch.opening, Layout(1)).where(~F.col(SKIPPED))
         rows = staged.withColumn(BEYOND, F.col(REST)[BEYOND])
     rows = rows.where(F.col(BAD).isNull() & F.col(BEYOND).isNotNull()).select(OBJECT, BEYOND)
     count, first, last = rows.agg(F.count("*"), F.min(OBJECT), F.max(OBJECT)).first() or (0, 0, 0)
@@ -110,5 +106,5 @@ def _unknown_in(
     each = rows.select(F.explode(F.array_distinct(F.split(BEYOND, "\n"))).alias("name"))
     names = each.groupBy("name").count().orderBy("name").limit(_MOST + 1).collect()
     kept = {row["name"]: row["count"] for row in names[:_MOST]}
-    ends = stored_uri(objects[first].uri), stored_uri(objects[last].uri)
+    ends = stored_uri(batch.objects[first].uri), stored_uri(batch.objects[last].uri)
     return Unknown(count, *ends, kept, len(names) > _MOST)

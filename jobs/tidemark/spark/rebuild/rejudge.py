@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.advance import Opening, States
+from tidemark.core.advance import States
 from tidemark.core.backfill.ranges import ReadRange
 from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.core.batch_result import Outcome
@@ -21,6 +21,7 @@ from tidemark.core.times import DAY
 from tidemark.core.watermarks import Seen
 from tidemark.spark.judge import events
 from tidemark.spark.judge.engine import Engine
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.punctuation import state as marks
 from tidemark.spark.read.excluded import without_events
 from tidemark.spark.read.landed_rows import rows_of_events
@@ -39,40 +40,33 @@ class SliceEngine(Engine):
     states: Callable[[int], States] = field(kw_only=True)
     reads: Mapping[str, ReadRange] = field(kw_only=True)
 
-    def judge(
-        self,
-        source: SourceSpec,
-        batch_id: int,
-        objects: Sequence[LandedObject],
-        opening: Opening,
-        repairing: bool,
-    ) -> Outcome:
+    def judge(self, batch: MicroBatch, repairing: bool) -> Outcome:
         """Append the rows of a batch, judged again, and return their outcome."""
-        opening, taken = replace(opening, read_from=None), _taken(objects)
-        place = self.place(f"events/{source.name}")
+        source, batch_id, objects = batch.source, batch.number, batch.objects
+        part = replace(batch, opening=replace(batch.opening, read_from=None), objects=_taken(objects))
+        place = self.place(batch.events)
         told: Counts | None = None
         if repairing and delta.holds(place, batch_id):
             written = events.as_appended(self.spark, source, place, batch_id)
         else:
-            told, written = self._rejudged(source, batch_id, taken, opening)
+            told, written = self._rejudged(part)
             self.reached("events")
         if written.rows is None:
             return Outcome(objects=tuple(objects), skipped=self._left_out(source, batch_id, {}))
-        told = told or self.count(source, written.rows(), taken)
+        told = told or self.count(source, written.rows(), part.objects)
         found = accounts.partitions_of(told, source.name)
         if source.punctuated is not None:
-            left = marks.marks_of(written.rows(), source.punctuated, source.lifetimes, opening)
+            left = marks.marks_of(written.rows(), source.punctuated, source.lifetimes, part.opening)
             found = accounts.with_marks(found, left)
         rows = {name: report.seen.rows for name, report in found.items()}
         skipped = self._left_out(source, batch_id, rows)
-        kept = self._write_substreams(source, batch_id, written.rows, repairing)
-        open_, lived = self._write_lifetimes(source, batch_id, written.rows, taken, repairing)
-        digests = (told.digest(f"events/{source.name}"), *kept, *lived)
+        kept = self._write_substreams(part, written.rows, repairing)
+        open_, lived = self._write_lifetimes(part, written.rows, repairing)
+        digests = (told.digest(batch.events), *kept, *lived)
         return Outcome(digests, found, tuple(objects), skipped, left_open=open_, recorded=written.number)
 
-    def _rejudged(
-        self, source: SourceSpec, batch_id: int, objects: Sequence[LandedObject], opening: Opening
-    ) -> tuple[Counts | None, CommitRows]:
+    def _rejudged(self, batch: MicroBatch) -> tuple[Counts | None, CommitRows]:
+        source, batch_id, objects = batch.source, batch.number, batch.objects
         rows = self.recorded(source, batch_id, batch_id)
         if not objects or rows is None or rows.isEmpty():
             return NOTHING, CommitRows(None, 0)
@@ -80,10 +74,10 @@ class SliceEngine(Engine):
             rows = without_events(rows, source, self.excluded[source.name])
         again = rows_of_events(self.spark, source, rows, objects)
         with self._timed("judge"):
-            judged = self.rejudge(source, batch_id, again, objects, opening, from_events=True)
-            tally = FateCounter(self.spark, source, [item.uri for item in objects])
+            judged = self.rejudge(batch, again, from_events=True)
+            tally = FateCounter(self.spark, source, batch.uris)
             counted = tally.counted(judged)
-            return events.write_events(counted, tally, source, self.place(f"events/{source.name}"), batch_id)
+            return events.write_events(counted, tally, source, self.place(batch.events), batch_id)
 
     def recorded(self, source: SourceSpec, first: int, last: int) -> DataFrame | None:
         """Rows of batches first..last in the base that belong to the slice, with the columns that the source

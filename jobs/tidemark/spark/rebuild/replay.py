@@ -17,6 +17,7 @@ from tidemark.spark.columns import OBJECT
 from tidemark.spark.digests import measured, row_hash
 from tidemark.spark.judge import substreams
 from tidemark.spark.judge.engine import Engine
+from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import sampled_share
 from tidemark.spark.read import unreadable
 from tidemark.spark.read.formats import UNREADABLE
@@ -29,14 +30,11 @@ _SHOWN = ("_event_time", "_arrival_time", "_system_timestamp", "_disposition", "
 
 
 @dataclass(frozen=True)
-class SourceBatch:
-    """One source's part of a recorded batch: its objects as taken, the state that judging started from (`opening`),
-    the states recorded after it, and the digest version of each table."""
+class RecordedBatch:
+    """One source's part of a recorded batch, with its objects as taken, the states recorded `after` it, and the
+    digest version of each table."""
 
-    source: SourceSpec
-    batch_id: int
-    objects: Sequence[LandedObject]
-    opening: Opening
+    batch: MicroBatch
     after: Mapping[str, PartitionState]
     versions: Mapping[str, int] = field(default_factory=dict)
 
@@ -53,26 +51,22 @@ def in_landing(objects: Sequence[LandedObject]) -> bool:
 class Recomputed:
     """One source's part of a batch, computed again. Rows that are read several times are persisted until `close`."""
 
-    def __init__(self, engine: Engine, part: SourceBatch, from_landing: bool) -> None:
-        self.engine, self.part = engine, part
-        place = engine.place(f"events/{part.source.name}")
-        taken = [item for item in part.objects if item.state is not ObjectState.VANISHED]
+    def __init__(self, engine: Engine, part: RecordedBatch, from_landing: bool) -> None:
+        self.engine, self.part, self.from_landing = engine, part, from_landing
+        taken = [item for item in part.batch.objects if item.state is not ObjectState.VANISHED]
+        self.batch = replace(part.batch, objects=taken)
+        place = engine.place(self.batch.events)
         self.skipped: dict[str, Seen] = {}
-        self.recorded = delta.slice_of(engine.spark, place, part.batch_id) if delta.exists(place) else None
-        opening = part.opening
+        self.recorded = delta.slice_of(engine.spark, place, self.batch.number) if delta.exists(place) else None
         sample = None
         if from_landing:
             rows, sample = self._landed(taken)
         else:
             self.skipped = self._skipped_then()
-            opening = replace(opening, read_from=None)
-            rows = rows_of_events(engine.spark, part.source, self._events(), taken)
-        self.from_landing = from_landing
-        self.taken = taken
-        self.counted = engine.rejudge(
-            part.source, part.batch_id, rows, taken, opening, from_events=not from_landing, sample=sample
-        )
-        if _read_again(part.source, opening):
+            self.batch = replace(self.batch, opening=replace(self.batch.opening, read_from=None))
+            rows = rows_of_events(engine.spark, self.batch.source, self._events(), taken)
+        self.counted = engine.rejudge(self.batch, rows, from_events=not from_landing, sample=sample)
+        if _read_again(self.batch.source, self.batch.opening):
             self.counted.persist()
         self.rows = self.counted.drop(OBJECT)
 
@@ -82,17 +76,16 @@ class Recomputed:
 
     def outcome(self) -> Outcome:
         """Digests and counts, computed as in the first run."""
-        source, batch_id = self.part.source, self.part.batch_id
-        opening = self.part.opening if self.from_landing else replace(self.part.opening, read_from=None)
-        told = self.engine.count(source, self.counted, self.taken, self.part.version(f"events/{source.name}"))
-        found = self.engine.report(source, lambda: self.rows, told, self.taken, opening, unreadable.Damage())
+        source, batch_id, taken = self.batch.source, self.batch.number, self.batch.objects
+        told = self.engine.count(source, self.counted, taken, self.part.version(self.batch.events))
+        found = self.engine.report(self.batch, lambda: self.rows, told, unreadable.Damage())
         digests = list(found.digests)
         if source.over and source.timestamp_by:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)
             table = substreams.table_of(source.name)
             digests.append(measured(table, changed, self.part.version(table)))
         if source.lifetimes.edges:
-            with self.engine.edges_of(source, batch_id, self.rows, self.taken) as lived:
+            with self.engine.edges_of(source, batch_id, self.rows, taken) as lived:
                 digests += lived.digests(self.part.versions)
             found = replace(found, left_open=lived.left_open)
         return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
@@ -123,15 +116,15 @@ class Recomputed:
     def _events(self) -> DataFrame:
         if self.recorded is None:
             return self.rows.limit(0)
-        names = [column.name for column in self.part.source.columns]
+        names = [column.name for column in self.batch.source.columns]
         fixed = [name for name in self.recorded.columns if name.startswith("_") and name not in names]
         return self.recorded.select(*fixed, *map(delta.quoted, names))
 
     def _landed(self, taken: Sequence[LandedObject]) -> tuple[DataFrame, DataFrame | None]:
         """Rows as they are in landing now, and a sample of them if one is worth its cost, else None."""
-        source, notes = self.part.source, self._notes(taken)
+        source, notes = self.batch.source, self._notes(taken)
         sights = look_at(source, [item for item in taken if item.uri not in notes])
-        share = sampled_share(source, sum(item.size for item in taken), self.part.opening)
+        share = sampled_share(source, self.batch.size, self.batch.opening)
         shares = [1.0] if share is None else [1.0, share]
         rows, *sample = (read_rows(self.engine.spark, source, taken, notes, each, sights) for each in shares)
         return rows, sample[0] if sample else None
@@ -148,12 +141,12 @@ class Recomputed:
     def _skipped_then(self) -> dict[str, Seen]:
         """By partition, rows that `start` skipped in the recorded batch. They are in no table: their number follows
         from offsets."""
-        if self.part.opening.read_from is None or self.recorded is None:
+        if self.batch.opening.read_from is None or self.recorded is None:
             return {}
         rows = {row[0]: row[1] for row in self.recorded.groupBy("_partition").count().collect()}
         skipped = {}
         for name, state in self.part.after.items():
-            before = self.part.opening.states.get(name, self.part.opening.unseen)
+            before = self.batch.opening.states.get(name, self.batch.opening.unseen)
             count = state.next_offset - before.next_offset - rows.get(name, 0)
             if count:
                 skipped[name] = Seen(count, state.last_arrival, None)
