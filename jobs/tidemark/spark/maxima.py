@@ -24,7 +24,9 @@ def unseen(spark: SparkSession, watermark: int | None) -> JavaObject:
     jvm = spark.sparkContext._jvm
     if jvm is None:
         raise RuntimeError("no Spark session is open")
-    return jvm.tidemark.Unseen(watermark)
+    start = jvm.tidemark.PlanNumber()
+    start.set(watermark)
+    return start
 
 
 def reached(chunk: Column, partition: Column, own: Column, seed: Column, start: JavaObject) -> Column:

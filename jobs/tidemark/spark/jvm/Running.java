@@ -24,7 +24,7 @@ public final class Running implements java.io.Serializable {
     private static final String GIVES =
         "group BIGINT NOT NULL, number BIGINT NOT NULL, arrival BIGINT, watermark BIGINT, high BIGINT";
 
-    private final Unseen unseen;
+    private final PlanNumber unseen;
     private final Object[] told = new Object[5];
     private final InternalRow row = new GenericInternalRow(this.told);
     private int chunk;
@@ -33,12 +33,12 @@ public final class Running implements java.io.Serializable {
     private long number;
     private long arrival;
 
-    private Running(Unseen unseen) {
+    private Running(PlanNumber unseen) {
         this.unseen = unseen;
     }
 
     /** As a column; groups without a seed start as `unseen`. */
-    public static Column function(Seq arguments, Unseen unseen) {
+    public static Column function(Seq arguments, PlanNumber unseen) {
         return Invoked.inTurn(new Running(unseen), "call", DataType.fromDDL(GIVES), arguments);
     }
 
@@ -70,7 +70,7 @@ public final class Running implements java.io.Serializable {
         this.arrival = NONE;
         this.told[0] = Long.valueOf(this.group);
         this.told[2] = null;
-        this.told[3] = this.unseen.watermark();
+        this.told[3] = this.unseen.number();
         this.told[4] = null;
     }
 

@@ -73,7 +73,7 @@ class Placed:
     """
 
     def __init__(self) -> None:
-        self._told: JavaObject = running().tidemark.Placed()
+        self._told: JavaObject = running().tidemark.PlanTasks()
 
     def tell(self, placed: Mapping[str, int]) -> None:
         """Set the tasks of partitions for later jobs."""

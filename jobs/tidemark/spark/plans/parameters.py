@@ -35,7 +35,7 @@ class PlanParameters:
     def __call__(self, name: str, number: int | None, beside: str) -> Column:
         jvm = running()
         if name not in self._held:
-            self._held[name] = jvm.tidemark.Held()
+            self._held[name] = jvm.tidemark.PlanNumber()
         held = self._held[name]
         held.set(number)
         return Column(held.beside(jvm.PythonUtils.toSeq([F.hash(beside)._jc])))

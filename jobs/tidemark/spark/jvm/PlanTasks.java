@@ -10,13 +10,13 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.immutable.Seq;
 
-/** The tasks of partitions that are not spread by their names, told to the tasks of a job as it begins. */
-public final class Placed implements java.io.Serializable {
+/** A plan parameter: the tasks of partitions that are not assigned by the hash of their names. */
+public final class PlanTasks implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private Map tasks = new HashMap();
 
-    /** For jobs that begin from now on, as JSON: the number of the task of each partition. */
+    /** Sets the tasks for jobs that begin from now on: a JSON object with the number of each partition's task. */
     public void tell(String told) throws IOException {
         this.tasks = new HashMap();
         Iterator each = ((Map) new ObjectMapper().readValue(told, Map.class)).entrySet().iterator();
@@ -26,7 +26,7 @@ public final class Placed implements java.io.Serializable {
         }
     }
 
-    /** As a column of a partition and the task that it has by its name, neither of them null: the task that it has. */
+    /** The task of a partition as a column. Takes the partition and the task by its name's hash; neither is null. */
     public Column at(Seq partitionAndTask) {
         return Invoked.plain(this, "task", DataTypes.IntegerType, partitionAndTask);
     }
