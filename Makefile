@@ -15,7 +15,7 @@ CODE := jobs dags plugins tests bench
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal --durations 12
 
-.PHONY: help install install-s3 demo airflow env test test-long soak lint bench bench-full bench-check
+.PHONY: help install install-s3 demo airflow env test test-long soak lint site bench bench-full bench-check
 
 help: ## show this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -46,10 +46,13 @@ soak: $(STAMP) ## 500 random commands with random faults, then all laws (OPERATI
 	@seed=$${SEED:-$$RANDOM}; echo "SEED=$$seed"; \
 	OPERATIONS=$${OPERATIONS:-500} SEED=$$seed $(BIN)/python -m pytest -m soak --show-capture=no
 
-lint: $(STAMP) ## check style, formatting and types
+lint: $(STAMP) site ## check style, formatting, types, and the links of docs/
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
+
+site: $(STAMP) ## build the pages of docs/ into ./site
+	$(BIN)/mkdocs build --strict --quiet -f .ci/mkdocs.yml
 
 bench: $(STAMP) ## measure what docs/performance.md states, side by side with what people would use instead
 	$(BIN)/python -m bench $(ROWS)
