@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,17 @@ def quick(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark
     for key in INTERPRETED:
         spark.conf.unset(key)
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """Delta forgets the tables of a test when that ends. It would keep each for an hour with the plans that read its
+    log: after half an hour of tests these filled 3 GB, and the JVM did little else than to collect garbage."""
+    yield
+    pyspark = sys.modules.get("pyspark")
+    context = pyspark and pyspark.SparkContext._active_spark_context
+    if context is not None and context._jvm is not None:
+        context._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 @pytest.fixture(autouse=True)
