@@ -38,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command as a process; by default its arguments are those of the process."""
     _start_lightly()
     logging.getLogger().addFilter(lambda record: record.msg != _CUT_SHORT)
+    py4j = logging.getLogger("py4j")  # what it logs it raises, too
+    py4j.addHandler(logging.NullHandler())
+    py4j.propagate = False
     ended: list[int] = []
     # Threads of native libraries can abort an interpreter that is shutting down, and their status would replace
     # that of the command. This handler is registered first, so it runs after all other clean-up and exits at once.
