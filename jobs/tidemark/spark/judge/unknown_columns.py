@@ -20,8 +20,8 @@ from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout
 from tidemark.spark.read.landed_rows import read_rows
 from tidemark.spark.read.peek import Sight, look_at
+from tidemark.spark.read.unreadable import gone
 from tidemark.spark.tables.fate_counter import Counts, Unknown
-from tidemark.storage import tag_of
 
 _MOST = 20
 """Most names that are kept and shown."""
@@ -50,7 +50,10 @@ def counted_again(spark: SparkSession, batch: MicroBatch, settled: Sequence[Land
     Events tables don't have it: of the `settled` objects, those that are still there as they were are read once more.
     """
     read = [item for item in settled if item.state is ObjectState.READ and item.rows]
-    there = [item for item in read if tag_of(item.path) == item.tag]
+    if batch.source.format == "csv" or not read:
+        return told
+    missing = gone(read)
+    there = [item for item in read if item.uri not in missing]
     if not batch.source.counts_unknown:
         return of_files(told, there, look_at(batch.source, there))
     return replace(told, unknown=_unknown_in(spark, replace(batch, objects=there))) if there else told
