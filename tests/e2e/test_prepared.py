@@ -73,7 +73,7 @@ EVEN, LONE = ("p0", "p1", "p2"), ("p0",)
 def several_tasks(monkeypatch: pytest.MonkeyPatch, cores: int = 2, tasks: int = 3) -> None:
     """`tasks` judge each micro-batch; hot is a partition that has more rows than one of `cores` has to judge."""
     monkeypatch.setattr(planner.Builder, "_tasks", lambda *_: tasks)
-    monkeypatch.setattr(planner.Builder, "_cores", lambda _: cores)
+    monkeypatch.setattr(planner.Builder, "_skewed_share", lambda *_: 1 / cores)
 
 
 def mixed(*mixes: tuple[str, ...]) -> list[Run]:

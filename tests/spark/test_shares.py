@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from pyspark.sql import functions as F
 
-from tidemark.spark.partitioning.layout import FilePiece, Layout, Reached, balanced
+from tidemark.spark.partitioning.layout import (
+    FilePiece,
+    Layout,
+    Reached,
+    balanced,
+    placed_by,
+    skewed_share,
+    tasks_of,
+)
 from tidemark.spark.partitioning.ranges import Ranges
 
 
@@ -26,6 +35,45 @@ def test_a_row_that_counts_is_in_the_period_of_an_earlier_arrival_that_is_later_
 
 def test_the_largest_go_to_the_task_that_has_least():
     assert balanced({"a": 5, "b": 4, "c": 3, "d": 3}, 2) == {"a": 0, "b": 1, "c": 1, "d": 0}
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("size", "text", "partitioned", "tasks"),
+    [
+        (4 * MIB, False, True, 1),
+        (5 * MIB, False, True, 4),
+        (16 * MIB, False, False, 1),
+        (17 * MIB, False, False, 4),
+        (32 * MIB, True, True, 1),
+        (33 * MIB, True, True, 4),
+        (320 * MIB, False, True, 10),
+    ],
+)
+def test_one_task_judges_what_is_not_worth_a_shuffle(size, text, partitioned, tasks):
+    assert tasks_of(size, 4, text, partitioned) == tasks
+
+
+@pytest.mark.parametrize(
+    ("size", "cores", "largest", "cut"),
+    [
+        (640 * MIB, 4, 26, False),
+        (640 * MIB, 4, 37, False),
+        (640 * MIB, 4, 38, True),
+        (640 * MIB, 2, 75, False),
+        (640 * MIB, 2, 76, True),
+        (20 * MIB, 8, 79, False),
+        (20 * MIB, 8, 81, True),
+        (10 * MIB, 8, 100, False),
+    ],
+)
+def test_a_partition_is_cut_where_that_pays_for_reading_its_rows_twice(size, cores, largest, cut):
+    """Four partitions with a quarter of the rows each, on four cores: a percent more than its share cuts none."""
+    sizes = {"large": largest, "others": 100 - largest} if largest < 100 else {"large": 100}
+    layout = placed_by(sizes, 100, Layout(cores), skewed_share(size, cores, text=False))
+    assert ("large" in layout.hot) == cut
 
 
 def test_ranges_have_about_as_many_rows_each_and_crowded_times_are_apart():

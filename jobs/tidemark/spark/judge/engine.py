@@ -167,11 +167,11 @@ class Engine(Builder):
         if not batch.objects:
             return NOTHING, CommitRows(None, 0)
         sights = look_at(batch.source, [item for item in batch.objects if item.uri not in found.unreadable])
-        shape = self._shape(batch, found.unreadable, sights)
+        shape, skewed = self._shape(batch, found.unreadable, sights), self._skewed_share(batch)
         with (
             self._timed("judge"),
             prepared(
-                self.spark, shape, self._cores(), batch, lambda: self._planned(batch, found.unreadable, sights)
+                self.spark, shape, skewed, batch, lambda: self._planned(batch, found.unreadable, sights)
             ) as plan,
         ):
             place = self.place(batch.events)

@@ -66,7 +66,7 @@ class Prepared:
     layout: Layout
     placed: Placed
 
-    def after(self, cores: int) -> Prepared | None:
+    def after(self, skewed: float) -> Prepared | None:
         """The plan to cache for the next micro-batch, once this one's job has ended; None if a partition is skewed.
 
         Later partitions are taken to be as large as those that this job counted. After None, the next micro-batch
@@ -75,7 +75,7 @@ class Prepared:
         if self.layout.hot or self.layout.tasks == 1:
             return None if self.layout.hot else self
         counted = self.tally.last
-        layout = placed_by(counted.sizes, counted.rows, self.layout, cores)
+        layout = placed_by(counted.sizes, counted.rows, self.layout, skewed)
         return None if layout.hot else replace(self, layout=layout)
 
     def simplified(self) -> Prepared:
@@ -151,14 +151,14 @@ _PLANS: WeakKeyDictionary[SparkContext, Plans[BatchPlanKey, Prepared]] = WeakKey
 def prepared(
     spark: SparkSession,
     shape: BatchPlanKey | None,
-    cores: int,
+    skewed: float,
     batch: MicroBatch,
     build: Callable[[], AbstractContextManager[Prepared]],
 ) -> Iterator[Prepared]:
-    """Context manager: the plan of a micro-batch for one job on `cores` cores, cached for its shape or else new.
+    """Context manager: the plan of a micro-batch for one job, cached for its shape or else new.
 
-    The plan is cached for later micro-batches if the job succeeds. With `shape` None it is neither looked up nor
-    cached.
+    The plan is cached for later micro-batches if the job succeeds and no partition had more than the share `skewed`
+    of the rows. With `shape` None it is neither looked up nor cached.
     """
     if shape is None:
         with build() as plan:
@@ -172,7 +172,7 @@ def prepared(
     with build() if known is None else nullcontext(known) as made:
         plan = made.simplified() if known is None else made
         yield plan.planned()
-    if (later := plan.after(cores)) is not None:
+    if (later := plan.after(skewed)) is not None:
         plans.put(shape, later)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,15 @@ from tidemark.spark.judge.plan_cache import PARTITIONS, BatchPlanKey, Prepared, 
 from tidemark.spark.judge.skew import cut_hot
 from tidemark.spark.maxima import unseen
 from tidemark.spark.micro_batch import MicroBatch
-from tidemark.spark.partitioning.layout import CELL_BITS, Layout, place, sampled_share, sizes_of
+from tidemark.spark.partitioning.layout import (
+    CELL_BITS,
+    Layout,
+    place,
+    sampled_share,
+    sizes_of,
+    skewed_share,
+    tasks_of,
+)
 from tidemark.spark.partitioning.shuffle import Placed
 from tidemark.spark.punctuation import edges
 from tidemark.spark.punctuation.imported import ranges_of
@@ -37,13 +44,8 @@ from tidemark.storage import Place
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
-_TASK_BYTES = 32 << 20
-"""Bytes of objects per task: rows that wait in memory while they are judged take several times as much."""
-_SMALL_BYTES = 16 << 20
-"""Most bytes of objects that one task judges alone. For text, which holds few rows for its size, it is
-`_TASK_BYTES`."""
 _COSTLY_TO_PARSE = ("json", "csv")
-"""Formats whose rows are worth keeping when they are read more than once."""
+"""Formats of text: few rows for their size, and worth keeping when they are read more than once."""
 
 
 @dataclass(frozen=True)
@@ -152,11 +154,11 @@ class Builder:
         layout = Layout(self._tasks(source, batch.size), self.cell_bits)
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
-            layout = place(sizes_of(rows if sample is None else sample), layout, self._cores())
+            layout = place(sizes_of(rows if sample is None else sample), layout, self._skewed_share(batch))
         elif layout.tasks > 1:
             layout = replace(layout, hot=(SINGLE,))
         if layout.hot:
-            if landed and source.format in _COSTLY_TO_PARSE:
+            if landed and _is_text(source):
                 rows.persist()
             layout = cut_hot(rows, source, opening, layout, scattered)
         if opening.imported is not None:
@@ -176,12 +178,18 @@ class Builder:
             return rows
         return edges.with_pairs(str(self.root), source, rows, batch.number, layout.tasks)
 
-    def _cores(self) -> int:
-        return self.tasks or self.spark.sparkContext.defaultParallelism
+    def _skewed_share(self, batch: MicroBatch) -> float:
+        """Share of a micro-batch's rows above which a partition is skewed, and cut."""
+        if self.tasks is not None:
+            return 1 / self.tasks
+        return skewed_share(batch.size, self.spark.sparkContext.defaultParallelism, _is_text(batch.source))
 
     def _tasks(self, source: SourceSpec, size: int) -> int:
         if self.tasks is not None:
             return self.tasks
-        if size <= (_TASK_BYTES if source.format in _COSTLY_TO_PARSE else _SMALL_BYTES):
-            return 1
-        return max(self.spark.sparkContext.defaultParallelism, math.ceil(size / _TASK_BYTES))
+        cores = self.spark.sparkContext.defaultParallelism
+        return tasks_of(size, cores, _is_text(source), source.partition is not None)
+
+
+def _is_text(source: SourceSpec) -> bool:
+    return source.format in _COSTLY_TO_PARSE

@@ -9,6 +9,7 @@ two-level running maximum. Only counts and maxima of chunks reach the driver, ne
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -29,6 +30,32 @@ SAMPLED_BYTES = 32 << 20
 POSITION_BITS = 33
 """Low bits of a row's number that are its position in its split, from which its cell follows."""
 _WORTH_PLACING = 20
+_TASK_BYTES = 32 << 20
+"""Bytes of objects per task: rows that wait in memory while they are judged take several times as much."""
+_SMALL_BYTES = 4 << 20
+"""Most bytes of binary objects that one task judges alone; more are worth the shuffle to several."""
+_UNCUT_BYTES = 16 << 20
+"""Most bytes of a partition in binary objects that is not worth cutting: rows of chunks are read twice."""
+_SKEW = 1.5
+"""Most rows of a partition that is not cut, in units of the rows that a core has if all have equal shares."""
+
+
+def tasks_of(size: int, cores: int, text: bool, partitioned: bool) -> int:
+    """Number of tasks that judge `size` bytes of objects on `cores` cores; without partitions, rows must be cut.
+
+    Of `text`, one task judges `_TASK_BYTES` alone.
+    """
+    alone = _TASK_BYTES if text else _SMALL_BYTES if partitioned else _UNCUT_BYTES
+    return 1 if size <= alone else max(cores, math.ceil(size / _TASK_BYTES))
+
+
+def skewed_share(size: int, cores: int, text: bool) -> float:
+    """Share of the rows in `size` bytes of objects above which a partition is skewed, and cut.
+
+    A smaller one is judged sooner by one task than by all after a first pass over its rows.
+    """
+    uncut = _TASK_BYTES if text else _UNCUT_BYTES
+    return max(_SKEW / cores, uncut / max(size, 1))
 
 
 def sampled_share(source: SourceSpec, size: int, opening: Opening) -> float | None:
@@ -151,21 +178,21 @@ def sizes_of(rows: DataFrame) -> DataFrame:
     return rows.groupBy(PARTITION).agg(F.count("*").alias("rows"))
 
 
-def place(sizes: DataFrame, layout: Layout, cores: int) -> Layout:
+def place(sizes: DataFrame, layout: Layout, skewed: float) -> Layout:
     """Layout in which partitions have tasks by their sizes, counted in all rows or in a sample.
 
-    A partition is skewed if it has more rows than one of `cores` has to judge.
+    A partition is skewed if it has more than the share `skewed` of the rows.
     """
     whole = Observation()
     observed = sizes.observe(whole, F.sum("rows").alias("all"))
     largest = observed.orderBy(F.desc("rows"), PARTITION).limit(_WORTH_PLACING * layout.tasks).collect()
-    return placed_by({row[0]: row[1] for row in largest}, whole.get["all"] or 0, layout, cores)
+    return placed_by({row[0]: row[1] for row in largest}, whole.get["all"] or 0, layout, skewed)
 
 
-def placed_by(largest: Mapping[str, int], rows: int, layout: Layout, cores: int) -> Layout:
+def placed_by(largest: Mapping[str, int], rows: int, layout: Layout, skewed: float) -> Layout:
     """Layout as from `place`, given the sizes of the largest partitions and the number of rows of all."""
     worth = {name: size for name, size in largest.items() if size > rows / layout.tasks / _WORTH_PLACING}
-    hot = tuple(name for name, size in worth.items() if size > rows / cores)
+    hot = tuple(name for name, size in worth.items() if size > skewed * rows)
     return replace(layout, hot=hot, placed=balanced({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
 
 
