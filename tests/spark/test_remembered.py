@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from py4j.clientserver import ClientServerConnection
+from py4j.protocol import Py4JError
 from pyspark.sql import functions as F
 
 from tidemark.spark.plans.static_plan import unadapted
+from tidemark.spark.session.isolation import running
 
 
 def heard(monkeypatch):
@@ -38,3 +40,21 @@ def test_so_are_our_own_classes(spark, monkeypatch):
     assert unadapted(spark.range(3), 1).count() == 3
     assert any("tidemark.Unadapted" in command for command in asked)
     assert [command for command in asked if command.startswith("r\n") and "tidemark" in command] == []
+
+
+def test_so_are_packages_and_classes_of_others(spark, monkeypatch):
+    def expression() -> object:
+        return running(spark).org.apache.spark.sql.classic.ExpressionUtils.expression(F.lit(1)._jc)
+
+    assert "expression" in expression().sql()
+    asked = heard(monkeypatch)
+    assert "expression" in expression().sql()
+    assert [command for command in asked if command.startswith("r\n")] == []
+
+
+def test_what_is_neither_a_class_nor_a_package_is_an_error_each_time(spark):
+    for _ in range(2):
+        with pytest.raises(TypeError, match="not callable"):
+            running(spark).org.apache.spark.NoSuchClass()
+        with pytest.raises(Py4JError, match="noSuchMethod"):
+            running(spark).java.lang.Math.noSuchMethod()
