@@ -19,7 +19,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.session import s3a
+from tidemark.spark.session import class_archive, s3a
 from tidemark.spark.session.compiler import JAR, is_current
 from tidemark.spark.session.isolation import own_session, refuse_connect, running, session_of_caller
 from tidemark.spark.session.jars import jars_folder, require_java, require_s3, s3_jars
@@ -37,6 +37,7 @@ _COST_SETTINGS = {
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
     "spark.sql.ui.explainMode": "simple",  # each query and each of its stages is described at length otherwise
+    "spark.sql.dataFrameQueryContext.enabled": "false",  # each call of a function takes its stack trace otherwise
     "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot never compiles larger methods; many columns make such
 }
 
@@ -120,7 +121,8 @@ def _start(master: str | None) -> SparkSession:
         require_java()
         memory = _memory()
         conf.set("spark.driver.memory", f"{memory >> 20}m")
-        conf.set("spark.driver.defaultJavaOptions", f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING}")
+        options = f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING} {class_archive.java_options()}"
+        conf.set("spark.driver.defaultJavaOptions", options.strip())
         where = master or os.environ.get("TIDEMARK_MASTER", "local[*]")
         conf.setMaster(where)
         jars = [*installed_jars(), *s3_jars()]

@@ -1,0 +1,49 @@
+"""Archive of the classes that a job's JVM loads, which spares a first command a quarter of its time.
+
+This is Java's application class data sharing: classes are mapped from one file instead of being read from jars and
+verified. Java checks that its version and the jars are those of the archive. If not, or if the file is damaged, it
+loads classes from the jars.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import SparkContext
+
+from tidemark.spark.session.jars import jars_folder
+
+
+def archive() -> Path:
+    """The archive's file, beside the folder of the jars."""
+    return jars_folder().with_name("classes.jsa")
+
+
+def java_options() -> str:
+    """The JVM's option that names the archive, quoted as Spark reads it; empty if there is none."""
+    return f'"-XX:SharedArchiveFile={archive()}"' if archive().is_file() else ""
+
+
+@contextmanager
+def recorded() -> Iterator[None]:
+    """Context manager: make the archive anew, from the classes of a JVM that is started within and ended at exit.
+
+    The process must not have started a JVM before.
+    """
+    archive().unlink(missing_ok=True)
+    partial = archive().with_suffix(".partial")
+    os.environ["PYSPARK_SUBMIT_ARGS"] = (
+        f"--driver-java-options '\"-XX:ArchiveClassesAtExit={partial}\"' pyspark-shell"
+    )
+    yield
+    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
+    if context is not None:
+        context.stop()
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+    partial.replace(archive())
