@@ -17,8 +17,8 @@ from tidemark.config.models.streams import HoppingSpec, StreamSpec
 from tidemark.config.sql.aggregates import aggregate_findings, distinct_calls, order_sensitive, without_distinct
 from tidemark.config.sql.row import ReadableColumns
 from tidemark.config.types import parse_schema
-from tidemark.core.session_windows import Measured, Session, Snapshot
 from tidemark.core.times import HOUR, MINUTE, SECOND
+from tidemark.core.windows import DataDrivenWindows, SessionWindows, SnapshotWindows
 from tidemark.errors import ConfigError
 
 R: dict[str, Any] = {"from": "readings"}
@@ -51,7 +51,7 @@ def test_every_key_reaches_the_specification(files: Files) -> None:
     a, b, c, d = _streams(files, streams, **SUBSTREAMS).streams.values()
     assert (a.name, a.from_, a.inputs, a.where, a.shift) == ("a", "readings", ("readings",), "flag", -5 * MINUTE)
     assert (a.select, a.published) == ({"a": "1", "b": "1.5", "c": "true", "d": "text"}, True)
-    assert (b.lifetime, b.window, b.published) == (10 * MINUTE, None, False)
+    assert (b.lifetime, b.windows, b.published) == (10 * MINUTE, None, False)
     assert (c.from_, c.union, c.inputs) == (None, ("b", "readings"), ("b", "readings"))
     assert (d.group_by, d.allowed_lateness, d.idle_timeout) == (("DeviceId",), 2 * SECOND, MINUTE)
     assert (d.partition_by, d.publish, d.published) == ("substream", False, True)
@@ -68,7 +68,7 @@ def test_every_key_reaches_the_specification(files: Files) -> None:
     ids=["tumbling", "tumbling at an offset", "overlapping", "with gaps"],
 )
 def test_a_window_is_size_hop_and_offset(files: Files, keys: dict[str, Any], window: tuple[int, int, int]) -> None:
-    found = _streams(files, {"a": R | N | keys}).streams["a"].window
+    found = _streams(files, {"a": R | N | keys}).streams["a"].fixed
     assert found is not None
     assert (found.size, found.hop, found.offset) == window
 
@@ -76,18 +76,18 @@ def test_a_window_is_size_hop_and_offset(files: Files, keys: dict[str, Any], win
 @pytest.mark.parametrize(
     ("keys", "windows", "lasts"),
     [
-        ({"session": VISITS}, Session(5 * MINUTE, 2 * HOUR), None),
-        ({"sliding": "10m", "allowed_lateness": "1s"}, Snapshot(10 * MINUTE, SECOND), 10 * MINUTE),
-        ({"snapshot": {}}, Snapshot(), None),
+        ({"session": VISITS}, SessionWindows(5 * MINUTE, 2 * HOUR), None),
+        ({"sliding": "10m", "allowed_lateness": "1s"}, SnapshotWindows(10 * MINUTE, SECOND), 10 * MINUTE),
+        ({"snapshot": {}}, SnapshotWindows(), None),
     ],
     ids=["session", "sliding", "snapshot"],
 )
 def test_windows_whose_bounds_come_from_rows(
-    files: Files, keys: dict[str, Any], windows: Measured, lasts: int | None
+    files: Files, keys: dict[str, Any], windows: DataDrivenWindows, lasts: int | None
 ) -> None:
     spec = _streams(files, {"a": R | N | keys})
     found = spec.streams["a"]
-    assert (found.measured, found.window, found.lasts, found.published) == (windows, None, lasts, True)
+    assert (found.windows, found.fixed, found.lasts, found.published) == (windows, None, lasts, True)
     assert from_resolved(json.loads(json.dumps(spec.resolved()))) == spec.model_copy(update={"path": Path()})
 
 

@@ -18,8 +18,9 @@ from tidemark.core.backfill.ranges import (
     recombined,
 )
 from tidemark.core.policy import Action, Policy, Tolerance
-from tidemark.core.streams import StepRules, Window
+from tidemark.core.streams import StepRules
 from tidemark.core.watermarks import Combined, PartitionState
+from tidemark.core.windows import FixedWindows
 
 S = 1_000_000
 
@@ -31,7 +32,7 @@ def rules(early: int | None = 3, late: int | None = 4) -> SourceRules:
     return SourceRules("a", Policy(tolerance(early), tolerance(late), Tolerance(0, Action.ADJUST)), ("0",), 0, False)
 
 
-WINDOW = StepRules("w", ("a",), ("a",), window=Window(10 * S, 10 * S))
+WINDOW = StepRules("w", ("a",), ("a",), windows=FixedWindows(10 * S, 10 * S))
 BACK = StepRules("b", ("a",), ("a",), shift=-5 * S)
 ENDLESS = replace(WINDOW, endless=True)
 

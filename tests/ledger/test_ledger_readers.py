@@ -14,9 +14,9 @@ from deltalake import DeltaTable
 
 from ledger_samples import FIRST_INSTANT, LAST_INSTANT, NOON, finding, full, landed, plan_run
 from tidemark.core.batch_result import FindingSample
-from tidemark.core.session_windows import Passed
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.watermarks import Combined, PartitionState
+from tidemark.core.windows import Passed
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.tables.schemas import BATCHES

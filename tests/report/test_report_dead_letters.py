@@ -17,9 +17,9 @@ from report_warehouse import FakeLedger, batch_of, event, facts_of, table_of, wr
 
 from oracle import Source
 from stored import DATA
-from tidemark.core.session_windows import Passed
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import MINUTE, SECOND, format_time, parse_duration
+from tidemark.core.windows import Passed
 from tidemark.errors import UsageError
 from tidemark.pipeline import Pipeline
 from tidemark.report.events import read_row
@@ -171,7 +171,7 @@ def test_what_a_part_of_a_step_had_passed_is_said_not_to_be_recorded(tmp_path: P
 def test_of_a_window_that_rows_make_the_late_part_needs_what_passed_its_start(tmp_path: Path) -> None:
     bounds = (Passed(1, T0 + 4 * MINUTE), Passed(3, T0 + 9 * MINUTE))
     after = StreamState(bounds=bounds)
-    late = lateness(tmp_path, T0, {"measured": True, "lateness": MINUTE}, StreamState(), after)
+    late = lateness(tmp_path, T0, {"data_driven": True, "lateness": MINUTE}, StreamState(), after)
     assert late["allowed_lateness_micros"] == 5 * MINUTE, "the part from T0 - 1 min, passed at T0 + 4 min"
 
 

@@ -13,12 +13,12 @@ import pytest
 from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
-from tidemark.core.streams import Window
+from tidemark.core.windows import FixedWindows
 from tidemark.spark.columns import JUDGED, RANK
 from tidemark.spark.streams.windows import AFTER, BEFORE, aggregated, closing
 
 MINUTE = 60_000_000
-WINDOW = Window(MINUTE, MINUTE)
+WINDOW = FixedWindows(MINUTE, MINUTE)
 SYSTEM = (
     "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _watermark TIMESTAMP, _partition STRING, _offset BIGINT,"
     f" _substream STRING, {RANK} INT, {JUDGED} BOOLEAN, {BEFORE} BIGINT, {AFTER} BIGINT"

@@ -9,13 +9,13 @@ import pytest
 from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
-from tidemark.core.streams import Window
+from tidemark.core.windows import FixedWindows
 from tidemark.spark.columns import JUDGED, RANK
 from tidemark.spark.streams.windows import AFTER, BEFORE, aggregated, closing, late, outside
 from tidemark.spark.times import divided
 
 MINUTE = 60_000_000
-WINDOW = Window(MINUTE, MINUTE)
+WINDOW = FixedWindows(MINUTE, MINUTE)
 SYSTEM = (
     "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _watermark TIMESTAMP, _partition STRING, _offset BIGINT,"
     f" _substream STRING, {RANK} INT, {JUDGED} BOOLEAN, {BEFORE} BIGINT, {AFTER} BIGINT, k STRING, x DOUBLE, n INT"
@@ -129,7 +129,7 @@ def test_what_cannot_be_computed_is_null_and_stops_nothing(rows):
 
 
 def test_a_row_counts_in_each_window_that_it_overlaps_and_is_late_for_those_that_were_passed(spark):
-    window = Window(size=6, hop=2, lateness=1)
+    window = FixedWindows(size=6, hop=2, lateness=1)
     known = (None, "p", 0, None, 0, True, 9, 13, "a", 1.0, 1)
     frame = spark.createDataFrame([(at(8), at(9), *known)], SYSTEM)
     numbers = [row["__tidemark_window"] for row in closing(frame, window, complete=False).collect()]
@@ -141,7 +141,7 @@ def test_a_row_counts_in_each_window_that_it_overlaps_and_is_late_for_those_that
 
 
 def test_rows_in_the_gaps_between_windows_are_outside(spark):
-    window = Window(size=2, hop=5)
+    window = FixedWindows(size=2, hop=5)
     known = (None, "p", 0, None, 0, True, None, None, "a", 1.0, 1)
     frame = spark.createDataFrame([(at(start), at(start + 1), *known) for start in range(10)], SYSTEM)
     starts = [row["_system_timestamp"] for row in outside(frame, window).collect()]

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidemark.core.session_windows import settled
 from tidemark.core.streams import StepRules, StreamState, part_reached
+from tidemark.core.windows import DataDrivenWindows
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ class Due:
         very moment that was passed before."""
         if self.before.complete:
             return False
-        if self.step.measured is not None:
+        if self.step.data_driven is not None:
             return self.after.complete or (self.brought and self.after.reached is not None) or self._moved()
         return bool(self.closing())
 
     @property
     def listed(self) -> bool:
         """True if the watermarks of partitions alone give what each part has passed."""
-        return self.step.partition_by == "partition" and all(each.measured is None for each in self.path[:-1])
+        return self.step.partition_by == "partition" and all(each.data_driven is None for each in self.path[:-1])
 
     @property
     def late(self) -> bool:
@@ -87,7 +87,7 @@ class Due:
     @property
     def gaps(self) -> bool:
         """True if the run may have brought rows, or passed pairs, that lie between windows."""
-        window = self.step.window
+        window = self.step.fixed
         if window is None or window.hop <= window.size:
             return False
         moved = self.before.passed != self.after.passed or self.after.complete != self.before.complete
@@ -96,14 +96,19 @@ class Due:
     @property
     def settled(self) -> tuple[int | None, int | None]:
         """Times by which session windows were final before the run, and are final after it; None: without a bound."""
-        if self.step.measured is None:
-            raise ValueError(f"{self.step.name} has no windows whose bounds come from rows")
         reached = None if self.after.complete else self.after.reached
-        return settled(self.step.measured, self.before.reached), settled(self.step.measured, reached)
+        return self.data_driven.settled(self.before.reached), self.data_driven.settled(reached)
+
+    @property
+    def data_driven(self) -> DataDrivenWindows:
+        """The step's windows; ValueError unless their bounds come from rows."""
+        if self.step.data_driven is None:
+            raise ValueError(f"{self.step.name} has no windows whose bounds come from rows")
+        return self.step.data_driven
 
     def closing(self) -> list[tuple[int | None, int | None]]:
         """Times passed before and after the run, by the step or by each part of which a window may close."""
-        window = self.step.window
+        window = self.step.fixed
         if window is None:
             return []
         passed = [(self.before.reached, self.after.reached)]
@@ -154,8 +159,8 @@ class Due:
         reached = min(known) if known and len(known) == len(marks) else None
         for step in self.path[:-1]:
             reached = part_reached([step], self.states[which], reached)
-            reached = reached if step.window is None else step.window.pulled_back(reached)
-            reached = reached if step.measured is None else self.states[which][step.name].back
+            reached = reached if step.fixed is None else step.fixed.pulled_back(reached)
+            reached = reached if step.data_driven is None else self.states[which][step.name].back
         return part_reached(self.path[-1:], self.states[which], reached)
 
     def earlier(self) -> Due:

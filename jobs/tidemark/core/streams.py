@@ -9,67 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidemark.core.session_windows import Measured, Passed, begun
 from tidemark.core.watermarks import Combined, combine, idle_limit, latest
-
-
-@dataclass(frozen=True)
-class Window:
-    """Windows [n * hop + offset, n * hop + offset + size) for every integer n; microseconds. `partition_by`:
-    None, `partition` or `substream`."""
-
-    size: int
-    hop: int
-    offset: int = 0
-    lateness: int = 0
-    idle_timeout: int | None = None
-    partition_by: str | None = None
-
-    def first_open(self, reached: int) -> int:
-        """Number of the earliest window that is not closed at a watermark."""
-        return (reached - self.lateness - self.size - self.offset) // self.hop + 1
-
-    def start(self, number: int) -> int:
-        return number * self.hop + self.offset
-
-    def pulled_back(self, reached: int | None) -> int | None:
-        """The watermark of the windows' stream: no window that starts before it is still open."""
-        return None if reached is None else min(reached, self.start(self.first_open(reached)))
-
-    def closes_between(self, before: int | None, after: int | None, complete: bool) -> bool:
-        """True if a window closes while the watermark goes from `before` to `after`."""
-        if complete:
-            return True
-        return after is not None and (before is None or self.first_open(after) > self.first_open(before))
-
-    def idle_bound(self, as_of: int, last_row: int | None) -> int | None:
-        """The latest window end that a step without rows for its idle_timeout counts as passed; None if it is not
-        idle."""
-        limit = idle_limit(self.idle_timeout, as_of, last_row)
-        if limit is None:
-            return None
-        return (limit - self.offset - self.size) // self.hop * self.hop + self.offset + self.size
+from tidemark.core.windows import DataDrivenWindows, FixedWindows, Passed, Windows
 
 
 @dataclass(frozen=True)
 class StepRules:
-    """Parts of a stream's declaration that its progress depends on. `sources` are all that lie below it. A step has a
-    `window`, or `measured` windows (session windows), or neither. `endless`: rows of a source live without a
-    bound."""
+    """Parts of a stream's declaration that its progress depends on. `sources` are all that lie below it. `endless`:
+    rows of a source live without a bound."""
 
     name: str
     inputs: tuple[str, ...]
     sources: tuple[str, ...]
     shift: int = 0
     lifetime: int | None = None
-    window: Window | None = None
-    measured: Measured | None = None
+    windows: Windows | None = None
     endless: bool = False
 
     @property
-    def windows(self) -> Window | Measured | None:
-        """The step's windows, of whatever kind."""
-        return self.window or self.measured
+    def fixed(self) -> FixedWindows | None:
+        """The step's windows if they are of fixed size."""
+        return self.windows if isinstance(self.windows, FixedWindows) else None
+
+    @property
+    def data_driven(self) -> DataDrivenWindows | None:
+        """The step's windows if their bounds come from rows."""
+        return self.windows if isinstance(self.windows, DataDrivenWindows) else None
 
     @property
     def windowed(self) -> bool:
@@ -145,9 +110,9 @@ def advance_streams(
     for step in steps:
         below = [_seen(name, combined, after) for name in step.inputs]
         state = _advanced(step, below, last_rows, before.get(step.name, StreamState()), as_of)
-        if step.measured is not None:
+        if step.data_driven is not None:
             last = latest(*[last_rows.get(source) for source in step.sources])
-            state = found(step, state, idle_limit(step.measured.idle_timeout, as_of, last))
+            state = found(step, state, idle_limit(step.data_driven.idle_timeout, as_of, last))
         after[step.name] = state
         yield step, state
 
@@ -165,10 +130,10 @@ def opening_states(
     lives = longest_lives(steps)
 
     def found(step: StepRules, state: StreamState, _: int | None) -> StreamState:
-        if step.name in recorded or step.measured is None or step.endless:
+        if step.name in recorded or step.data_driven is None or step.endless:
             return state
         life = max(lives.get(name, 1) for name in step.inputs)
-        return replace(state, watermark=latest(state.watermark, begun(step.measured, state.reached, life)))
+        return replace(state, watermark=latest(state.watermark, step.data_driven.begun(state.reached, life)))
 
     fresh = {step.name: state for step, state in advance_streams(steps, combined, {}, recorded, 0, found)}
     return {
@@ -193,8 +158,8 @@ def part_reached(path: Sequence[StepRules], states: Mapping[str, StreamState], w
         reached = None if reached is None else reached + step.shift
         if step.windowed:
             reached = latest(reached, states[step.name].idle_bound)
-        if step.window is not None and number < len(path):
-            reached = step.window.pulled_back(reached)
+        if step.fixed is not None and number < len(path):
+            reached = step.fixed.pulled_back(reached)
     return reached
 
 
@@ -204,9 +169,9 @@ def reach(steps: Sequence[StepRules]) -> int:
     longest: dict[str, int] = {}
     lives = longest_lives(steps)
     for step in steps:
-        own = step.shift + (step.lifetime or 0) + (step.window.size if step.window else 0)
-        if step.measured is not None:
-            own += step.measured.reach(max(lives.get(name, 1) for name in step.inputs))
+        own = step.shift + (step.lifetime or 0)
+        if step.windows is not None:
+            own += step.windows.reach(max(lives.get(name, 1) for name in step.inputs))
         longest[step.name] = max(longest.get(name, 0) for name in step.inputs) + own
     return max([0, *longest.values()])
 
@@ -216,9 +181,7 @@ def longest_lives(steps: Sequence[StepRules]) -> dict[str, int]:
     lives: dict[str, int] = {}
     for step in steps:
         life = step.lifetime or max(lives.get(name, 1) for name in step.inputs)
-        if step.measured is not None:
-            life = step.measured.lives(life)
-        lives[step.name] = step.window.size if step.window else life
+        lives[step.name] = life if step.windows is None else step.windows.lives(life)
     return lives
 
 
@@ -238,12 +201,12 @@ def _advanced(
     complete = all(each.complete for each in below)
     held = [each for each in below if complete or not each.complete]
     moved = [None if each.watermark is None else each.watermark + step.shift for each in held]
-    if step.measured is not None:
-        return replace(before, complete=complete, reached=combine(moved, before.reached))
-    if step.window is None:
+    if step.windows is None:
         return replace(before, watermark=combine(moved, before.watermark), complete=complete)
-    idle = step.window.idle_bound(as_of, latest(*[last_rows.get(source) for source in step.sources]))
+    if not isinstance(step.windows, FixedWindows):
+        return replace(before, complete=complete, reached=combine(moved, before.reached))
+    idle = step.windows.idle_bound(as_of, latest(*[last_rows.get(source) for source in step.sources]))
     bound = latest(before.idle_bound, idle)
     reached = latest(combine(moved, before.reached), bound)
-    watermark = latest(before.watermark, step.window.pulled_back(reached))
+    watermark = latest(before.watermark, step.windows.pulled_back(reached))
     return replace(before, watermark=watermark, complete=complete, reached=reached, idle_bound=bound)

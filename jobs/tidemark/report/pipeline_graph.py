@@ -86,10 +86,10 @@ def _sizes(stream: StreamSpec, kind: str) -> Iterator[str]:
         yield format_duration(stream.sliding or 0)
     elif stream.session is not None:
         yield f"gap {format_duration(stream.session.gap)}"
-    elif stream.window is not None:
-        yield format_duration(stream.window.size)
+    elif stream.fixed is not None:
+        yield format_duration(stream.fixed.size)
         if kind == "hopping":
-            yield f"every {format_duration(stream.window.hop)}"
+            yield f"every {format_duration(stream.fixed.hop)}"
 
 
 def _policies(source: SourceSpec) -> str:

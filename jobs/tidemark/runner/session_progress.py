@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tidemark.core.session_windows import Measured, Passed, needed, settled
 from tidemark.core.stream_output import Due
 from tidemark.core.streams import StreamState
 from tidemark.core.times import MAX_TIME
 from tidemark.core.watermarks import latest
+from tidemark.core.windows import Passed, needed
 
 
 class Looked(Protocol):
@@ -74,7 +74,7 @@ class Looking:
         back = after if after is None or earliest is None else min(after, earliest)
         watermark = latest(state.watermark, back)
         behind = _behind(due, watermark, back)
-        bounds = needed(_windows(due), state.bounds, watermark)
+        bounds = needed(due.data_driven, state.bounds, watermark)
         return replace(state, watermark=watermark, bounds=bounds, open_since=behind)
 
 
@@ -82,7 +82,7 @@ def _behind(due: Due, watermark: int | None, back: int | None) -> int | None:
     """The time that the slowest part of a step is pulled back to, if that is before the watermark; else None."""
     if due.step.partition_by is None or due.after.complete:
         return None
-    least = settled(_windows(due), due.least_passed())
+    least = due.data_driven.settled(due.least_passed())
     known = [time for time in (least, back) if time is not None]
     return min((time for time in known if watermark is not None and time < watermark), default=None)
 
@@ -98,9 +98,3 @@ def as_recorded(state: StreamState, known: StreamState) -> StreamState:
         bounds=known.bounds,
         open_since=known.open_since,
     )
-
-
-def _windows(due: Due) -> Measured:
-    if due.step.measured is None:
-        raise ValueError(f"{due.step.name} has no windows whose bounds come from rows")
-    return due.step.measured

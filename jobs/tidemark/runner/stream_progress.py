@@ -212,7 +212,7 @@ def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:
 def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
     below = sources_below(spec.streams, step.name)
     endless = any(spec.sources[name].longest is None for name in below)
-    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.window, step.measured, endless)
+    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.windows, endless)
 
 
 def _keeps(source: SourceSpec) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from tidemark.core.session_windows import Session
+from tidemark.core.windows import SessionWindows
 from tidemark.spark.jvm_functions import call, invoked, or_none
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def latest_in_cell(spark: SparkSession, partition: Column, cell: Column, own: Co
     return call(spark, "Latest", partition.cast("binary"), cell, own)
 
 
-def start_of_session(spark: SparkSession, group: Column, start: Column, end: Column, session: Session) -> Column:
+def start_of_session(
+    spark: SparkSession, group: Column, start: Column, end: Column, session: SessionWindows
+) -> Column:
     """The start of each row's session, microseconds. Rows are in the order of their starts."""
     return call(spark, "Sessions", group, start, end, settings=(session.gap, session.max_duration))
 

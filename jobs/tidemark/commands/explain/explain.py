@@ -10,6 +10,7 @@ from tidemark.commands.records import Record
 from tidemark.config import SourceSpec
 from tidemark.config.backfill_rules import JUDGING
 from tidemark.config.secrets import hidden
+from tidemark.core.windows import FixedWindows
 from tidemark.report.events import read_row
 from tidemark.report.explain.explain import SourceFacts, explain
 from tidemark.report.explain.late import WindowStep, late_for
@@ -41,14 +42,14 @@ def explained_row(reader: Reader, source: str, partition: str, offset: int) -> R
 
 def _windows(reader: Reader) -> list[WindowStep]:
     """The streams with windows that have dead letters in the live version."""
-    found = {name: step.window or step.measured for name, step in reader.spec.streams.items()}
+    found = {name: step.windows for name, step in reader.spec.streams.items()}
     return [
         WindowStep(
             name,
             reader.table(f"dead_letters/{name}"),
             windows.lateness,
             windows.partition_by,
-            reader.spec.streams[name].measured is not None,
+            not isinstance(windows, FixedWindows),
         )
         for name, windows in found.items()
         if windows is not None and is_table(reader.ledger.folder / "dead_letters" / name)

@@ -16,9 +16,8 @@ from tidemark.config.models.fields import (
     Settings,
     SignedDuration,
 )
-from tidemark.core.session_windows import Measured, Session, Snapshot
-from tidemark.core.streams import Window
 from tidemark.core.times import format_duration
+from tidemark.core.windows import FixedWindows, SessionWindows, SnapshotWindows, Windows
 
 
 class TumblingSpec(Settings):
@@ -101,28 +100,28 @@ class StreamSpec(Settings):
     )
 
     @property
-    def window(self) -> Window | None:
-        """Windows of fixed size of the step; tumbling ones hop by their size. None if it has none."""
-        shape = self.tumbling or self.hopping
-        if shape is None:
-            return None
-        hop = shape.hop if isinstance(shape, HoppingSpec) else shape.size
-        return Window(shape.size, hop, shape.offset, self.allowed_lateness, self.idle_timeout, self.partition_by)
+    def windows(self) -> Windows | None:
+        """The step's windows; tumbling ones are of fixed size, and hop by it. None if it has none."""
+        progress = (self.allowed_lateness, self.idle_timeout, self.partition_by)
+        if self.tumbling is not None:
+            return FixedWindows(self.tumbling.size, self.tumbling.size, self.tumbling.offset, *progress)
+        if self.hopping is not None:
+            return FixedWindows(self.hopping.size, self.hopping.hop, self.hopping.offset, *progress)
+        if self.session is not None:
+            return SessionWindows(self.session.gap, self.session.max_duration, *progress)
+        if self.snapshot is not None or self.sliding is not None:
+            return SnapshotWindows(self.sliding, *progress)
+        return None
 
     @property
-    def measured(self) -> Measured | None:
-        """Session windows of the step, whose bounds come from rows; None if it has none."""
-        progress = (self.allowed_lateness, self.idle_timeout, self.partition_by)
-        if self.session is not None:
-            return Session(self.session.gap, self.session.max_duration, *progress)
-        if self.snapshot is not None or self.sliding is not None:
-            return Snapshot(self.sliding, *progress)
-        return None
+    def fixed(self) -> FixedWindows | None:
+        """The step's windows if they are of fixed size."""
+        return self.windows if isinstance(self.windows, FixedWindows) else None
 
     @property
     def windowed(self) -> bool:
         """True if the step has windows of any kind."""
-        return self.window is not None or self.measured is not None
+        return self.windows is not None
 
     @property
     def lasts(self) -> int | None:

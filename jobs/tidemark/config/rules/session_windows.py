@@ -10,7 +10,7 @@ from tidemark.config.rules.sources import Finding, Ruled
 MEASURED = ("session", "sliding", "snapshot")
 
 
-def measured_warnings(stream: Ruled[StreamSpec], kept: bool) -> Iterator[Finding]:
+def session_warnings(stream: Ruled[StreamSpec], kept: bool) -> Iterator[Finding]:
     """Warnings about session windows that are legal but rarely meant; `kept`: rows from a source that keeps
     out-of-order rows reach them."""
     written = next((key for key in MEASURED if key in stream.given), None)

@@ -14,7 +14,7 @@ from tidemark.config.files.yaml import KeyPath
 from tidemark.config.models.sources import SourceSpec
 from tidemark.config.models.stream_graph import Columns, all_columns, sources_below, united, walked
 from tidemark.config.models.streams import StreamSpec
-from tidemark.config.rules.session_windows import measured_warnings
+from tidemark.config.rules.session_windows import session_warnings
 from tidemark.config.rules.sources import Finding, Ruled
 from tidemark.config.sql.row import KnownColumn
 from tidemark.core.policy import Action
@@ -92,7 +92,7 @@ def structure_warnings(streams: CheckedStreams) -> Iterator[Finding]:
                 "has no effect but that windows close later: no row can be late for a window, since no source of"
                 " its rows has out_of_order with action keep, and the step has no idle_timeout",
             )
-        for path, message in measured_warnings(stream, kept):
+        for path, message in session_warnings(stream, kept):
             yield ("streams", name, *path), message
 
 

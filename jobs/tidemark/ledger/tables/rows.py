@@ -22,10 +22,10 @@ from tidemark.core.batch_result import (
 )
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import Check, Severity
-from tidemark.core.session_windows import Passed
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import within_years
 from tidemark.core.watermarks import Combined, PartitionState
+from tidemark.core.windows import Passed
 from tidemark.ledger.tables.schemas import STREAM_TIMES
 
 Row = dict[str, Any]

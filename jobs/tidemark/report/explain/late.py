@@ -21,15 +21,15 @@ from tidemark.report.words import counted, duration, iso, moment
 class WindowStep:
     """A stream with windows: its dead letters, and the settings that decide lateness.
 
-    `measured`: session windows, whose bounds come from rows. `partition_by`: each partition or substream has
-    windows of its own.
+    `data_driven`: session and snapshot windows, whose bounds come from rows. `partition_by`: each partition or
+    substream has windows of its own.
     """
 
     stream: str
     letters: Dataset
     lateness: int = 0
     partition_by: str | None = None
-    measured: bool = False
+    data_driven: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LateWindow:
         """The smallest allowed_lateness, exact, microseconds, with which the row would have counted in the window."""
         if self.passed is None:
             return None
-        return self.passed - self.start if self.step.measured else self.passed - self.end + 1
+        return self.passed - self.start if self.step.data_driven else self.passed - self.end + 1
 
     @property
     def by_row(self) -> bool:
@@ -75,7 +75,7 @@ class LateWindow:
         setting that would keep the row."""
         step = self.step
         window = f"the window from {moment(self.start, day)} to {moment(self.end, day)}"
-        what = f"{'the part of ' if step.measured else ''}{window} of stream {step.stream}"
+        what = f"{'the part of ' if step.data_driven else ''}{window} of stream {step.stream}"
         allowed = f"allowed_lateness {duration(step.lateness)}"
         late = f"It is late for {what} and does not count there"
         if self.passed is None or self.needed is None:
@@ -126,15 +126,15 @@ def _passed(
     step: WindowStep, window: tuple[int, int], own: int | None, row: EventRow, recorded: RunLookup
 ) -> int | None:
     """Return the furthest watermark by which the row is late; None: it belongs to a step and is not recorded."""
-    least = (window[0] if step.measured else window[1]) + step.lateness
+    least = (window[0] if step.data_driven else window[1]) + step.lateness
     if step.partition_by is None:
         known = [mark for mark in (own, *_of_step(step, row, recorded)) if mark is not None]
     else:
         known = [] if own is None else [own]
-    if step.measured:  # the late part ends at the row, or at the watermark that had passed it
+    if step.data_driven:  # the late part ends at the row, or at the watermark that had passed it
         known.append(window[1] + step.lateness)
     furthest = max(known, default=None)
-    if furthest is None or furthest < least or (step.measured and furthest == least):
+    if furthest is None or furthest < least or (step.data_driven and furthest == least):
         return None
     return furthest
 
@@ -146,9 +146,9 @@ def _of_step(step: WindowStep, row: EventRow, recorded: RunLookup) -> Iterator[i
     if mine is None:
         return
     before = recorded.batch(mine.run_first - 1)
-    if before is not None and step.stream in before.streams and not step.measured:
+    if before is not None and step.stream in before.streams and not step.data_driven:
         yield before.streams[step.stream].state.passed
     after = recorded.batch(mine.run_last)
-    if step.measured and after is not None and step.stream in after.streams:
+    if step.data_driven and after is not None and step.stream in after.streams:
         bounds = after.streams[step.stream].state.bounds
         yield from (each.time for each in bounds if row.batch_id >= each.batch_id)

@@ -36,7 +36,7 @@ def not_due(due: Due, known: Parameter) -> Column:
     early = F.lit(False)
     if not (due.after.complete or after is None or idle):
         early = (end > known("after", after, name)) & (time > MIN_TIME)
-    if due.before.complete or before is None or due.behind or step.measured is not None:
+    if due.before.complete or before is None or due.behind or step.data_driven is not None:
         return early
     return early | ((end <= known("before", before, name)) & (time < MAX_TIME))
 

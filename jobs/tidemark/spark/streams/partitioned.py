@@ -81,11 +81,11 @@ class PartitionedSteps:
             if step.windowed:
                 reached = F.greatest(reached, F.lit(due.states[1][step.name].idle_bound).cast("long"))
             last = number == len(due.path) - 1
-            if step.window is not None and not last:
-                reached = windows.pulled_back(step.window, reached)
+            if step.fixed is not None and not last:
+                reached = windows.pulled_back(step.fixed, reached)
             rows = rows.withColumn(column, reached)
-            if step.measured is not None and not last:
-                rows = self._pulled_back(rows, column, due.below(number), step.measured.lateness)
+            if step.data_driven is not None and not last:
+                rows = self._pulled_back(rows, column, due.below(number), step.data_driven.lateness)
         return rows
 
     def _pulled_back(self, rows: DataFrame, column: str, due: Due, lateness: int) -> DataFrame:

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
-from tidemark.core.session_windows import Measured, Session
 from tidemark.core.stream_output import Due
 from tidemark.core.watermarks import latest
+from tidemark.core.windows import DataDrivenWindows, SessionWindows
 from tidemark.spark.columns import KEY, WINDOW
 from tidemark.spark.streams import session_windows
 from tidemark.spark.streams.partitioned import OPENED, key_of_substream
@@ -42,11 +42,9 @@ class Measuring:
     told: Callable[[DataFrame], DataFrame]
 
     @property
-    def windows(self) -> Measured:
-        """Declaration of the windows; ValueError if the step has no session windows."""
-        if self.step.measured is None:
-            raise ValueError(f"{self.step.name} has no windows whose bounds come from rows")
-        return self.step.measured
+    def windows(self) -> DataDrivenWindows:
+        """Declaration of the windows."""
+        return self.due.data_driven
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -59,7 +57,7 @@ class Measuring:
         if rows is None:
             return None
         begun, (after, until) = self.due.begun(), self._settled()
-        if not isinstance(self.windows, Session):
+        if not isinstance(self.windows, SessionWindows):
             rows = session_windows.with_ended(rows, self._closed(begun), self.groups)
         return session_windows.closing(rows, self.windows, self.groups, begun, after, until)
 
@@ -111,7 +109,7 @@ class Measuring:
     def _bounding(self) -> DataFrame | None:
         """Rows from which the windows are made that the run closes or leaves open."""
         rows = self._rows(self._latest())
-        if rows is None or isinstance(self.windows, Session):
+        if rows is None or isinstance(self.windows, SessionWindows):
             return rows
         return session_windows.certain(rows, self.windows.lateness, self._settled()[1])
 
@@ -127,7 +125,7 @@ class Measuring:
             found = self.told(found)
             found = found.withColumns({name: F.col(name) - lateness for name in (BEFORE, AFTER)})
         rows = session_windows.taking_part(found, lateness, self.due.after.bounds)
-        if isinstance(self.windows, Session) and (begun is not None or self.step.parts):
+        if isinstance(self.windows, SessionWindows) and (begun is not None or self.step.parts):
             rows = rows if begun is None else rows.where(F.col(session_windows.FROM) >= begun)
             rows = session_windows.unclosed(rows, self._closed(begun), self.groups)
         return rows

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from tidemark.core.session_windows import Measured, Passed, Session
 from tidemark.core.times import TICK
+from tidemark.core.windows import DataDrivenWindows, Passed, SessionWindows
 from tidemark.spark.columns import JUDGED, TENTATIVE, WINDOW
 from tidemark.spark.maxima import bounds_of_snapshots, start_of_session
 from tidemark.spark.tables.delta import quoted
@@ -75,15 +75,15 @@ def with_ended(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str])
 
 
 def closing(
-    rows: DataFrame, measured: Measured, groups: Sequence[str], begun: int | None, after: Time, until: Time
+    rows: DataFrame, windows: DataDrivenWindows, groups: Sequence[str], begun: int | None, after: Time, until: Time
 ) -> DataFrame:
     """Rows in windows that are not closed yet and end at `until` or before.
 
     A window may end exactly at `after`, which was passed before, if a row has come or ended since. It is not a closed
     one if it begins where its group's last closed window `ENDED`, or later. No open window begins before `begun`.
     """
-    placed = in_windows(rows, measured, groups, after, until, TICK)
-    if after is None or isinstance(measured, Session):
+    placed = in_windows(rows, windows, groups, after, until, TICK)
+    if after is None or isinstance(windows, SessionWindows):
         return placed
     last = F.greatest(ENDED, F.lit(begun).cast("long"))
     open_ = last.isNull() | (F.col(WINDOW) >= last)
@@ -103,7 +103,7 @@ def certain(rows: DataFrame, lateness: int, until: Time) -> DataFrame:
 
 
 def in_windows(
-    rows: DataFrame, measured: Measured, groups: Sequence[str], after: Time, until: Time, sooner: int = 0
+    rows: DataFrame, windows: DataDrivenWindows, groups: Sequence[str], after: Time, until: Time, sooner: int = 0
 ) -> DataFrame:
     """Rows that take part, once for each of their windows that end after `after` less `sooner`, and at `until` or
     before.
@@ -111,8 +111,8 @@ def in_windows(
     Adds the window's bounds and its start, `WINDOW`, in microseconds. `after` or `until` None: without that bound.
     Null in their column: nothing has ended before, or nothing ends.
     """
-    if isinstance(measured, Session):
-        placed = _in_sessions(rows, measured, groups)
+    if isinstance(windows, SessionWindows):
+        placed = _in_sessions(rows, windows, groups)
     else:
         placed = _in_snapshots(rows, groups, after, until, sooner)
     end = F.unix_micros("_window_end")
@@ -122,11 +122,11 @@ def in_windows(
     return placed if until is None else placed.where(end <= _time(until))
 
 
-def open_starts(rows: DataFrame, measured: Measured, groups: Sequence[str], settled: int | str) -> DataFrame:
+def open_starts(rows: DataFrame, windows: DataDrivenWindows, groups: Sequence[str], settled: int | str) -> DataFrame:
     """Rows with the start (`WINDOW`) of the earliest window that they leave open at `settled`, and their groups."""
     begun = rows.where(F.col(FROM) <= _time(settled))
-    if isinstance(measured, Session):
-        return in_windows(begun, measured, groups, settled, None)
+    if isinstance(windows, SessionWindows):
+        return in_windows(begun, windows, groups, settled, None)
     return _bounded(begun, groups, settled, None).withColumn(WINDOW, F.get(_BOUNDS, F.lit(0)))
 
 
@@ -143,7 +143,7 @@ def ends_about(placed: DataFrame, lateness: int, limit: int) -> tuple[int | None
     return bound, following
 
 
-def _in_sessions(rows: DataFrame, session: Session, groups: Sequence[str]) -> DataFrame:
+def _in_sessions(rows: DataFrame, session: SessionWindows, groups: Sequence[str]) -> DataFrame:
     told = start_of_session(rows.sparkSession, _group(groups), F.col(FROM), F.col(UNTIL), session)
     placed = _together(rows, groups).sortWithinPartitions(*map(quoted, groups), FROM).withColumn(WINDOW, told)
     whole = Window.partitionBy(*map(quoted, groups), F.col(WINDOW))

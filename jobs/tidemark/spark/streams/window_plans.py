@@ -81,7 +81,7 @@ def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> SelectedFi
     stream, and files that are not to be named one by one.
     """
     step = spec.streams[due.step.name]
-    if step.window is None or step.partition_by is not None or due.after.complete or due.after.reached is None:
+    if step.fixed is None or step.partition_by is not None or due.after.complete or due.after.reached is None:
         return None
     paths = paths_into(spec, step)
     source = spec.sources.get(paths[0].origin)

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.sql.aggregates import order_sensitive
-from tidemark.core.streams import Window
+from tidemark.core.windows import FixedWindows
 from tidemark.errors import ConfigError, Problem
 from tidemark.spark.columns import JUDGED, OPEN_UNTIL, WINDOW
 from tidemark.spark.expressions import aggregate_of
@@ -31,7 +31,9 @@ BEFORE, AFTER = f"{WINDOW}_before", f"{WINDOW}_after"
 """Times that a row's part of the step had passed when the run began, and when it ended; microseconds or null."""
 
 
-def closing(rows: DataFrame, window: Window, complete: bool, *, kept: bool = True, points: bool = False) -> DataFrame:
+def closing(
+    rows: DataFrame, window: FixedWindows, complete: bool, *, kept: bool = True, points: bool = False
+) -> DataFrame:
     """Rows with the `WINDOW` they count in, of windows that close while their part goes from `BEFORE` to `AFTER`.
 
     `complete`: all open windows close. `kept`: a row may lie behind its own watermark, and is left out of windows
@@ -48,7 +50,7 @@ def closing(rows: DataFrame, window: Window, complete: bool, *, kept: bool = Tru
     return _in_windows(_numbered(rows, window), first, last)
 
 
-def late(rows: DataFrame, window: Window) -> DataFrame:
+def late(rows: DataFrame, window: FixedWindows) -> DataFrame:
     """Rows with each `WINDOW` that they belong to and are late for.
 
     They are late if their own watermark before them, or the step's when the run began, had passed the window.
@@ -59,33 +61,38 @@ def late(rows: DataFrame, window: Window) -> DataFrame:
     return _in_windows(numbered, F.col(_FIRST), last)
 
 
-def outside(rows: DataFrame, window: Window) -> DataFrame:
+def outside(rows: DataFrame, window: FixedWindows) -> DataFrame:
     """Rows in no window: those in the gaps between windows."""
     return _numbered(rows, window).where(F.col(_LAST) < F.col(_FIRST))
 
 
-def start_of(window: Window) -> Column:
+def start_of(window: FixedWindows) -> Column:
     """The start of a row's `WINDOW`."""
     return F.timestamp_micros(F.col(WINDOW) * window.hop + window.offset)
 
 
-def end_of(window: Window) -> Column:
+def end_of(window: FixedWindows) -> Column:
     """The end of a row's `WINDOW`."""
     return F.timestamp_micros(F.col(WINDOW) * window.hop + window.offset + window.size)
 
 
-def pulled_back(window: Window, reached: Column) -> Column:
+def pulled_back(window: FixedWindows, reached: Column) -> Column:
     """Watermark of the windows' stream for one part, by the rule of `Window.pulled_back`."""
     return F.least(reached, _first_open(window, reached) * window.hop + window.offset)
 
 
-def bounded(rows: DataFrame, window: Window) -> DataFrame:
+def bounded(rows: DataFrame, window: FixedWindows) -> DataFrame:
     """Rows with the bounds of their `WINDOW`."""
     return rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
 
 
 def aggregated(
-    rows: DataFrame, step: StreamSpec, window: Window | None, types: dict[str, str | None], *, alone: bool = False
+    rows: DataFrame,
+    step: StreamSpec,
+    window: FixedWindows | None,
+    types: dict[str, str | None],
+    *,
+    alone: bool = False,
 ) -> DataFrame:
     """One row per window and group: bounds, part, group values and selected values.
 
@@ -145,7 +152,7 @@ def _key(step: StreamSpec) -> str:
     return f"streams.{step.name}.select"
 
 
-def _numbered(rows: DataFrame, window: Window) -> DataFrame:
+def _numbered(rows: DataFrame, window: FixedWindows) -> DataFrame:
     """Rows with the numbers of the first and last window that they overlap.
 
     The last is null for an open lifetime that is not cut at `OPEN_UNTIL`.
@@ -157,7 +164,7 @@ def _numbered(rows: DataFrame, window: Window) -> DataFrame:
     return rows.withColumns({_FIRST: first, _LAST: divided(end - 1 - window.offset, window.hop)})
 
 
-def _lone(rows: DataFrame, window: Window) -> DataFrame:
+def _lone(rows: DataFrame, window: FixedWindows) -> DataFrame:
     """Points with the one `WINDOW` they are in, where windows do not overlap; without those in the gaps."""
     since = F.unix_micros("_system_timestamp") - window.offset
     numbered = rows.withColumn(WINDOW, divided(since, window.hop))
@@ -173,6 +180,6 @@ def _own() -> Column:
     return F.when(F.col(JUDGED), F.unix_micros("_watermark"))
 
 
-def _first_open(window: Window, reached: Column) -> Column:
+def _first_open(window: FixedWindows, reached: Column) -> Column:
     """Number of the earliest window that is not closed at a watermark; null if that is null."""
     return divided(reached - window.lateness - window.size - window.offset, window.hop) + 1

@@ -18,7 +18,7 @@ from tidemark.config import PipelineSpec
 from tidemark.config.models.stream_graph import columns_of
 from tidemark.core.batch_result import NEWEST, TableDigest
 from tidemark.core.stream_output import Due
-from tidemark.core.streams import Window
+from tidemark.core.windows import FixedWindows
 from tidemark.spark.columns import SOURCE
 from tidemark.spark.digests import measured, table_digest
 from tidemark.spark.plans.parameters import Parameter, constant
@@ -120,7 +120,7 @@ class Outputs:
     ) -> AbstractContextManager[Counting | None]:
         """Context manager: rows to write to a table, counted as they pass; None if there are none."""
         files = None
-        if table not in self.ahead and table == f"streams/{due.step.name}" and due.step.window is not None:
+        if table not in self.ahead and table == f"streams/{due.step.name}" and due.step.fixed is not None:
             files = files_for(self.spec, self.root, due, self._closing_span(due))
         if files is not None:
             return closing(self.spark, self.spec, due, files, partial(self._closed_of, due))
@@ -165,7 +165,7 @@ class Outputs:
 
     def _closed(self, due: Due, *, early: bool) -> DataFrame | None:
         """One row per window and group that the run closes; if `early`, of those that end before the first output."""
-        step, window = self.spec.streams[due.step.name], due.step.window
+        step, window = self.spec.streams[due.step.name], due.step.fixed
         counted = self._counted(due)
         if counted is None:
             return None
@@ -189,7 +189,7 @@ class Outputs:
 
     def _counted(self, due: Due) -> DataFrame | None:
         """Rows in the windows that the run closes; for session windows, with their bounds."""
-        if due.step.measured is not None:
+        if due.step.data_driven is not None:
             return self._measuring(due).closing()
         rows, window = self._along(due, self._closing_span(due)), _window(due)
         if rows is None:
@@ -204,7 +204,7 @@ class Outputs:
         rows = self._new(due)
         if rows is None:
             return None
-        if due.step.measured is not None:
+        if due.step.data_driven is not None:
             found = self._measuring(due).late(rows)
         else:
             window = _window(due)
@@ -277,10 +277,10 @@ class Outputs:
         return self._along(due, Span(since=due.first_batch, only=True))
 
 
-def _window(due: Due) -> Window:
-    if due.step.window is None:
-        raise ValueError(f"{due.step.name} has no windows")
-    return due.step.window
+def _window(due: Due) -> FixedWindows:
+    if due.step.fixed is None:
+        raise ValueError(f"{due.step.name} has no windows of fixed size")
+    return due.step.fixed
 
 
 def statistics_of(columns: Sequence[str]) -> str:

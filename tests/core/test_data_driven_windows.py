@@ -16,11 +16,11 @@ from oracle import SECOND, Obj, Row, Run, Source
 from oracle_measured import Measured, sessions, snapshots
 from oracle_streams import COMPLETE, Step, StepRun, Window, flow, held
 from strategies import BASE, LawfulLog, Log, lawful_logs, logs, recuts, sources
-from tidemark.core.session_windows import Passed, Session, Snapshot, begun, needed, settled
 from tidemark.core.stream_output import Due
 from tidemark.core.streams import StepRules, StreamState, advance_streams, longest_lives, opening_states, reach
 from tidemark.core.times import MAX_TIME
 from tidemark.core.watermarks import Combined
+from tidemark.core.windows import Passed, SessionWindows, SnapshotWindows, needed
 from tidemark.runner.session_progress import Looking
 
 LAW = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
@@ -58,17 +58,17 @@ def points(*times: int) -> list[tuple[int, int, str]]:
 
 
 def test_windows_that_end_by_the_watermark_less_the_lateness_are_settled() -> None:
-    assert settled(Session(5, 20, lateness=3), 10) == 7
-    assert settled(Snapshot(), None) is None
+    assert SessionWindows(5, 20, lateness=3).settled(10) == 7
+    assert SnapshotWindows().settled(None) is None
 
 
 def test_the_reach_of_a_step_holds_all_rows_that_decide_over_its_windows() -> None:
     steps = [
         StepRules("long", ("s",), ("s",), lifetime=7),
-        StepRules("snap", ("long",), ("s",), measured=Snapshot()),
-        StepRules("slide", ("s",), ("s",), measured=Snapshot(10)),
-        StepRules("visits", ("s",), ("s",), measured=Session(5, 20)),
-        StepRules("of_visits", ("visits",), ("s",), measured=Snapshot()),
+        StepRules("snap", ("long",), ("s",), windows=SnapshotWindows()),
+        StepRules("slide", ("s",), ("s",), windows=SnapshotWindows(10)),
+        StepRules("visits", ("s",), ("s",), windows=SessionWindows(5, 20)),
+        StepRules("of_visits", ("visits",), ("s",), windows=SnapshotWindows()),
     ]
     assert longest_lives(steps) == {"long": 7, "snap": 7, "slide": 10, "visits": 20, "of_visits": 20}
     assert [reach(steps[:number]) for number in (2, 3, 4, 5)] == [14, 20, 25, 45]
@@ -79,10 +79,10 @@ def test_where_every_stream_shifts_back_the_rows_of_the_source_themselves_are_re
 
 
 def test_a_step_that_was_added_later_begins_before_all_that_can_be_open() -> None:
-    steps = [StepRules("visits", ("s",), ("s",), measured=Session(5, 20, lateness=2))]
+    steps = [StepRules("visits", ("s",), ("s",), windows=SessionWindows(5, 20, lateness=2))]
     state = opening_states(steps, {}, {"s": Combined(100)}, first_run=False)["visits"]
     assert (state.reached, state.begins) == (100, 100)
-    assert state.watermark == begun(Session(5, 20, lateness=2), 100, 1) == 100 - 2 - 25 - 1
+    assert state.watermark == SessionWindows(5, 20, lateness=2).begun(100, 1) == 100 - 2 - 25 - 1
 
 
 def test_the_watermark_of_a_step_is_what_its_open_windows_say_and_never_goes_back() -> None:
@@ -114,7 +114,7 @@ def test_nothing_is_looked_up_again_before_a_window_may_end_by_time_alone_or_row
 def test_what_was_passed_is_kept_while_it_can_bound_a_window_or_a_row_to_come() -> None:
     passed = (Passed(2, 40), Passed(4, 50), Passed(6, 60))
     for watermark, kept in ((None, passed), (30, passed), (47, passed[1:]), (48, passed[2:]), (90, passed[2:])):
-        assert needed(Snapshot(lateness=3), passed, watermark) == kept
+        assert needed(SnapshotWindows(lateness=3), passed, watermark) == kept
 
 
 class Told:
@@ -132,8 +132,8 @@ class Told:
         return self.ends
 
 
-VISITS = StepRules("visits", ("s",), ("s",), measured=Session(5, 20))
-IDLE = StepRules("visits", ("s",), ("s",), measured=Session(5, 20, lateness=3, idle_timeout=20))
+VISITS = StepRules("visits", ("s",), ("s",), windows=SessionWindows(5, 20))
+IDLE = StepRules("visits", ("s",), ("s",), windows=SessionWindows(5, 20, lateness=3, idle_timeout=20))
 
 
 def advanced(
@@ -151,7 +151,7 @@ def advanced(
 
 
 def test_nothing_closes_while_the_watermark_stands() -> None:
-    step = StepRules("visits", ("s",), ("s",), measured=Session(5, 20, lateness=2))
+    step = StepRules("visits", ("s",), ("s",), windows=SessionWindows(5, 20, lateness=2))
     before = StreamState(watermark=30, reached=50)
     assert not Due(step, before, replace(before), 1, 1).closes
     assert Due(step, before, replace(before, reached=51), 1, 1).closes

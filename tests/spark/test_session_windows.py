@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from oracle_measured import sessions, snapshots
 from tidemark.config.models.streams import StreamSpec
-from tidemark.core.session_windows import Session, Snapshot
+from tidemark.core.windows import SessionWindows, SnapshotWindows
 from tidemark.spark.columns import JUDGED, RANK, WINDOW
 from tidemark.spark.streams.session_windows import FROM, UNTIL, in_windows, late, open_starts, taking_part, unclosed
 from tidemark.spark.streams.windows import aggregated
@@ -21,7 +21,7 @@ SYSTEM = (
     "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _watermark TIMESTAMP, _partition STRING, _offset BIGINT,"
     f" _substream STRING, {RANK} INT, {JUDGED} BOOLEAN, k STRING, `odd.name` DOUBLE, x DOUBLE"
 )
-SESSION = Session(gap=5, max_duration=40)
+SESSION = SessionWindows(gap=5, max_duration=40)
 GROUPS = ("k", "odd.name")
 TOLD = {"total": "sum(x)", "mean": "avg(x)", "first": "first(x)", "every": "collect_list(_offset)"}
 
@@ -79,29 +79,29 @@ def held(found):
 
 
 def wanted(drawn, windows, after=None, until=None):
-    make = (lambda lives: sessions(lives, 5, 40)) if isinstance(windows, Session) else snapshots
+    make = (lambda lives: sessions(lives, 5, 40)) if isinstance(windows, SessionWindows) else snapshots
     whole = [(*span, each) for lives in by_group(drawn).values() for span, of in make(lives).items() for each in of]
     return sorted(
         each for each in whole if (after is None or each[1] > after) and (until is None or each[1] <= until)
     )
 
 
-@pytest.mark.parametrize("windows", [SESSION, Snapshot()], ids=["sessions", "snapshots"])
+@pytest.mark.parametrize("windows", [SESSION, SnapshotWindows()], ids=["sessions", "snapshots"])
 @pytest.mark.parametrize(("after", "until"), [(None, None), (120, 300), (None, 77), (250, None)])
 def test_rows_are_in_the_windows_of_the_oracle(rows, drawn, windows, after, until):
     found = in_windows(rows.repartition(3), windows, GROUPS, after, until)
     assert held(found) == wanted(drawn, windows, after, until)
 
 
-@pytest.mark.parametrize("windows", [SESSION, Snapshot()], ids=["sessions", "snapshots"])
+@pytest.mark.parametrize("windows", [SESSION, SnapshotWindows()], ids=["sessions", "snapshots"])
 def test_without_groups_all_rows_are_in_one(rows, drawn, windows):
     lives = [life for group in by_group(drawn).values() for life in group]
-    make = sessions(lives, 5, 40) if isinstance(windows, Session) else snapshots(lives)
+    make = sessions(lives, 5, 40) if isinstance(windows, SessionWindows) else snapshots(lives)
     expected = sorted((*span, each) for span, of in make.items() for each in of)
     assert held(in_windows(rows, windows, (), None, None)) == expected
 
 
-@pytest.mark.parametrize("windows", [SESSION, Snapshot()], ids=["sessions", "snapshots"])
+@pytest.mark.parametrize("windows", [SESSION, SnapshotWindows()], ids=["sessions", "snapshots"])
 def test_every_bit_is_the_same_for_any_number_of_tasks_and_any_order_of_rows(rows, windows):
     select = {name: text for name, text in TOLD.items() if name != "every"}
     step = StreamSpec(name="w", from_="s", session=None, group_by=GROUPS, select=select)
@@ -117,7 +117,7 @@ def test_every_bit_is_the_same_for_any_number_of_tasks_and_any_order_of_rows(row
 
 def test_what_is_selected_is_a_fold_in_the_order_of_the_sort_key(rows, drawn):
     step = StreamSpec(name="w", from_="s", group_by=GROUPS, select=TOLD)
-    for windows in (SESSION, Snapshot()):
+    for windows in (SESSION, SnapshotWindows()):
         for found in aggregated(in_windows(rows, windows, GROUPS, None, None), step, None, {"x": "DOUBLE"}).collect():
             times = [drawn[offset][0] for offset in found["every"]]
             assert list(zip(times, found["every"], strict=True)) == sorted(zip(times, found["every"], strict=True))
@@ -145,14 +145,15 @@ def test_rows_of_closed_sessions_are_known_by_what_was_written_of_them(spark, ro
 
 
 def test_the_earliest_open_window_begins_before_what_is_settled_or_is_none(rows, drawn):
-    assert earliest(rows, Snapshot(), GROUPS, 200) == min(each[0] for each in wanted(drawn, Snapshot(), 200))
-    assert earliest(rows, Snapshot(), GROUPS, -1) is None
+    first = min(each[0] for each in wanted(drawn, SnapshotWindows(), 200))
+    assert earliest(rows, SnapshotWindows(), GROUPS, 200) == first
+    assert earliest(rows, SnapshotWindows(), GROUPS, -1) is None
     assert earliest(rows, SESSION, GROUPS, 10_000) is None
 
 
 def test_a_row_that_begins_at_what_is_settled_bounds_the_window_before_it(spark):
     made = taking_part(spark.createDataFrame([row(0, 0, 10), row(1, 5, 6), row(2, 6, 7)], SYSTEM), 0)
-    assert [earliest(made, Snapshot(), GROUPS, settled) for settled in (4, 5, 6, 8)] == [0, 5, 6, 7]
+    assert [earliest(made, SnapshotWindows(), GROUPS, settled) for settled in (4, 5, 6, 8)] == [0, 5, 6, 7]
 
 
 def test_a_row_takes_part_from_its_watermark_on_and_before_that_it_is_late(spark):
@@ -171,5 +172,5 @@ def test_a_row_takes_part_from_its_watermark_on_and_before_that_it_is_late(spark
 def test_a_lifetime_without_an_end_is_open_until_all_is_complete(spark):
     made = taking_part(spark.createDataFrame([row(0, 10, None), row(1, 14, 15)], SYSTEM), 0)
     assert held(in_windows(made, SESSION, GROUPS, None, None)) == [(10, 50, 0), (10, 50, 1)]
-    assert held(in_windows(made, Snapshot(), GROUPS, None, 1_000)) == [(10, 14, 0), (14, 15, 0), (14, 15, 1)]
-    assert earliest(made, Snapshot(), GROUPS, 1_000) == 15
+    assert held(in_windows(made, SnapshotWindows(), GROUPS, None, 1_000)) == [(10, 14, 0), (14, 15, 0), (14, 15, 1)]
+    assert earliest(made, SnapshotWindows(), GROUPS, 1_000) == 15
