@@ -11,12 +11,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from samples import drawn
+from samples import at, drawn
 from test_backfill_any import Case, cases, settings_of
 
 import oracle_versions
-from oracle import MIN_TIME, SECOND, Run, Source, Verdict, _Oracle, judge
+from oracle import MIN_TIME, SECOND, Obj, Row, Run, Source, Verdict, _Oracle, judge
 from product import Product, declared
+from strategies import Log
 from tidemark.core.times import parse_duration, parse_time
 from tidemark.errors import UsageError
 from tidemark.pipeline import Pipeline
@@ -188,3 +189,27 @@ def test_rows_are_explained_by_the_settings_that_judged_them_whatever_the_file_s
     case = next(case for case in drawn(cases(), 12) if (case.end is not None) == bounded)
     rows, _ = hold_case(tmp_path, case, 40, 7)
     assert rows > 10
+
+
+def test_a_watermark_is_traced_to_a_row_whose_time_other_tolerances_made(tmp_path):
+    """A bounded version of smaller tolerances goes on from the watermark that an early row, adjusted, had set: under
+    the tolerances of now its time would be another, and no row would have set it."""
+    old = Source(early=(5 * SECOND, "adjust"), late=(400 * SECOND, "adjust"), partitions=("p0", "p1"))
+    case = Case(
+        Log(
+            old,
+            (
+                Run(at(10), (Obj("a", at(8), (Row("p0", at(61), at(1)), Row("p0", at(2), at(2)))),)),
+                Run(at(100), (Obj("b", at(90), (Row("p1", at(4), at(4)), Row("p1", at(60), at(60)))),)),
+                Run(at(120), (Obj("c", at(110), (Row("p0", at(3), at(3)),)),)),
+            ),
+        ),
+        replace(old, early=(2 * SECOND, "adjust")),
+        at(4),
+        at(5),
+    )
+    product, end = built(tmp_path, case)
+    assert end is not None, "the version is bounded"
+    found = product.pipeline().explain("a", "p0", 2)
+    assert (found["row"]["batch_id"], found["row"]["reasons"]) == (3, ["out_of_order"])
+    assert (found["set_by"]["offset"], parse_time(found["set_by"]["watermark"])) == (0, at(6))
