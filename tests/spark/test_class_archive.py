@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
+
+from pyspark import SparkContext
 
 from tidemark.spark.session import class_archive
 from tidemark.spark.session.isolation import running
@@ -20,8 +23,19 @@ def test_no_option_names_an_archive_that_is_not_there(tmp_path, monkeypatch):
     monkeypatch.setenv("TIDEMARK_JARS", str(tmp_path / "my jars" / "jars"))
     assert class_archive.java_options() == ""
     class_archive.archive().parent.mkdir()
-    class_archive.archive().touch()
+    class_archive.archive().write_bytes(b"classes")
     assert class_archive.java_options() == f'"-XX:SharedArchiveFile={tmp_path}/my jars/classes.jsa"'
+
+
+def test_a_java_that_writes_no_archive_is_installed_without_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIDEMARK_JARS", str(tmp_path / "jars"))
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+    for name in ("_active_spark_context", "_gateway"):
+        monkeypatch.setattr(SparkContext, name, None)
+    with class_archive.recorded():
+        assert f"-XX:ArchiveClassesAtExit={tmp_path}" in os.environ["PYSPARK_SUBMIT_ARGS"]
+    assert class_archive.archive().is_file(), "make would make it anew with each command"
+    assert class_archive.java_options() == ""
 
 
 def test_java_starts_with_an_archive_that_is_damaged(tmp_path):

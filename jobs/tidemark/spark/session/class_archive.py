@@ -2,7 +2,7 @@
 
 This is Java's application class data sharing: classes are mapped from one file instead of being read from jars and
 verified. Java checks that its version and the jars are those of the archive. If not, or if the file is damaged, it
-loads classes from the jars.
+loads classes from the jars. A Java that writes no archive leaves an empty file, which is not used.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ def archive() -> Path:
 
 
 def java_options() -> str:
-    """The JVM's option that names the archive, quoted as Spark reads it; empty if there is none."""
-    return f'"-XX:SharedArchiveFile={archive()}"' if archive().is_file() else ""
+    """The JVM's option that names the archive, quoted as Spark reads it; empty if there is none to use."""
+    path = archive()
+    return f'"-XX:SharedArchiveFile={path}"' if path.is_file() and path.stat().st_size else ""
 
 
 @contextmanager
@@ -46,4 +47,5 @@ def recorded() -> Iterator[None]:
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait()
+    partial.touch()
     partial.replace(archive())
