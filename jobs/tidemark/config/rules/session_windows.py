@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.rules.sources import Finding, Ruled
 
-MEASURED = ("session", "sliding", "snapshot")
+_DATA_DRIVEN = ("session", "sliding", "snapshot")
 
 
 def session_warnings(stream: Ruled[StreamSpec], kept: bool) -> Iterator[Finding]:
     """Warnings about session windows that are legal but rarely meant; `kept`: rows from a source that keeps
     out-of-order rows reach them."""
-    written = next((key for key in MEASURED if key in stream.given), None)
+    written = next((key for key in _DATA_DRIVEN if key in stream.given), None)
     if written is None or not kept or stream.spec.allowed_lateness or not stream.sound(written, "allowed_lateness"):
         return
     yield (

@@ -77,7 +77,7 @@ def end_of(window: FixedWindows) -> Column:
 
 
 def pulled_back(window: FixedWindows, reached: Column) -> Column:
-    """Watermark of the windows' stream for one part, by the rule of `Window.pulled_back`."""
+    """Watermark of the windows' stream for one part, by the rule of `FixedWindows.pulled_back`."""
     return F.least(reached, _first_open(window, reached) * window.hop + window.offset)
 
 
