@@ -40,7 +40,11 @@ final class Bytes {
     void putBytes(Object base, long offset, int length) {
         putLong(length);
         room(length);
-        Platform.copyMemory(base, offset, this.written, Platform.BYTE_ARRAY_OFFSET + this.size, length);
+        if (base instanceof byte[]) {
+            System.arraycopy(base, (int) (offset - Platform.BYTE_ARRAY_OFFSET), this.written, this.size, length);
+        } else {
+            Platform.copyMemory(base, offset, this.written, Platform.BYTE_ARRAY_OFFSET + this.size, length);
+        }
         this.size += length;
     }
 

@@ -15,15 +15,14 @@ public final class RowHash implements java.io.Serializable {
     private static final String GIVES = "high BIGINT NOT NULL, low BIGINT NOT NULL";
 
     private final Form form;
-    private final long highSeed;
-    private final long lowSeed;
+    private final long[] seeds;
     private transient Bytes bytes;
 
     private RowHash(Form form) {
         this.form = form;
         byte[] name = form.name.getBytes(StandardCharsets.UTF_8);
-        this.highSeed = Xxh64.hash(name, name.length, 0L);
-        this.lowSeed = Xxh64.hash(name, name.length, 1L);
+        this.seeds = new long[] {0L, 1L};
+        Xxh64.hash(name, name.length, this.seeds);
     }
 
     /** As a column of a struct, whose type is given as JSON and whose fields are in the order of their names. */
@@ -38,9 +37,8 @@ public final class RowHash implements java.io.Serializable {
         }
         this.bytes.clear();
         this.form.putAll(row, this.bytes);
-        Object[] found = new Object[2];
-        found[0] = Long.valueOf(Xxh64.hash(this.bytes.written, this.bytes.size, this.highSeed));
-        found[1] = Long.valueOf(Xxh64.hash(this.bytes.written, this.bytes.size, this.lowSeed));
-        return new GenericInternalRow(found);
+        long[] hashes = new long[] {this.seeds[0], this.seeds[1]};
+        Xxh64.hash(this.bytes.written, this.bytes.size, hashes);
+        return new GenericInternalRow(new Object[] {Long.valueOf(hashes[0]), Long.valueOf(hashes[1])});
     }
 }
