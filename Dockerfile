@@ -13,6 +13,7 @@ WORKDIR /opt/tidemark
 # What the lock asks for changes seldom: it is installed before the code comes.
 COPY --chown=tidemark Makefile pyproject.toml requirements.lock jars.lock jars-s3.lock README.md ./
 COPY --chown=tidemark jobs ./jobs
+COPY --chown=tidemark jvm ./jvm
 COPY --chown=tidemark expectations ./expectations
 RUN make install install-s3
 COPY --chown=tidemark dags ./dags

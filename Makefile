@@ -10,9 +10,9 @@ STAMP := $(VENV)/.installed
 JARS := $(VENV)/share/tidemark/jars
 S3_STAMP := $(VENV)/.installed-s3
 CLASSES := $(VENV)/share/tidemark/classes.jsa
-FUNCTIONS := $(wildcard jobs/tidemark/spark/jvm/*.java)
+JAVA := jvm/tools.lock $(shell find jvm/src/main -name "*.java")
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
-CODE := jobs dags plugins tests bench
+CODE := jobs dags plugins tests bench jvm
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal --durations 12
 
@@ -66,7 +66,7 @@ bench-check: $(STAMP) ## fail if anything is slower than docs/performance.md say
 
 # Spark comes as a source archive, and a build in isolation would fetch tools that no hash covers:
 # the build tools of the lock are installed first, then everything else with them.
-$(STAMP): requirements.lock jars.lock pyproject.toml $(FUNCTIONS)
+$(STAMP): requirements.lock jars.lock pyproject.toml $(JAVA)
 	@command -v python3.11 >/dev/null || { echo "error: Python 3.11 was not found: install it (Debian: apt-get install python3.11 python3.11-venv)" >&2; exit 4; }
 	@PYTHONPATH=jobs python3.11 -m tidemark.spark.session.jars check
 	@rm -f $@

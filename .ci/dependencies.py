@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "dependencies.md"
-JARS = ("jars.lock", "jars-s3.lock")
+JARS = ("jars.lock", "jars-s3.lock", "jvm/tools.lock")
 _NAME = re.compile(r"^[A-Za-z0-9][\w.-]*")
 _SHORT, _FEW = 40, 3
 
@@ -88,7 +88,7 @@ def page() -> str:
     for name, version in sorted(names.items()):
         by = "**tidemark**" if name in direct else some(sorted(set(above.get(name, ()))))
         lines.append(f"| {name} | {version} | {licence(name)} | {by} |")
-    lines += ["", "## Jars", "", "All are under Apache-2.0.", "", "| coordinate | lock file |", "|---|---|"]
+    lines += ["", "## Jars", "", "Those of `jvm/tools.lock` are under EPL-2.0, all others under Apache-2.0.", "", "| coordinate | lock file |", "|---|---|"]
     for file in JARS:
         text = (ROOT / file).read_text(encoding="utf-8")
         lines += [f"| {name} | {file} |" for name in re.findall(r"^(\S+:\S+:\S+)\s+sha256:", text, re.MULTILINE)]

@@ -396,22 +396,22 @@ def test_jars_that_are_there_are_not_resolved_again(tmp_path, monkeypatch):
     assert [path.name for path in folder.iterdir()] == ["a.b_c-1.0.jar"]
 
 
-def test_our_functions_are_compiled_anew_when_their_sources_change(tmp_path, monkeypatch):
-    sources = tmp_path / "jvm"
+def test_the_java_module_is_compiled_anew_when_its_sources_change(tmp_path, monkeypatch):
+    sources, tools = tmp_path / "jvm", jars.jars_folder().with_name("tools")
     sources.mkdir()
     monkeypatch.setattr(compiler, "SOURCES", sources)
     (sources / "One.java").write_text("package tidemark; public class One { static int one() { return 1; } }")
-    jar = compiler.compile_into(tmp_path)
+    jar = compiler.compile_into(tmp_path, tools)
     first = jar.read_bytes()
     assert compiler.is_current(jar)
-    monkeypatch.setattr(compiler, "_compile", lambda *_: pytest.fail("it is current"))
-    assert compiler.compile_into(tmp_path).read_bytes() == first
+    monkeypatch.setattr(compiler, "compile_java", lambda *_: pytest.fail("it is current"))
+    assert compiler.compile_into(tmp_path, tools).read_bytes() == first
     monkeypatch.undo()
     monkeypatch.setattr(compiler, "SOURCES", sources)
     (sources / "One.java").write_text("package tidemark; public class One { static int one() { return")
     assert not compiler.is_current(jar)
-    with pytest.raises(TidemarkError, match=r"do not compile: .*One\.java"):
-        compiler.compile_into(tmp_path)
+    with pytest.raises(TidemarkError, match=r"(?s)does not compile: .*One\.java"):
+        compiler.compile_into(tmp_path, tools)
 
 
 def test_jars_that_are_missing_or_older_than_the_code_are_told(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tidemark.errors import TidemarkError
+from tidemark.spark.session import isolation
 from tidemark.spark.session.session import installed_jars, open_session
 
 CONFIG = """
@@ -127,4 +128,11 @@ def test_a_session_without_delta_is_refused_with_what_it_lacks(tmp_path: Path):
     )
     assert ran.returncode == 1
     assert "it lacks spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension" in ran.stderr
-    assert "the class tidemark.Tally" in ran.stderr
+    assert "the class tidemark.count.Tally" in ran.stderr
+
+
+def test_a_session_with_the_classes_of_another_tidemark_is_refused(spark, monkeypatch):
+    isolation._ensure_equipped(spark)
+    monkeypatch.setattr(isolation, "fingerprint", lambda: "0" * 64)
+    with pytest.raises(TidemarkError, match=r"functions\.jar of this tidemark, and has one of another"):
+        isolation._ensure_equipped(spark)

@@ -111,7 +111,7 @@ def test_of_two_commits_of_one_version_one_fails(service, bucket):
     spark = open_session(on_s3=True)
     jvm, settings = spark.sparkContext._jvm, spark._jsparkSession.sessionState().newHadoopConf()
     commit = jvm.org.apache.hadoop.fs.Path(f"s3://{bucket}/table/_delta_log/00000000000000000001.json")
-    log = jvm.tidemark.ObjectLog(settings)
+    log = jvm.tidemark.storage.ObjectLog(settings)
 
     def write(*lines: str) -> None:
         given = jvm.java.util.ArrayList()

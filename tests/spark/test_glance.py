@@ -44,7 +44,7 @@ def test_a_glance_tells_what_slower_expressions_tell(spark):
     value = F.col("value")
     told = spark.createDataFrame([(each,) for each in lines()], "bytes BINARY").select(
         F.expr("CAST(bytes AS STRING)").alias("value"),
-        glance(spark, F.expr("CAST(bytes AS STRING)")).alias("glanced"),
+        glance(F.expr("CAST(bytes AS STRING)")).alias("glanced"),
     )
     valid = F.is_valid_utf8(value)
     slower = {

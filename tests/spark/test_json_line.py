@@ -113,7 +113,7 @@ def test_a_plain_line_is_read_as_spark_reads_it_and_any_other_left_to_it(spark):
 
 
 def test_a_plain_line_is_filled_and_utf8(spark):
-    bits = glance(spark, F.col("line"))
+    bits = glance(F.col("line"))
     found = compared(spark, {}).where(F.col("plain") & (~Glance.FILLED.of(bits) | Glance.INVALID.of(bits)))
     assert [row.asDict() for row in found.limit(3).collect()] == []
 

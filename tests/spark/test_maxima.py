@@ -29,10 +29,10 @@ def rows(spark):
 
 
 @pytest.mark.parametrize("tasks", [1, 3])
-def test_they_equal_window_functions(spark, rows, tasks):
+def test_they_equal_window_functions(rows, tasks):
     order = ("chunk", "partition", "place")
     placed = rows.repartition(tasks, "chunk", "partition").sortWithinPartitions(*order)
-    start = unseen(spark, 3)
+    start = unseen(3)
     run = reached(F.col("chunk"), F.col("partition"), F.col("own"), F.col("seed"), start)
     start.set(7)
     told = placed.withColumn("run", run)

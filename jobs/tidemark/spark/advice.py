@@ -27,6 +27,7 @@ from tidemark.core.policy import Action, Fate
 from tidemark.spark.columns import ARRIVAL, BAD, BATCH, CHUNK, EVENT, KEY, OFFSET, PARTITION, STAGED
 from tidemark.spark.judge.engine import Engine
 from tidemark.spark.judge.policy import bounded
+from tidemark.spark.jvm_functions import java_class, scala_columns
 from tidemark.spark.local_frames import Columns, local_frame
 from tidemark.spark.maxima import range_of
 from tidemark.spark.streams.partitioned import key_of_substream
@@ -104,13 +105,10 @@ class Trial:
     ) -> dict[str, GridCounts]:
         """By partition, the fates of its rows under each candidate. `starts`: the watermarks of partitions that start
         late; `reached`: the arrivals that floors follow from, by partition and batch."""
-        jvm, context = self.engine.spark.sparkContext._jvm, self.engine.spark.sparkContext._jsc
-        if jvm is None or context is None:
-            raise RuntimeError("no Spark session is open")
-        told = jvm.tidemark.Trials.registered(context.sc())
-        function = jvm.tidemark.Trial.function(told, self._told(grid, highs, starts))
+        told = java_class("count.Trials").registered(self.engine.spark._jsparkSession.sparkContext())
+        function = java_class("count.Trial").function(told, self._told(grid, highs, starts))
         columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, (ARRIVAL, EVENT, _REACHED))]
-        tried = Column(function.apply(jvm.PythonUtils.toSeq([column._jc for column in columns])))
+        tried = Column(function.apply(scala_columns(columns)))
         self._in_order(reached).where(tried).count()
         return {name: GridCounts(grid, numbers) for name, numbers in json.loads(told.told()).items()}
 
@@ -159,7 +157,7 @@ class Trial:
 
     def _beyond(self, size: Column, rungs: Sequence[int]) -> Column:
         """Number of rungs that a size is beyond."""
-        return range_of(self.engine.spark, size, [rung + 1 for rung in rungs])
+        return range_of(size, [rung + 1 for rung in rungs])
 
     def _told(self, grid: Grid, highs: Iterable[High], starts: Mapping[str, Cells]) -> str:
         early = self.source.policy.early

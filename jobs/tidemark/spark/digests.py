@@ -31,7 +31,7 @@ def row_hash(frame: DataFrame, version: int = NEWEST) -> Column:
     if version != NEWEST:
         raise ValueError(f"there is no version {version} of digests")
     row = F.struct(*[_quoted(field.name) for field in fields])
-    return invoked("RowHash", row, settings=(StructType(fields).json(),))
+    return invoked("digest.RowHash", row, settings=(StructType(fields).json(),))
 
 
 def digest_columns(hashed: Column) -> list[Column]:

@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType, StringType
 
 from tidemark.config.sql.functions import AGGREGATES
 from tidemark.errors import ConfigError, Problem
-from tidemark.spark.jvm_functions import running
+from tidemark.spark.jvm_functions import java_class, running
 from tidemark.spark.session.settings import ARITHMETIC, EXACT
 from tidemark.spark.streams.equal_values import alike
 from tidemark.spark.validity import fit
@@ -149,10 +149,10 @@ def _sound(analysed: DataFrame, expression: str, key: str) -> Column:
     """
     exact = analysed.sparkSession.conf.get(ARITHMETIC, None) == EXACT
     try:
-        return Column(running().tidemark.Sound.of(analysed._jdf.queryExecution().analyzed(), exact))
+        return Column(java_class("expressions.Sound").of(analysed._jdf.queryExecution().analyzed(), exact))
     except Py4JJavaError as error:
         refused = error.java_exception
-        if refused.getClass().getName() != "tidemark.Refused":
+        if refused.getClass().getName() != "tidemark.expressions.Refused":
             raise
         raise ConfigError([Problem("", key, f"{expression!r} {refused.getMessage()}")]) from None
 

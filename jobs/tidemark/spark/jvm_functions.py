@@ -1,4 +1,4 @@
-"""Calls our own Java functions, from `jvm/`."""
+"""Calls functions of the Java module, `jvm/`. Every class of it is named here or through here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntFlag
 from typing import Any
 
 from pyspark import SparkContext
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 _NONE = -(1 << 63)
@@ -27,9 +27,9 @@ class Glance(IntFlag):
         return glanced.bitwiseAND(F.lit(self.value)) != 0
 
 
-def glance(spark: SparkSession, line: Column) -> Column:
+def glance(line: Column) -> Column:
     """The bits of `Glance` for a line of JSON."""
-    return call(spark, "Glance", line.cast("binary"))
+    return call("json.Glance", line.cast("binary"))
 
 
 def json_line(
@@ -50,31 +50,48 @@ def json_line(
     utils = running().PythonUtils
     spared = None if excused is None else utils.toSeq(list(excused))
     return invoked(
-        "JsonLine", line, settings=(schema, utils.toScalaMap(dict(options)), "UTC", plain, spared, outside)
+        "json.JsonLine", line, settings=(schema, utils.toScalaMap(dict(options)), "UTC", plain, spared, outside)
     )
 
 
 def outside(row: Column, schema: str, options: Mapping[str, str]) -> Column:
     """The members of a JSON object that the schema lacks, as an object with their text; null if there are none."""
     given = running().PythonUtils.toScalaMap(dict(options))
-    return invoked("Outside", row, settings=(schema, given))
+    return invoked("json.Outside", row, settings=(schema, given))
 
 
-def call(spark: SparkSession, name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
+def call(name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
     """A user-defined function, made with `settings`, as a column."""
-    jvm = spark.sparkContext._jvm
-    if jvm is None:
-        raise RuntimeError("no Spark session is open")
-    function = getattr(jvm.tidemark, name).function(*settings)
-    return Column(function.apply(jvm.PythonUtils.toSeq([argument._jc for argument in arguments])))
+    function = java_class(name).function(*settings)
+    return Column(function.apply(scala_columns(arguments)))
 
 
 def invoked(name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
     """A function that compiled code calls with unboxed values, made with `settings`, as a column. Pass numbers that
     may be null through `or_none`."""
-    jvm = running()
-    given = jvm.PythonUtils.toSeq([argument._jc for argument in arguments])
-    return Column(getattr(jvm.tidemark, name).function(given, *settings))
+    return Column(java_class(name).function(scala_columns(arguments), *settings))
+
+
+def java_class(name: str) -> Any:  # noqa: ANN401 # py4j has no types
+    """A class of the Java module by its package and name, such as `rows.Policy`."""
+    package, _, simple = name.rpartition(".")
+    return getattr(getattr(running().tidemark, package), simple)
+
+
+def scala_columns(columns: Sequence[Column]) -> Any:  # noqa: ANN401 # py4j has no types
+    """Columns as the sequence that the JVM's interfaces take."""
+    return running().PythonUtils.toSeq([column._jc for column in columns])
+
+
+def java_longs(numbers: Sequence[int]) -> Any:  # noqa: ANN401 # py4j has no types
+    """Numbers as a Java array of 64-bit integers."""
+    context = SparkContext._active_spark_context
+    if context is None or context._gateway is None:
+        raise RuntimeError("no Spark session is open")
+    made = context._gateway.new_array(running().long, len(numbers))
+    for index, number in enumerate(numbers):
+        made[index] = number
+    return made
 
 
 def running() -> Any:  # noqa: ANN401 # py4j has no types
@@ -100,4 +117,4 @@ def or_none(number: Column) -> Column:
 
 def is_utf8(text: Column) -> Column:
     """True if text is UTF-8, as Spark's `is_valid_utf8` but faster."""
-    return invoked("Utf8", text)
+    return invoked("json.Utf8", text)

@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from tidemark.core.windows import SessionWindows
-from tidemark.spark.jvm_functions import call, invoked, or_none
+from tidemark.spark.jvm_functions import call, invoked, java_class, java_longs, or_none
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 
-def unseen(spark: SparkSession, watermark: int | None) -> JavaObject:
+def unseen(watermark: int | None) -> JavaObject:
     """Watermark of groups without a seed, microseconds. Its method `set` changes it for jobs that begin later."""
-    jvm = spark.sparkContext._jvm
-    if jvm is None:
-        raise RuntimeError("no Spark session is open")
-    start = jvm.tidemark.PlanNumber()
+    start = java_class("plans.PlanNumber")()
     start.set(watermark)
     return start
 
@@ -34,64 +31,59 @@ def reached(chunk: Column, partition: Column, own: Column, seed: Column, start: 
     and `high` of the group's seed. Without a seed the watermark is that of `start`. `chunk` and `partition` are not
     null."""
     told = [or_none(seed[name]) for name in ("rows", "watermark", "high")]
-    return invoked("Running", chunk, partition, or_none(own), *told, settings=(start,))
+    return invoked("rows.Running", chunk, partition, or_none(own), *told, settings=(start,))
 
 
 def greatest_before(group: Column, part: Column, value: Column) -> Column:
     """The greatest value of a group's rows before each row; null if there is none. `group` (a number that is never
     null, or bytes) and `part` (bytes or null) name a row's group together."""
-    return invoked("Before", group, part, or_none(value))
+    return invoked("rows.Before", group, part, or_none(value))
 
 
 def greatest_before_in_runs(run: Column, one: Column, other: Column, value: Column) -> Column:
     """The greatest value of a group's rows before each row, for groups whose rows are in order but mixed with other
     groups of one `run`, a number. `one` and `other`, texts that are not null, name a row's group."""
-    return invoked("Before", run, one, other, or_none(value))
+    return invoked("rows.Before", run, one, other, or_none(value))
 
 
-def latest_in_cell(spark: SparkSession, partition: Column, cell: Column, own: Column) -> Column:
+def latest_in_cell(partition: Column, cell: Column, own: Column) -> Column:
     """The latest arrival so far of a partition's rows in their cell, by each row, in the order in which files give
     rows."""
-    return call(spark, "Latest", partition.cast("binary"), cell, own)
+    return call("rows.Latest", partition.cast("binary"), cell, own)
 
 
-def start_of_session(
-    spark: SparkSession, group: Column, start: Column, end: Column, session: SessionWindows
-) -> Column:
+def start_of_session(group: Column, start: Column, end: Column, session: SessionWindows) -> Column:
     """The start of each row's session, microseconds. Rows are in the order of their starts."""
-    return call(spark, "Sessions", group, start, end, settings=(session.gap, session.max_duration))
+    return call("rows.Sessions", group, start, end, settings=(session.gap, session.max_duration))
 
 
-def bounds_of_snapshots(
-    spark: SparkSession, group: Column, time: Column, end: Column, after: Column, until: Column
-) -> Column:
+def bounds_of_snapshots(group: Column, time: Column, end: Column, after: Column, until: Column) -> Column:
     """By each row, the bounds of the windows that it is alive in, if they end after `after` and by `until`; either
     may be null. Rows and ends (rows without an `end` of their own) come latest first."""
-    return call(spark, "Snapshots", group, time, end, after, until)
+    return call("rows.Snapshots", group, time, end, after, until)
 
 
-def punctuated(spark: SparkSession, group: Column, part: Column, seed: Column, *told: Column) -> Column:
+def punctuated(group: Column, part: Column, seed: Column, *told: Column) -> Column:
     """`before` and `after`: the punctuation before each row of a group and after it. `seed`, read in a group's first
     row, is null or has the watermark, counted rows and period that the group begins with. The last columns are, of
     each row: whether it counts, the number of rows for a punctuation or null, its period or null, the punctuation
     that it would set, and the one that it sets in any case. Groups of several parts may come in turns."""
-    return call(spark, "Punctuated", group, part, seed, *told)
+    return call("rows.Punctuated", group, part, seed, *told)
 
 
-def paired(spark: SparkSession, *told: Column) -> Column:
+def paired(*told: Column) -> Column:
     """`offset` and `start` of the oldest open start edge among earlier rows of a row's group. The first three columns
     name the group (partition and match as bytes, original start); then come the row's role, offset and start in
     force."""
-    return call(spark, "Edges", *told)
+    return call("rows.Edges", *told)
 
 
-def least(spark: SparkSession, partition: Column, mark: Column) -> Column:
+def least(partition: Column, mark: Column) -> Column:
     """The least of the partitions' latest marks so far; null while a partition has none."""
-    return call(spark, "Least", partition.cast("binary"), mark)
+    return call("rows.Least", partition.cast("binary"), mark)
 
 
 def range_of(
-    spark: SparkSession,
     time: Column,
     starts: Sequence[int],
     crowded: Sequence[int] = (),
@@ -101,14 +93,4 @@ def range_of(
     """Number of the range that a time is in; all but the first range begin at `starts`. If `apart` is given, a time
     that is `crowded` or null gets one of `many` numbers, chosen by `apart`."""
     number = F.lit(None).cast("long") if apart is None else apart
-    return call(spark, "Ranged", time, number, settings=(_longs(spark, starts), _longs(spark, crowded), many))
-
-
-def _longs(spark: SparkSession, numbers: Sequence[int]) -> JavaObject:
-    gateway = spark.sparkContext._gateway
-    if gateway is None:
-        raise RuntimeError("no Spark session is open")
-    made = gateway.new_array(gateway.jvm.long, len(numbers))
-    for index, number in enumerate(numbers):
-        made[index] = number
-    return made
+    return call("rows.Ranged", time, number, settings=(java_longs(starts), java_longs(crowded), many))

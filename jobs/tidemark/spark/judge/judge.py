@@ -76,14 +76,14 @@ def stage(
     own_time = source.timestamp_by is not None
     group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
     placed = spread(rows, layout, opening, own_time, tasks).sortWithinPartitions(*group, *ORDER)
-    start = start or unseen(rows.sparkSession, opening.unseen.watermark)
+    start = start or unseen(opening.unseen.watermark)
     running = reached(F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
     placed = placed.withColumn(_RUN, running)
     if source.punctuated is not None:
         told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT) if own_time else run["arrival"])
         mark = F.greatest(seed["watermark"], seed["high"])
         known = F.when(seed.isNotNull(), seed_of(seed["counted"], seed["period"], mark))
-        issued = punctuated(rows.sparkSession, run["group"], F.lit(None).cast("binary"), known, *told)
+        issued = punctuated(run["group"], F.lit(None).cast("binary"), known, *told)
         placed = placed.withColumn(PUNCTUATED, issued)
     placed = placed.where(seed.isNull())
     places = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: run["watermark"]}

@@ -21,6 +21,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from tidemark.config import SourceSpec
+from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout, placed_by
 from tidemark.spark.partitioning.shuffle import Placed, known_before
@@ -110,12 +111,12 @@ def bound(
     folder, `base`. Raises RuntimeError without an open Spark session.
     """
     spark = plan.sparkSession
-    jvm, gateway = spark.sparkContext._jvm, spark.sparkContext._gateway
-    if jvm is None or gateway is None:
+    gateway = spark.sparkContext._gateway
+    if gateway is None:
         raise RuntimeError("no Spark session is open")
     told = [list(paths), [leaf._jdf for leaf in leaves]]
     listed = [ListConverter().convert(each, gateway._gateway_client) for each in told]
-    return DataFrame(jvm.tidemark.Prepared.bound(spark._jsparkSession, plan._jdf, base, *listed), spark)
+    return DataFrame(java_class("plans.Prepared").bound(spark._jsparkSession, plan._jdf, base, *listed), spark)
 
 
 class Plans(Generic[Kind, Plan]):

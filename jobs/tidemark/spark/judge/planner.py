@@ -96,7 +96,7 @@ class Builder:
         rows = self._read(batch, damaged, 1.0, sights, told)
         share = sampled_share(source, batch.size, opening)
         sample = None if share is None else self._read(batch, damaged, share, sights)
-        start, placed = unseen(self.spark, opening.unseen.watermark), Placed()
+        start, placed = unseen(opening.unseen.watermark), Placed()
         try:
             layout, staged = self._staged(batch, rows, sample, landed=True, start=start, placed=placed)
             staged = limited(staged, most_after(), layout.tasks)

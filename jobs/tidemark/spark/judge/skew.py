@@ -50,7 +50,7 @@ def cut_hot(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layou
     cells = _cells(sorted_(hot, layout), source)
     layout = layout.with_cells(cells, lambda name: opened(opening, name, own_time), None if own_time else every)
     known = sorted_(chunked(hot, layout), layout)
-    known = known.withColumn(ARRIVAL, F.greatest(ARRIVED_BEFORE, _arrival_in_cell(known)))
+    known = known.withColumn(ARRIVAL, F.greatest(ARRIVED_BEFORE, _arrival_in_cell()))
     reached = _highs(known, source, opening) if source.punctuated is None else _issued(known, source)
     return layout.with_highs(reached)
 
@@ -68,7 +68,7 @@ def _cells(hot: DataFrame, source: SourceSpec) -> list[FilePiece]:
     counts, period = F.lit(False), F.lit(None).cast("long")
     if source.punctuated is not None:
         if source.timestamp_by is None:
-            hot = hot.withColumn(EVENT, _arrival_in_cell(hot))
+            hot = hot.withColumn(EVENT, _arrival_in_cell())
         told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT))
         counts, period = told.counts, told.period
     reached = F.count("*"), F.max(OWN), F.count_if(counts), F.max(F.when(counts, period))
@@ -76,9 +76,9 @@ def _cells(hot: DataFrame, source: SourceSpec) -> list[FilePiece]:
     return [FilePiece(row[0], (row[1], row[2], row[3]), Reached(*row[4:])) for row in found]
 
 
-def _arrival_in_cell(hot: DataFrame) -> Column:
+def _arrival_in_cell() -> Column:
     """Latest arrival so far among the rows of a cell."""
-    return latest_in_cell(hot.sparkSession, F.col(PARTITION), _cell_number(), F.col(OWN))
+    return latest_in_cell(F.col(PARTITION), _cell_number(), F.col(OWN))
 
 
 def _cell_number() -> Column:
@@ -98,7 +98,7 @@ def _issued(known: DataFrame, source: SourceSpec) -> list[tuple[str, int, int | 
     told = told_of(source.punctuated, F.col(BAD).isNull(), event)
     seed = seed_of(F.col(COUNTED_BEFORE), F.col(PERIOD_BEFORE))
     part = F.col(PARTITION).cast("binary")
-    rows = known.withColumn(PUNCTUATED, punctuated(known.sparkSession, _cell_number(), part, seed, *told))
+    rows = known.withColumn(PUNCTUATED, punctuated(_cell_number(), part, seed, *told))
     return _by_chunk(rows, F.col(PUNCTUATED)["after"])
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.spark.maxima import range_of
@@ -55,15 +55,15 @@ class Ranges:
         """Times whose state before them is needed: where ranges begin, and right after crowded times."""
         return tuple(sorted({*self.bounds, *(time + 1 for time in self.crowded)}))
 
-    def place(self, spark: SparkSession, arrival: Column) -> Column:
+    def place(self, arrival: Column) -> Column:
         """The task of the range that an arrival is in."""
-        return range_of(spark, arrival, self.bounds) if self.bounds else F.lit(0)
+        return range_of(arrival, self.bounds) if self.bounds else F.lit(0)
 
-    def shared_place(self, spark: SparkSession, arrival: Column, apart: Column) -> Column:
+    def shared_place(self, arrival: Column, apart: Column) -> Column:
         """Task of a row; rows of a crowded time or without arrival are divided by `apart`, a number."""
         if self.tasks == 1:
             return F.lit(0)
-        return range_of(spark, arrival, self.bounds, self.crowded, self.tasks, apart)
+        return range_of(arrival, self.bounds, self.crowded, self.tasks, apart)
 
 
 def points(rows: DataFrame, arrival: Column, tasks: int, share: float = 1.0) -> Points:

@@ -37,7 +37,7 @@ from tidemark.spark.columns import (
     SEED,
     TASK,
 )
-from tidemark.spark.jvm_functions import running
+from tidemark.spark.jvm_functions import java_class, scala_columns
 from tidemark.spark.local_frames import Columns, local_frame, small_frame
 from tidemark.spark.partitioning.layout import Chunk, Layout, Reached, cell_of_row
 from tidemark.spark.tables.delta import quoted
@@ -73,7 +73,7 @@ class Placed:
     """
 
     def __init__(self) -> None:
-        self._told: JavaObject = running().tidemark.PlanTasks()
+        self._told: JavaObject = java_class("plans.PlanTasks")()
 
     def tell(self, placed: Mapping[str, int]) -> None:
         """Set the tasks of partitions for later jobs."""
@@ -81,7 +81,7 @@ class Placed:
 
     def at(self, partition: Column, by_name: Column) -> Column:
         """Task of a partition; `by_name` if none was set for it."""
-        return Column(self._told.at(running().PythonUtils.toSeq([partition._jc, by_name._jc])))
+        return Column(self._told.at(scala_columns([partition, by_name])))
 
 
 def spread(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from tidemark.spark.jvm_functions import running
+from tidemark.spark.jvm_functions import java_class, scala_columns
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -33,12 +33,11 @@ class PlanParameters:
     _held: dict[str, JavaObject] = field(default_factory=dict)
 
     def __call__(self, name: str, number: int | None, beside: str) -> Column:
-        jvm = running()
         if name not in self._held:
-            self._held[name] = jvm.tidemark.PlanNumber()
+            self._held[name] = java_class("plans.PlanNumber")()
         held = self._held[name]
         held.set(number)
-        return Column(held.beside(jvm.PythonUtils.toSeq([F.hash(beside)._jc])))
+        return Column(held.beside(scala_columns([F.hash(beside)])))
 
     def tell(self, numbers: Mapping[str, int | None]) -> None:
         """Set the numbers for later jobs; each parameter of the plan must be given, else KeyError."""

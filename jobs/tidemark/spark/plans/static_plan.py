@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from tidemark.spark.jvm_functions import running
+from tidemark.spark.jvm_functions import java_class
 
 
 def simplified(rows: DataFrame) -> DataFrame:
     """Rows of a plan that Spark has simplified without looking at its leaves, so that less is left to do once other
     leaves are bound."""
-    return DataFrame(running().tidemark.Unadapted.simplified(rows._jdf), rows.sparkSession)
+    return DataFrame(java_class("plans.Unadapted").simplified(rows._jdf), rows.sparkSession)
 
 
 def unadapted(rows: DataFrame, partitions: int) -> DataFrame:
     """Rows whose plan is made once; shuffles without a number of tasks of their own get `partitions`."""
-    return DataFrame(running().tidemark.Unadapted.of(rows._jdf, partitions), rows.sparkSession)
+    return DataFrame(java_class("plans.Unadapted").of(rows._jdf, partitions), rows.sparkSession)

@@ -176,5 +176,5 @@ def _paired(rows: DataFrame, open_: DataFrame | None, tasks: int) -> DataFrame:
     whole = whole.coalesce(1) if tasks == 1 else whole.repartition(tasks, *_KEY)
     whole = whole.sortWithinPartitions(*_KEY, OFFSET)
     told = [F.col(PARTITION).cast("binary"), F.col(MATCH).cast("binary"), F.col(EVENT)]
-    pair = paired(rows.sparkSession, *told, F.col(_ROLE), F.col(OFFSET).cast("long"), F.col(STAMP))
+    pair = paired(*told, F.col(_ROLE), F.col(OFFSET).cast("long"), F.col(STAMP))
     return whole.withColumn(PAIR, pair).where(~F.col(EARLIER)).drop(EARLIER)

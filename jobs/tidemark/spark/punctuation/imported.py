@@ -65,9 +65,9 @@ def with_imported(rows: DataFrame, imported: Imported, root: str, layout: Layout
         "*",
         F.lit(None).cast("long").alias(_SET),
         F.lit(1).alias(_IS_ROW),
-        ranges.shared_place(spark, F.col(ARRIVAL), apart).alias(_RANGE),
+        ranges.shared_place(F.col(ARRIVAL), apart).alias(_RANGE),
     )
-    placed = set_.withColumn(_RANGE, ranges.place(spark, F.col(ARRIVAL)))
+    placed = set_.withColumn(_RANGE, ranges.place(F.col(ARRIVAL)))
     if ranges.tasks > 1:
         placed = placed.unionByName(_known_steps(set_, ranges))
     types = {field.name: field.dataType for field in rows.schema}
@@ -88,7 +88,7 @@ def _known_steps(set_: DataFrame, ranges: Ranges) -> DataFrame:
     Every task gets the crowded times, since their rows may be in any task.
     """
     spark = set_.sparkSession
-    number = range_of(spark, F.col(ARRIVAL), ranges.starts)
+    number = range_of(F.col(ARRIVAL), ranges.starts)
     found = {row[0]: row[1] for row in set_.groupBy(number).agg(F.max(_SET)).collect()}
     reached: list[int | None] = [found.get(0)]
     for index in range(len(ranges.starts)):
@@ -148,14 +148,14 @@ def _combined(marks: DataFrame, imported: Imported, layout: Layout) -> DataFrame
     spark, ranges = marks.sparkSession, layout.ranges
     started = F.greatest(F.max(_SET), F.lit(imported.opening.unseen.watermark).cast("long"))
     each = marks.where(F.col(ARRIVAL).isNotNull()).groupBy(PARTITION, ARRIVAL).agg(started.alias(_SET))
-    each = each.withColumn(_RANGE, ranges.place(spark, F.col(ARRIVAL)))
+    each = each.withColumn(_RANGE, ranges.place(F.col(ARRIVAL)))
     reached = each.groupBy(_RANGE, PARTITION).agg(F.max(_SET)).collect() if ranges.bounds else []
     columns: Columns = [(PARTITION, pa.string()), (_RANGE, pa.int32()), *_STEPS]
     known = local_frame(spark, _known_marks(imported, reached, len(ranges.bounds)), columns)
     whole = each.unionByName(known)
     whole = whole.repartitionById(len(ranges.bounds) + 1, F.col(_RANGE)) if ranges.bounds else whole.coalesce(1)
     whole = whole.sortWithinPartitions(ARRIVAL, PARTITION)
-    told = whole.withColumn(_SET, least(spark, F.col(PARTITION), F.col(_SET)))
+    told = whole.withColumn(_SET, least(F.col(PARTITION), F.col(_SET)))
     told = told.withColumn(_PLACE, F.monotonically_increasing_id()).where(F.col(ARRIVAL) != _NEVER)
     return told.groupBy(ARRIVAL).agg(F.max_by(_SET, _PLACE).alias(_SET)).select(ARRIVAL, _SET)
 

@@ -109,7 +109,7 @@ def issued_by_events(
     rows = rows.coalesce(1) if layout.tasks == 1 else rows.repartitionById(layout.tasks, F.col(TASK))
     rows = rows.sortWithinPartitions(PARTITION, CELL, OFFSET)
     part = F.col(PARTITION).cast("binary")
-    issued = punctuated(rows.sparkSession, F.col(CELL), part, F.col(SEED), *[F.col(name) for name in named])
+    issued = punctuated(F.col(CELL), part, F.col(SEED), *[F.col(name) for name in named])
     return rows.select(PARTITION, ARRIVAL, issued["after"].alias(PUNCTUATED))
 
 

@@ -53,7 +53,9 @@ def suspects(kinds: Mapping[str, str], options: Mapping[str, str]) -> str:
 def lost(texts: Column, kinds: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Column]:
     """By column, true if its value in `texts`, a struct, changes when it is read; null if there is no value."""
     settings = {name: (kind, _language(options)) for name, kind in kinds.items()}
-    return {name: ~invoked("Surviving", texts.getField(name), settings=given) for name, given in settings.items()}
+    return {
+        name: ~invoked("json.Surviving", texts.getField(name), settings=given) for name, given in settings.items()
+    }
 
 
 def _language(options: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from pyspark.sql import Column
 
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject, stored_uri
-from tidemark.spark.jvm_functions import running
+from tidemark.spark.jvm_functions import java_class, scala_columns
 from tidemark.spark.session.s3a import spark_reads
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Objects:
     """
 
     def __init__(self, source: SourceSpec, objects: Sequence[LandedObject], batch_id: int) -> None:
-        self._told: JavaObject = running().tidemark.Objects()
+        self._told: JavaObject = java_class("plans.ObjectLookup")()
         self.tell(source, objects, batch_id)
 
     def tell(self, source: SourceSpec, objects: Sequence[LandedObject], batch_id: int) -> None:
@@ -44,12 +44,12 @@ class Objects:
         `modified` is the landing time in microseconds, `partition` the one in the object's name. A path of no object
         fails the job.
         """
-        return Column(self._told.at(running().PythonUtils.toSeq([path._jc])))
+        return Column(self._told.at(scala_columns([path])))
 
     def named(self, number: Column) -> Column:
         """The `uri` of an object by its number, and its `batch`; looked up after judging, so that it is not
         shuffled."""
-        return Column(self._told.named(running().PythonUtils.toSeq([number._jc])))
+        return Column(self._told.named(scala_columns([number])))
 
 
 def spark_path(path: str) -> str:

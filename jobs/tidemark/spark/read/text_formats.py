@@ -98,7 +98,7 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
 
     def looked(rows: DataFrame) -> DataFrame:
         plain = F.col(_EXACT).getField(_PLAIN)
-        sound = F.when(plain, Glance.FILLED.value).otherwise(glance(lines.sparkSession, F.col(VALUE)))
+        sound = F.when(plain, Glance.FILLED.value).otherwise(glance(F.col(VALUE)))
         return rows.withColumn(_GLANCED, sound).where(Glance.FILLED.of(glanced))
 
     lost = F.coalesce(~F.col(_EXACT).getField(_PLAIN), F.lit(False))

@@ -1,10 +1,15 @@
-"""Compiles our Java functions from `jvm/*.java` once, at installation. The compiler is the one that Spark brings for
-its own code, so that a Java without a compiler will do."""
+"""Compiles the project's Java module, `jvm/`, into one jar when the project is installed.
+
+The compiler is the one of Eclipse, a jar that `jvm/tools.lock` pins: a Java runtime is enough. A wheel brings the jar
+and has no sources.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import subprocess
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -17,32 +22,75 @@ from tidemark.errors import TidemarkError
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
-SOURCES = Path(__file__).parents[1] / "jvm"
+MODULE = Path(__file__).parents[4] / "jvm"
+SOURCES = MODULE / "src" / "main" / "java"
+TOOLS = MODULE / "tools.lock"
 JAR = "tidemark-functions.jar"
+PREBUILT = Path(__file__).with_name(JAR)
+FINGERPRINT = "tidemark/fingerprint"
+"""The jar's file that holds the SHA-256 sum of the sources it was compiled from."""
+_JAVA = "17"
 
 
 def is_current(jar: Path) -> bool:
     """True if the jar was compiled from the present sources."""
-    if not jar.is_file():
-        return False
-    with zipfile.ZipFile(jar) as found:
-        return found.comment == _fingerprint()
+    return jar.is_file() and read_fingerprint(jar) == fingerprint()
 
 
-def compile_into(folder: Path) -> Path:
-    """Put our jar into the folder, which holds Delta's jars; a current one is left alone. Raises TidemarkError with
-    the compiler's message."""
+def fingerprint() -> str:
+    """The SHA-256 sum of the sources; of a wheel, the one that its jar records."""
+    if not SOURCES.is_dir():
+        return read_fingerprint(PREBUILT)
+    summed = hashlib.sha256()
+    for source in _sources(SOURCES):
+        summed.update(source.relative_to(SOURCES).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    return summed.hexdigest()
+
+
+def read_fingerprint(jar: Path) -> str:
+    """The fingerprint that a jar records; empty if it has none."""
+    with zipfile.ZipFile(jar) as packed:
+        return packed.read(FINGERPRINT).decode() if FINGERPRINT in packed.namelist() else ""
+
+
+def compile_into(folder: Path, tools: Path) -> Path:
+    """Put the module's jar into the folder, which holds Delta's jars. A current one is left alone. `tools` is the
+    folder of the compiler's jar. Raises TidemarkError with the compiler's message."""
     jar = folder / JAR
-    if not is_current(jar):
-        with tempfile.TemporaryDirectory() as classes:
-            _compile(Path(classes), [each for each in folder.glob("*.jar") if each.name != JAR])
-            partial = jar.with_suffix(".partial")
-            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as packed:
-                for file in sorted(Path(classes).rglob("*.class")):
-                    packed.writestr(zipfile.ZipInfo(file.relative_to(classes).as_posix()), file.read_bytes())
-                packed.comment = _fingerprint()
-            partial.replace(jar)
-    return jar
+    if is_current(jar):
+        return jar
+    partial = jar.with_suffix(".partial")
+    if not SOURCES.is_dir():
+        shutil.copyfile(PREBUILT, partial)
+        return partial.replace(jar)
+    with tempfile.TemporaryDirectory() as made:
+        classes = Path(made)
+        compile_java(_sources(SOURCES), classes, spark_jars(folder), tools)
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr(zipfile.ZipInfo(FINGERPRINT), fingerprint())
+            for file in sorted(classes.rglob("*.class")):
+                packed.writestr(zipfile.ZipInfo(file.relative_to(classes).as_posix()), file.read_bytes())
+    return partial.replace(jar)
+
+
+def spark_jars(folder: Path) -> list[Path]:
+    """The jars that the module is compiled against: Spark's, and Delta's in `folder`."""
+    import pyspark
+
+    bundled = Path(pyspark.__file__).parent / "jars"
+    return [*bundled.glob("*.jar"), *(each for each in folder.glob("*.jar") if each.name != JAR)]
+
+
+def compile_java(sources: Sequence[Path], classes: Path, classpath: Sequence[Path], tools: Path) -> None:
+    """Compile sources into a folder. Raises TidemarkError with the compiler's message."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else "java"
+    (compiler,) = tools.glob("*ecj*.jar")
+    path = os.pathsep.join(map(str, classpath))
+    command = [java, "-jar", str(compiler), f"-{_JAVA}", "-proc:none", "-nowarn", "-cp", path, "-d", str(classes)]
+    ended = subprocess.run([*command, *map(str, sources)], capture_output=True, text=True, check=False)  # noqa: S603 - pinned
+    if ended.returncode:
+        raise TidemarkError(f"the Java module does not compile: {ended.stderr.strip()}", where=str(MODULE))
 
 
 @contextmanager
@@ -61,27 +109,5 @@ def quiet_jvm(jars: Sequence[Path] = ()) -> Iterator[tuple[JavaGateway, IO[str]]
             gateway.shutdown()
 
 
-def _fingerprint() -> bytes:
-    content = b"".join(source.read_bytes() for source in _sources())
-    return hashlib.sha256(content).hexdigest().encode()
-
-
-def _sources() -> list[Path]:
-    return sorted(SOURCES.glob("*.java"))
-
-
-def _compile(classes: Path, jars: Sequence[Path]) -> None:
-    from py4j.protocol import Py4JJavaError
-
-    with quiet_jvm(jars) as (gateway, _):
-        try:
-            file = gateway.jvm.java.io.File
-            compiler = gateway.jvm.org.codehaus.janino.CompilerFactory().newCompiler()
-            compiler.setDestinationDirectory(file(str(classes)), False)
-            sources = gateway.new_array(file, len(_sources()))
-            for index, source in enumerate(_sources()):
-                sources[index] = file(str(source))
-            compiler.compile(sources)
-        except Py4JJavaError as error:
-            said = error.java_exception.getMessage()
-            raise TidemarkError(f"the functions for the JVM do not compile: {said}", where=str(SOURCES)) from error
+def _sources(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.java"))

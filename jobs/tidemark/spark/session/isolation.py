@@ -16,6 +16,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
+from tidemark.spark.session.compiler import FINGERPRINT, JAR, fingerprint
 from tidemark.spark.session.jars import jars_folder
 
 _DELTA = {
@@ -106,11 +107,14 @@ def _activate(session: SparkSession) -> None:
 def _ensure_equipped(session: SparkSession) -> None:
     missing = [f"{key}={value}" for key, value in _DELTA.items() if value not in str(session.conf.get(key, ""))]
     loader = running(session).java.lang.Thread.currentThread().getContextClassLoader()
-    for name in ("tidemark.Tally", "org.apache.spark.sql.delta.DeltaLog"):
+    for name in ("tidemark.count.Tally", "org.apache.spark.sql.delta.DeltaLog"):
         try:
             loader.loadClass(name)
         except Py4JJavaError:
             missing.append(f"the class {name}")
+    found = loader.getResourceAsStream(FINGERPRINT)
+    if found is not None and bytes(found.readAllBytes()).decode() != fingerprint():
+        missing.append(f"the {JAR} of this tidemark, and has one of another")
     if missing:
         raise TidemarkError(
             f"the Spark session of this process can't be used: it lacks {', '.join(missing)}",

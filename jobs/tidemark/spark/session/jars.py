@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.session.compiler import JAR, compile_into, quiet_jvm
+from tidemark.spark.session.compiler import JAR, TOOLS, compile_into, quiet_jvm
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JVMView
@@ -103,6 +103,15 @@ def install(lock: Path, folder: Path) -> list[Path]:
     return [folder / jar.file_name for jar in jars]
 
 
+def install_ours(folder: Path) -> Path:
+    """Put the jar of the project's Java module into the folder, which holds Delta's jars. Fetches the compiler if
+    there are sources."""
+    tools = folder.with_name("tools")
+    if TOOLS.is_file():
+        install(TOOLS, tools)
+    return compile_into(folder, tools)
+
+
 def is_sound(path: Path, jar: Jar) -> bool:
     """True if the file exists and its bytes have the sum of the lock file."""
     if not path.is_file():
@@ -152,7 +161,7 @@ def main(arguments: list[str]) -> int:
                 require_java()
             case ["install", lock, folder]:
                 install(Path(lock), Path(folder))
-                compile_into(Path(folder))
+                install_ours(Path(folder))
             case ["fetch", lock, folder]:
                 install(Path(lock), Path(folder))
             case _:

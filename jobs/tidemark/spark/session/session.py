@@ -44,7 +44,7 @@ _COST_SETTINGS = {
 _STATIC_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.delta.logStore.s3.impl": "tidemark.ObjectLog",
+    "spark.delta.logStore.s3.impl": "tidemark.storage.ObjectLog",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
@@ -65,8 +65,8 @@ _LOOPBACK = re.compile(r"^local-cluster\[|://(127\.|localhost)")
 _LOOPBACK_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _LOCAL_SETTINGS = {
     **_LOOPBACK_SETTINGS,
-    "spark.hadoop.fs.file.impl": "tidemark.LocalFiles",
-    "spark.hadoop.fs.AbstractFileSystem.file.impl": "tidemark.LocalLogFiles",
+    "spark.hadoop.fs.file.impl": "tidemark.storage.LocalFiles",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "tidemark.storage.LocalLogFiles",
 }
 _CHECKSUMS = [
     f"spark.sql.shuffle.orderIndependentChecksum.{name}" for name in ("enabled", "enableFullRetryOnMismatch")

@@ -9,6 +9,7 @@ import json
 from importlib.metadata import version
 
 from tidemark.config.models.sources import READING
+from tidemark.spark.session.compiler import fingerprint
 
 ARITHMETIC = "spark.tidemark.arithmetic"
 """Setting that names the rule for whole numbers. `EXACT`: a result that does not fit its type is null. `WRAPPING`: it
@@ -44,11 +45,13 @@ Pages of the second version need statistics of each column: without them they st
 all readers overlook."""
 
 _PACKAGES = ("tidemark", "pyspark", "delta-spark", "deltalake")
+_MODULE = "Java module"
+_DIGITS = 12
 
 
 def engine() -> str:
     """The versions and settings in force, as JSON."""
-    versions = {name: version(name) for name in _PACKAGES}
+    versions = {name: version(name) for name in _PACKAGES} | {_MODULE: fingerprint()[:_DIGITS]}
     return json.dumps({"versions": versions, "settings": RESULT_SETTINGS | PAGES, "reading": READING})
 
 
@@ -68,6 +71,8 @@ def changed(recorded: str) -> list[str]:
     now, then = json.loads(engine()), json.loads(recorded)
     del now["reading"], now["settings"][ARITHMETIC]
     then["settings"] = PAGES | then.get("settings", {})  # earlier batches had these, too, unrecorded
+    if _MODULE not in then["versions"]:
+        del now["versions"][_MODULE]
     return [
         f"{name} was {then.get(part, {}).get(name)}, is {value}"
         for part, values in now.items()

@@ -144,7 +144,7 @@ def ends_about(placed: DataFrame, lateness: int, limit: int) -> tuple[int | None
 
 
 def _in_sessions(rows: DataFrame, session: SessionWindows, groups: Sequence[str]) -> DataFrame:
-    told = start_of_session(rows.sparkSession, _group(groups), F.col(FROM), F.col(UNTIL), session)
+    told = start_of_session(_group(groups), F.col(FROM), F.col(UNTIL), session)
     placed = _together(rows, groups).sortWithinPartitions(*map(quoted, groups), FROM).withColumn(WINDOW, told)
     whole = Window.partitionBy(*map(quoted, groups), F.col(WINDOW))
     end = F.least(F.max(UNTIL).over(whole) - 1 + session.gap, F.col(WINDOW) + session.max_duration)
@@ -174,7 +174,7 @@ def _bounded(rows: DataFrame, groups: Sequence[str], after: Time, until: Time, s
     times = rows.select(F.explode(F.array(at_start, at_end)).alias(_BOUNDS)).select(f"{_BOUNDS}.*")
     ordered = _together(times, groups).sortWithinPartitions(*map(quoted, groups), F.col(_AT).desc())
     bounds = (_time(after) - sooner, _time(until))
-    told = bounds_of_snapshots(rows.sparkSession, _group(groups), F.col(_AT), F.col(_ROW)[UNTIL], *bounds)
+    told = bounds_of_snapshots(_group(groups), F.col(_AT), F.col(_ROW)[UNTIL], *bounds)
     return ordered.withColumn(_BOUNDS, told).where(F.col(_BOUNDS).isNotNull())
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tidemark.core.batch_result import APPLICATION
+from tidemark.spark.jvm_functions import java_class, running
 from tidemark.spark.session.settings import PAGES
 from tidemark.spark.tables.row_counter import CountedRows, Counting
 from tidemark.storage import Place, delta_table, is_table, place_of, read_bytes
@@ -64,13 +65,12 @@ def _appended(
     table = dict(_SETTINGS)
     if statistics:
         table["delta.dataSkippingStatsColumns"] = statistics
-    jvm = spark.sparkContext._jvm
-    if jvm is None:
-        raise RuntimeError("no Spark session is open")
-    scala = jvm.PythonUtils
+    scala = running().PythonUtils
     by = scala.toSeq([partition_by] if partition_by else [])
     told = scala.toScalaMap(options), scala.toScalaMap(table)
-    version: int = jvm.tidemark.Append.run(spark._jsparkSession, place, rows._jdf, by, *told, application, batch_id)
+    version: int = java_class("plans.Append").run(
+        spark._jsparkSession, place, rows._jdf, by, *told, application, batch_id
+    )
     return None if version < 0 else version
 
 

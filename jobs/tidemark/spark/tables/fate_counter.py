@@ -24,7 +24,7 @@ from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import Broken, Offsets, RowRule
 from tidemark.spark.columns import BEYOND, COUNTED, HASH, OBJECT
 from tidemark.spark.digests import row_hash, table_digest
-from tidemark.spark.jvm_functions import invoked, or_none
+from tidemark.spark.jvm_functions import invoked, java_class, or_none
 from tidemark.spark.read.formats import UNREADABLE
 from tidemark.spark.tables.row_rules import ends, rules_of, tells
 
@@ -109,15 +109,11 @@ class FateCounter:
     `version` is that of the digest."""
 
     def __init__(self, spark: SparkSession, source: SourceSpec, uris: Sequence[str], version: int = NEWEST) -> None:
-        jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
-        if jvm is None or context is None:
-            raise RuntimeError("no Spark session is open")
-        self._jvm = jvm
         self._source, self._version = source, version
         self._uris = [stored_uri(uri) for uri in uris]
         self.last = NOTHING
         """The counts that were read last."""
-        self._tallied = jvm.tidemark.Tallied.registered(context.sc())
+        self._tallied = java_class("count.Tallied").registered(spark._jsparkSession.sparkContext())
 
     def begin(self, uris: Sequence[str]) -> None:
         """Count the rows of another job from nothing; the one before must have ended."""
@@ -154,8 +150,8 @@ class FateCounter:
             F.when(~quarantined, F.col(BEYOND)) if BEYOND in rows.columns else F.lit(None).cast("string"),
             _bits(quarantined & F.col("_raw").startswith(UNREADABLE), ends(self._source), tells(rows, self._source)),
         ]
-        rules = rules_of(self._jvm, self._source)
-        return invoked("Count", *arguments, settings=(self._tallied, Fate.ADJUSTED.value, rules))
+        rules = rules_of(self._source)
+        return invoked("count.Count", *arguments, settings=(self._tallied, Fate.ADJUSTED.value, rules))
 
     def _counted(
         self,

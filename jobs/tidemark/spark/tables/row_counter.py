@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from tidemark.core.batch_result import TableDigest
 from tidemark.spark.columns import COUNTED, HASH
 from tidemark.spark.digests import row_hash, table_digest
-from tidemark.spark.jvm_functions import running
+from tidemark.spark.jvm_functions import java_class, scala_columns
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -35,10 +35,9 @@ class Counting:
     @classmethod
     def of(cls, rows: DataFrame, matching: Column | None = None) -> Counting:
         """Set rows up to be counted, in all and as far as `matching` is true."""
-        jvm = running()
-        summed = jvm.tidemark.Summed.registered(rows.sparkSession._jsparkSession.sparkContext())
+        summed = java_class("count.Summed").registered(rows.sparkSession._jsparkSession.sparkContext())
         told = [F.col(HASH)["high"], F.col(HASH)["low"], F.lit(False) if matching is None else matching]
-        counts = Column(summed.function().apply(jvm.PythonUtils.toSeq([column._jc for column in told])))
+        counts = Column(summed.function().apply(scala_columns(told)))
         hashed = rows.withColumn(HASH, row_hash(rows))
         counted = hashed.withColumn(COUNTED, counts).where(COUNTED).drop(HASH, COUNTED)
         return cls(counted, tuple(rows.columns), summed)

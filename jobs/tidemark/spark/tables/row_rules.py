@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from py4j.java_gateway import JavaObject
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -11,16 +9,17 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.policy import Action, Tolerance
 from tidemark.spark.expressions import value_of
+from tidemark.spark.jvm_functions import java_class
 
 _UNLIMITED = 1 << 61
 """Microseconds, more than any two times lie apart."""
 
 
-def rules_of(jvm: Any, source: SourceSpec) -> JavaObject:  # noqa: ANN401 # py4j has no types
+def rules_of(source: SourceSpec) -> JavaObject:
     """Rules that event rows of a source keep, numbered as in `RowRule`."""
     kept = source.policy.out_of_order.action is Action.KEEP
     early, late = _limit(source.policy.early), _limit(source.policy.late)
-    return jvm.tidemark.Rules(early, late, kept)
+    return java_class("rows.Rules")(early, late, kept)
 
 
 def ends(source: SourceSpec) -> Column | None:
