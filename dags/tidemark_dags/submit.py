@@ -34,13 +34,14 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         super().__init__(application=str(JOBS / f"{job}.py"), **options)
 
     def execute(self, context: Context) -> None:
-        from tidemark.spark.session.jars import s3_jars
-        from tidemark.spark.session.session import COMPILING, installed_jars  # imports pyspark, so only when it runs
+        # These import pyspark, so only when a task runs.
+        from tidemark.spark.session.class_archive import java_options
+        from tidemark.spark.session.session import COMPILING, class_path, installed_jars
 
         on_s3 = aws.load(self.application_args[0]).context.on_s3
-        jars = list(map(str, [*installed_jars(), *(s3_jars() if on_s3 else [])]))
-        self.jars, self.driver_class_path = ",".join(jars), os.pathsep.join(jars)
-        self.conf = {"spark.driver.defaultJavaOptions": COMPILING, **(self.conf or {})}
+        self.jars = ",".join(map(str, class_path() if on_s3 else installed_jars()))
+        self.driver_class_path = os.pathsep.join(map(str, class_path()))
+        self.conf = {"spark.driver.defaultJavaOptions": f"{COMPILING} {java_options()}".strip(), **(self.conf or {})}
         here = str(Path(sys.executable).parent)
         self.env_vars = {
             "PATH": os.pathsep.join([here, os.environ.get("PATH", os.defpath)]),

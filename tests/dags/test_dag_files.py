@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import textwrap
 
 import pytest
 from airflow_home import AirflowHome
 from dag_pipelines import write_pipeline
+
+from tidemark.spark.session import class_archive
+from tidemark.spark.session.session import class_path, installed_jars
 
 LOAD = """
 import json, sys, time
@@ -92,6 +96,28 @@ def test_what_a_file_asks_of_airflow_is_checked(home, pipelines):
     (message,) = loaded(home)["errors"].values()
     assert "airflow.retries: 'many': must be a whole number" in message
     assert "airflow.colour: is not known: there are owner, retries" in message
+
+
+SUBMIT = """
+import json, sys
+sys.path.insert(0, {folder!r})
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from tidemark_dags import submit
+SparkSubmitOperator.execute = lambda self, context: print(
+    json.dumps([self.jars, self.driver_class_path, self.conf["spark.driver.defaultJavaOptions"]])
+)
+submit.TidemarkSubmitOperator(task_id="process", job="process", application_args=[{config!r}]).execute({{}})
+"""
+
+
+def test_a_submitted_job_has_the_class_path_of_the_archive_of_classes(home, pipelines):
+    config = write_pipeline(pipelines)
+    code = SUBMIT.format(folder=home.environ["AIRFLOW__CORE__DAGS_FOLDER"], config=str(config))
+    jars, on_driver, options = home.python(textwrap.dedent(code))
+    assert on_driver == os.pathsep.join(map(str, class_path()))
+    assert jars == ",".join(map(str, installed_jars()))
+    assert options.endswith(class_archive.java_options())
+    assert class_archive.java_options()
 
 
 def test_fifty_files_are_parsed_without_spark(home, pipelines):

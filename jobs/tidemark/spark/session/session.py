@@ -87,6 +87,11 @@ def installed_jars() -> list[Path]:
     return jars
 
 
+def class_path() -> list[Path]:
+    """The jars on a driver's class path. Java uses the archive of classes only if they are these, in this order."""
+    return [*installed_jars(), *s3_jars()]
+
+
 def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSession:
     """Open tidemark's own session, with Delta, the settings above and, if `on_s3`, s3:// locations. If the process
     has a session already, the new one lies beside it and leaves it as it is.
@@ -125,7 +130,7 @@ def _start(master: str | None) -> SparkSession:
         conf.set("spark.driver.defaultJavaOptions", options.strip())
         where = master or os.environ.get("TIDEMARK_MASTER", "local[*]")
         conf.setMaster(where)
-        jars = [*installed_jars(), *s3_jars()]
+        jars = class_path()
         for key, value in (alone(where) or spread(where, jars)).items():
             conf.setIfMissing(key, value)
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
