@@ -1,0 +1,121 @@
+"""Tests a run's steps with an engine that is not Spark. States, findings and rows equal the oracle's, however runs
+are cut and wherever they crash. No JVM starts: hundreds of runs take seconds."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import oracle
+import plain_checks
+from product import Product, micros
+from row_engine import RowEngine
+from strategies import logs, sources
+from tidemark.context import RunContext
+from tidemark.runner.executor import JudgingEngine
+
+NAMES = ("watermark", "complete", "high", "last_arrival", "last_seen", "floor", "idle", "next_offset")
+_numbers = itertools.count()
+
+
+class Crash(BaseException):
+    """Stands for the sudden end of a process."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def checks():
+    with pytest.MonkeyPatch.context() as patched:
+        plain_checks.use(patched.setattr)
+        yield
+
+
+@st.composite
+def plain_logs(draw: st.DrawFn) -> Any:
+    """Logs of sources that the engine judges: with a time of their own and without substreams."""
+    source = draw(sources().filter(lambda each: each.timestamp_by and not each.over))
+    return draw(logs(source=source))
+
+
+class Steps:
+    """Raises Crash at the n-th step; 0: never."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.met = number, 0
+
+    def __call__(self, step: str) -> None:
+        self.met += 1
+        if self.met == self.number:
+            raise Crash(step)
+
+
+def fed(product: Product, engine: RowEngine, runs: Any, crash: int, max_files: int | None) -> None:
+    """Land and run; the last run crashes at step `crash` and is recovered by the next command."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(RunContext, "engine", property(lambda _: engine))
+        for number, run in enumerate(runs):
+            last = number == len(runs) - 1
+            steps = Steps(crash if last else 0)
+            engine.reached, product.hooks = steps, {"reached": steps}
+            product.land("s", run.objects)
+            try:
+                go(product, run, max_files)
+            except Crash:
+                engine.reached, product.hooks = Steps(0), {}
+                pending = {batch.run_id for batch in product.pipeline().ledger.last().pending}
+                if pending:
+                    product.run(run.as_of, run_id=pending.pop())
+                elif len({row["run_id"] for row in product.table("batches")}) == number:
+                    go(product, run, max_files)
+
+
+def go(product: Product, run: Any, max_files: int | None) -> None:
+    if run.close:
+        product.pipeline().close(as_of=run.as_of)
+    else:
+        product.run(run.as_of, **({} if max_files is None else {"max_files": max_files}))
+
+
+def hold(product: Product, engine: RowEngine, source: oracle.Source, runs: Any) -> None:
+    """Rows, states and findings equal the oracle's."""
+    outcome = oracle.judge(source, runs)
+    events = [event for _, rows in sorted(engine.rows.items()) for event in rows]
+    found = [(e.partition, e.offset, e.arrival, e.event, e.stamp, e.fate.value, tuple(e.reasons)) for e in events]
+    wanted = [
+        (v.partition, v.offset, v.arrival, v.event, v.system_timestamp, v.disposition, v.reasons)
+        for v in outcome.verdicts
+    ]
+    assert sorted(found, key=str) == sorted(wanted, key=str)
+    states = {row["partition"]: row for row in sorted(product.table("watermarks"), key=lambda row: row["batch_id"])}
+    for partition, state in outcome.ends[-1].states.items():
+        times = {n: states[partition][n] for n in NAMES}
+        times = {n: micros(value) if hasattr(value, "year") else value for n, value in times.items()}
+        assert times == {n: getattr(state, n) for n in NAMES}, partition
+    told = Counter()
+    for row in product.table("diagnostics"):
+        told[row["partition"], row["type"]] += row["count"]
+    counted: Counter[tuple[str, str]] = sum((Counter(end.diagnostics) for end in outcome.ends), Counter())
+    assert {key: n for key, n in told.items() if key[1] in set(oracle._FINDING.values())} == {
+        key: n for key, n in counted.items() if key[1] in set(oracle._FINDING.values())
+    }
+
+
+def test_it_is_what_the_runner_asks_of_an_engine():
+    engine: JudgingEngine = RowEngine()
+    assert {name for name in vars(JudgingEngine) if not name.startswith("_")} <= set(dir(engine))
+
+
+@settings(max_examples=25, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@given(log=plain_logs(), crash=st.integers(0, 12), max_files=st.sampled_from((None, 1, 2)))
+def test_rows_states_and_findings_are_the_oracles_however_runs_are_cut_and_crash(
+    tmp_path_factory, log, crash, max_files
+):
+    folder: Path = tmp_path_factory.getbasetemp() / f"row-engine-{next(_numbers)}"
+    product, engine = Product(folder, {"s": log.source}), RowEngine()
+    fed(product, engine, log.runs, crash, max_files)
+    hold(product, engine, log.source, log.runs)
