@@ -18,7 +18,9 @@ from product import Product, micros
 from row_engine import RowEngine
 from strategies import logs, sources
 from tidemark.context import RunContext
+from tidemark.runner import planner
 from tidemark.runner.executor import JudgingEngine
+from tidemark.spark.session import session
 
 NAMES = ("watermark", "complete", "high", "last_arrival", "last_seen", "floor", "idle", "next_offset")
 _numbers = itertools.count()
@@ -29,9 +31,12 @@ class Crash(BaseException):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def checks():
+def without_spark():
+    """Checks in plain Python, and no analysis of the configuration by Spark."""
     with pytest.MonkeyPatch.context() as patched:
         plain_checks.use(patched.setattr)
+        patched.setattr(planner, "analyse", lambda *_: None)
+        patched.setattr(session, "open_session", None)
         yield
 
 
