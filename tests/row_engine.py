@@ -21,7 +21,8 @@ from tidemark.core.policy import Action, Fate, Reason
 from tidemark.core.watermarks import UNKNOWN, PartitionState, Seen, latest
 from tidemark.spark.micro_batch import MicroBatch
 
-MIN_TIME, MAX_TIME = -62_135_596_800_000_000, 253_402_300_799_999_999
+READ, QUARANTINED = ObjectState.READ, ObjectState.QUARANTINED
+MIN_TIME = -62_135_596_800_000_000
 FINDINGS = {
     Reason.EARLY: Diagnostic.EARLY,
     Reason.LATE: Diagnostic.LATE,
@@ -61,7 +62,8 @@ class RowEngine:
         self.calls["judged"] += 1
         judging = _Judging(batch)
         for item in batch.objects:
-            judging.read(item)
+            if item.refusal is None:
+                judging.read(item)
         if not (repairing and key in self.rows):
             assert key not in self.rows, f"{key} is appended twice"
             self.rows[key] = judging.events
@@ -157,7 +159,8 @@ class _Judging:
             if below and self.source.policy.late is not None:
                 late[name] = occurrence(below, lambda e: e.own)
         objects = tuple(
-            replace(item, state=ObjectState.READ, rows=self.per_object[item.uri]) for item in self.batch.objects
+            replace(item, state=READ if item.refusal is None else QUARANTINED, rows=self.per_object[item.uri])
+            for item in self.batch.objects
         )
         skipped = {name: Seen(len(own), latest(*own), None) for name, own in self.skipped.items()}
         return Outcome((), partitions, objects, skipped, late)

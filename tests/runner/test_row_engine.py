@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,11 @@ from hypothesis import strategies as st
 
 import oracle
 import plain_checks
-from product import Product, micros
+from product import Product, line, micros
 from row_engine import RowEngine
-from strategies import logs, sources
+from strategies import BASE, logs, sources
 from tidemark.context import RunContext
+from tidemark.landing.listing import Listed
 from tidemark.runner import planner
 from tidemark.runner.executor import JudgingEngine
 from tidemark.spark.session import session
@@ -124,3 +127,45 @@ def test_rows_states_and_findings_are_the_oracles_however_runs_are_cut_and_crash
     product, engine = Product(folder, {"s": log.source}), RowEngine()
     fed(product, engine, log.runs, crash, max_files)
     hold(product, engine, log.source, log.runs)
+
+
+@dataclass(frozen=True)
+class Register:
+    """A log that is no folder: pieces by number, with the files that hold them."""
+
+    files: tuple[Path, ...]
+    max_object_age: int | None = None
+
+    def pieces(self, as_of: int) -> Iterator[Listed]:
+        for number, path in enumerate(self.files):
+            landed = oracle_at(number)
+            if landed <= as_of:
+                yield Listed(f"piece-{number}", path.stat().st_size, landed, f"tag-{number}", landed)
+
+    def path(self, uri: str) -> str:
+        return str(self.files[int(uri.removeprefix("piece-"))])
+
+    def refusal(self, uri: str) -> str | None:
+        return "the third piece is sealed" if uri == "piece-2" else None
+
+
+def oracle_at(number: int) -> int:
+    return BASE + 10 * number * oracle.SECOND
+
+
+def test_a_log_that_is_no_folder_is_taken_piece_by_piece(tmp_path, monkeypatch):
+    product = Product(tmp_path / "product", {"s": oracle.Source()})
+    files = []
+    for number in range(3):
+        time = oracle_at(number)
+        files.append(tmp_path / f"{number:x}.bin")
+        files[-1].write_text("".join(line(oracle.Row("p", time - n, time)) + "\n" for n in (3, 2, 1)))
+    engine = RowEngine()
+    monkeypatch.setattr(RunContext, "engine", property(lambda _: engine))
+    monkeypatch.setattr(planner, "log_of", lambda _: Register(tuple(files)))
+    for number in (0, 2, 2):
+        product.run(oracle_at(number))
+    rows = [(event.file, event.offset) for _, batch in sorted(engine.rows.items()) for event in batch]
+    assert rows == [("piece-0", 0), ("piece-0", 1), ("piece-0", 2), ("piece-1", 3), ("piece-1", 4), ("piece-1", 5)]
+    states = {row["uri"]: row["state"] for row in product.table("objects")}
+    assert states == {"piece-0": "read", "piece-1": "read", "piece-2": "quarantined"}

@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.batch_result import Diagnostic, Finding, FindingSample
-from tidemark.landing.listing import LandingPlace, Listed, list_objects
+from tidemark.landing.listing import Listed
+from tidemark.landing.source_log import SourceLog
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.rows import Row, uri_key
 
@@ -55,7 +56,7 @@ class KnownObject:
 
 def discover(
     ledger: Ledger,
-    place: LandingPlace,
+    log: SourceLog,
     source: str,
     as_of: int,
     previous_as_of: int | None,
@@ -63,15 +64,15 @@ def discover(
     closed: bool = False,
     pending: Collection[LandedObject] = (),
 ) -> Discovery:
-    """Find the objects with a landing time of at most as_of - settle that no run has taken.
+    """Find the objects of a source's log with a landing time of at most as_of - settle that no run has taken.
 
     `previous_as_of` is that of the last run that listed this source (None: none did); `pending` objects of a planned
     run count as taken. Writes nothing. A quarantined object that has changed and a vanished one that is back are new
     again. A closed source has no new objects.
     """
-    horizon = _Horizon(as_of, previous_as_of, settle, place.max_object_age)
+    horizon = _Horizon(as_of, previous_as_of, settle, log.max_object_age)
     waiting = {item.uri for item in pending if item.source == source}
-    listed = [item for item in list_objects(place, as_of) if horizon.shows(item) and item.uri not in waiting]
+    listed = [item for item in log.pieces(as_of) if horizon.shows(item) and item.uri not in waiting]
     known = known_objects(ledger, source, [item.uri for item in listed])
     new: list[Listed] = []
     reported: dict[Diagnostic, list[Listed]] = {}
@@ -82,7 +83,7 @@ def discover(
             new.append(item)
         elif isinstance(fate, Diagnostic) and item.tag not in seen.reported:
             reported.setdefault(fate, []).append(item)
-    return _discovery(place, source, new, reported, horizon)
+    return _discovery(log, source, new, reported, horizon)
 
 
 def known_objects(ledger: Ledger, source: str, uris: Sequence[str]) -> dict[str, KnownObject]:
@@ -154,7 +155,7 @@ class _Horizon:
 
 
 def _discovery(
-    place: LandingPlace,
+    log: SourceLog,
     source: str,
     new: list[Listed],
     reported: dict[Diagnostic, list[Listed]],
@@ -163,8 +164,8 @@ def _discovery(
     late = [item for item in new if horizon.late(item)]
     told = {Diagnostic.LISTED_LATE: late, **reported} if late else reported
     findings = [_finding(source, kind, items, horizon.tolerance(kind)) for kind, items in told.items()]
-    taken = [_landed(place, source, item, ObjectState.PLANNED) for item in new]
-    others = [_landed(place, source, item, ObjectState.CHANGED) for items in reported.values() for item in items]
+    taken = [_landed(log, source, item, ObjectState.PLANNED) for item in new]
+    others = [_landed(log, source, item, ObjectState.CHANGED) for items in reported.values() for item in items]
     return Discovery(
         new=tuple(sorted(taken, key=lambda item: item.order)),
         findings=tuple(sorted(findings, key=lambda finding: finding.type)),
@@ -172,15 +173,15 @@ def _discovery(
     )
 
 
-def _landed(place: LandingPlace, source: str, item: Listed, state: ObjectState) -> LandedObject:
+def _landed(log: SourceLog, source: str, item: Listed, state: ObjectState) -> LandedObject:
     return LandedObject(
         source=source,
         uri=item.uri,
         size=item.size,
         modified=item.modified,
         tag=item.tag,
-        path=place.path(item.uri),
-        refusal=place.refusal(item.uri),
+        path=log.path(item.uri),
+        refusal=log.refusal(item.uri),
         state=state,
     )
 

@@ -51,6 +51,10 @@ class LandingPlace:
         """Folders below `root` in the landing path, from the first with a placeholder on."""
         return tuple(self._parts[self._dated :])
 
+    def pieces(self, as_of: int) -> Iterator[Listed]:
+        """The objects there are, as `list_objects` lists them."""
+        return list_objects(self, as_of)
+
     def path(self, uri: str) -> str:
         """The path at which an object is read."""
         return f"{self.root.rstrip('/')}/{uri}"

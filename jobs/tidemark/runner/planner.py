@@ -16,7 +16,7 @@ from tidemark.config.rules.partition_limit import ensure_few
 from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
 from tidemark.core.batch_result import BatchRecord, Finding
 from tidemark.landing.discover import Discovery, discover
-from tidemark.landing.listing import LandingPlace
+from tidemark.landing.source_log import SourceLog, log_of
 from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.tail import PLANNED, Tail
 from tidemark.quality import trial
@@ -62,7 +62,7 @@ class Planning:
             recorded = tail.combined.get(name)
             listed = discover(
                 self.ledger,
-                self._places[name],
+                self._logs[name],
                 name,
                 as_of=as_of,
                 previous_as_of=None if recorded is None else tail.as_of,
@@ -141,15 +141,12 @@ class Planning:
 
     def place(self, item: LandedObject) -> LandedObject:
         """A recorded object with its present path, or with the reason why its name cannot be read."""
-        place = self._places.get(item.source)
-        return item if place is None else replace(item, path=place.path(item.uri), refusal=place.refusal(item.uri))
+        log = self._logs.get(item.source)
+        return item if log is None else replace(item, path=log.path(item.uri), refusal=log.refusal(item.uri))
 
     @cached_property
-    def _places(self) -> dict[str, LandingPlace]:
-        return {
-            name: LandingPlace(source.landing, source.landed_at, source.max_object_age)
-            for name, source in self.spec.sources.items()
-        }
+    def _logs(self) -> dict[str, SourceLog]:
+        return {name: log_of(source) for name, source in self.spec.sources.items()}
 
 
 def judged_under(spec: PipelineSpec, root: Place) -> dict[str, str]:

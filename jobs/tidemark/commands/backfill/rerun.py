@@ -16,7 +16,7 @@ from tidemark.core.batch import Batch, LandedObject, RunPlan
 from tidemark.core.batch_result import LISTED, BatchRecord
 from tidemark.errors import UsageError
 from tidemark.landing.discover import known_objects
-from tidemark.landing.listing import LandingPlace, list_objects
+from tidemark.landing.source_log import log_of
 from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.tail import PLANNED
 from tidemark.quality.suites import of_run
@@ -112,7 +112,7 @@ class LandingAgain:
         """All objects that are in landing now, however old."""
         found = {}
         for name, source in self.spec.sources.items():
-            for item in list_objects(LandingPlace(source.landing, source.landed_at), as_of):
+            for item in log_of(source, any_age=True).pieces(as_of):
                 found[name, item.uri] = LandedObject(name, item.uri, item.size, item.modified, item.tag)
         return found
 

@@ -1,0 +1,42 @@
+"""The seam between a pipeline and its inputs: the pieces of a source's log.
+
+A piece is taken once, in order, whole, and can be read again exactly. Files are the one kind of input so far, with an
+object as the piece; another kind implements `SourceLog` and is chosen in `log_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from tidemark.config import SourceSpec
+from tidemark.landing.listing import LandingPlace, Listed
+
+
+class SourceLog(Protocol):
+    """An input as planning and recovery need it. Rows of a piece are read by its format."""
+
+    @property
+    def max_object_age(self) -> int | None:
+        """Age in microseconds from which on a piece is too old to be taken; None: no age is."""
+        ...
+
+    def pieces(self, as_of: int) -> Iterator[Listed]:
+        """The pieces there are, in no particular order; those after `as_of` (microseconds UTC) may be missing.
+
+        Raises TidemarkError if the input is missing.
+        """
+        ...
+
+    def path(self, uri: str) -> str:
+        """The path at which a piece is read now."""
+        ...
+
+    def refusal(self, uri: str) -> str | None:
+        """The reason, from its name alone, why a piece cannot be read; None if it can."""
+        ...
+
+
+def log_of(source: SourceSpec, *, any_age: bool = False) -> SourceLog:
+    """The log of a source; with `any_age`, no piece is too old."""
+    return LandingPlace(source.landing, source.landed_at, None if any_age else source.max_object_age)
