@@ -24,6 +24,7 @@ TESTS = Path(__file__).parent
 SPARK_FOLDERS = {"spark", "e2e"}
 
 os.environ.setdefault("TIDEMARK_MASTER", MASTER)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseParallelGC")  # less work than the collector of a large heap
 settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
 HypothesisProvider._local_constants = Constants()
