@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidemark.spark.jvm_functions import Glance, glance, json_line
+from tidemark.spark.jvm_functions import LineScan, json_line, scan_line
 
 pytestmark = pytest.mark.spark
 SCHEMA = (
@@ -113,8 +113,8 @@ def test_a_plain_line_is_read_as_spark_reads_it_and_any_other_left_to_it(spark):
 
 
 def test_a_plain_line_is_filled_and_utf8(spark):
-    bits = glance(F.col("line"))
-    found = compared(spark, {}).where(F.col("plain") & (~Glance.FILLED.of(bits) | Glance.INVALID.of(bits)))
+    bits = scan_line(F.col("line"))
+    found = compared(spark, {}).where(F.col("plain") & (~LineScan.FILLED.of(bits) | LineScan.INVALID.of(bits)))
     assert [row.asDict() for row in found.limit(3).collect()] == []
 
 

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 _NONE = -(1 << 63)
 
 
-class Glance(IntFlag):
-    """Bits that one look at the bytes of a JSON line sets. FILLED: it is not empty. EARLY: a brace is closed before
+class LineScan(IntFlag):
+    """Bits that a scan of the bytes of a JSON line sets. FILLED: it is not empty. EARLY: a brace is closed before
     its end. DUBIOUS: it may have a value that is invalid although the parser accepts it. INVALID: it is not UTF-8."""
 
     FILLED = 1
@@ -22,14 +22,14 @@ class Glance(IntFlag):
     DUBIOUS = 4
     INVALID = 8
 
-    def of(self, glanced: Column) -> Column:
+    def of(self, scanned: Column) -> Column:
         """Condition that a line's bits have this one."""
-        return glanced.bitwiseAND(F.lit(self.value)) != 0
+        return scanned.bitwiseAND(F.lit(self.value)) != 0
 
 
-def glance(line: Column) -> Column:
-    """The bits of `Glance` for a line of JSON."""
-    return call("json.Glance", line.cast("binary"))
+def scan_line(line: Column) -> Column:
+    """The bits of `LineScan` for a line of JSON."""
+    return call("text.LineScan", line.cast("binary"))
 
 
 def json_line(
@@ -38,26 +38,26 @@ def json_line(
     options: Mapping[str, str],
     plain: str | None = None,
     excused: Sequence[str] | None = None,
-    outside: str | None = None,
+    unknown: str | None = None,
 ) -> Column:
     """Parse one line as Spark's `from_json` does, but faster; times without a zone are UTC. The BOOLEAN column
     `plain` of the schema becomes true for a line in which nothing is doubtful, else null.
 
     With `excused`, a value that its column's type cannot hold exactly, and a member that occurs twice, are null;
-    `plain` is false if that happens in a column that is not excused. The STRING column `outside` then has the names
+    `plain` is false if that happens in a column that is not excused. The STRING column `unknown` then has the names
     of members that the schema lacks, one a line; null if there are none.
     """
     utils = running().PythonUtils
     spared = None if excused is None else utils.toSeq(list(excused))
     return invoked(
-        "json.JsonLine", line, settings=(schema, utils.toScalaMap(dict(options)), "UTC", plain, spared, outside)
+        "text.JsonLineParser", line, settings=(schema, utils.toScalaMap(dict(options)), "UTC", plain, spared, unknown)
     )
 
 
-def outside(row: Column, schema: str, options: Mapping[str, str]) -> Column:
+def unknown_members(row: Column, schema: str, options: Mapping[str, str]) -> Column:
     """The members of a JSON object that the schema lacks, as an object with their text; null if there are none."""
     given = running().PythonUtils.toScalaMap(dict(options))
-    return invoked("json.Outside", row, settings=(schema, given))
+    return invoked("text.UnknownMembers", row, settings=(schema, given))
 
 
 def call(name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
@@ -117,4 +117,4 @@ def or_none(number: Column) -> Column:
 
 def is_utf8(text: Column) -> Column:
     """True if text is UTF-8, as Spark's `is_valid_utf8` but faster."""
-    return invoked("json.Utf8", text)
+    return invoked("text.Utf8", text)

@@ -38,7 +38,7 @@ def texts_of(source: SourceSpec, objects: DataFrame, unreadable: str) -> DataFra
 def _documents(source: SourceSpec, content: Sequence[Column], unreadable: str) -> Column:
     members = None if source.rows is None else running().PythonUtils.toSeq(list(members_of(source.rows)))
     options = running().PythonUtils.toScalaMap(line_options(source))
-    return invoked("json.JsonDocuments", *content, settings=(members, options, unreadable, _REST))
+    return invoked("text.JsonDocuments", *content, settings=(members, options, unreadable, _REST))
 
 
 def _records(source: SourceSpec, content: Sequence[Column], unreadable: str) -> Column:
@@ -49,4 +49,4 @@ def _records(source: SourceSpec, content: Sequence[Column], unreadable: str) -> 
     )
     header = {key.lower(): value.lower() for key, value in source.options.items()}.get("header") == "true"
     blanks = options.get("ignoreLeadingWhiteSpace", "false").lower() == "true"
-    return invoked("json.CsvRecords", *content, settings=(signs, header, blanks, unreadable))
+    return invoked("text.CsvRecords", *content, settings=(signs, header, blanks, unreadable))

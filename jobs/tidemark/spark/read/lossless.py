@@ -54,7 +54,8 @@ def lost(texts: Column, kinds: Mapping[str, str], options: Mapping[str, str]) ->
     """By column, true if its value in `texts`, a struct, changes when it is read; null if there is no value."""
     settings = {name: (kind, _language(options)) for name, kind in kinds.items()}
     return {
-        name: ~invoked("json.Surviving", texts.getField(name), settings=given) for name, given in settings.items()
+        name: ~invoked("text.LosslessColumn", texts.getField(name), settings=given)
+        for name, given in settings.items()
     }
 
 

@@ -23,7 +23,7 @@ from tidemark.config.sql.expressions import plain_names
 from tidemark.config.types import parse_type, quoted
 from tidemark.spark.columns import BEYOND, BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.expressions import TIME_OF_DAY
-from tidemark.spark.jvm_functions import Glance, glance, is_utf8, json_line, outside, tried
+from tidemark.spark.jvm_functions import LineScan, is_utf8, json_line, scan_line, tried, unknown_members
 from tidemark.spark.read import lossless
 from tidemark.spark.validity import Leaf, any_leaf, beyond_years, column_of, payload_of
 
@@ -44,7 +44,7 @@ _AS_DOUBLE = r"Infinity|^-?0\.0$"
 """Text that Spark makes of a JSON number beyond a double, where the schema has text."""
 _DECIMALS = re.compile(r"\bDECIMAL\b(\([^()]*\))?(?=\s*(?:[,>]|$))")
 
-_GLANCED = "__tidemark_glanced"
+_SCANNED = "__tidemark_scanned"
 _PLAIN = "__tidemark_plain"
 
 Parse = Callable[[Column, str, dict[str, str]], Column]
@@ -81,8 +81,8 @@ class Doubts:
 
 def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
     """Rows of JSON lines: one object a line."""
-    options, glanced = line_options(source), F.col(_GLANCED)
-    several = F.when(Glance.EARLY.of(glanced), _several_documents(options)).otherwise(F.lit(False))
+    options, scanned = line_options(source), F.col(_SCANNED)
+    several = F.when(LineScan.EARLY.of(scanned), _several_documents(options)).otherwise(F.lit(False))
     outside_of_text = F.regexp_replace(F.col(VALUE), F.lit(_TEXT), F.lit("")).rlike(_FAR)
 
     def far(text: Column) -> Column:
@@ -92,21 +92,22 @@ def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
         lines.select(F.from_json(value, schema, options))  # raises if no JSON can have this schema
         names = source.names_in_files
         excused = [names[each] for each in required_times(source) if each in names] if source.exact else None
-        outside = BEYOND if source.counts_unknown else None
-        added = f", `{_PLAIN}` BOOLEAN" + (f", `{BEYOND}` STRING" if outside else "")
-        return json_line(value, schema + added, options, _PLAIN, excused, outside)
+        unknown = BEYOND if source.counts_unknown else None
+        added = f", `{_PLAIN}` BOOLEAN" + (f", `{BEYOND}` STRING" if unknown else "")
+        return json_line(value, schema + added, options, _PLAIN, excused, unknown)
 
     def looked(rows: DataFrame) -> DataFrame:
         plain = F.col(_EXACT).getField(_PLAIN)
-        sound = F.when(plain, Glance.FILLED.value).otherwise(glance(F.col(VALUE)))
-        return rows.withColumn(_GLANCED, sound).where(Glance.FILLED.of(glanced))
+        sound = F.when(plain, LineScan.FILLED.value).otherwise(scan_line(F.col(VALUE)))
+        return rows.withColumn(_SCANNED, sound).where(LineScan.FILLED.of(scanned))
 
     lost = F.coalesce(~F.col(_EXACT).getField(_PLAIN), F.lit(False))
-    doubts = Doubts(Glance.DUBIOUS.of(glanced), several | lost, Glance.INVALID.of(glanced), far)
+    doubts = Doubts(LineScan.DUBIOUS.of(scanned), several | lost, LineScan.INVALID.of(scanned), far)
     rows = _parsed(source, lines, Parser(exact, json_line, looked, {}), options, doubts)
     if source.rescue is None:
         return rows
-    return rows.withColumn(source.rescue, outside(F.col(TEXT), _ddl(types_in_files(source), flag=False), options))
+    schema = _ddl(types_in_files(source), flag=False)
+    return rows.withColumn(source.rescue, unknown_members(F.col(TEXT), schema, options))
 
 
 def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:

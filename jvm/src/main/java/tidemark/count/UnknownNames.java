@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.unsafe.types.UTF8String;
-import tidemark.json.MemberNames;
+import tidemark.text.MemberNames;
 
 /**
  * Counts rows by the names of their members that the schema lacks. The first names in the order of their bytes are

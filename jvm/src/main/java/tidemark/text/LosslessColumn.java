@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import java.util.Locale;
 import org.apache.spark.sql.Column;
@@ -9,28 +9,28 @@ import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
 
-/** `Survives` of a text that stands alone, such as a value of CSV, as a column. */
-public final class Surviving implements java.io.Serializable {
+/** `LosslessText` of a text that stands alone, such as a value of CSV, as a column. */
+public final class LosslessColumn implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private final DataType type;
     private final String language;
 
-    private Surviving(DataType type, String language) {
+    private LosslessColumn(DataType type, String language) {
         this.type = type;
         this.language = language;
     }
 
     /** Whether text survives as a value of a type, its numbers written as in that language. */
     public static Column function(Seq text, String type, String language) {
-        return Invoked.plain(new Surviving(DataType.fromDDL(type), language), "evaluate", DataTypes.BooleanType, text);
+        return Invoked.plain(new LosslessColumn(DataType.fromDDL(type), language), "evaluate", DataTypes.BooleanType, text);
     }
 
     public boolean equals(Object other) {
-        if (!(other instanceof Surviving)) {
+        if (!(other instanceof LosslessColumn)) {
             return false;
         }
-        Surviving it = (Surviving) other;
+        LosslessColumn it = (LosslessColumn) other;
         return this.type.equals(it.type) && this.language.equals(it.language);
     }
 
@@ -40,11 +40,11 @@ public final class Surviving implements java.io.Serializable {
 
     public boolean evaluate(UTF8String text) {
         if (this.type instanceof DecimalType) {
-            return Survives.decimal(text.toString(), ((DecimalType) this.type).scale(), Locale.forLanguageTag(this.language));
+            return LosslessText.decimal(text.toString(), ((DecimalType) this.type).scale(), Locale.forLanguageTag(this.language));
         }
         if (this.type.equals(DataTypes.DateType)) {
-            return Survives.date(text.toString());
+            return LosslessText.date(text.toString());
         }
-        return Survives.real(text.toString(), this.type.equals(DataTypes.FloatType));
+        return LosslessText.real(text.toString(), this.type.equals(DataTypes.FloatType));
     }
 }

@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
@@ -27,12 +27,12 @@ import scala.runtime.AbstractFunction2;
 import tidemark.plans.Invoked;
 
 /**
- * Spark's from_json of one line, in compiled code. Plain lines are read by `FlatJson`; of others a line's bytes are given
+ * Spark's from_json of one line, in compiled code. Plain lines are read by `PlainJsonParser`; of others a line's bytes are given
  * to the parser where Spark makes a reader of characters for each. Lines of which the two might think otherwise are
  * left to Spark: those that are no UTF-8 or not plainly that from their first bytes on, those so long that a name or
  * number in them may be too long, and those that do not parse; and all of them if options allow for more than JSON has.
  */
-public final class JsonLine implements java.io.Serializable {
+public final class JsonLineParser implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private static final int LONGEST = 1 << 14;
@@ -46,18 +46,18 @@ public final class JsonLine implements java.io.Serializable {
     private final String outside;
     private final Seq excused;
     private final JsonToStructsEvaluator spark;
-    private transient FlatJson flat;
+    private transient PlainJsonParser flat;
     private transient FailureSafeParser ours;
     private transient int flag;
     private transient int told;
     private transient int names;
-    private transient LossyJson lossy;
+    private transient JsonLossCheck lossy;
     private transient JsonFactory factory;
     private transient Opening opening;
     private transient BitSet excusable;
     private transient boolean begun;
 
-    private JsonLine(DataType schema, Map options, String zone, String plain, Seq excused, String outside) {
+    private JsonLineParser(DataType schema, Map options, String zone, String plain, Seq excused, String outside) {
         this.schema = schema;
         this.options = options;
         this.zone = zone;
@@ -76,14 +76,14 @@ public final class JsonLine implements java.io.Serializable {
     public static Column function(
             Seq line, String schema, Map options, String zone, String plain, Seq excused, String outside) {
         DataType gives = DataType.fromDDL(schema).asNullable();
-        return Invoked.plain(new JsonLine(gives, options, zone, plain, excused, outside), "evaluate", gives, line);
+        return Invoked.plain(new JsonLineParser(gives, options, zone, plain, excused, outside), "evaluate", gives, line);
     }
 
     public boolean equals(Object other) {
-        if (!(other instanceof JsonLine)) {
+        if (!(other instanceof JsonLineParser)) {
             return false;
         }
-        JsonLine it = (JsonLine) other;
+        JsonLineParser it = (JsonLineParser) other;
         boolean alike = Objects.equals(this.plain, it.plain) && Objects.equals(this.excused, it.excused)
             && Objects.equals(this.outside, it.outside);
         return alike && this.zone.equals(it.zone) && this.schema.equals(it.schema) && this.options.equals(it.options);
@@ -181,13 +181,13 @@ public final class JsonLine implements java.io.Serializable {
         }
         if (this.plain != null) {
             this.told = whole.fieldIndex(this.plain);
-            this.flat = usual && this.zone.equals("UTC") ? new FlatJson(whole, this.flag, this.told, this.names) : null;
+            this.flat = usual && this.zone.equals("UTC") ? new PlainJsonParser(whole, this.flag, this.told, this.names) : null;
         }
         if (this.excused != null) {
             this.factory = known.buildJsonFactory();
             this.opening = new Opening();
             boolean ownDates = isTimed(known.dateFormatInRead());
-            this.lossy = new LossyJson(whole, known.locale(), ownDates);
+            this.lossy = new JsonLossCheck(whole, known.locale(), ownDates);
             this.excusable = new BitSet();
             for (int index = 0; index < this.excused.length(); index++) {
                 this.excusable.set(whole.fieldIndex((String) this.excused.apply(index)));

@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -20,7 +20,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * Finds the columns of a line of JSON whose value does not survive as their type's, or of which there are two: Spark's
  * parser rounds, cuts, or takes the last. What it refuses itself is not looked for.
  */
-final class LossyJson {
+final class JsonLossCheck {
     /** What stands for the place of an element or the key of an entry in a name. */
     private static final String ANY = "[]";
 
@@ -31,7 +31,7 @@ final class LossyJson {
     private final HashMap places = new HashMap();
 
     /** `ownDates`: days are written in a form with a time of day, which is then meant to be left out. */
-    LossyJson(StructType schema, Locale locale, boolean ownDates) {
+    JsonLossCheck(StructType schema, Locale locale, boolean ownDates) {
         this.schema = schema;
         this.locale = locale;
         this.ownDates = ownDates;
@@ -127,7 +127,7 @@ final class LossyJson {
         HashSet names = new HashSet();
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
             String name = parser.currentName();
-            sound &= names.add(name) && Survives.text(name);
+            sound &= names.add(name) && LosslessText.text(name);
             sound &= survives(parser, parser.nextToken(), type, path + ANY);
         }
         return sound;
@@ -150,9 +150,9 @@ final class LossyJson {
         JsonToken token = first;
         while (token != null) {
             if (token == JsonToken.VALUE_STRING || token == JsonToken.FIELD_NAME) {
-                sound &= Survives.text(parser.getText());
+                sound &= LosslessText.text(parser.getText());
             } else if (token == JsonToken.VALUE_NUMBER_FLOAT) {
-                sound &= Survives.asDouble(parser.getText());
+                sound &= LosslessText.asDouble(parser.getText());
             }
             depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
             if (depth == 0) {
@@ -165,23 +165,23 @@ final class LossyJson {
 
     private boolean written(JsonParser parser, DataType type) throws IOException {
         if (type instanceof DecimalType) {
-            return Survives.decimal(parser.getText(), ((DecimalType) type).scale(), this.locale);
+            return LosslessText.decimal(parser.getText(), ((DecimalType) type).scale(), this.locale);
         }
         if (type.equals(DataTypes.DateType)) {
-            return this.ownDates || Survives.date(parser.getText());
+            return this.ownDates || LosslessText.date(parser.getText());
         }
-        return !type.equals(DataTypes.BinaryType) || Survives.base64(parser.getText(), parser.getBinaryValue());
+        return !type.equals(DataTypes.BinaryType) || LosslessText.base64(parser.getText(), parser.getBinaryValue());
     }
 
     private static boolean number(JsonParser parser, JsonToken token, DataType type) throws IOException {
         boolean whole = token == JsonToken.VALUE_NUMBER_INT;
         if (type instanceof DecimalType) {
-            return Survives.decimal(parser.getText(), ((DecimalType) type).scale(), Locale.US);
+            return LosslessText.decimal(parser.getText(), ((DecimalType) type).scale(), Locale.US);
         }
         if (type.equals(DataTypes.ByteType)) {
             return !whole || parser.getIntValue() == (byte) parser.getIntValue();
         }
         boolean single = type.equals(DataTypes.FloatType);
-        return (!single && !type.equals(DataTypes.DoubleType)) || Survives.real(parser.getText(), single);
+        return (!single && !type.equals(DataTypes.DoubleType)) || LosslessText.real(parser.getText(), single);
     }
 }

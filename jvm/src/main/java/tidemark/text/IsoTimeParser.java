@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import java.time.LocalDate;
 
@@ -6,7 +6,7 @@ import java.time.LocalDate;
  * Times and days as most writers write them, read from bytes: 2026-01-31, or that with T or a blank, 08:09:10, up to
  * six digits of a second and Z, an offset of whole minutes, or nothing, which is UTC. Of all else it tells nothing.
  */
-final class IsoTime {
+final class IsoTimeParser {
     private static final int DATE = 10;
     private static final int SECONDS = 19;
     private static final int MOST_DIGITS = 6;

@@ -1,11 +1,11 @@
-"""One look at a JSON line tells what the expressions of Spark tell that it stands for."""
+"""The scan of a JSON line finds what the expressions of Spark find that it replaces."""
 
 import random
 
 import pytest
 from pyspark.sql import functions as F
 
-from tidemark.spark.jvm_functions import Glance, glance
+from tidemark.spark.jvm_functions import LineScan, scan_line
 
 pytestmark = pytest.mark.spark
 
@@ -40,24 +40,24 @@ def lines() -> list[bytes]:
     return texts + broken + real
 
 
-def test_a_glance_tells_what_slower_expressions_tell(spark):
+def test_a_scan_finds_what_slower_expressions_find(spark):
     value = F.col("value")
     told = spark.createDataFrame([(each,) for each in lines()], "bytes BINARY").select(
         F.expr("CAST(bytes AS STRING)").alias("value"),
-        glance(F.expr("CAST(bytes AS STRING)")).alias("glanced"),
+        scan_line(F.expr("CAST(bytes AS STRING)")).alias("scanned"),
     )
     valid = F.is_valid_utf8(value)
     slower = {
-        Glance.FILLED: value.rlike(r"\S"),
-        Glance.EARLY: F.instr(value, "}") < F.length(F.rtrim(value)),
-        Glance.DUBIOUS: value.rlike(SUSPECTS),
-        Glance.INVALID: ~valid,
+        LineScan.FILLED: value.rlike(r"\S"),
+        LineScan.EARLY: F.instr(value, "}") < F.length(F.rtrim(value)),
+        LineScan.DUBIOUS: value.rlike(SUSPECTS),
+        LineScan.INVALID: ~valid,
     }
     counted = []
     for bit, expression in slower.items():
-        asked = F.lit(True) if bit is Glance.INVALID else valid
+        asked = F.lit(True) if bit is LineScan.INVALID else valid
         counted += [
-            F.count_if(asked & (bit.of(F.col("glanced")) != expression)).alias(f"{bit.name} differs"),
+            F.count_if(asked & (bit.of(F.col("scanned")) != expression)).alias(f"{bit.name} differs"),
             F.count_if(asked & expression).alias(f"{bit.name} yes"),
             F.count_if(asked & ~expression).alias(f"{bit.name} no"),
         ]

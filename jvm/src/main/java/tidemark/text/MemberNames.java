@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import java.util.Arrays;
 import org.apache.spark.unsafe.types.UTF8String;

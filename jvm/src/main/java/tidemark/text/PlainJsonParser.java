@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -14,7 +14,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * numbers with exponents or with more digits than are surely exact, times written otherwise) it says that the line is
  * not plain.
  */
-final class FlatJson {
+final class PlainJsonParser {
     private static final int UNKNOWN = -1;
     private static final int NONE = -1;
     private static final int OTHER = 0;
@@ -48,7 +48,7 @@ final class FlatJson {
     private final Object[] values;
     private final boolean[] seen;
     private final InternalRow row;
-    private final IsoTime times = new IsoTime();
+    private final IsoTimeParser times = new IsoTimeParser();
     private byte[] line;
     private int end;
     private boolean wide;
@@ -58,7 +58,7 @@ final class FlatJson {
      * Members of `schema` but for `flag`; `told` is the column that is true of a plain line, and `outside` (below 0:
      * there is none) that with the names of members that the schema lacks.
      */
-    FlatJson(StructType schema, int flag, int told, int outside) {
+    PlainJsonParser(StructType schema, int flag, int told, int outside) {
         StructField[] fields = schema.fields();
         this.names = new byte[fields.length][];
         this.kinds = new int[fields.length];

@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import com.github.luben.zstd.ZstdInputStreamNoFinalizer;
 import java.io.ByteArrayInputStream;
@@ -13,14 +13,14 @@ import org.apache.hadoop.io.compress.CompressionCodecFactory;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** The content of an object that is read whole, without the compression that its name says. */
-final class Unpacked {
+final class Decompression {
     /** Bytes of content that one task can hold beside the rows that are made of it. */
     static final int MOST = 1 << 30;
 
     private static final int PIECE = 1 << 16;
     private static CompressionCodecFactory codecs;
 
-    private Unpacked() {
+    private Decompression() {
     }
 
     /** The content; null if it has more than `MOST` bytes. Damaged compression is an error, as where lines are read. */

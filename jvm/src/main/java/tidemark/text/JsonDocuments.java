@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
@@ -61,9 +61,9 @@ public final class JsonDocuments implements java.io.Serializable {
     }
 
     public Object rows(byte[] packed, UTF8String path) throws IOException {
-        byte[] content = Unpacked.of(packed, path);
+        byte[] content = Decompression.of(packed, path);
         if (content == null) {
-            String large = this.whole + "a document is read whole, and it has more than " + Unpacked.MOST + " bytes";
+            String large = this.whole + "a document is read whole, and it has more than " + Decompression.MOST + " bytes";
             return new GenericArrayData(new Object[] {UTF8String.fromString(large)});
         }
         List found = new ArrayList();

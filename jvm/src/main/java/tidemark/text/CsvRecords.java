@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -50,10 +50,10 @@ public final class CsvRecords implements java.io.Serializable {
     }
 
     public Object rows(byte[] packed, UTF8String path) throws IOException {
-        byte[] content = Unpacked.of(packed, path);
+        byte[] content = Decompression.of(packed, path);
         if (content == null) {
             String large = this.whole + "CSV whose rows span lines is read whole, and it has more than "
-                + Unpacked.MOST + " bytes";
+                + Decompression.MOST + " bytes";
             return new GenericArrayData(new Object[] {UTF8String.fromString(large)});
         }
         List found = new ArrayList();

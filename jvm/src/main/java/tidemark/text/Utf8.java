@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.types.DataTypes;

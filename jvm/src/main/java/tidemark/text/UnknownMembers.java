@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
@@ -25,7 +25,7 @@ import tidemark.plans.Invoked;
  * no column is named after, and those in which something is outside the column's type. Null: there are none, or the row
  * does not parse.
  */
-public final class Outside implements java.io.Serializable {
+public final class UnknownMembers implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private final DataType schema;
@@ -33,7 +33,7 @@ public final class Outside implements java.io.Serializable {
     private transient JsonFactory factory;
     private transient java.util.Map known;
 
-    private Outside(DataType schema, Map options) {
+    private UnknownMembers(DataType schema, Map options) {
         this.schema = schema;
         this.options = options;
     }
@@ -41,12 +41,12 @@ public final class Outside implements java.io.Serializable {
     /** As a column of text, from one of rows. */
     public static Column function(Seq row, String schema, Map options) {
         return Invoked.plain(
-            new Outside(DataType.fromDDL(schema), options), "evaluate", DataTypes.StringType, row);
+            new UnknownMembers(DataType.fromDDL(schema), options), "evaluate", DataTypes.StringType, row);
     }
 
     public boolean equals(Object other) {
-        return other instanceof Outside && ((Outside) other).schema.equals(this.schema)
-            && ((Outside) other).options.equals(this.options);
+        return other instanceof UnknownMembers && ((UnknownMembers) other).schema.equals(this.schema)
+            && ((UnknownMembers) other).options.equals(this.options);
     }
 
     public int hashCode() {

@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -14,14 +14,14 @@ import java.util.regex.Pattern;
  * becomes the nearest there is, which is what these types mean; a whole number must stay itself, and none may become
  * zero or infinite. A text that is no value of the type at all is left to the parser, which refuses it.
  */
-final class Survives {
+final class LosslessText {
     private static final int LONGEST = 1000;
     private static final Pattern DAY = Pattern.compile("[+-]?[0-9]{4,7}(-[0-9]{1,2}(-[0-9]{1,2})?)?");
     private static final Pattern MIDNIGHT =
         Pattern.compile("[T ](00?(:00?(:00?(\\.0*)?)?)?)?\\s*(Z|UTC|GMT|[+-]00?(:?00?)?)?");
     private static final Pattern GROUPED = Pattern.compile("[+-]?[0-9]{1,3}(,[0-9]{3})*(\\.[0-9]*)?([eE][+-]?[0-9]+)?");
 
-    private Survives() {
+    private LosslessText() {
     }
 
     static boolean decimal(BigDecimal number, int scale) {

@@ -1,4 +1,4 @@
-package tidemark.json;
+package tidemark.text;
 
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.expressions.UserDefinedFunction;
@@ -8,9 +8,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * What one look at the bytes of a JSON line tells, one thing a bit, so that what takes longer is asked of few lines.
- * The bits are those of the Python side's `Glance`.
+ * The bits are those of the Python side's `LineScan`.
  */
-public final class Glance implements UDF1 {
+public final class LineScan implements UDF1 {
     private static final long serialVersionUID = 1L;
 
     private static final int FILLED = 1;
@@ -21,7 +21,7 @@ public final class Glance implements UDF1 {
 
     /** As a column function of a line's bytes. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF1) new Glance(), DataTypes.IntegerType);
+        return functions.udf((UDF1) new LineScan(), DataTypes.IntegerType);
     }
 
     public Object call(Object line) {
