@@ -1,113 +1,134 @@
 package tidemark.text;
 
 import java.io.IOException;
+import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
+import tidemark.plans.Scala;
 
 /**
- * Cuts an object's CSV into records, each the text that the object has for it, in the order of the object: at line ends,
- * but for those within a value that begins with a quote. Comments, blank lines and the header are no records. A quote
- * that is never closed makes the rest of the object one record, which does not parse.
+ * Splits an object's CSV into the texts of its records, in the order of the object: at line ends, but for those
+ * within a value that begins with a quote. Comments, blank lines and the header are no records. A quote that is never
+ * closed makes the rest of the object one record, which does not parse.
  */
-public final class CsvRecords implements java.io.Serializable {
+public final class CsvRecords implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    private static final byte[] MARK = new byte[] {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
+    private static final byte[] BYTE_ORDER_MARK = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
 
-    private final byte[] sep;
+    private final byte[] separator;
     private final byte[] quote;
     private final byte[] escape;
     private final byte[] comment;
     private final boolean header;
     private final boolean blanks;
-    private final String whole;
+    private final String unreadable;
 
-    private CsvRecords(String[] signs, boolean header, boolean blanks, String whole) {
-        this.sep = signs[0].getBytes(StandardCharsets.UTF_8);
-        this.quote = signs[1].getBytes(StandardCharsets.UTF_8);
-        this.escape = signs[2].getBytes(StandardCharsets.UTF_8);
-        this.comment = signs[3].getBytes(StandardCharsets.UTF_8);
+    /** Takes the settings of `function`. */
+    CsvRecords(List<String> signs, boolean header, boolean blanks, String unreadable) {
+        this.separator = signs.get(0).getBytes(StandardCharsets.UTF_8);
+        this.quote = signs.get(1).getBytes(StandardCharsets.UTF_8);
+        this.escape = signs.get(2).getBytes(StandardCharsets.UTF_8);
+        this.comment = signs.get(3).getBytes(StandardCharsets.UTF_8);
         this.header = header;
         this.blanks = blanks;
-        this.whole = whole;
+        this.unreadable = unreadable;
     }
 
     /**
-     * As a column of texts, from the object's content and path. `signs` are what separates values, the quote, what
-     * escapes it, and what a comment begins with (each may be empty but the first); `blanks` says whether those before
-     * a quote are none of the value. `whole` is what the text begins with that stands for an object that is not read.
+     * Returns the records as a column of arrays of text.
+     *
+     * @param object columns of an object's content and path
+     * @param signs the separator of values, the quote, its escape, and the beginning of a comment; all but the first
+     *     may be empty
+     * @param header true if the first record is a header
+     * @param blanks true if blanks before a quote do not belong to the value
+     * @param unreadable beginning of the text that replaces an object that is not read
      */
-    public static Column function(Seq object, Seq signs, boolean header, boolean blanks, String whole) {
-        CsvRecords made = new CsvRecords(JsonDocuments.texts(signs), header, blanks, whole);
-        return Invoked.inTurn(made, "rows", DataTypes.createArrayType(DataTypes.StringType, false), object);
+    public static Column function(
+            Seq<Column> object, Seq<String> signs, boolean header, boolean blanks, String unreadable) {
+        var records = new CsvRecords(Scala.list(signs), header, blanks, unreadable);
+        return Invoked.inTurn(records, "rows", DataTypes.createArrayType(DataTypes.StringType, false), object);
     }
 
-    public Object rows(byte[] packed, UTF8String path) throws IOException {
-        byte[] content = Decompression.of(packed, path);
+    /**
+     * Returns the records of an object; of one with too many bytes, one text that says so. Throws IOException if its
+     * compression is damaged.
+     */
+    public ArrayData rows(byte[] stored, UTF8String path) throws IOException {
+        byte[] content = Decompression.decompress(stored, path);
         if (content == null) {
-            String large = this.whole + "CSV whose rows span lines is read whole, and it has more than "
-                + Decompression.MOST + " bytes";
-            return new GenericArrayData(new Object[] {UTF8String.fromString(large)});
+            String reason = this.unreadable + "CSV whose rows span lines is read whole, and it has more than "
+                + Decompression.MOST_BYTES + " bytes";
+            return new GenericArrayData(new Object[] {UTF8String.fromString(reason)});
         }
-        List found = new ArrayList();
-        boolean named = !this.header;
-        int at = is(MARK, content, 0) ? MARK.length : 0;
+        return new GenericArrayData(split(content).toArray());
+    }
+
+    private List<UTF8String> split(byte[] content) {
+        List<UTF8String> records = new ArrayList<>();
+        boolean headerSeen = !this.header;
+        int at = isAt(BYTE_ORDER_MARK, content, 0) ? BYTE_ORDER_MARK.length : 0;
         while (at < content.length) {
-            boolean remark = this.comment.length > 0 && is(this.comment, content, at);
+            boolean remark = this.comment.length > 0 && isAt(this.comment, content, at);
             int end = remark ? lineEnd(content, at) : recordEnd(content, at);
             if (!remark && !isBlank(content, at, end)) {
-                if (named) {
-                    found.add(UTF8String.fromBytes(content, at, end - at));
+                if (headerSeen) {
+                    records.add(UTF8String.fromBytes(content, at, end - at));
                 }
-                named = true;
+                headerSeen = true;
             }
             at = end + (end + 1 < content.length && content[end] == '\r' && content[end + 1] == '\n' ? 2 : 1);
         }
-        return new GenericArrayData(found.toArray());
+        return records;
     }
 
     private int recordEnd(byte[] content, int from) {
         int at = from;
         while (at < content.length) {
-            int mark = this.blanks ? filled(content, at) : at;
-            at = this.quote.length > 0 && is(this.quote, content, mark) ? closed(content, mark + this.quote.length) : at;
-            while (at < content.length && !isLineEnd(content[at]) && !is(this.sep, content, at)) {
+            int first = this.blanks ? afterBlanks(content, at) : at;
+            if (this.quote.length > 0 && isAt(this.quote, content, first)) {
+                at = afterQuoted(content, first + this.quote.length);
+            }
+            while (at < content.length && !isLineEnd(content[at]) && !isAt(this.separator, content, at)) {
                 at++;
             }
             if (at >= content.length || isLineEnd(content[at])) {
                 return Math.min(at, content.length);
             }
-            at += this.sep.length;
+            at += this.separator.length;
         }
         return content.length;
     }
 
-    /** After the quote that closes a value, or where the object ends. */
-    private int closed(byte[] content, int from) {
-        boolean doubled = java.util.Arrays.equals(this.quote, this.escape);
+    /** Returns the place after the quote that closes a value, or the end of the object. */
+    private int afterQuoted(byte[] content, int from) {
+        boolean doubled = Arrays.equals(this.quote, this.escape);
         int at = from;
         while (at < content.length) {
-            boolean quoted = is(this.quote, content, at);
-            if (quoted && !(doubled && is(this.quote, content, at + this.quote.length))) {
+            boolean quoted = isAt(this.quote, content, at);
+            if (quoted && !(doubled && isAt(this.quote, content, at + this.quote.length))) {
                 return at + this.quote.length;
             }
-            boolean escaped = this.escape.length > 0 && is(this.escape, content, at);
+            boolean escaped = this.escape.length > 0 && isAt(this.escape, content, at);
             at += escaped ? this.escape.length + (doubled ? this.quote.length : 1) : 1;
         }
         return content.length;
     }
 
-    private int filled(byte[] content, int from) {
+    private int afterBlanks(byte[] content, int from) {
         int at = from;
         while (at < content.length && content[at] >= 0 && content[at] <= ' '
-                && !isLineEnd(content[at]) && !is(this.sep, content, at)) {
+                && !isLineEnd(content[at]) && !isAt(this.separator, content, at)) {
             at++;
         }
         return at;
@@ -134,7 +155,7 @@ public final class CsvRecords implements java.io.Serializable {
         return each == '\n' || each == '\r';
     }
 
-    private static boolean is(byte[] sign, byte[] content, int at) {
+    private static boolean isAt(byte[] sign, byte[] content, int at) {
         if (at + sign.length > content.length) {
             return false;
         }

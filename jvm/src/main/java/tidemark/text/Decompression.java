@@ -12,47 +12,48 @@ import org.apache.hadoop.io.compress.CompressionCodec;
 import org.apache.hadoop.io.compress.CompressionCodecFactory;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The content of an object that is read whole, without the compression that its name says. */
+/** Decompresses an object that is read whole, if its name ends as that of a compressed file. */
 final class Decompression {
-    /** Bytes of content that one task can hold beside the rows that are made of it. */
-    static final int MOST = 1 << 30;
+    /** Most bytes of content, which one task holds beside the rows that are made from them. */
+    static final int MOST_BYTES = 1 << 30;
 
-    private static final int PIECE = 1 << 16;
+    private static final int BUFFER_BYTES = 1 << 16;
     private static CompressionCodecFactory codecs;
 
     private Decompression() {
     }
 
-    /** The content; null if it has more than `MOST` bytes. Damaged compression is an error, as where lines are read. */
-    static byte[] of(byte[] packed, UTF8String path) throws IOException {
-        InputStream stream = unpacking(path.toString(), new ByteArrayInputStream(packed));
+    /**
+     * Returns the content of the object at a path, or null if it has more than `MOST_BYTES`. Throws IOException if
+     * the compression is damaged, as where lines are read.
+     */
+    static byte[] decompress(byte[] stored, UTF8String path) throws IOException {
+        InputStream stream = open(path.toString(), new ByteArrayInputStream(stored));
         if (stream == null) {
-            return packed.length > MOST ? null : packed;
+            return stored.length > MOST_BYTES ? null : stored;
         }
-        ByteArrayOutputStream content = new ByteArrayOutputStream(Math.max(PIECE, packed.length));
-        byte[] piece = new byte[PIECE];
-        try {
-            for (int size = stream.read(piece); size >= 0; size = stream.read(piece)) {
-                if (content.size() + size > MOST) {
+        try (stream) {
+            var content = new ByteArrayOutputStream(Math.max(BUFFER_BYTES, stored.length));
+            byte[] buffer = new byte[BUFFER_BYTES];
+            for (int size = stream.read(buffer); size >= 0; size = stream.read(buffer)) {
+                if (content.size() + size > MOST_BYTES) {
                     return null;
                 }
-                content.write(piece, 0, size);
+                content.write(buffer, 0, size);
             }
-        } finally {
-            stream.close();
+            return content.toByteArray();
         }
-        return content.toByteArray();
     }
 
-    /** Null if the name says nothing of compression. Endings are those that Spark's text readers know. */
-    private static InputStream unpacking(String path, InputStream packed) throws IOException {
+    /** Returns null if the name has no ending of a compression that Spark's text readers know. */
+    private static InputStream open(String path, InputStream stored) throws IOException {
         String name = path.toLowerCase(Locale.ROOT);
         if (name.endsWith(".zst") || name.endsWith(".zstd")) {
-            return new ZstdInputStreamNoFinalizer(packed);
+            return new ZstdInputStreamNoFinalizer(stored);
         }
         CompressionCodec codec =
             name.endsWith(".gzip") ? codecs().getCodecByName("gzip") : codecs().getCodec(new Path(name));
-        return codec == null ? null : codec.createInputStream(packed);
+        return codec == null ? null : codec.createInputStream(stored);
     }
 
     private static synchronized CompressionCodecFactory codecs() {

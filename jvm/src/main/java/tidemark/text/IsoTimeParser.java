@@ -3,42 +3,48 @@ package tidemark.text;
 import java.time.LocalDate;
 
 /**
- * Times and days as most writers write them, read from bytes: 2026-01-31, or that with T or a blank, 08:09:10, up to
- * six digits of a second and Z, an offset of whole minutes, or nothing, which is UTC. Of all else it tells nothing.
+ * Parses the common forms of ISO 8601 dates and times from bytes: 2026-01-31, or that with T or a blank, 08:09:10, up
+ * to six digits of a second, and Z, an offset of whole minutes, or nothing, which is UTC. Of any other text it
+ * returns null.
  */
 final class IsoTimeParser {
-    private static final int DATE = 10;
-    private static final int SECONDS = 19;
+    private static final int DATE_LENGTH = 10;
+    private static final int SECONDS_LENGTH = 19;
     private static final int MOST_DIGITS = 6;
-    private static final int OFFSET = 6;
-    private static final int MOST_HOURS = 17;
-    private static final long SECOND = 1000000L;
-    private static final long DAY = 86400 * SECOND;
-    private static final int NO = -1;
-    private static final int[] DAYS = new int[] {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    private static final int OFFSET_LENGTH = 6;
+    private static final int MOST_OFFSET_HOURS = 17;
+    private static final long SECOND = 1_000_000L;
+    private static final long DAY = 86_400 * SECOND;
+    private static final int NONE = -1;
+    private static final int[] DAYS_OF_MONTH = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
-    private int lastDate = NO;
+    /** The date parsed last, as year, month and day in one decimal number, and its days since 1970. */
+    private int lastDate = NONE;
     private int lastDay;
 
-    /** Days since 1970, or null. */
-    Integer date(byte[] line, int from, int to) {
-        return to - from == DATE && isDay(line, from) ? Integer.valueOf(this.lastDay) : null;
+    /** Returns the days since 1970 of the text between two offsets, or null. */
+    Integer parseDate(byte[] line, int from, int to) {
+        return to - from == DATE_LENGTH && readDay(line, from) ? this.lastDay : null;
     }
 
-    /** Microseconds since 1970 UTC, or null. */
-    Long timestamp(byte[] line, int from, int to) {
-        if (to - from < SECONDS || !isDay(line, from) || (line[from + DATE] != 'T' && line[from + DATE] != ' ')) {
+    /** Returns the microseconds since 1970 UTC of the text between two offsets, or null. */
+    Long parseTimestamp(byte[] line, int from, int to) {
+        if (to - from < SECONDS_LENGTH || !readDay(line, from)) {
             return null;
         }
-        int hour = two(line, from + DATE + 1, 23);
-        int minute = two(line, from + DATE + 4, 59);
-        int second = two(line, from + DATE + 7, 59);
-        boolean apart = line[from + DATE + 3] == ':' && line[from + DATE + 6] == ':';
+        int time = from + DATE_LENGTH;
+        if (line[time] != 'T' && line[time] != ' ') {
+            return null;
+        }
+        int hour = twoDigits(line, time + 1, 23);
+        int minute = twoDigits(line, time + 4, 59);
+        int second = twoDigits(line, time + 7, 59);
+        boolean apart = line[time + 3] == ':' && line[time + 6] == ':';
         if (!apart || hour < 0 || minute < 0 || second < 0) {
             return null;
         }
         long micros = this.lastDay * DAY + ((hour * 60 + minute) * 60 + second) * SECOND;
-        int at = from + SECONDS;
+        int at = from + SECONDS_LENGTH;
         if (at < to && line[at] == '.') {
             int first = at + 1;
             long unit = SECOND;
@@ -50,42 +56,43 @@ final class IsoTimeParser {
                 return null;
             }
         }
-        return zoned(line, at, to, micros);
+        return inUtc(line, at, to, micros);
     }
 
-    private static Long zoned(byte[] line, int at, int to, long micros) {
+    /** Returns the microseconds in UTC of a local time, by the offset that is written from here on. */
+    private static Long inUtc(byte[] line, int at, int to, long micros) {
         if (at == to || (at + 1 == to && line[at] == 'Z')) {
-            return Long.valueOf(micros);
+            return micros;
         }
-        if (to - at != OFFSET || (line[at] != '+' && line[at] != '-') || line[at + 3] != ':') {
+        if (to - at != OFFSET_LENGTH || (line[at] != '+' && line[at] != '-') || line[at + 3] != ':') {
             return null;
         }
-        int hours = two(line, at + 1, MOST_HOURS);
-        int minutes = two(line, at + 4, 59);
+        int hours = twoDigits(line, at + 1, MOST_OFFSET_HOURS);
+        int minutes = twoDigits(line, at + 4, 59);
         if (hours < 0 || minutes < 0) {
             return null;
         }
         long ahead = (hours * 60 + minutes) * 60 * SECOND;
-        return Long.valueOf(line[at] == '+' ? micros - ahead : micros + ahead);
+        return line[at] == '+' ? micros - ahead : micros + ahead;
     }
 
-    /** Whether a day begins here, of the years 1 to 9999; it is the last one then. */
-    private boolean isDay(byte[] line, int from) {
-        int century = two(line, from, 99);
-        int year = two(line, from + 2, 99);
-        int month = two(line, from + 5, 12);
-        int day = two(line, from + 8, 31);
+    /** Reads the day here into `lastDay`, and returns true, if it is one of the years 1 to 9999. */
+    private boolean readDay(byte[] line, int from) {
+        int century = twoDigits(line, from, 99);
+        int year = twoDigits(line, from + 2, 99);
+        int month = twoDigits(line, from + 5, 12);
+        int day = twoDigits(line, from + 8, 31);
         boolean digits = century >= 0 && year >= 0 && month > 0 && day > 0;
         if (!digits || line[from + 4] != '-' || line[from + 7] != '-') {
             return false;
         }
         int date = ((century * 100 + year) * 100 + month) * 100 + day;
-        return date == this.lastDate || isDay(century * 100 + year, month, day, date);
+        return date == this.lastDate || keepDay(century * 100 + year, month, day, date);
     }
 
-    private boolean isDay(int year, int month, int day, int date) {
+    private boolean keepDay(int year, int month, int day, int date) {
         boolean leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        if (year == 0 || day > (month == 2 && leap ? 29 : DAYS[month - 1])) {
+        if (year == 0 || day > (month == 2 && leap ? 29 : DAYS_OF_MONTH[month - 1])) {
             return false;
         }
         this.lastDay = (int) LocalDate.of(year, month, day).toEpochDay();
@@ -93,13 +100,13 @@ final class IsoTimeParser {
         return true;
     }
 
-    /** The number that two digits make, at most `most`; else -1. */
-    private static int two(byte[] line, int at, int most) {
+    /** Returns the number that two digits make if it is at most `most`, else -1. */
+    private static int twoDigits(byte[] line, int at, int most) {
         if (!isDigit(line[at]) || !isDigit(line[at + 1])) {
-            return NO;
+            return NONE;
         }
         int found = (line[at] - '0') * 10 + line[at + 1] - '0';
-        return found <= most ? found : NO;
+        return found <= most ? found : NONE;
     }
 
     private static boolean isDigit(int each) {

@@ -1,106 +1,119 @@
 package tidemark.text;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import java.io.IOException;
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.json.JSONOptions;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
+import tidemark.plans.Scala;
 
 /**
- * Cuts an object's JSON documents into rows, each the text that the object has for it, in the order of the object. The
- * rows of a document are the elements of the array at `members` (no member: of the document itself), or, if there are
- * no `members`, the document, and of one that is an array its elements. From a document on that does not parse, or has
- * no such array, the rest of the object is one text, which begins with the reason and is no JSON.
+ * Splits an object's JSON documents into the texts of their rows, in the order of the object. With `members`, the
+ * rows of a document are the elements of the array below these members, or of the document itself if the list is
+ * empty. Without, each document is a row, and each element of one that is an array. From a document on that does not
+ * parse, or has no such array, the rest of the object is one text, which begins with the reason and is no JSON.
  */
-public final class JsonDocuments implements java.io.Serializable {
+public final class JsonDocuments implements Serializable {
     private static final long serialVersionUID = 1L;
 
+    /** Most bytes that are shown of the rest of an object. */
     private static final int MOST_SHOWN = 1 << 20;
 
     private final String[] members;
-    private final Map options;
-    private final String whole;
-    private final String rest;
+    private final Map<String, String> options;
+    private final String unreadable;
+    private final String unreadableRest;
     private transient JsonFactory factory;
 
-    private JsonDocuments(String[] members, Map options, String whole, String rest) {
+    /** Takes the settings of `function`. */
+    JsonDocuments(String[] members, Map<String, String> options, String unreadable, String unreadableRest) {
         this.members = members;
         this.options = options;
-        this.whole = whole;
-        this.rest = rest;
+        this.unreadable = unreadable;
+        this.unreadableRest = unreadableRest;
     }
 
     /**
-     * As a column of texts, from the object's content and path. `whole` is what the text begins with that stands for an
-     * object of which nothing is read, `rest` for one of which something is.
+     * Returns the rows as a column of arrays of text.
+     *
+     * @param object columns of an object's content and path
+     * @param members names that lead to the array of rows, or null
+     * @param options Spark's options for JSON
+     * @param unreadable beginning of the text that replaces an object of which nothing is read
+     * @param unreadableRest beginning of the text that replaces the rest of an object
      */
-    public static Column function(Seq object, Seq members, Map options, String whole, String rest) {
-        JsonDocuments made = new JsonDocuments(members == null ? null : texts(members), options, whole, rest);
-        return Invoked.inTurn(made, "rows", DataTypes.createArrayType(DataTypes.StringType, false), object);
+    public static Column function(
+            Seq<Column> object, Seq<String> members, Map<String, String> options, String unreadable,
+            String unreadableRest) {
+        String[] path = members == null ? null : Scala.list(members).toArray(String[]::new);
+        var documents = new JsonDocuments(path, options, unreadable, unreadableRest);
+        return Invoked.inTurn(documents, "rows", DataTypes.createArrayType(DataTypes.StringType, false), object);
     }
 
-    /** The texts of a sequence, as an array. */
-    static String[] texts(Seq given) {
-        String[] found = new String[given.length()];
-        for (int index = 0; index < found.length; index++) {
-            found[index] = (String) given.apply(index);
-        }
-        return found;
-    }
-
-    public Object rows(byte[] packed, UTF8String path) throws IOException {
-        byte[] content = Decompression.of(packed, path);
+    /**
+     * Returns the rows of an object; of one with too many bytes, one text that says so. Throws IOException if its
+     * compression is damaged.
+     */
+    public ArrayData rows(byte[] stored, UTF8String path) throws IOException {
+        byte[] content = Decompression.decompress(stored, path);
         if (content == null) {
-            String large = this.whole + "a document is read whole, and it has more than " + Decompression.MOST + " bytes";
-            return new GenericArrayData(new Object[] {UTF8String.fromString(large)});
+            String reason = this.unreadable + "a document is read whole, and it has more than "
+                + Decompression.MOST_BYTES + " bytes";
+            return new GenericArrayData(new Object[] {UTF8String.fromString(reason)});
         }
-        List found = new ArrayList();
+        return new GenericArrayData(split(content).toArray());
+    }
+
+    private List<UTF8String> split(byte[] content) throws IOException {
+        List<UTF8String> rows = new ArrayList<>();
         long from = 0;
-        JsonParser parser = factory().createParser(content);
-        try {
+        try (JsonParser parser = factory().createParser(content)) {
             while (parser.nextToken() != null) {
                 from = begin(parser);
-                List rows = new ArrayList();
-                document(parser, content, rows);
-                found.addAll(rows);
+                List<UTF8String> ofDocument = new ArrayList<>();
+                addDocument(parser, content, ofDocument);
+                rows.addAll(ofDocument);
             }
         } catch (JsonProcessingException broken) {
-            found.add(left(content, (int) from, found.isEmpty(), broken));
-        } finally {
-            parser.close();
+            rows.add(rest(content, (int) from, rows.isEmpty(), broken));
         }
-        return new GenericArrayData(found.toArray());
+        return rows;
     }
 
-    private void document(JsonParser parser, byte[] content, List rows) throws IOException {
-        if (this.members == null && parser.currentToken() != JsonToken.START_ARRAY) {
+    private void addDocument(JsonParser parser, byte[] content, List<UTF8String> rows) throws IOException {
+        if (this.members != null) {
+            if (!addBelow(parser, 0, content, rows)) {
+                throw new Unsuited(parser, "it has no member " + String.join(".", this.members));
+            }
+        } else if (parser.currentToken() == JsonToken.START_ARRAY) {
+            addElements(parser, content, rows);
+        } else {
             rows.add(value(parser, content));
-        } else if (this.members == null) {
-            elements(parser, content, rows);
-        } else if (!below(parser, 0, content, rows)) {
-            throw new Unsuited(parser, "it has no member " + String.join(".", this.members));
         }
     }
 
-    /** Whether the value here has the array below the members from this one on; its elements are added. */
-    private boolean below(JsonParser parser, int depth, byte[] content, List rows) throws IOException {
+    /** Adds the elements of the array below the members from this depth on; returns true if there is one. */
+    private boolean addBelow(JsonParser parser, int depth, byte[] content, List<UTF8String> rows) throws IOException {
         if (depth == this.members.length) {
             if (parser.currentToken() != JsonToken.START_ARRAY) {
                 throw new Unsuited(parser, "where the array of rows is to be, it has none");
             }
-            elements(parser, content, rows);
+            addElements(parser, content, rows);
             return true;
         }
         if (parser.currentToken() != JsonToken.START_OBJECT) {
@@ -112,7 +125,7 @@ public final class JsonDocuments implements java.io.Serializable {
             boolean named = parser.currentName().equals(this.members[depth]);
             parser.nextToken();
             if (named) {
-                found |= below(parser, depth + 1, content, rows);
+                found |= addBelow(parser, depth + 1, content, rows);
             } else {
                 parser.skipChildren();
             }
@@ -120,22 +133,26 @@ public final class JsonDocuments implements java.io.Serializable {
         return found;
     }
 
-    private static void elements(JsonParser parser, byte[] content, List rows) throws IOException {
+    private static void addElements(JsonParser parser, byte[] content, List<UTF8String> rows) throws IOException {
         while (parser.nextToken() != JsonToken.END_ARRAY) {
             rows.add(value(parser, content));
         }
     }
 
-    /** The text of the value that begins here. */
+    /** Returns the text of the value that begins here, and moves the parser to its end. */
     private static UTF8String value(JsonParser parser, byte[] content) throws IOException {
         int from = (int) begin(parser);
         parser.skipChildren();
         parser.finishToken();
         int to = (int) parser.currentLocation().getByteOffset();
-        while (content[to - 1] == ' ' || content[to - 1] == '\n' || content[to - 1] == '\r' || content[to - 1] == '\t') {
+        while (isBlank(content[to - 1])) {
             to--;
         }
         return UTF8String.fromBytes(content, from, to - from);
+    }
+
+    private static boolean isBlank(byte each) {
+        return each == ' ' || each == '\n' || each == '\r' || each == '\t';
     }
 
     private static long begin(JsonParser parser) throws JsonProcessingException {
@@ -146,12 +163,14 @@ public final class JsonDocuments implements java.io.Serializable {
         return from;
     }
 
-    private UTF8String left(byte[] content, int from, boolean all, JsonProcessingException broken) {
+    /** Returns the text that replaces the rest of an object, or the whole object: the reason, and its beginning. */
+    private UTF8String rest(byte[] content, int from, boolean whole, JsonProcessingException broken) {
         String reason = broken.getOriginalMessage();
         int cut = reason.indexOf(" (start marker");
-        String where = broken.getLocation() == null ? ""
-            : " (line " + broken.getLocation().getLineNr() + ", column " + broken.getLocation().getColumnNr() + ")";
-        String head = (all ? this.whole : this.rest) + (cut < 0 ? reason : reason.substring(0, cut)) + where + "\n";
+        JsonLocation place = broken.getLocation();
+        String where = place == null ? "" : " (line " + place.getLineNr() + ", column " + place.getColumnNr() + ")";
+        String head = (whole ? this.unreadable : this.unreadableRest)
+            + (cut < 0 ? reason : reason.substring(0, cut)) + where + "\n";
         byte[] begin = UTF8String.fromString(head).getBytes();
         int shown = Math.min(content.length - from, MOST_SHOWN);
         byte[] text = Arrays.copyOf(begin, begin.length + shown);
@@ -168,7 +187,7 @@ public final class JsonDocuments implements java.io.Serializable {
         return this.factory;
     }
 
-    /** JSON, but not what the configuration says of it. */
+    /** Reports a document that is JSON, but not as the configuration says. */
     private static final class Unsuited extends JsonProcessingException {
         private static final long serialVersionUID = 1L;
 

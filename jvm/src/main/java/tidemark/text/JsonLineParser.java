@@ -3,6 +3,7 @@ package tidemark.text;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
+import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.BitSet;
 import java.util.Locale;
@@ -17,139 +18,162 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.Function1;
+import scala.Function2;
 import scala.Option;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
-import scala.collection.immutable.Seq$;
-import scala.runtime.AbstractFunction1;
-import scala.runtime.AbstractFunction2;
+import scala.jdk.javaapi.CollectionConverters;
 import tidemark.plans.Invoked;
+import tidemark.plans.Scala;
 
 /**
- * Spark's from_json of one line, in compiled code. Plain lines are read by `PlainJsonParser`; of others a line's bytes are given
- * to the parser where Spark makes a reader of characters for each. Lines of which the two might think otherwise are
- * left to Spark: those that are no UTF-8 or not plainly that from their first bytes on, those so long that a name or
- * number in them may be too long, and those that do not parse; and all of them if options allow for more than JSON has.
+ * Parses a JSON line as Spark's from_json does, but faster. Plain lines are parsed by `PlainJsonParser`. Of other
+ * lines Spark's parser is given the bytes, where Spark makes a reader of characters for each line. Lines that a
+ * parser of bytes may take for something else are left to Spark: those that are no UTF-8 or not plainly that from
+ * their first bytes on, those so long that a name or number may be too long, and those that do not parse; and all
+ * lines if options allow more than JSON has.
  */
-public final class JsonLineParser implements java.io.Serializable {
+public final class JsonLineParser implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    private static final int LONGEST = 1 << 14;
+    /** Most bytes of a line that Spark's parser is given as bytes. */
+    private static final int MOST_BYTES = 1 << 14;
     private static final String MODE = "mode";
     private static final String CORRUPT = "columnnameofcorruptrecord";
+    private static final Function2<JsonFactory, UTF8String, JsonParser> OPEN = JsonLineParser::open;
+    private static final Function1<UTF8String, UTF8String> ITSELF = line -> line;
 
     private final DataType schema;
-    private final Map options;
+    private final Map<String, String> options;
     private final String zone;
     private final String plain;
-    private final String outside;
-    private final Seq excused;
+    private final String unknown;
+    private final Seq<String> excused;
     private final JsonToStructsEvaluator spark;
-    private transient PlainJsonParser flat;
-    private transient FailureSafeParser ours;
-    private transient int flag;
-    private transient int told;
-    private transient int names;
-    private transient JsonLossCheck lossy;
-    private transient JsonFactory factory;
-    private transient Opening opening;
-    private transient BitSet excusable;
-    private transient boolean begun;
 
-    private JsonLineParser(DataType schema, Map options, String zone, String plain, Seq excused, String outside) {
+    // Made by `prepare` in each task. A parser that is null is not used.
+    private transient boolean prepared;
+    private transient int corruptColumn;
+    private transient int plainColumn;
+    private transient int unknownColumn;
+    private transient PlainJsonParser plainLines;
+    private transient FailureSafeParser<UTF8String> byteLines;
+    private transient JsonLossCheck lossCheck;
+    private transient JsonFactory factory;
+    private transient BitSet excusedColumns;
+
+    private JsonLineParser(
+            DataType schema, Map<String, String> options, String zone, String plain, Seq<String> excused,
+            String unknown) {
         this.schema = schema;
         this.options = options;
         this.zone = zone;
         this.plain = plain;
-        this.outside = outside;
+        this.unknown = unknown;
         this.excused = excused;
         this.spark = new JsonToStructsEvaluator(options, schema, "", Option.apply(zone), false);
     }
 
     /**
-     * The line as a value of the schema, with the column of the options for what does not parse; times without a zone are
-     * in `zone`. The BOOLEAN column `plain` (null: there is none) is true if the line is plain, else null. With
-     * `excused`, names of columns, values that do not survive are null, and `plain` is false if one is of another column;
-     * the column `outside` (null: there is none) has the names of members that the schema lacks, see `MemberNames`.
+     * Returns the parsed line as a column of the schema.
+     *
+     * @param line a column of text
+     * @param schema the type in Spark's DDL, with the column of the options for lines that do not parse
+     * @param options Spark's options for JSON
+     * @param zone the zone of times that are written without one
+     * @param plain name of the BOOLEAN column that is true if the line is plain, else null; or null if there is none
+     * @param excused names of columns that may lose their value. If it is not null, a value that `JsonLossCheck`
+     *     finds becomes null, and `plain`, which must have a name, becomes false if its column is not named here
+     * @param unknown name of the column for the names of members that the schema lacks, as `MemberNames` writes them;
+     *     it is null if there is none
      */
     public static Column function(
-            Seq line, String schema, Map options, String zone, String plain, Seq excused, String outside) {
-        DataType gives = DataType.fromDDL(schema).asNullable();
-        return Invoked.plain(new JsonLineParser(gives, options, zone, plain, excused, outside), "evaluate", gives, line);
+            Seq<Column> line, String schema, Map<String, String> options, String zone, String plain,
+            Seq<String> excused, String unknown) {
+        DataType type = DataType.fromDDL(schema).asNullable();
+        var parser = new JsonLineParser(type, options, zone, plain, excused, unknown);
+        return Invoked.plain(parser, "evaluate", type, line);
     }
 
+    @Override
     public boolean equals(Object other) {
-        if (!(other instanceof JsonLineParser)) {
-            return false;
-        }
-        JsonLineParser it = (JsonLineParser) other;
-        boolean alike = Objects.equals(this.plain, it.plain) && Objects.equals(this.excused, it.excused)
-            && Objects.equals(this.outside, it.outside);
-        return alike && this.zone.equals(it.zone) && this.schema.equals(it.schema) && this.options.equals(it.options);
+        return other instanceof JsonLineParser it
+            && Objects.equals(this.plain, it.plain)
+            && Objects.equals(this.excused, it.excused)
+            && Objects.equals(this.unknown, it.unknown)
+            && this.zone.equals(it.zone)
+            && this.schema.equals(it.schema)
+            && this.options.equals(it.options);
     }
 
+    @Override
     public int hashCode() {
         return 31 * this.schema.hashCode() + this.options.hashCode();
     }
 
+    /** Returns the value of a line, which is not null: a row, an array or a map as the schema says, or null. */
     public Object evaluate(UTF8String line) {
-        if (!this.begun) {
-            begin();
-            this.begun = true;
+        if (!this.prepared) {
+            prepare();
+            this.prepared = true;
         }
-        ByteBuffer bytes = line.getByteBuffer();
-        int from = bytes.arrayOffset() + bytes.position();
-        InternalRow row = this.flat == null ? null : this.flat.read(bytes.array(), from, from + bytes.remaining());
-        if (row != null) {
-            return row;
+        if (this.plainLines != null) {
+            ByteBuffer bytes = line.getByteBuffer();
+            int from = bytes.arrayOffset() + bytes.position();
+            InternalRow row = this.plainLines.parse(bytes.array(), from, from + bytes.remaining());
+            if (row != null) {
+                return row;
+            }
         }
-        Object found = read(line);
-        if (this.lossy != null && found instanceof InternalRow) {
-            withoutLost((InternalRow) found, line);
+        Object found = parse(line);
+        if (this.lossCheck != null && found instanceof InternalRow row) {
+            removeLost(row, line);
         }
         return found;
     }
 
-    /** Null instead of values that do not survive, and whether one of them is not excused. */
-    private void withoutLost(InternalRow row, UTF8String line) {
-        BitSet lost = this.lossy.columns((JsonParser) this.opening.apply(this.factory, line));
+    /** Replaces values that are not kept by null, and marks the row if one of them is not excused. */
+    private void removeLost(InternalRow row, UTF8String line) {
+        BitSet lost = this.lossCheck.lostColumns(open(this.factory, line));
         for (int column = lost.nextSetBit(0); column >= 0; column = lost.nextSetBit(column + 1)) {
-            if (column != this.flag && column != this.told && column != this.names) {
+            if (column != this.corruptColumn && column != this.plainColumn && column != this.unknownColumn) {
                 row.setNullAt(column);
-                if (!this.excusable.get(column)) {
-                    row.update(this.told, Boolean.FALSE);
+                if (!this.excusedColumns.get(column)) {
+                    row.update(this.plainColumn, Boolean.FALSE);
                 }
             }
         }
-        if (this.names >= 0) {
-            row.update(this.names, this.lossy.unknown());
+        if (this.unknownColumn >= 0) {
+            row.update(this.unknownColumn, this.lossCheck.unknownMembers());
         }
     }
 
-    private Object read(UTF8String line) {
-        if (this.ours != null && isPlain(line)) {
-            Iterator rows = this.ours.parse(line);
-            InternalRow row = rows.hasNext() ? (InternalRow) rows.next() : null;
-            if (row != null && row.isNullAt(this.flag)) {
-                return untold(row);
+    private Object parse(UTF8String line) {
+        if (this.byteLines != null && isPlainlyUtf8(line)) {
+            Iterator<InternalRow> rows = this.byteLines.parse(line);
+            InternalRow row = rows.hasNext() ? rows.next() : null;
+            if (row != null && row.isNullAt(this.corruptColumn)) {
+                return unmarked(row);
             }
         }
         Object found = this.spark.evaluate(line);
-        return found instanceof InternalRow ? untold((InternalRow) found) : found;
+        return found instanceof InternalRow row ? unmarked(row) : found;
     }
 
-    /** A member of this name says nothing. */
-    private InternalRow untold(InternalRow row) {
+    /** Returns the row without what a member with the name of the plain column has set. */
+    private InternalRow unmarked(InternalRow row) {
         if (this.plain != null) {
-            row.setNullAt(this.told);
+            row.setNullAt(this.plainColumn);
         }
         return row;
     }
 
-    private static boolean isPlain(UTF8String line) {
+    /** Returns true if a parser of bytes takes the line for UTF-8, and it is. */
+    private static boolean isPlainlyUtf8(UTF8String line) {
         int length = line.numBytes();
-        if (length < 4 || length > LONGEST || line.getByte(0) != '{') {
+        if (length < 4 || length > MOST_BYTES || line.getByte(0) != '{') {
             return false;
         }
         for (int at = 1; at < 4; at++) {
@@ -160,88 +184,62 @@ public final class JsonLineParser implements java.io.Serializable {
         return line.isFullAscii() || line.isValid();
     }
 
-    private void begin() {
-        if (!(this.schema instanceof StructType)) {
+    private void prepare() {
+        if (!(this.schema instanceof StructType columns)) {
             return;
         }
-        StructType whole = (StructType) this.schema;
         boolean usual = true;
         boolean lenient = false;
-        Iterator given = this.options.keysIterator();
-        while (given.hasNext()) {
-            String name = given.next().toString().toLowerCase(Locale.ROOT);
+        for (String given : CollectionConverters.asJava(this.options).keySet()) {
+            String name = given.toLowerCase(Locale.ROOT);
             usual &= name.equals(MODE) || name.equals(CORRUPT);
             lenient |= name.startsWith("allow");
         }
-        JSONOptions known = new JSONOptions(this.options, this.zone, "");
-        this.flag = whole.fieldIndex(known.columnNameOfCorruptRecord());
-        this.names = this.outside == null ? -1 : whole.fieldIndex(this.outside);
+        var parsed = new JSONOptions(this.options, this.zone, "");
+        this.corruptColumn = columns.fieldIndex(parsed.columnNameOfCorruptRecord());
+        this.unknownColumn = this.unknown == null ? -1 : columns.fieldIndex(this.unknown);
         if (!lenient) {
-            this.ours = parser(whole, known);
+            this.byteLines = parserOfBytes(columns, parsed);
         }
         if (this.plain != null) {
-            this.told = whole.fieldIndex(this.plain);
-            this.flat = usual && this.zone.equals("UTC") ? new PlainJsonParser(whole, this.flag, this.told, this.names) : null;
+            this.plainColumn = columns.fieldIndex(this.plain);
+            if (usual && this.zone.equals("UTC")) {
+                this.plainLines =
+                    new PlainJsonParser(columns, this.corruptColumn, this.plainColumn, this.unknownColumn);
+            }
         }
         if (this.excused != null) {
-            this.factory = known.buildJsonFactory();
-            this.opening = new Opening();
-            boolean ownDates = isTimed(known.dateFormatInRead());
-            this.lossy = new JsonLossCheck(whole, known.locale(), ownDates);
-            this.excusable = new BitSet();
-            for (int index = 0; index < this.excused.length(); index++) {
-                this.excusable.set(whole.fieldIndex((String) this.excused.apply(index)));
+            this.factory = parsed.buildJsonFactory();
+            this.lossCheck = new JsonLossCheck(columns, parsed.locale(), hasHours(parsed.dateFormatInRead()));
+            this.excusedColumns = new BitSet();
+            for (String name : Scala.list(this.excused)) {
+                this.excusedColumns.set(columns.fieldIndex(name));
             }
         }
     }
 
-    /** Whether days are written in a form that has hours. */
-    private static boolean isTimed(Option form) {
-        return form.isDefined() && form.get().toString().replaceAll("'[^']*'", "").matches(".*[HhKk].*");
+    private static boolean hasHours(Option<String> dateFormat) {
+        return dateFormat.isDefined() && dateFormat.get().replaceAll("'[^']*'", "").matches(".*[HhKk].*");
     }
 
-    /** A parser as Spark makes its own, but for what it reads from. */
-    private static FailureSafeParser parser(StructType whole, JSONOptions known) {
-        String corrupt = known.columnNameOfCorruptRecord();
-        StructType read = new StructType();
-        StructField[] fields = whole.fields();
-        for (int index = 0; index < fields.length; index++) {
-            read = fields[index].name().equals(corrupt) ? read : read.add(fields[index]);
+    /** Returns the parser that Spark makes for these options, except that it reads bytes. */
+    private static FailureSafeParser<UTF8String> parserOfBytes(StructType columns, JSONOptions options) {
+        String corrupt = options.columnNameOfCorruptRecord();
+        var members = new StructType();
+        for (StructField field : columns.fields()) {
+            members = field.name().equals(corrupt) ? members : members.add(field);
         }
-        JacksonParser parser = new JacksonParser(read, known, false, (Seq) Seq$.MODULE$.empty());
-        return new FailureSafeParser(new Parsing(parser), known.parseMode(), whole, corrupt);
+        var parser = new JacksonParser(members, options, false, Scala.seq());
+        return new FailureSafeParser<>(
+            line -> parser.parse(line, OPEN, ITSELF), options.parseMode(), columns, corrupt);
     }
 
-    /** The rows of a line, of which there is one at most. */
-    private static final class Parsing extends AbstractFunction1 {
-        private final JacksonParser parser;
-        private final Opening opening = new Opening();
-        private final Itself itself = new Itself();
-
-        Parsing(JacksonParser parser) {
-            this.parser = parser;
-        }
-
-        public Object apply(Object line) {
-            return this.parser.parse(line, this.opening, this.itself);
-        }
-    }
-
-    private static final class Opening extends AbstractFunction2 {
-        public Object apply(Object factory, Object line) {
-            ByteBuffer bytes = ((UTF8String) line).getByteBuffer();
-            try {
-                return ((JsonFactory) factory).createParser(
-                    bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
-            } catch (IOException strange) {
-                throw new IllegalStateException(strange);
-            }
-        }
-    }
-
-    private static final class Itself extends AbstractFunction1 {
-        public Object apply(Object line) {
-            return line;
+    private static JsonParser open(JsonFactory factory, UTF8String line) {
+        ByteBuffer bytes = line.getByteBuffer();
+        try {
+            return factory.createParser(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
+        } catch (IOException undetected) {
+            throw new IllegalStateException(undetected);
         }
     }
 }

@@ -7,6 +7,8 @@ import java.util.BitSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -17,171 +19,176 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Finds the columns of a line of JSON whose value does not survive as their type's, or of which there are two: Spark's
- * parser rounds, cuts, or takes the last. What it refuses itself is not looked for.
+ * Finds the columns whose value in a JSON line changes when Spark's parser gives it the column's type (by the rules
+ * of `LosslessText`), and those that the line has twice, of which the parser takes the last. Values that the parser
+ * refuses are not looked for.
  */
 final class JsonLossCheck {
-    /** What stands for the place of an element or the key of an entry in a name. */
+    /** Replaces the place of an element or the key of an entry in a member's name. */
     private static final String ANY = "[]";
 
     private final StructType schema;
     private final Locale locale;
-    private final boolean ownDates;
+    private final boolean datesHaveHours;
     private final MemberNames unknown = new MemberNames();
-    private final HashMap places = new HashMap();
+    private final Map<StructType, Map<String, Integer>> positions = new HashMap<>();
 
-    /** `ownDates`: days are written in a form with a time of day, which is then meant to be left out. */
-    JsonLossCheck(StructType schema, Locale locale, boolean ownDates) {
+    /**
+     * Takes the settings of a reader.
+     *
+     * @param schema the columns of a line
+     * @param locale the locale that decimals in quotes are written for
+     * @param datesHaveHours true if dates are written with a time of day, which is then meant to be left out
+     */
+    JsonLossCheck(StructType schema, Locale locale, boolean datesHaveHours) {
         this.schema = schema;
         this.locale = locale;
-        this.ownDates = ownDates;
+        this.datesHaveHours = datesHaveHours;
     }
 
-    /** The numbers of the columns, up to where the line breaks off. */
-    BitSet columns(JsonParser parser) {
-        BitSet lost = new BitSet();
+    /** Returns the positions of the columns, up to where the line no longer parses, and closes the parser. */
+    BitSet lostColumns(JsonParser parser) {
+        var lost = new BitSet();
         this.unknown.clear();
         try {
             if (parser.nextToken() == JsonToken.START_OBJECT) {
-                members(parser, this.schema, "", lost);
+                checkMembers(parser, this.schema, "", lost);
             }
             parser.close();
-        } catch (IOException broken) {
-            return lost;
-        } catch (RuntimeException broken) {
+        } catch (IOException | RuntimeException broken) {
             return lost;
         }
         return lost;
     }
 
-    /** The names of members that the schema lacks, of the line that was looked at last; see `MemberNames`. */
-    UTF8String unknown() {
+    /** Returns the names of members of the last line that the schema lacks, as `MemberNames` writes them, or null. */
+    UTF8String unknownMembers() {
         return this.unknown.text();
     }
 
-    /** Members of an object; `path` is what names of its members begin with. */
-    private void members(JsonParser parser, StructType type, String path, BitSet lost) throws IOException {
-        HashMap known = placesOf(type);
-        BitSet seen = new BitSet();
+    /** Adds the positions of lost members of an object; `path` is the beginning of their names. */
+    private void checkMembers(JsonParser parser, StructType type, String path, BitSet lost) throws IOException {
+        Map<String, Integer> known = positions(type);
+        var seen = new BitSet();
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
-            String own = parser.currentName();
-            Object place = known.get(own);
+            String name = parser.currentName();
+            Integer position = known.get(name);
             JsonToken token = parser.nextToken();
-            if (place == null) {
-                this.unknown.add(path + own);
+            if (position == null) {
+                this.unknown.add(path + name);
                 parser.skipChildren();
                 continue;
             }
-            int column = ((Integer) place).intValue();
-            String name = token != null && token.isStructStart() ? path + own : path;
-            if (!survives(parser, token, type.fields()[column].dataType(), name) || seen.get(column)) {
+            int column = position;
+            String below = token != null && token.isStructStart() ? path + name : path;
+            if (!isKept(parser, token, type.fields()[column].dataType(), below) || seen.get(column)) {
                 lost.set(column);
             }
             seen.set(column);
         }
     }
 
-    /** The columns of a type by name. */
-    private HashMap placesOf(StructType type) {
-        HashMap found = (HashMap) this.places.get(type);
+    /** Returns the positions of a struct's fields by name. */
+    private Map<String, Integer> positions(StructType type) {
+        Map<String, Integer> found = this.positions.get(type);
         if (found == null) {
-            found = new HashMap();
+            found = new HashMap<>();
             StructField[] fields = type.fields();
             for (int index = 0; index < fields.length; index++) {
-                found.put(fields[index].name(), Integer.valueOf(index));
+                found.put(fields[index].name(), index);
             }
-            this.places.put(type, found);
+            this.positions.put(type, found);
         }
         return found;
     }
 
-    /** Whether the value that begins with this token survives; afterwards the parser is at its last token. */
-    private boolean survives(JsonParser parser, JsonToken token, DataType type, String name) throws IOException {
+    /** Returns true if the value that begins with this token is kept, and moves the parser to its last token. */
+    private boolean isKept(JsonParser parser, JsonToken token, DataType type, String name) throws IOException {
         if (type.equals(DataTypes.StringType)) {
-            return text(parser, token);
+            return isTextKept(parser, token);
         }
-        if (token == JsonToken.START_OBJECT && type instanceof StructType) {
-            BitSet lost = new BitSet();
-            members(parser, (StructType) type, name + '.', lost);
+        if (token == JsonToken.START_OBJECT && type instanceof StructType struct) {
+            var lost = new BitSet();
+            checkMembers(parser, struct, name + '.', lost);
             return lost.isEmpty();
         }
-        if (token == JsonToken.START_OBJECT && type instanceof MapType) {
-            return entries(parser, ((MapType) type).valueType(), name);
+        if (token == JsonToken.START_OBJECT && type instanceof MapType map) {
+            return areEntriesKept(parser, map.valueType(), name);
         }
-        if (token == JsonToken.START_ARRAY && type instanceof ArrayType) {
-            return elements(parser, ((ArrayType) type).elementType(), name);
+        if (token == JsonToken.START_ARRAY && type instanceof ArrayType array) {
+            return areElementsKept(parser, array.elementType(), name);
         }
         if (token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY) {
             parser.skipChildren();
             return true;
         }
         if (token == JsonToken.VALUE_STRING) {
-            return written(parser, type);
+            return isQuotedKept(parser, type);
         }
         boolean number = token == JsonToken.VALUE_NUMBER_INT || token == JsonToken.VALUE_NUMBER_FLOAT;
-        return !number || number(parser, token, type);
+        return !number || isNumberKept(parser, token, type);
     }
 
-    private boolean entries(JsonParser parser, DataType type, String path) throws IOException {
-        boolean sound = true;
-        HashSet names = new HashSet();
+    private boolean areEntriesKept(JsonParser parser, DataType type, String path) throws IOException {
+        boolean kept = true;
+        Set<String> names = new HashSet<>();
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
             String name = parser.currentName();
-            sound &= names.add(name) && LosslessText.text(name);
-            sound &= survives(parser, parser.nextToken(), type, path + ANY);
+            kept &= names.add(name) && LosslessText.fitsUtf8(name);
+            kept &= isKept(parser, parser.nextToken(), type, path + ANY);
         }
-        return sound;
+        return kept;
     }
 
-    private boolean elements(JsonParser parser, DataType type, String path) throws IOException {
-        boolean sound = true;
+    private boolean areElementsKept(JsonParser parser, DataType type, String path) throws IOException {
+        boolean kept = true;
         JsonToken token = parser.nextToken();
         while (token != JsonToken.END_ARRAY && token != null) {
-            sound &= survives(parser, token, type, path + ANY);
+            kept &= isKept(parser, token, type, path + ANY);
             token = parser.nextToken();
         }
-        return sound;
+        return kept;
     }
 
-    /** Whatever is to be text: objects, lists and numbers are written out again. */
-    private static boolean text(JsonParser parser, JsonToken first) throws IOException {
-        boolean sound = true;
+    /** Returns true if the value is kept as text: objects, lists and numbers are written anew. */
+    private static boolean isTextKept(JsonParser parser, JsonToken first) throws IOException {
+        boolean kept = true;
         int depth = 0;
         JsonToken token = first;
         while (token != null) {
             if (token == JsonToken.VALUE_STRING || token == JsonToken.FIELD_NAME) {
-                sound &= LosslessText.text(parser.getText());
+                kept &= LosslessText.fitsUtf8(parser.getText());
             } else if (token == JsonToken.VALUE_NUMBER_FLOAT) {
-                sound &= LosslessText.asDouble(parser.getText());
+                kept &= LosslessText.keepsValueAsDouble(parser.getText());
             }
             depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
             if (depth == 0) {
-                return sound;
+                return kept;
             }
             token = parser.nextToken();
         }
-        return sound;
+        return kept;
     }
 
-    private boolean written(JsonParser parser, DataType type) throws IOException {
-        if (type instanceof DecimalType) {
-            return LosslessText.decimal(parser.getText(), ((DecimalType) type).scale(), this.locale);
+    private boolean isQuotedKept(JsonParser parser, DataType type) throws IOException {
+        if (type instanceof DecimalType decimal) {
+            return LosslessText.fitsDecimal(parser.getText(), decimal.scale(), this.locale);
         }
         if (type.equals(DataTypes.DateType)) {
-            return this.ownDates || LosslessText.date(parser.getText());
+            return this.datesHaveHours || LosslessText.fitsDate(parser.getText());
         }
-        return !type.equals(DataTypes.BinaryType) || LosslessText.base64(parser.getText(), parser.getBinaryValue());
+        return !type.equals(DataTypes.BinaryType)
+            || LosslessText.fitsBase64(parser.getText(), parser.getBinaryValue());
     }
 
-    private static boolean number(JsonParser parser, JsonToken token, DataType type) throws IOException {
-        boolean whole = token == JsonToken.VALUE_NUMBER_INT;
-        if (type instanceof DecimalType) {
-            return LosslessText.decimal(parser.getText(), ((DecimalType) type).scale(), Locale.US);
+    private static boolean isNumberKept(JsonParser parser, JsonToken token, DataType type) throws IOException {
+        if (type instanceof DecimalType decimal) {
+            return LosslessText.fitsDecimal(parser.getText(), decimal.scale(), Locale.US);
         }
         if (type.equals(DataTypes.ByteType)) {
-            return !whole || parser.getIntValue() == (byte) parser.getIntValue();
+            return token != JsonToken.VALUE_NUMBER_INT || parser.getIntValue() == (byte) parser.getIntValue();
         }
         boolean single = type.equals(DataTypes.FloatType);
-        return (!single && !type.equals(DataTypes.DoubleType)) || LosslessText.real(parser.getText(), single);
+        return (!single && !type.equals(DataTypes.DoubleType)) || LosslessText.fitsFloating(parser.getText(), single);
     }
 }

@@ -7,40 +7,48 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * What one look at the bytes of a JSON line tells, one thing a bit, so that what takes longer is asked of few lines.
- * The bits are those of the Python side's `LineScan`.
+ * Scans the bytes of a JSON line once for signs that it needs a slower check, one bit for each sign. The bits are
+ * those of the Python class `LineScan`.
  */
-public final class LineScan implements UDF1 {
+public final class LineScan implements UDF1<byte[], Integer> {
     private static final long serialVersionUID = 1L;
 
-    private static final int FILLED = 1;
-    private static final int EARLY = 1 << 1;
-    private static final int DUBIOUS = 1 << 2;
-    private static final int INVALID = 1 << 3;
+    /** The line has more than white space. */
+    static final int FILLED = 1;
+    /** The first closing brace is not the last byte but for blanks, or is missing. */
+    static final int EARLY = 1 << 1;
+    /** A value may be invalid although Spark's parser accepts it. */
+    static final int DUBIOUS = 1 << 2;
+    /** The line is not UTF-8. */
+    static final int INVALID = 1 << 3;
+
+    /** Digits from which on a number of seconds may be too large for a timestamp. */
     private static final int LONG_NUMBER = 14;
 
-    /** As a column function of a line's bytes. */
+    /** Returns the scan as a function of one BINARY column without nulls. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF1) new LineScan(), DataTypes.IntegerType);
+        return functions.udf(new LineScan(), DataTypes.IntegerType);
     }
 
-    public Object call(Object line) {
-        return Integer.valueOf(of((byte[]) line));
+    /** Returns the bits of a line, which is not null. */
+    @Override
+    public Integer call(byte[] line) {
+        return scan(line);
     }
 
-    private static int of(byte[] line) {
+    static int scan(byte[] line) {
         int brace = -1;
         int last = -1;
         int digits = 0;
         int found = 0;
-        boolean wide = false;
+        boolean nonAscii = false;
         for (int at = 0; at < line.length; at++) {
             byte each = line[at];
-            wide |= each < 0;
+            nonAscii |= each < 0;
             last = each == ' ' ? last : at;
             brace = brace < 0 && each == '}' ? at : brace;
             digits = isDigit(each) ? digits + 1 : 0;
-            if (digits == LONG_NUMBER || ((each == '"' || each == '\'') && dubious(line, at + 1))) {
+            if (digits == LONG_NUMBER || ((each == '"' || each == '\'') && isDubious(line, at + 1))) {
                 found |= DUBIOUS;
             }
             if (each != ' ' && (each < '\t' || each > '\r')) {
@@ -48,11 +56,14 @@ public final class LineScan implements UDF1 {
             }
         }
         found |= brace < last ? EARLY : 0;
-        return wide && !UTF8String.fromBytes(line).isValid() ? found | INVALID : found;
+        return nonAscii && !UTF8String.fromBytes(line).isValid() ? found | INVALID : found;
     }
 
-    /** After a quote and what parsers skip: an escape, or what may be a time of day without a date. */
-    private static boolean dubious(byte[] line, int from) {
+    /**
+     * Returns true if the text after a quote begins, behind characters that parsers skip, with an escape or with what
+     * may be a time of day without a date.
+     */
+    private static boolean isDubious(byte[] line, int from) {
         int at = from;
         while (at < line.length && skipped(line, at) > 0) {
             at += skipped(line, at);
@@ -69,7 +80,7 @@ public final class LineScan implements UDF1 {
         return isDigit(first) && (after == ':' || after == '\\');
     }
 
-    /** How many bytes a blank or control character has here; 0: none is here. */
+    /** Returns the number of bytes of the blank or control character here, 0 if another character is here. */
     private static int skipped(byte[] line, int at) {
         int each = line[at];
         if ((each >= 0 && each <= ' ') || each == 0x7f) {
@@ -80,10 +91,7 @@ public final class LineScan implements UDF1 {
     }
 
     private static int byteAt(byte[] line, int at) {
-        if (at < line.length) {
-            return line[at];
-        }
-        return 0;
+        return at < line.length ? line[at] : 0;
     }
 
     private static boolean isDigit(int each) {

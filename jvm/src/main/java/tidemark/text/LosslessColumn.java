@@ -1,5 +1,6 @@
 package tidemark.text;
 
+import java.io.Serializable;
 import java.util.Locale;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.types.DataType;
@@ -9,42 +10,34 @@ import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
 
-/** `LosslessText` of a text that stands alone, such as a value of CSV, as a column. */
-public final class LosslessColumn implements java.io.Serializable {
-    private static final long serialVersionUID = 1L;
+/**
+ * Checks a column of text, such as values of CSV, for values that change when they get a type, by the rules of
+ * `LosslessText`.
+ *
+ * @param type DECIMAL, DATE, FLOAT or DOUBLE
+ * @param language language tag that says how decimals are written, such as en-US
+ */
+public record LosslessColumn(DataType type, String language) implements Serializable {
 
-    private final DataType type;
-    private final String language;
-
-    private LosslessColumn(DataType type, String language) {
-        this.type = type;
-        this.language = language;
+    /**
+     * Returns the check as a BOOLEAN column of one column of text. It is null where the text is null.
+     *
+     * @param type the type in Spark's DDL
+     * @param language the language tag
+     */
+    public static Column function(Seq<Column> text, String type, String language) {
+        var check = new LosslessColumn(DataType.fromDDL(type), language);
+        return Invoked.plain(check, "evaluate", DataTypes.BooleanType, text);
     }
 
-    /** Whether text survives as a value of a type, its numbers written as in that language. */
-    public static Column function(Seq text, String type, String language) {
-        return Invoked.plain(new LosslessColumn(DataType.fromDDL(type), language), "evaluate", DataTypes.BooleanType, text);
-    }
-
-    public boolean equals(Object other) {
-        if (!(other instanceof LosslessColumn)) {
-            return false;
-        }
-        LosslessColumn it = (LosslessColumn) other;
-        return this.type.equals(it.type) && this.language.equals(it.language);
-    }
-
-    public int hashCode() {
-        return this.type.hashCode();
-    }
-
+    /** Returns true if the text, which is not null, keeps its value or is no value of the type. */
     public boolean evaluate(UTF8String text) {
-        if (this.type instanceof DecimalType) {
-            return LosslessText.decimal(text.toString(), ((DecimalType) this.type).scale(), Locale.forLanguageTag(this.language));
+        if (this.type instanceof DecimalType decimal) {
+            return LosslessText.fitsDecimal(text.toString(), decimal.scale(), Locale.forLanguageTag(this.language));
         }
         if (this.type.equals(DataTypes.DateType)) {
-            return LosslessText.date(text.toString());
+            return LosslessText.fitsDate(text.toString());
         }
-        return LosslessText.real(text.toString(), this.type.equals(DataTypes.FloatType));
+        return LosslessText.fitsFloating(text.toString(), this.type.equals(DataTypes.FloatType));
     }
 }

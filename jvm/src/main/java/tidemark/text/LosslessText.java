@@ -10,59 +10,53 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Whether a value that is written as text is the same value once it has its column's type. A number for FLOAT or DOUBLE
- * becomes the nearest there is, which is what these types mean; a whole number must stay itself, and none may become
- * zero or infinite. A text that is no value of the type at all is left to the parser, which refuses it.
+ * Checks that a value written as text keeps its value when it gets a type. A FLOAT or DOUBLE is the nearest number
+ * there is, as these types mean; but a whole number must be kept exactly, and no other may become zero or infinite.
+ * Text that is no value of the type passes: the parser refuses it.
  */
 final class LosslessText {
+    /** Characters of the longest number that is looked at; a longer one does not pass. */
     private static final int LONGEST = 1000;
     private static final Pattern DAY = Pattern.compile("[+-]?[0-9]{4,7}(-[0-9]{1,2}(-[0-9]{1,2})?)?");
     private static final Pattern MIDNIGHT =
         Pattern.compile("[T ](00?(:00?(:00?(\\.0*)?)?)?)?\\s*(Z|UTC|GMT|[+-]00?(:?00?)?)?");
-    private static final Pattern GROUPED = Pattern.compile("[+-]?[0-9]{1,3}(,[0-9]{3})*(\\.[0-9]*)?([eE][+-]?[0-9]+)?");
+    private static final Pattern GROUPED =
+        Pattern.compile("[+-]?[0-9]{1,3}(,[0-9]{3})*(\\.[0-9]*)?([eE][+-]?[0-9]+)?");
 
     private LosslessText() {
     }
 
-    static boolean decimal(BigDecimal number, int scale) {
-        return number.signum() == 0 || number.stripTrailingZeros().scale() <= scale;
-    }
-
-    /** A text for a DECIMAL of this scale; Spark's parser leaves out commas wherever they are, or goes by a locale. */
-    static boolean decimal(String text, int scale, Locale locale) {
+    /**
+     * Returns true if a DECIMAL of this scale holds the number. Its precision is not looked at: Spark's parser
+     * refuses a number with too many digits.
+     *
+     * @param locale the locale that the number is written for; in that of the United States, where Spark's parser
+     *     leaves out commas wherever they are, they must separate thousands
+     */
+    static boolean fitsDecimal(String text, int scale, Locale locale) {
         if (text.length() > LONGEST) {
             return false;
         }
-        boolean plain = locale.equals(Locale.US);
-        if (plain && text.indexOf(',') >= 0 && !GROUPED.matcher(text).matches()) {
+        boolean american = locale.equals(Locale.US);
+        if (american && text.indexOf(',') >= 0 && !GROUPED.matcher(text).matches()) {
             return false;
         }
         try {
-            return decimal(plain ? new BigDecimal(text.replace(",", "")) : localized(text, locale), scale);
-        } catch (NumberFormatException none) {
+            BigDecimal number = american ? new BigDecimal(text.replace(",", "")) : localized(text, locale);
+            return number.signum() == 0 || number.stripTrailingZeros().scale() <= scale;
+        } catch (NumberFormatException noNumber) {
             return true;
         }
     }
 
     private static BigDecimal localized(String text, Locale locale) {
-        DecimalFormat format = new DecimalFormat("", new DecimalFormatSymbols(locale));
+        var format = new DecimalFormat("", new DecimalFormatSymbols(locale));
         format.setParseBigDecimal(true);
-        Number found = format.parse(text, new ParsePosition(0));
-        return found instanceof BigDecimal ? (BigDecimal) found : BigDecimal.ZERO;
+        return format.parse(text, new ParsePosition(0)) instanceof BigDecimal number ? number : BigDecimal.ZERO;
     }
 
-    static boolean real(BigInteger number) {
-        double nearest = number.doubleValue();
-        return !Double.isInfinite(nearest) && new BigDecimal(nearest).toBigInteger().equals(number);
-    }
-
-    static boolean single(BigInteger number) {
-        float nearest = number.floatValue();
-        return !Float.isInfinite(nearest) && new BigDecimal(nearest).toBigInteger().equals(number);
-    }
-
-    /** A text for a DOUBLE, or where `single` for a FLOAT. */
-    static boolean real(String given, boolean single) {
+    /** Returns true if a DOUBLE, or with `single` a FLOAT, holds the number; white space around it is left out. */
+    static boolean fitsFloating(String given, boolean single) {
         String text = given.strip();
         int begin = !text.isEmpty() && (text.charAt(0) == '-' || text.charAt(0) == '+') ? 1 : 0;
         if (text.length() == begin || (text.charAt(begin) != '.' && !isDigit(text.charAt(begin)))) {
@@ -70,29 +64,39 @@ final class LosslessText {
         }
         try {
             if (isWhole(text, begin)) {
-                return text.length() <= LONGEST && (single ? single(new BigInteger(text)) : real(new BigInteger(text)));
+                return text.length() <= LONGEST && isExact(new BigInteger(text), single);
             }
             double nearest = single ? Float.parseFloat(text) : Double.parseDouble(text);
             return !Double.isInfinite(nearest) && (nearest != 0 || isZero(text));
-        } catch (NumberFormatException none) {
+        } catch (NumberFormatException noNumber) {
             return true;
         }
     }
 
-    /** A number that becomes text by way of a double, as one with a fraction or an exponent does in JSON. */
-    static boolean asDouble(String text) {
+    private static boolean isExact(BigInteger number, boolean single) {
+        double nearest = single ? number.floatValue() : number.doubleValue();
+        return !Double.isInfinite(nearest) && new BigDecimal(nearest).toBigInteger().equals(number);
+    }
+
+    /**
+     * Returns true if a number keeps its value as the text of a double, which Spark's JSON parser makes of a number
+     * with a fraction or an exponent where text is due.
+     */
+    static boolean keepsValueAsDouble(String text) {
         try {
             double nearest = Double.parseDouble(text);
-            boolean number = isDigit(text.charAt(text.charAt(0) == '-' ? 1 : 0));
-            return !number || (!Double.isInfinite(nearest)
+            boolean isNumber = isDigit(text.charAt(text.charAt(0) == '-' ? 1 : 0));
+            return !isNumber || (!Double.isInfinite(nearest)
                 && new BigDecimal(text).compareTo(new BigDecimal(Double.toString(nearest))) == 0);
-        } catch (NumberFormatException none) {
+        } catch (NumberFormatException noNumber) {
             return true;
         }
     }
 
-    /** A text for a DATE: Spark would leave out whatever comes after the day. */
-    static boolean date(String given) {
+    /**
+     * Returns true if a DATE holds the text: Spark leaves out what follows the day, so that must be midnight in UTC.
+     */
+    static boolean fitsDate(String given) {
         String text = given.strip();
         int day = 0;
         while (day < text.length() && text.charAt(day) != 'T' && text.charAt(day) != ' ') {
@@ -102,17 +106,19 @@ final class LosslessText {
         return alone || MIDNIGHT.matcher(text.substring(day)).matches();
     }
 
-    /** A text in base64: bits that make no whole byte must be none. */
-    static boolean base64(String text, byte[] bytes) {
+    /** Returns true if bytes, decoded from this text, give the text again: no bits beyond the last byte are set. */
+    static boolean fitsBase64(String text, byte[] bytes) {
         String again = Base64.getEncoder().withoutPadding().encodeToString(bytes);
         return again.equals(text.replaceAll("[\\s=]", ""));
     }
 
-    /** Text of which UTF-8 has every character: half of a surrogate pair would become a question mark. */
-    static boolean text(String text) {
+    /** Returns true if UTF-8 has every character: half of a surrogate pair would become a question mark. */
+    static boolean fitsUtf8(String text) {
         for (int at = 0; at < text.length(); at++) {
             char each = text.charAt(at);
-            if (Character.isHighSurrogate(each) && at + 1 < text.length() && Character.isLowSurrogate(text.charAt(at + 1))) {
+            boolean paired = Character.isHighSurrogate(each) && at + 1 < text.length()
+                && Character.isLowSurrogate(text.charAt(at + 1));
+            if (paired) {
                 at++;
             } else if (Character.isSurrogate(each)) {
                 return false;
@@ -130,7 +136,7 @@ final class LosslessText {
         return true;
     }
 
-    /** Whether no digit before an exponent is other than 0. */
+    /** Returns true if every digit before an exponent is 0. */
     private static boolean isZero(String text) {
         for (int at = 0; at < text.length() && Character.toLowerCase(text.charAt(at)) != 'e'; at++) {
             if (text.charAt(at) >= '1' && text.charAt(at) <= '9') {

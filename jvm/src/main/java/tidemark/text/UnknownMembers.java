@@ -4,9 +4,11 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
+import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
+import java.util.Map;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.json.JSONOptions;
 import org.apache.spark.sql.types.ArrayType;
@@ -16,53 +18,57 @@ import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
 
 /**
- * Members of a JSON object that a schema has no place for, as an object with their text as it is in the row: those that
- * no column is named after, and those in which something is outside the column's type. Null: there are none, or the row
- * does not parse.
+ * Keeps the members of a JSON object that a schema has no place for, as an object with their text in the row: those
+ * without a column, and those with something inside that their column's type lacks.
  */
-public final class UnknownMembers implements java.io.Serializable {
+public final class UnknownMembers implements Serializable {
     private static final long serialVersionUID = 1L;
 
     private final DataType schema;
-    private final Map options;
+    private final scala.collection.immutable.Map<String, String> options;
     private transient JsonFactory factory;
-    private transient java.util.Map known;
+    private transient Map<StructType, Map<String, DataType>> known;
 
-    private UnknownMembers(DataType schema, Map options) {
+    /** Takes the schema, a struct, and Spark's options for JSON. */
+    UnknownMembers(DataType schema, scala.collection.immutable.Map<String, String> options) {
         this.schema = schema;
         this.options = options;
     }
 
-    /** As a column of text, from one of rows. */
-    public static Column function(Seq row, String schema, Map options) {
-        return Invoked.plain(
-            new UnknownMembers(DataType.fromDDL(schema), options), "evaluate", DataTypes.StringType, row);
+    /**
+     * Returns the members as a column of text, from one of rows.
+     *
+     * @param schema the columns in Spark's DDL
+     * @param options Spark's options for JSON
+     */
+    public static Column function(
+            Seq<Column> row, String schema, scala.collection.immutable.Map<String, String> options) {
+        var members = new UnknownMembers(DataType.fromDDL(schema), options);
+        return Invoked.plain(members, "evaluate", DataTypes.StringType, row);
     }
 
+    @Override
     public boolean equals(Object other) {
-        return other instanceof UnknownMembers && ((UnknownMembers) other).schema.equals(this.schema)
-            && ((UnknownMembers) other).options.equals(this.options);
+        return other instanceof UnknownMembers it && it.schema.equals(this.schema) && it.options.equals(this.options);
     }
 
+    @Override
     public int hashCode() {
         return this.schema.hashCode();
     }
 
+    /**
+     * Returns the members of a row, which is not null, as an object; null without any, or if the row does not parse.
+     */
     public UTF8String evaluate(UTF8String row) {
         ByteBuffer bytes = row.getByteBuffer();
         int from = bytes.arrayOffset() + bytes.position();
-        try {
-            JsonParser parser = factory().createParser(bytes.array(), from, bytes.remaining());
-            try {
-                return members(parser, bytes.array(), from);
-            } finally {
-                parser.close();
-            }
+        try (JsonParser parser = factory().createParser(bytes.array(), from, bytes.remaining())) {
+            return members(parser, bytes.array(), from);
         } catch (IOException broken) {
             return null;
         }
@@ -72,45 +78,47 @@ public final class UnknownMembers implements java.io.Serializable {
         if (parser.nextToken() != JsonToken.START_OBJECT) {
             return null;
         }
-        StringBuilder found = new StringBuilder();
+        var found = new StringBuilder();
         while (parser.nextToken() != JsonToken.END_OBJECT) {
             long from = parser.currentTokenLocation().getByteOffset();
-            DataType type = (DataType) fields((StructType) this.schema).get(parser.currentName());
+            DataType type = types((StructType) this.schema).get(parser.currentName());
             parser.nextToken();
-            boolean kept = type != null && !hasMore(parser, type);
+            boolean unknown = type == null || hasUnknown(parser, type);
             parser.skipChildren();
             parser.finishToken();
             long to = parser.currentLocation().getByteOffset();
             if (from < 0) {
                 return null;
             }
-            if (!kept) {
-                String text = new String(bytes, base + (int) from, (int) (to - from), StandardCharsets.UTF_8);
-                found.append(found.length() == 0 ? '{' : ',').append(text.strip());
+            if (unknown) {
+                var text = new String(bytes, base + (int) from, (int) (to - from), StandardCharsets.UTF_8);
+                found.append(found.isEmpty() ? '{' : ',').append(text.strip());
             }
         }
-        return found.length() == 0 ? null : UTF8String.fromString(found.append('}').toString());
+        return found.isEmpty() ? null : UTF8String.fromString(found.append('}').toString());
     }
 
-    /** Whether something in the value that begins here is outside its type; it is passed over. */
-    private boolean hasMore(JsonParser parser, DataType type) throws IOException {
+    /**
+     * Returns true if the value that begins here has a member that its type lacks; the parser passes over the value.
+     */
+    private boolean hasUnknown(JsonParser parser, DataType type) throws IOException {
         boolean found = false;
-        if (parser.currentToken() == JsonToken.START_ARRAY && type instanceof ArrayType) {
+        if (parser.currentToken() == JsonToken.START_ARRAY && type instanceof ArrayType array) {
             while (parser.nextToken() != JsonToken.END_ARRAY) {
-                found |= hasMore(parser, ((ArrayType) type).elementType());
+                found |= hasUnknown(parser, array.elementType());
             }
-        } else if (parser.currentToken() == JsonToken.START_OBJECT && type instanceof StructType) {
-            java.util.Map members = fields((StructType) type);
+        } else if (parser.currentToken() == JsonToken.START_OBJECT && type instanceof StructType struct) {
+            Map<String, DataType> types = types(struct);
             while (parser.nextToken() != JsonToken.END_OBJECT) {
-                DataType below = (DataType) members.get(parser.currentName());
+                DataType below = types.get(parser.currentName());
                 parser.nextToken();
-                found |= below == null || hasMore(parser, below);
+                found |= below == null || hasUnknown(parser, below);
                 parser.skipChildren();
             }
-        } else if (parser.currentToken() == JsonToken.START_OBJECT && type instanceof MapType) {
+        } else if (parser.currentToken() == JsonToken.START_OBJECT && type instanceof MapType map) {
             while (parser.nextToken() != JsonToken.END_OBJECT) {
                 parser.nextToken();
-                found |= hasMore(parser, ((MapType) type).valueType());
+                found |= hasUnknown(parser, map.valueType());
             }
         } else {
             parser.skipChildren();
@@ -118,20 +126,20 @@ public final class UnknownMembers implements java.io.Serializable {
         return found;
     }
 
-    private java.util.Map fields(StructType type) {
+    /** Returns the types of a struct's fields by name. */
+    private Map<String, DataType> types(StructType struct) {
         if (this.known == null) {
-            this.known = new HashMap();
+            this.known = new HashMap<>();
         }
-        java.util.Map found = (java.util.Map) this.known.get(type);
-        if (found == null) {
-            found = new HashMap();
-            StructField[] fields = type.fields();
-            for (int index = 0; index < fields.length; index++) {
-                found.put(fields[index].name(), fields[index].dataType());
+        Map<String, DataType> types = this.known.get(struct);
+        if (types == null) {
+            types = new HashMap<>();
+            for (StructField field : struct.fields()) {
+                types.put(field.name(), field.dataType());
             }
-            this.known.put(type, found);
+            this.known.put(struct, types);
         }
-        return found;
+        return types;
     }
 
     private JsonFactory factory() {
