@@ -38,7 +38,7 @@ def test_so_are_our_own_classes(spark, monkeypatch):
     unadapted(spark.range(3), 1)
     asked = heard(monkeypatch)
     assert unadapted(spark.range(3), 1).count() == 3
-    assert any("tidemark.plans.Unadapted" in command for command in asked)
+    assert any("tidemark.plans.StaticPlan" in command for command in asked)
     assert [command for command in asked if command.startswith("r\n") and "tidemark" in command] == []
 
 

@@ -116,7 +116,7 @@ def bound(
         raise RuntimeError("no Spark session is open")
     told = [list(paths), [leaf._jdf for leaf in leaves]]
     listed = [ListConverter().convert(each, gateway._gateway_client) for each in told]
-    return DataFrame(java_class("plans.Prepared").bound(spark._jsparkSession, plan._jdf, base, *listed), spark)
+    return DataFrame(java_class("plans.PlanBinding").bind(spark._jsparkSession, plan._jdf, base, *listed), spark)
 
 
 class Plans(Generic[Kind, Plan]):

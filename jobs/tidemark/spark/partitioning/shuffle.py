@@ -77,7 +77,7 @@ class Placed:
 
     def tell(self, placed: Mapping[str, int]) -> None:
         """Set the tasks of partitions for later jobs."""
-        self._told.tell(json.dumps(dict(placed)))
+        self._told.set(json.dumps(dict(placed)))
 
     def at(self, partition: Column, by_name: Column) -> Column:
         """Task of a partition; `by_name` if none was set for it."""

@@ -14,9 +14,9 @@ from tidemark.spark.jvm_functions import java_class
 def simplified(rows: DataFrame) -> DataFrame:
     """Rows of a plan that Spark has simplified without looking at its leaves, so that less is left to do once other
     leaves are bound."""
-    return DataFrame(java_class("plans.Unadapted").simplified(rows._jdf), rows.sparkSession)
+    return DataFrame(java_class("plans.StaticPlan").simplified(rows._jdf), rows.sparkSession)
 
 
 def unadapted(rows: DataFrame, partitions: int) -> DataFrame:
     """Rows whose plan is made once; shuffles without a number of tasks of their own get `partitions`."""
-    return DataFrame(java_class("plans.Unadapted").of(rows._jdf, partitions), rows.sparkSession)
+    return DataFrame(java_class("plans.StaticPlan").of(rows._jdf, partitions), rows.sparkSession)

@@ -36,7 +36,7 @@ class Objects:
             (stored_uri(item.uri), item.modified, _partition_of_path(source, item.uri), _places_of(item))
             for item in objects
         ]
-        self._told.tell(json.dumps([batch_id, known]))
+        self._told.set(json.dumps([batch_id, known]))
 
     def at(self, path: Column) -> Column:
         """Metadata of the object at a path given by Spark: `object` (its number), `modified` and `partition`.

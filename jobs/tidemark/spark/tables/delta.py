@@ -68,7 +68,7 @@ def _appended(
     scala = running().PythonUtils
     by = scala.toSeq([partition_by] if partition_by else [])
     told = scala.toScalaMap(options), scala.toScalaMap(table)
-    version: int = java_class("plans.Append").run(
+    version: int = java_class("plans.TableAppend").appendOnce(
         spark._jsparkSession, place, rows._jdf, by, *told, application, batch_id
     )
     return None if version < 0 else version

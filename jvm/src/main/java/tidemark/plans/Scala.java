@@ -10,18 +10,18 @@ public final class Scala {
     private Scala() {
     }
 
-    /** A view of the sequence. */
+    /** Returns a view of the sequence, which cannot be changed. */
     public static <T> List<T> list(Seq<T> items) {
         return CollectionConverters.asJava(items);
     }
 
-    /** A copy of the items. */
+    /** Returns a copy of the items, none of which is null. */
     @SafeVarargs
     public static <T> Seq<T> seq(T... items) {
         return seq(List.of(items));
     }
 
-    /** A copy of the items. */
+    /** Returns a copy of the items. */
     public static <T> Seq<T> seq(List<T> items) {
         return Seq$.MODULE$.from(CollectionConverters.asScala(items));
     }
