@@ -19,7 +19,7 @@ from tidemark.storage import s3
 _SETTINGS = {
     "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
     "fs.AbstractFileSystem.s3.impl": "org.apache.hadoop.fs.s3a.S3A",
-    "fs.landed.impl": "tidemark.storage.Landed",
+    "fs.landed.impl": "tidemark.storage.ListedFileSystem",
     "fs.s3a.aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
     "fs.s3a.change.detection.source": "etag",
     "fs.s3a.change.detection.mode": "server",

@@ -1,12 +1,8 @@
 package tidemark.storage;
 
-import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.lang.reflect.Constructor;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
-import java.util.Collections;
-import java.util.HexFormat;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -18,88 +14,89 @@ import org.apache.hadoop.fs.impl.OpenFileParameters;
 import org.apache.hadoop.util.functional.FutureIO;
 
 /**
- * Objects of s3:// as they were listed: landed://bucket/SIZE-TAG/key, the tag in hexadecimal. The path says what Spark
- * and s3a would ask the service for, five requests an object, and what is read has that tag or fails.
+ * A file system over s3:// whose paths say what a listing said: landed://bucket/SIZE-TAG/key. Spark and s3a would
+ * otherwise ask the service for it, five requests an object. An object that has another tag by now is not read: that
+ * fails.
  */
-public final class Landed extends FilterFileSystem {
-    private static final String STATUS = "org.apache.hadoop.fs.s3a.S3AFileStatus";
-    private URI here;
+public final class ListedFileSystem extends FilterFileSystem {
+    private static final String S3A_STATUS = "org.apache.hadoop.fs.s3a.S3AFileStatus";
+    private URI uri;
 
+    @Override
     public void initialize(URI name, Configuration settings) throws IOException {
-        here = URI.create(name.getScheme() + "://" + name.getAuthority());
+        uri = URI.create(name.getScheme() + "://" + name.getAuthority());
         fs = new Path("s3://" + name.getAuthority() + "/").getFileSystem(settings);
         super.initialize(name, settings);
     }
 
+    @Override
     public String getScheme() {
         return "landed";
     }
 
+    @Override
     public URI getUri() {
-        return here;
+        return uri;
     }
 
+    @Override
     public Path makeQualified(Path path) {
-        return path.makeQualified(here, new Path("/"));
+        return path.makeQualified(uri, new Path("/"));
     }
 
+    /** Accepts every path: the file system below checks the path that it gets. */
+    @Override
     protected void checkPath(Path path) {
     }
 
+    /** Returns the status of an object, without a request and without a time of change. */
+    @Override
     public FileStatus getFileStatus(Path path) throws IOException {
-        Path real = real(path);
-        return new FileStatus(size(path), false, 1, fs.getDefaultBlockSize(real), 0, path);
+        ListedObject object = ListedObject.parse(path);
+        return new FileStatus(object.size(), false, 1, fs.getDefaultBlockSize(onS3(object)), 0, path);
     }
 
+    @Override
     public FileStatus[] listStatus(Path path) throws IOException {
         return new FileStatus[] {getFileStatus(path)};
     }
 
-    public FSDataInputStream open(Path path, int buffer) throws IOException {
-        OpenFileParameters given = new OpenFileParameters();
-        given.withOptions(new Configuration(false)).withMandatoryKeys(Collections.EMPTY_SET).withBufferSize(buffer);
-        return (FSDataInputStream) FutureIO.awaitFuture(openFileWithOptions(path, given));
+    @Override
+    public FSDataInputStream open(Path path, int bufferSize) throws IOException {
+        OpenFileParameters parameters = new OpenFileParameters()
+            .withOptions(new Configuration(false)).withMandatoryKeys(Set.of()).withBufferSize(bufferSize);
+        return FutureIO.awaitFuture(openFileWithOptions(path, parameters));
     }
 
+    @Override
     public FutureDataInputStreamBuilder openFile(Path path) {
         return createDataInputStreamBuilder(this, path);
     }
 
-    protected CompletableFuture openFileWithOptions(Path path, OpenFileParameters given) throws IOException {
-        Path real = real(path);
-        return super.openFileWithOptions(real, given.withStatus(listed(path, real)));
+    @Override
+    protected CompletableFuture<FSDataInputStream> openFileWithOptions(Path path, OpenFileParameters parameters)
+            throws IOException {
+        ListedObject object = ListedObject.parse(path);
+        return super.openFileWithOptions(onS3(object), parameters.withStatus(s3aStatus(object)));
     }
 
-    /** What s3a holds an object to: its own kind of status, which it asks for unless it is given. */
-    private FileStatus listed(Path path, Path real) throws IOException {
-        String tag = new String(HexFormat.of().parseHex(parts(path)[0].split("-")[1]), StandardCharsets.UTF_8);
+    /**
+     * Returns the status that s3a holds an object to. It is of a class of its own; s3a asks for it if it has none.
+     */
+    private FileStatus s3aStatus(ListedObject object) throws IOException {
+        Path path = onS3(object);
         try {
-            Class kind = getConf().getClassByName(STATUS);
-            Class[] types = {long.class, long.class, Path.class, long.class, String.class, String.class, String.class};
-            Constructor made = kind.getConstructor(types);
-            Object[] values = {
-                Long.valueOf(size(path)), Long.valueOf(0), real, Long.valueOf(fs.getDefaultBlockSize(real)), "",
-                "\"" + tag + "\"", null};
-            return (FileStatus) made.newInstance(values);
+            return (FileStatus) getConf().getClassByName(S3A_STATUS)
+                .getConstructor(
+                    long.class, long.class, Path.class, long.class, String.class, String.class, String.class)
+                .newInstance(
+                    object.size(), 0L, path, fs.getDefaultBlockSize(path), "", "\"" + object.tag() + "\"", null);
         } catch (ReflectiveOperationException strange) {
-            throw new IOException("this Hadoop knows no " + STATUS, strange);
+            throw new IOException("this Hadoop knows no " + S3A_STATUS, strange);
         }
     }
 
-    private long size(Path path) throws IOException {
-        return Long.parseLong(parts(path)[0].split("-")[0]);
-    }
-
-    private Path real(Path path) throws IOException {
-        return new Path("s3", here.getAuthority(), "/" + parts(path)[1]);
-    }
-
-    /** What was listed, and the key. */
-    private static String[] parts(Path path) throws IOException {
-        String[] found = path.toUri().getPath().substring(1).split("/", 2);
-        if (found.length < 2) {
-            throw new FileNotFoundException(path.toString());
-        }
-        return found;
+    private Path onS3(ListedObject object) {
+        return new Path("s3", uri.getAuthority(), "/" + object.key());
     }
 }

@@ -10,16 +10,18 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * Hadoop's file system of this machine, which without its native library starts a process, `chmod` or `readlink`, for
- * each file that it makes or renames: Java can do both itself.
+ * Hadoop's file system of this machine. Without its native library that starts a process, `chmod` or `readlink`, for
+ * each file that it makes or renames; Java can do both itself.
  */
 public final class LocalFiles extends LocalFileSystem {
+    /** Makes a file system that keeps checksums, as Hadoop's does. */
     public LocalFiles() {
         super(new Raw());
     }
 
-    /** The same without checksums. */
+    /** Files without checksums. */
     static final class Raw extends RawLocalFileSystem {
+        @Override
         public void setPermission(Path path, FsPermission permission) throws IOException {
             if (permission.getStickyBit()) {
                 super.setPermission(path, permission);
@@ -33,6 +35,7 @@ public final class LocalFiles extends LocalFileSystem {
             }
         }
 
+        @Override
         public FileStatus getFileLinkStatus(Path path) throws IOException {
             boolean link = Files.isSymbolicLink(pathToFile(path).toPath());
             return link ? super.getFileLinkStatus(path) : getFileStatus(path);

@@ -12,18 +12,26 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Delta's log on S3, where a commit is one conditional PUT: of two writers one fails, whatever process they are in.
- * Delta's own looks first and writes then, which is enough for one process only.
+ * Delta's log on S3, where a commit is one conditional PUT: of two writers one fails, even in different processes.
+ * Delta's own looks first and writes then, which is safe within one process only.
  */
 public final class ObjectLog extends S3SingleDriverLogStore {
     private static final String IF_ABSENT = "fs.option.create.conditional.overwrite";
 
+    /** Makes the log with Hadoop's settings, as Delta does by reflection. */
     public ObjectLog(Configuration settings) {
         super(settings);
     }
 
-    public void write(Path path, Iterator actions, Boolean overwrite, Configuration settings) throws IOException {
-        if (overwrite.booleanValue()) {
+    /**
+     * Writes a commit of these lines.
+     *
+     * @throws FileAlreadyExistsException if the commit is there and must not be overwritten
+     */
+    @Override
+    public void write(Path path, Iterator<String> actions, Boolean overwrite, Configuration settings)
+            throws IOException {
+        if (overwrite) {
             super.write(path, actions, overwrite, settings);
             return;
         }
@@ -33,14 +41,14 @@ public final class ObjectLog extends S3SingleDriverLogStore {
         }
         StringBuilder lines = new StringBuilder();
         while (actions.hasNext()) {
-            lines.append((String) actions.next()).append("\n");
+            lines.append(actions.next()).append("\n");
         }
-        FSDataOutputStreamBuilder builder = files.createFile(path);
+        FSDataOutputStreamBuilder<?, ?> builder = files.createFile(path);
         builder.overwrite(true).recursive().must(IF_ABSENT, true);
         try {
-            FSDataOutputStream stream = (FSDataOutputStream) builder.build();
+            FSDataOutputStream stream = builder.build();
             stream.write(lines.toString().getBytes(StandardCharsets.UTF_8));
-            stream.close();
+            stream.close(); // only after all is written: closing uploads what there is
         } catch (IOException failed) {
             if (failed.getClass().getSimpleName().equals("RemoteFileChangedException")) {
                 throw new FileAlreadyExistsException(path.toString());
