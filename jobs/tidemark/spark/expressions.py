@@ -149,10 +149,10 @@ def _sound(analysed: DataFrame, expression: str, key: str) -> Column:
     """
     exact = analysed.sparkSession.conf.get(ARITHMETIC, None) == EXACT
     try:
-        return Column(java_class("expressions.Sound").of(analysed._jdf.queryExecution().analyzed(), exact))
+        return Column(java_class("expressions.SafeExpressions").of(analysed._jdf.queryExecution().analyzed(), exact))
     except Py4JJavaError as error:
         refused = error.java_exception
-        if refused.getClass().getName() != "tidemark.expressions.Refused":
+        if refused.getClass().getName() != "tidemark.expressions.RefusedExpression":
             raise
         raise ConfigError([Problem("", key, f"{expression!r} {refused.getMessage()}")]) from None
 

@@ -1,5 +1,6 @@
 package tidemark.expressions;
 
+import java.io.Serializable;
 import org.apache.spark.sql.catalyst.expressions.Abs;
 import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.BRound;
@@ -25,63 +26,61 @@ import tidemark.plans.Invoked;
 import tidemark.plans.Scala;
 
 /**
- * Arithmetic of whole numbers that gives null where its result has no place in its type. With ANSI mode off Spark
- * would wrap it, or cut it to the type's bounds.
+ * Arithmetic of whole numbers that is null if the result does not fit its type. With ANSI mode off Spark would wrap
+ * it, or cut it to the bounds of its type.
  */
-public final class Exact implements java.io.Serializable {
-    private static final long serialVersionUID = 1L;
+public record ExactArithmetic() implements Serializable {
+    /** The first double beyond BIGINT, 2^63. Its negative is the lowest BIGINT. */
+    private static final double BEYOND_BIGINT = 9.223372036854775807e18;
 
-    /** The bound of BIGINT, and the first double beyond it. */
-    private static final double BEYOND = 9.223372036854775807e18;
-
-    /** The expression in whose outermost part no number is wrapped or cut. */
+    /** Returns the expression with its outermost operation made exact; its parts are left as they are. */
     static Expression of(Expression node) {
-        if (node instanceof Cast) {
-            return cast((Cast) node);
+        if (node instanceof Cast cast) {
+            return exactCast(cast);
         }
         if (node instanceof Ceil && left(node).dataType() instanceof DoubleType) {
-            return new Ceil(inLong(left(node)));
+            return new Ceil(withinBigint(left(node)));
         }
         if (node instanceof Floor && left(node).dataType() instanceof DoubleType) {
-            return new Floor(inLong(left(node)));
+            return new Floor(withinBigint(left(node)));
         }
         if (!(node.dataType() instanceof IntegralType)) {
             return node;
         }
-        if (node instanceof BinaryArithmetic) {
-            return binary((BinaryArithmetic) node);
+        if (node instanceof BinaryArithmetic binary) {
+            return exactBinary(binary);
         }
         if (node instanceof UnaryMinus) {
-            return new Tried(new UnaryMinus(left(node), true));
+            return new NullOnError(new UnaryMinus(left(node), true));
         }
         if (node instanceof Abs) {
-            return new Tried(new Abs(left(node), true));
+            return new NullOnError(new Abs(left(node), true));
         }
         if (node instanceof Round) {
-            return new Tried(new Round(left(node), right(node), true));
+            return new NullOnError(new Round(left(node), right(node), true));
         }
         if (node instanceof BRound) {
-            return new Tried(new BRound(left(node), right(node), true));
+            return new NullOnError(new BRound(left(node), right(node), true));
         }
         return node;
     }
 
-    private static Expression cast(Cast cast) {
+    private static Expression exactCast(Cast cast) {
         DataType from = left(cast).dataType();
-        boolean number = from instanceof NumericType || from instanceof TimestampType;
-        if (!number || !(cast.dataType() instanceof IntegralType) || !legacy(cast.evalMode())) {
+        boolean isNumber = from instanceof NumericType || from instanceof TimestampType;
+        if (!isNumber || !(cast.dataType() instanceof IntegralType) || !isLegacy(cast.evalMode())) {
             return cast;
         }
         return new Cast(left(cast), cast.dataType(), cast.timeZoneId(), EvalMode$.MODULE$.TRY());
     }
 
-    private static Expression binary(BinaryArithmetic node) {
-        Expression left = left(node);
-        Expression right = right(node);
-        NumericEvalContext exact = new NumericEvalContext(EvalMode$.MODULE$.TRY(), true);
-        if (!legacy(node.evalMode())) {
+    private static Expression exactBinary(BinaryArithmetic node) {
+        if (!isLegacy(node.evalMode())) {
             return node;
         }
+        Expression left = left(node);
+        Expression right = right(node);
+        var exact = new NumericEvalContext(EvalMode$.MODULE$.TRY(), true);
         if (node instanceof Add) {
             return new Add(left, right, exact);
         }
@@ -102,23 +101,16 @@ public final class Exact implements java.io.Serializable {
         return Scala.list(node.children()).get(1);
     }
 
-    private static boolean legacy(Object mode) {
+    private static boolean isLegacy(Object mode) {
         return mode.equals(EvalMode$.MODULE$.LEGACY());
     }
 
-    private static Expression inLong(Expression number) {
-        return Invoked.expression(new Exact(), "inLong", DataTypes.DoubleType, new Expression[] {number});
+    private static Expression withinBigint(Expression number) {
+        return Invoked.expression(new ExactArithmetic(), "withinBigint", DataTypes.DoubleType, number);
     }
 
-    public Double inLong(double number) {
-        return number >= -BEYOND && number < BEYOND ? Double.valueOf(number) : null;
-    }
-
-    public boolean equals(Object other) {
-        return other instanceof Exact;
-    }
-
-    public int hashCode() {
-        return 2;
+    /** Returns the number, or null if BIGINT has no such number. */
+    public Double withinBigint(double number) {
+        return number >= -BEYOND_BIGINT && number < BEYOND_BIGINT ? number : null;
     }
 }

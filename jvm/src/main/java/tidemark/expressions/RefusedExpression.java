@@ -1,10 +1,13 @@
 package tidemark.expressions;
 
-/** Raised for an expression that no row could make sound; says why, to follow the expression in a sentence. */
-public final class Refused extends RuntimeException {
+/**
+ * Thrown for an expression that must not be used, whatever its row has. The message is the reason; it continues a
+ * sentence that begins with the expression.
+ */
+public final class RefusedExpression extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    Refused(String reason) {
+    RefusedExpression(String reason) {
         super(reason);
     }
 }

@@ -2,6 +2,8 @@ package tidemark.expressions;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Cast;
@@ -25,167 +27,151 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.collection.immutable.Seq;
-import scala.collection.immutable.Seq$;
-import scala.collection.mutable.Builder;
 import tidemark.plans.Scala;
 
 /**
- * Expressions of a configuration, analysed by Spark, made sound: null where they cannot be computed, whatever the row
- * has, and the same on every day. Text that Spark would complete with today's date is not read as a time, numbers
- * do not wrap, and nothing grows without bound.
+ * Makes the expressions of a configuration safe, after Spark has analysed them: null for a row for which they cannot
+ * be computed, and equal on every day. A text that Spark would complete with today's date is not read as a time,
+ * whole numbers do not wrap, and no value grows without bound.
  */
-public final class Sound {
+public final class SafeExpressions {
     private static final String CLOCK = "reads the clock for ";
     private static final String MEMBERS =
         " takes text for a time, and Spark completes a time of day with today's date: read it as STRING, then use"
         + " to_timestamp(text, format)";
+    private static final Set<String> TEXT_READERS =
+        Set.of("JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet");
 
     private final boolean exact;
-    private final List texts = new ArrayList();
+    /** Texts that are read as times; the expression is null if one has no day. */
+    private final List<Expression> timeTexts = new ArrayList<>();
 
-    private Sound(boolean exact) {
+    private SafeExpressions(boolean exact) {
         this.exact = exact;
     }
 
-    /** The last expression of a plan; `exact`: numbers do not wrap. Raises `Refused` where it reads the clock whatever
-     * the row says. */
+    /**
+     * Makes the last expression of an analysed plan safe. With `exact`, whole numbers that do not fit are null.
+     *
+     * @throws RefusedExpression if the expression reads the clock for every row
+     */
     public static Column of(LogicalPlan analysed, boolean exact) {
-        refuseReaders(last(analysed));
-        Expression whole = last(ReplaceExpressions$.MODULE$.apply(analysed));
-        Sound sound = new Sound(exact);
-        boolean aggregate = whole instanceof AggregateExpression;
-        return ExpressionUtils.column(aggregate ? sound.aggregated(whole) : sound.whole(whole));
+        refuseTextReaders(lastExpression(analysed));
+        Expression whole = lastExpression(ReplaceExpressions$.MODULE$.apply(analysed));
+        var safe = new SafeExpressions(exact);
+        return ExpressionUtils.column(
+            whole instanceof AggregateExpression ? safe.aggregate(whole) : safe.whole(whole));
     }
 
-    /** The whole of what stands for itself: null where it cannot be computed. */
+    /** Makes an expression safe that is no part of another one. */
     private Expression whole(Expression node) {
-        Expression tried = new Tried(Bounded.whole(sound(node)));
-        if (this.texts.isEmpty()) {
+        Expression tried = new NullOnError(SizeBound.limit(part(node)));
+        if (timeTexts.isEmpty()) {
             return tried;
         }
-        Expression dayless = dayless(this.texts.get(0));
-        for (int index = 1; index < this.texts.size(); index++) {
-            dayless = new Or(dayless, dayless(this.texts.get(index)));
-        }
-        return new If(dayless, Literal$.MODULE$.create(null, node.dataType()), tried);
+        Expression withoutDay = timeTexts.stream().map(SafeExpressions::isWithoutDay).reduce(Or::new).orElseThrow();
+        return new If(withoutDay, Literal$.MODULE$.create(null, node.dataType()), tried);
     }
 
-    /** An aggregate of rows in each of which what it takes, or is filtered or ordered by, is whole by itself. */
-    private Expression aggregated(Expression node) {
-        Expression[] children = array(node.children());
-        for (int index = 0; index < children.length; index++) {
-            Expression child = children[index];
-            boolean holds = child instanceof AggregateFunction || child instanceof SortOrder;
-            if (holds) {
-                children[index] = aggregated(child);
-            } else if (!Scala.list(child.children()).isEmpty()) {
-                Sound own = new Sound(this.exact);
-                children[index] = child.foldable() ? own.sound(child) : own.whole(child);
+    /** Makes the arguments, the filter and the order of an aggregate safe, each by itself. */
+    private Expression aggregate(Expression node) {
+        return mapped(node, child -> {
+            if (child instanceof AggregateFunction || child instanceof SortOrder) {
+                return aggregate(child);
             }
-        }
-        return (Expression) node.withNewChildren(seq(children));
+            if (Scala.list(child.children()).isEmpty()) {
+                return child;
+            }
+            var own = new SafeExpressions(exact);
+            return child.foldable() ? own.part(child) : own.whole(child);
+        });
     }
 
-    private Expression sound(Expression node) {
-        if (node instanceof Tried) {
+    /** Makes a part of an expression safe, parts of the part first. */
+    private Expression part(Expression node) {
+        if (node instanceof NullOnError) {
             return node;
         }
         if (node instanceof AggregateExpression) {
-            return aggregated(node);
+            return aggregate(node);
         }
-        Expression[] children = array(node.children());
-        for (int index = 0; index < children.length; index++) {
-            children[index] = sound(children[index]);
-        }
+        List<Expression> children = new ArrayList<>(Scala.list(node.children()));
+        children.replaceAll(this::part);
         if (node instanceof LambdaFunction) {
-            children[0] = Bounded.whole(children[0]);
+            children.set(0, SizeBound.limit(children.get(0)));
         }
-        Expression found = children.length == 0 ? node : (Expression) node.withNewChildren(seq(children));
-        found = Bounded.told(found instanceof Cast ? dated((Cast) node, (Cast) found) : found);
-        return this.exact ? Exact.of(found) : found;
+        Expression found = children.isEmpty() ? node : node.withNewChildren(Scala.seq(children));
+        if (found instanceof Cast) {
+            found = cast(node, found);
+        }
+        found = SizeBound.limitArguments(found);
+        return exact ? ExactArithmetic.of(found) : found;
     }
 
-    /** A cast, `written` as it was, that reads no text as a time of today. */
-    private Expression dated(Cast written, Cast found) {
-        DataType to = found.dataType();
-        Expression text = array(written.children())[0];
+    /**
+     * Makes sure that a cast reads no text as a time of today. `written` is the cast before its parts were changed.
+     */
+    private Expression cast(Expression written, Expression cast) {
+        DataType to = cast.dataType();
+        Expression text = firstChild(written);
         boolean isText = text.dataType() instanceof StringType;
         boolean isTime = to instanceof TimestampType || to instanceof TimestampNTZType || to instanceof DateType;
         if (isText && isTime && text.foldable()) {
-            requireADate(text);
-            return found;
+            requireDate(text);
+            return cast;
         }
-        if (!Dated.reads(text.dataType(), to)) {
-            return found;
+        if (!TimeTextGuard.readsTimes(text.dataType(), to)) {
+            return cast;
         }
-        if (isText && !within(text)) {
-            this.texts.add(text);
-            return found;
+        if (isText && !isBoundWithin(text)) {
+            timeTexts.add(text);
+            return cast;
         }
-        return (Expression) found.withNewChildren(seq(new Expression[] {Dated.guarded(array(found.children())[0], to)}));
+        return cast.withNewChildren(Scala.seq(TimeTextGuard.guard(firstChild(cast), to)));
     }
 
-    /** Whether an expression has a value only within a larger one. */
-    private static boolean within(Expression node) {
-        if (node instanceof NamedLambdaVariable || node instanceof CommonExpressionRef) {
-            return true;
-        }
-        Expression[] children = array(node.children());
-        boolean found = false;
-        for (int index = 0; index < children.length && !found; index++) {
-            found = within(children[index]);
-        }
-        return found;
+    /** Returns true if an expression has a value only within a larger one. */
+    private static boolean isBoundWithin(Expression node) {
+        return node instanceof NamedLambdaVariable || node instanceof CommonExpressionRef
+            || Scala.list(node.children()).stream().anyMatch(SafeExpressions::isBoundWithin);
     }
 
-    private static Expression dayless(Object text) {
-        return new Tried(Dated.dayless((Expression) text));
+    private static Expression isWithoutDay(Expression text) {
+        return new NullOnError(TimeTextGuard.isWithoutDay(text));
     }
 
-    private static void requireADate(Expression text) {
-        UTF8String value = text instanceof Literal ? (UTF8String) ((Literal) text).value() : null;
-        if (value == null || Dated.isTimeOfDay(value) || Dated.isSpecial(value)) {
-            throw new Refused(CLOCK + text.sql() + ": write a date and a time");
+    private static void requireDate(Expression text) {
+        UTF8String value = text instanceof Literal literal ? (UTF8String) literal.value() : null;
+        if (value == null || TimeTextGuard.isTimeOfDay(value) || TimeTextGuard.isSpecial(value)) {
+            throw new RefusedExpression(CLOCK + text.sql() + ": write a date and a time");
         }
     }
 
     /** Refuses functions that read times out of text by themselves. */
-    private static void refuseReaders(Expression node) {
-        String name = node.getClass().getSimpleName();
-        boolean reads = name.equals("JsonToStructs") || name.equals("CsvToStructs") || name.equals("XmlToStructs")
-            || name.equals("VariantGet");
-        if (reads && Dated.hasTimes(node.dataType())) {
-            throw new Refused("with " + node.prettyName() + "()" + MEMBERS);
+    private static void refuseTextReaders(Expression node) {
+        boolean reads = TEXT_READERS.contains(node.getClass().getSimpleName());
+        if (reads && TimeTextGuard.hasTimes(node.dataType())) {
+            throw new RefusedExpression("with " + node.prettyName() + "()" + MEMBERS);
         }
-        Expression[] children = array(node.children());
-        for (int index = 0; index < children.length; index++) {
-            refuseReaders(children[index]);
-        }
+        Scala.list(node.children()).forEach(SafeExpressions::refuseTextReaders);
     }
 
-    private static Expression last(LogicalPlan plan) {
+    private static Expression lastExpression(LogicalPlan plan) {
         List<Expression> all = Scala.list(plan.expressions());
         Expression found = all.get(all.size() - 1);
         while (found instanceof Alias) {
-            found = array(found.children())[0];
+            found = firstChild(found);
         }
         return found;
     }
 
-    static Expression[] array(Seq nodes) {
-        Expression[] found = new Expression[nodes.length()];
-        for (int index = 0; index < found.length; index++) {
-            found[index] = (Expression) nodes.apply(index);
-        }
-        return found;
+    private static Expression firstChild(Expression node) {
+        return Scala.list(node.children()).get(0);
     }
 
-    static Seq seq(Expression[] nodes) {
-        Builder found = Seq$.MODULE$.newBuilder();
-        for (int index = 0; index < nodes.length; index++) {
-            found.addOne(nodes[index]);
-        }
-        return (Seq) found.result();
+    private static Expression mapped(Expression node, UnaryOperator<Expression> change) {
+        List<Expression> children = new ArrayList<>(Scala.list(node.children()));
+        children.replaceAll(change);
+        return node.withNewChildren(Scala.seq(children));
     }
 }

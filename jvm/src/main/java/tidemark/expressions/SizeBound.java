@@ -1,5 +1,8 @@
 package tidemark.expressions;
 
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.ArrayInsert;
 import org.apache.spark.sql.catalyst.expressions.ArrayRepeat;
@@ -19,182 +22,172 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import tidemark.plans.Invoked;
+import tidemark.plans.Scala;
 
 /**
- * A bound on what an expression may build of one row: 64 MiB of text or bytes, where an element of an array and a
- * member of a struct count as one. What would be larger is null, and functions that are told a size build nothing
- * beyond it.
+ * A limit of 64 MiB on the text or bytes of a value that an expression builds for one row. Each array, map, struct,
+ * element and member counts as one byte more. A larger value becomes null. Functions with a size argument get null
+ * for one beyond the limit, so that they build nothing.
+ *
+ * @param type the type of the values whose size is limited; null for arguments
  */
-public final class Bounded implements java.io.Serializable {
-    private static final long serialVersionUID = 1L;
+public record SizeBound(DataType type) implements Serializable {
+    static final int LIMIT = 1 << 26;
 
-    private static final int MOST = 1 << 26;
+    private static final SizeBound OF_ARGUMENTS = new SizeBound(null);
+    private static final int TOO_MANY_DIGITS = 8;
 
-    private final DataType type;
-
-    private Bounded(DataType type) {
-        this.type = type;
-    }
-
-    /** A value of text, bytes or parts, or null where it is too large; others as they are. */
-    static Expression whole(Expression value) {
+    /** Returns the expression, null where its value is too large; unchanged if its type has a fixed size. */
+    static Expression limit(Expression value) {
         DataType type = value.dataType();
-        boolean sized = type instanceof StringType || type instanceof BinaryType || type instanceof StructType
-            || type instanceof ArrayType || type instanceof MapType;
-        return sized ? Invoked.expression(new Bounded(type), "kept", type, new Expression[] {value}) : value;
+        return hasSize(type) ? Invoked.expression(new SizeBound(type), "limited", type, value) : value;
     }
 
-    /** A call with its size bounded, if it is of a function that is told one. */
-    static Expression told(Expression call) {
-        if (call instanceof StringSpace) {
-            return new StringSpace(size(Sound.array(call.children())[0]));
+    /** Returns a call with its size argument limited; unchanged if the function has none. */
+    static Expression limitArguments(Expression call) {
+        if (call instanceof StringSpace space) {
+            return new StringSpace(limitSize(space.child()));
         }
-        if (call instanceof StringLPad) {
-            StringLPad pad = (StringLPad) call;
-            return new StringLPad(pad.str(), size(pad.len()), pad.pad());
+        if (call instanceof StringLPad pad) {
+            return new StringLPad(pad.str(), limitSize(pad.len()), pad.pad());
         }
-        if (call instanceof StringRPad) {
-            StringRPad pad = (StringRPad) call;
-            return new StringRPad(pad.str(), size(pad.len()), pad.pad());
+        if (call instanceof StringRPad pad) {
+            return new StringRPad(pad.str(), limitSize(pad.len()), pad.pad());
         }
-        if (call instanceof StringRepeat) {
-            StringRepeat repeat = (StringRepeat) call;
-            Expression[] given = {repeat.str(), repeat.times()};
-            Expression times = Invoked.expression(new Bounded(null), "times", DataTypes.IntegerType, given);
+        if (call instanceof StringRepeat repeat) {
+            Expression times =
+                Invoked.expression(OF_ARGUMENTS, "times", DataTypes.IntegerType, repeat.str(), repeat.times());
             return new StringRepeat(repeat.str(), times);
         }
-        if (call instanceof ArrayRepeat) {
-            return new ArrayRepeat(Sound.array(call.children())[0], size(Sound.array(call.children())[1]));
+        if (call instanceof ArrayRepeat repeat) {
+            return new ArrayRepeat(repeat.left(), limitSize(repeat.right()));
         }
-        if (call instanceof ArrayInsert) {
-            ArrayInsert insert = (ArrayInsert) call;
-            Expression place = size(insert.posExpr());
-            return new ArrayInsert(insert.srcArrayExpr(), place, insert.itemExpr(), insert.legacyNegativeIndex());
+        if (call instanceof ArrayInsert insert) {
+            return new ArrayInsert(
+                insert.srcArrayExpr(), limitSize(insert.posExpr()), insert.itemExpr(), insert.legacyNegativeIndex());
         }
-        if (call instanceof FormatNumber || call instanceof FormatString) {
-            return formatted(call);
+        if (call instanceof FormatNumber) {
+            return limitFormat(call, 1);
         }
-        return padded(call);
+        if (call instanceof FormatString) {
+            return limitFormat(call, 0);
+        }
+        if (call instanceof StaticInvoke invoke && List.of("lpad", "rpad").contains(invoke.functionName())) {
+            return withChild(call, 1, limitSize(Scala.list(call.children()).get(1)));
+        }
+        return call;
     }
 
-    private static Expression formatted(Expression call) {
-        Expression[] children = Sound.array(call.children());
-        int place = call instanceof FormatNumber ? 1 : 0;
-        Expression format = children[place];
-        if (format.dataType() instanceof StringType) {
-            Expression[] given = {format};
-            children[place] = Invoked.expression(new Bounded(null), "format", DataTypes.StringType, given);
-        } else {
-            children[place] = size(format);
-        }
-        return (Expression) call.withNewChildren(Sound.seq(children));
+    private static Expression limitFormat(Expression call, int place) {
+        Expression format = Scala.list(call.children()).get(place);
+        boolean isText = format.dataType() instanceof StringType;
+        return withChild(
+            call, place,
+            isText ? Invoked.expression(OF_ARGUMENTS, "format", DataTypes.StringType, format) : limitSize(format));
     }
 
-    private static Expression padded(Expression call) {
-        if (!(call instanceof StaticInvoke)) {
-            return call;
-        }
-        StaticInvoke made = (StaticInvoke) call;
-        if (!made.functionName().equals("lpad") && !made.functionName().equals("rpad")) {
-            return call;
-        }
-        Expression[] children = Sound.array(made.children());
-        children[1] = size(children[1]);
-        return (Expression) made.withNewChildren(Sound.seq(children));
+    private static Expression limitSize(Expression number) {
+        return Invoked.expression(OF_ARGUMENTS, "size", number.dataType(), number);
     }
 
-    private static Expression size(Expression number) {
-        return Invoked.expression(new Bounded(null), "size", number.dataType(), new Expression[] {number});
+    private static Expression withChild(Expression node, int place, Expression child) {
+        List<Expression> children = new ArrayList<>(Scala.list(node.children()));
+        children.set(place, child);
+        return node.withNewChildren(Scala.seq(children));
     }
 
+    /** Returns a size or position, or null if it is beyond the limit on either side of zero. */
     public Integer size(int number) {
-        return number > MOST || number < -MOST ? null : Integer.valueOf(number);
+        return number > LIMIT || number < -LIMIT ? null : number;
     }
 
+    /** Returns the number of repetitions, or null if the repeated text would be larger than the limit. */
     public Integer times(UTF8String text, int number) {
-        return (long) text.numBytes() * number > MOST ? null : Integer.valueOf(number);
+        return (long) text.numBytes() * number > LIMIT ? null : number;
     }
 
-    /** A format, or null where it asks for a width of eight digits. */
+    /** Returns a format, or null if it has eight digits in a row, which ask for a width beyond the limit. */
     public UTF8String format(UTF8String text) {
         int digits = 0;
-        for (int at = 0; at < text.numBytes() && digits < 8; at++) {
-            byte one = text.getByte(at);
-            digits = one >= '0' && one <= '9' ? digits + 1 : 0;
+        for (int at = 0; at < text.numBytes() && digits < TOO_MANY_DIGITS; at++) {
+            byte character = text.getByte(at);
+            digits = character >= '0' && character <= '9' ? digits + 1 : 0;
         }
-        return digits < 8 ? text : null;
+        return digits < TOO_MANY_DIGITS ? text : null;
     }
 
-    public UTF8String kept(UTF8String text) {
-        return text.numBytes() > MOST ? null : text;
+    /** Returns the text, or null if it is too large. */
+    public UTF8String limited(UTF8String text) {
+        return text.numBytes() > LIMIT ? null : text;
     }
 
-    public byte[] kept(byte[] bytes) {
-        return bytes.length > MOST ? null : bytes;
+    /** Returns the bytes, or null if they are too many. */
+    public byte[] limited(byte[] bytes) {
+        return bytes.length > LIMIT ? null : bytes;
     }
 
-    public ArrayData kept(ArrayData values) {
-        return left(values, this.type, MOST) < 0 ? null : values;
+    /** Returns the array, or null if it is too large. */
+    public ArrayData limited(ArrayData values) {
+        return left(values, type, LIMIT) < 0 ? null : values;
     }
 
-    public MapData kept(MapData values) {
-        return left(values, this.type, MOST) < 0 ? null : values;
+    /** Returns the map, or null if it is too large. */
+    public MapData limited(MapData values) {
+        return left(values, type, LIMIT) < 0 ? null : values;
     }
 
-    public InternalRow kept(InternalRow values) {
-        return left(values, this.type, MOST) < 0 ? null : values;
+    /** Returns the struct, or null if it is too large. */
+    public InternalRow limited(InternalRow values) {
+        return left(values, type, LIMIT) < 0 ? null : values;
     }
 
-    /** What a value leaves of a bound, below zero as soon as it is beyond it. */
-    private static long left(Object value, DataType type, long most) {
-        long left = most - 1;
+    private static boolean hasSize(DataType type) {
+        return type instanceof StringType || type instanceof BinaryType || type instanceof StructType
+            || type instanceof ArrayType || type instanceof MapType;
+    }
+
+    /** Returns the bytes that a value leaves of a limit; negative as soon as it exceeds the limit. */
+    static long left(Object value, DataType type, long limit) {
+        long left = limit - 1;
         if (value == null || left < 0) {
             return left;
         }
-        if (value instanceof UTF8String) {
-            return left - ((UTF8String) value).numBytes();
+        if (value instanceof UTF8String text) {
+            return left - text.numBytes();
         }
-        if (value instanceof byte[]) {
-            return left - ((byte[]) value).length;
+        if (value instanceof byte[] bytes) {
+            return left - bytes.length;
         }
-        if (value instanceof ArrayData) {
-            return leftOfAll((ArrayData) value, ((ArrayType) type).elementType(), left);
+        if (value instanceof ArrayData values) {
+            return leftByAll(values, ((ArrayType) type).elementType(), left);
         }
-        if (value instanceof MapData) {
-            left = leftOfAll(((MapData) value).keyArray(), ((MapType) type).keyType(), left);
-            return left < 0 ? left : leftOfAll(((MapData) value).valueArray(), ((MapType) type).valueType(), left);
+        if (value instanceof MapData map) {
+            MapType types = (MapType) type;
+            left = leftByAll(map.keyArray(), types.keyType(), left);
+            return left < 0 ? left : leftByAll(map.valueArray(), types.valueType(), left);
         }
-        if (value instanceof InternalRow) {
-            for (int index = 0; index < ((InternalRow) value).numFields() && left >= 0; index++) {
-                DataType member = ((StructType) type).fields()[index].dataType();
-                left = left(((InternalRow) value).get(index, member), member, left);
+        if (value instanceof InternalRow row) {
+            StructField[] members = ((StructType) type).fields();
+            for (int index = 0; index < row.numFields() && left >= 0; index++) {
+                DataType member = members[index].dataType();
+                left = left(row.get(index, member), member, left);
             }
         }
         return left;
     }
 
-    private static long leftOfAll(ArrayData values, DataType element, long most) {
-        boolean sized = element instanceof StringType || element instanceof BinaryType
-            || element instanceof StructType || element instanceof ArrayType || element instanceof MapType;
-        if (!sized) {
-            return most - values.numElements();
+    private static long leftByAll(ArrayData values, DataType element, long limit) {
+        if (!hasSize(element)) {
+            return limit - values.numElements();
         }
-        long left = most;
+        long left = limit;
         for (int index = 0; index < values.numElements() && left >= 0; index++) {
             left = left(values.get(index, element), element, left);
         }
         return left;
-    }
-
-    public boolean equals(Object other) {
-        return other instanceof Bounded
-            && (this.type == null ? ((Bounded) other).type == null : this.type.equals(((Bounded) other).type));
-    }
-
-    public int hashCode() {
-        return this.type == null ? 0 : this.type.hashCode();
     }
 }

@@ -1,5 +1,6 @@
 package tidemark.expressions;
 
+import java.io.Serializable;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -16,83 +17,77 @@ import org.apache.spark.unsafe.types.UTF8String;
 import tidemark.plans.Invoked;
 
 /**
- * A value that is about to be read as one of another type, as it is, unless a text within it would be read as a time
- * and is a time of day: Spark would complete that with today's date. Then it raises `Dayless`.
+ * A guard of values that are about to be cast. A text that would be read as a time, and is a time of day alone, would
+ * get the date of today from Spark; the guard throws `TimeWithoutDay` instead. Other values pass unchanged.
+ *
+ * @param from the type of the values
+ * @param to the type that they are cast to
  */
-public final class Dated implements java.io.Serializable {
-    private static final long serialVersionUID = 1L;
-
+public record TimeTextGuard(DataType from, DataType to) implements Serializable {
     private static final Pattern SPECIAL =
         Pattern.compile("^\\s*(now|today|yesterday|tomorrow)\\b", Pattern.CASE_INSENSITIVE);
 
-    private final DataType from;
-    private final DataType to;
-
-    private Dated(DataType from, DataType to) {
-        this.from = from;
-        this.to = to;
-    }
-
-    /** Whether a value of one type, read as another, has texts that are read as times. */
-    static boolean reads(DataType from, DataType to) {
+    /** Returns true if a cast between these types reads texts as times, at any depth. */
+    static boolean readsTimes(DataType from, DataType to) {
         if (from instanceof StringType) {
             return to instanceof TimestampType;
         }
-        if (from instanceof ArrayType && to instanceof ArrayType) {
-            return reads(((ArrayType) from).elementType(), ((ArrayType) to).elementType());
+        if (from instanceof ArrayType one && to instanceof ArrayType other) {
+            return readsTimes(one.elementType(), other.elementType());
         }
-        if (from instanceof MapType && to instanceof MapType) {
-            return reads(((MapType) from).keyType(), ((MapType) to).keyType())
-                || reads(((MapType) from).valueType(), ((MapType) to).valueType());
+        if (from instanceof MapType one && to instanceof MapType other) {
+            return readsTimes(one.keyType(), other.keyType()) || readsTimes(one.valueType(), other.valueType());
         }
-        boolean found = false;
-        if (from instanceof StructType && to instanceof StructType) {
-            for (int index = 0; index < ((StructType) from).length(); index++) {
-                found = found || reads(type(from, index), type(to, index));
+        if (from instanceof StructType one && to instanceof StructType) {
+            for (int index = 0; index < one.length(); index++) {
+                if (readsTimes(member(from, index), member(to, index))) {
+                    return true;
+                }
             }
         }
-        return found;
+        return false;
     }
 
-    /** The guarded expression. */
-    static Expression guarded(Expression value, DataType to) {
-        Object guard = new Dated(value.dataType(), to);
-        return Invoked.expression(guard, "of", value.dataType(), new Expression[] {value});
-    }
-
-    /** Whether a text expression says no date. */
-    static Expression dayless(Expression text) {
-        Object guard = new Dated(text.dataType(), DataTypes.TimestampType);
-        return Invoked.expression(guard, "isDayless", DataTypes.BooleanType, new Expression[] {text});
-    }
-
-    /** Whether values of a type have times within. */
+    /** Returns true if values of a type are times or have times within. */
     static boolean hasTimes(DataType type) {
-        if (type instanceof ArrayType) {
-            return hasTimes(((ArrayType) type).elementType());
+        if (type instanceof ArrayType array) {
+            return hasTimes(array.elementType());
         }
-        if (type instanceof MapType) {
-            return hasTimes(((MapType) type).keyType()) || hasTimes(((MapType) type).valueType());
+        if (type instanceof MapType map) {
+            return hasTimes(map.keyType()) || hasTimes(map.valueType());
         }
-        boolean found = type instanceof TimestampType;
-        if (type instanceof StructType) {
-            for (int index = 0; index < ((StructType) type).length(); index++) {
-                found = found || hasTimes(type(type, index));
+        if (type instanceof StructType struct) {
+            for (int index = 0; index < struct.length(); index++) {
+                if (hasTimes(member(struct, index))) {
+                    return true;
+                }
             }
         }
-        return found;
+        return type instanceof TimestampType;
     }
 
-    /** Whether a text is one of the words that Spark reads as a time, if an expression is constant. */
+    /** Returns an expression with the value of another, which throws where the guard does. */
+    static Expression guard(Expression value, DataType to) {
+        var guard = new TimeTextGuard(value.dataType(), to);
+        return Invoked.expression(guard, "guarded", value.dataType(), value);
+    }
+
+    /** Returns an expression that is true where a text is a time of day alone. */
+    static Expression isWithoutDay(Expression text) {
+        var guard = new TimeTextGuard(text.dataType(), DataTypes.TimestampType);
+        return Invoked.expression(guard, "isWithoutDay", DataTypes.BooleanType, text);
+    }
+
+    /** Returns true if a text begins with a word that Spark reads as a time: now, today, yesterday or tomorrow. */
     static boolean isSpecial(UTF8String text) {
         return SPECIAL.matcher(text.toString()).find();
     }
 
-    /** Whether a text says no date, and would be read as a time of today, whenever that is. */
+    /** Returns true if a text is a time of day alone, so that Spark would read it as a time of today. */
     static boolean isTimeOfDay(UTF8String text) {
         int at = 0;
         int end = text.numBytes();
-        while (at < end && blank(text.getByte(at))) {
+        while (at < end && isBlank(text.getByte(at))) {
             at++;
         }
         if (at < end && text.getByte(at) == 'T') {
@@ -106,74 +101,71 @@ public final class Dated implements java.io.Serializable {
         return digits > 0 && at < end && text.getByte(at) == ':';
     }
 
-    public boolean isDayless(UTF8String text) {
+    /** Returns true if a text is a time of day alone. */
+    public boolean isWithoutDay(UTF8String text) {
         return isTimeOfDay(text);
     }
 
-    public UTF8String of(UTF8String text) {
-        check(text, this.from, this.to);
+    /** Returns the text, or throws `TimeWithoutDay`. */
+    public UTF8String guarded(UTF8String text) {
+        check(text, from, to);
         return text;
     }
 
-    public ArrayData of(ArrayData values) {
-        check(values, this.from, this.to);
+    /** Returns the array, or throws `TimeWithoutDay`. */
+    public ArrayData guarded(ArrayData values) {
+        check(values, from, to);
         return values;
     }
 
-    public MapData of(MapData values) {
-        check(values, this.from, this.to);
+    /** Returns the map, or throws `TimeWithoutDay`. */
+    public MapData guarded(MapData values) {
+        check(values, from, to);
         return values;
     }
 
-    public InternalRow of(InternalRow values) {
-        check(values, this.from, this.to);
+    /** Returns the struct, or throws `TimeWithoutDay`. */
+    public InternalRow guarded(InternalRow values) {
+        check(values, from, to);
         return values;
     }
 
     private static void check(Object value, DataType from, DataType to) {
-        if (value == null || !reads(from, to)) {
+        if (value == null || !readsTimes(from, to)) {
             return;
         }
-        if (value instanceof UTF8String) {
-            if (isTimeOfDay((UTF8String) value)) {
-                throw Dayless.FOUND;
+        if (value instanceof UTF8String text) {
+            if (isTimeOfDay(text)) {
+                throw TimeWithoutDay.FOUND;
             }
-        } else if (value instanceof ArrayData) {
-            checkAll((ArrayData) value, ((ArrayType) from).elementType(), ((ArrayType) to).elementType());
-        } else if (value instanceof MapData) {
-            MapType one = (MapType) from;
-            MapType other = (MapType) to;
-            checkAll(((MapData) value).keyArray(), one.keyType(), other.keyType());
-            checkAll(((MapData) value).valueArray(), one.valueType(), other.valueType());
+        } else if (value instanceof ArrayData values) {
+            checkAll(values, ((ArrayType) from).elementType(), ((ArrayType) to).elementType());
+        } else if (value instanceof MapData values) {
+            checkAll(values.keyArray(), ((MapType) from).keyType(), ((MapType) to).keyType());
+            checkAll(values.valueArray(), ((MapType) from).valueType(), ((MapType) to).valueType());
         } else {
             InternalRow row = (InternalRow) value;
             for (int index = 0; index < row.numFields(); index++) {
-                check(row.get(index, type(from, index)), type(from, index), type(to, index));
+                DataType member = member(from, index);
+                check(row.get(index, member), member, member(to, index));
             }
         }
     }
 
     private static void checkAll(ArrayData values, DataType from, DataType to) {
-        if (reads(from, to)) {
+        if (readsTimes(from, to)) {
             for (int index = 0; index < values.numElements(); index++) {
                 check(values.get(index, from), from, to);
             }
         }
     }
 
-    private static boolean blank(byte one) {
-        return (one >= 0 && one <= 32) || one == 127;
+    /** Returns true for the bytes that Spark trims: the space and ASCII controls. */
+    private static boolean isBlank(byte character) {
+        return (character >= 0 && character <= 32) || character == 127;
     }
 
-    private static DataType type(DataType struct, int index) {
+    private static DataType member(DataType struct, int index) {
         return ((StructType) struct).fields()[index].dataType();
-    }
-
-    public boolean equals(Object other) {
-        return other instanceof Dated && from.equals(((Dated) other).from) && to.equals(((Dated) other).to);
-    }
-
-    public int hashCode() {
-        return 31 * from.hashCode() + to.hashCode();
     }
 }
