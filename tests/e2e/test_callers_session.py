@@ -128,7 +128,7 @@ def test_a_session_without_delta_is_refused_with_what_it_lacks(tmp_path: Path):
     )
     assert ran.returncode == 1
     assert "it lacks spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension" in ran.stderr
-    assert "the class tidemark.count.Tally" in ran.stderr
+    assert "the class tidemark.count.EventCounts" in ran.stderr
 
 
 def test_a_session_with_the_classes_of_another_tidemark_is_refused(spark, monkeypatch):

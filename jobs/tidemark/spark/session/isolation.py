@@ -107,7 +107,7 @@ def _activate(session: SparkSession) -> None:
 def _ensure_equipped(session: SparkSession) -> None:
     missing = [f"{key}={value}" for key, value in _DELTA.items() if value not in str(session.conf.get(key, ""))]
     loader = running(session).java.lang.Thread.currentThread().getContextClassLoader()
-    for name in ("tidemark.count.Tally", "org.apache.spark.sql.delta.DeltaLog"):
+    for name in ("tidemark.count.EventCounts", "org.apache.spark.sql.delta.DeltaLog"):
         try:
             loader.loadClass(name)
         except Py4JJavaError:

@@ -113,7 +113,7 @@ class FateCounter:
         self._uris = [stored_uri(uri) for uri in uris]
         self.last = NOTHING
         """The counts that were read last."""
-        self._tallied = java_class("count.Tallied").registered(spark._jsparkSession.sparkContext())
+        self._tallied = java_class("count.EventCountsAccumulator").registered(spark._jsparkSession.sparkContext())
 
     def begin(self, uris: Sequence[str]) -> None:
         """Count the rows of another job from nothing; the one before must have ended."""
@@ -129,7 +129,7 @@ class FateCounter:
 
     def told(self) -> Counts:
         """Counts so far; complete once the job has ended."""
-        rows, low, high, objects, partitions, unknown = json.loads(gzip.decompress(b"".join(self._tallied.told())))
+        rows, low, high, objects, partitions, unknown = json.loads(gzip.decompress(b"".join(self._tallied.packed())))
         files = {self._uris[number]: (count, whole) for number, count, whole in objects}
         known = {name: self._counted(*counts) for name, *counts in partitions}
         self.last = Counts(rows, low, high, files, known, self._unknown(unknown), self._version)
@@ -151,7 +151,7 @@ class FateCounter:
             _bits(quarantined & F.col("_raw").startswith(UNREADABLE), ends(self._source), tells(rows, self._source)),
         ]
         rules = rules_of(self._source)
-        return invoked("count.Count", *arguments, settings=(self._tallied, Fate.ADJUSTED.value, rules))
+        return invoked("count.EventCounter", *arguments, settings=(self._tallied, Fate.ADJUSTED.value, rules))
 
     def _counted(
         self,

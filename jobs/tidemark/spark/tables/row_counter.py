@@ -35,7 +35,7 @@ class Counting:
     @classmethod
     def of(cls, rows: DataFrame, matching: Column | None = None) -> Counting:
         """Set rows up to be counted, in all and as far as `matching` is true."""
-        summed = java_class("count.Summed").registered(rows.sparkSession._jsparkSession.sparkContext())
+        summed = java_class("count.DigestAccumulator").registered(rows.sparkSession._jsparkSession.sparkContext())
         told = [F.col(HASH)["high"], F.col(HASH)["low"], F.lit(False) if matching is None else matching]
         counts = Column(summed.function().apply(scala_columns(told)))
         hashed = rows.withColumn(HASH, row_hash(rows))
@@ -52,5 +52,5 @@ class Counting:
 
     def told(self, table: str) -> CountedRows:
         """Counts of the job that has ended."""
-        rows, low, high, matching = map(int, self.summed.told().split())
+        rows, low, high, matching = map(int, self.summed.summary().split())
         return CountedRows(table_digest(table, rows, low, high), matching)
