@@ -7,14 +7,16 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from pyspark import SparkContext
 
+from tidemark.spark.compat.jvm import running
 from tidemark.spark.session import class_archive
-from tidemark.spark.session.isolation import running
 
 
-def test_the_sessions_jvm_maps_the_archive_of_the_installation(spark):
-    process = running(spark).java.lang.ProcessHandle.current().pid()
+@pytest.mark.usefixtures("spark")
+def test_the_sessions_jvm_maps_the_archive_of_the_installation():
+    process = running().java.lang.ProcessHandle.current().pid()
     assert class_archive.archive().is_file(), "make install makes it"
     assert str(class_archive.archive()) in Path(f"/proc/{process}/maps").read_text()
 

@@ -7,8 +7,8 @@ from py4j.clientserver import ClientServerConnection
 from py4j.protocol import Py4JError
 from pyspark.sql import functions as F
 
+from tidemark.spark.compat.jvm import running
 from tidemark.spark.plans.static_plan import unadapted
-from tidemark.spark.session.isolation import running
 
 
 def heard(monkeypatch):
@@ -42,9 +42,10 @@ def test_so_are_our_own_classes(spark, monkeypatch):
     assert [command for command in asked if command.startswith("r\n") and "tidemark" in command] == []
 
 
-def test_so_are_packages_and_classes_of_others(spark, monkeypatch):
+@pytest.mark.usefixtures("spark")
+def test_so_are_packages_and_classes_of_others(monkeypatch):
     def expression() -> object:
-        return running(spark).org.apache.spark.sql.classic.ExpressionUtils.expression(F.lit(1)._jc)
+        return running().org.apache.spark.sql.classic.ExpressionUtils.expression(F.lit(1)._jc)
 
     assert "expression" in expression().sql()
     asked = heard(monkeypatch)
@@ -52,9 +53,10 @@ def test_so_are_packages_and_classes_of_others(spark, monkeypatch):
     assert [command for command in asked if command.startswith("r\n")] == []
 
 
-def test_what_is_neither_a_class_nor_a_package_is_an_error_each_time(spark):
+@pytest.mark.usefixtures("spark")
+def test_what_is_neither_a_class_nor_a_package_is_an_error_each_time():
     for _ in range(2):
         with pytest.raises(TypeError, match="not callable"):
-            running(spark).org.apache.spark.NoSuchClass()
+            running().org.apache.spark.NoSuchClass()
         with pytest.raises(Py4JError, match="noSuchMethod"):
-            running(spark).java.lang.Math.noSuchMethod()
+            running().java.lang.Math.noSuchMethod()

@@ -25,9 +25,10 @@ from tidemark.core.advice.history import Cells
 from tidemark.core.advice.maxima import High, before_chunks
 from tidemark.core.policy import Action, Fate
 from tidemark.spark.columns import ARRIVAL, BAD, BATCH, CHUNK, EVENT, KEY, OFFSET, PARTITION, STAGED
+from tidemark.spark.compat.jvm import context_of, scala_columns
 from tidemark.spark.judge.engine import Engine
 from tidemark.spark.judge.policy import bounded
-from tidemark.spark.jvm_functions import java_class, scala_columns
+from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.local_frames import Columns, local_frame
 from tidemark.spark.maxima import range_of
 from tidemark.spark.streams.partitioned import key_of_substream
@@ -105,7 +106,7 @@ class Trial:
     ) -> dict[str, GridCounts]:
         """By partition, the fates of its rows under each candidate. `starts`: the watermarks of partitions that start
         late; `reached`: the arrivals that floors follow from, by partition and batch."""
-        told = java_class("count.CandidateAccumulator").registered(self.engine.spark._jsparkSession.sparkContext())
+        told = java_class("count.CandidateAccumulator").registered(context_of(self.engine.spark))
         function = java_class("count.CandidateCounter").function(told, self._told(grid, highs, starts))
         columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, (ARRIVAL, EVENT, _REACHED))]
         tried = Column(function.apply(scala_columns(columns)))

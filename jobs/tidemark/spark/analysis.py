@@ -20,6 +20,7 @@ from tidemark.config.models.stream_graph import columns_of, in_order
 from tidemark.config.models.streams import StreamSpec
 from tidemark.errors import ConfigError, Problem
 from tidemark.spark.columns import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOURCE, TEXT, WINDOW
+from tidemark.spark.compat.plans import require_plan
 from tidemark.spark.read import landed_rows
 from tidemark.spark.streams import paths, windows
 from tidemark.spark.streams.joins import Side, paired
@@ -76,7 +77,7 @@ def _problems(spec: PipelineSpec, key: str, build: Callable[[], None]) -> list[P
 
 
 def _check_source(spark: SparkSession, source: SourceSpec) -> None:
-    _require_plan(_landed(spark, source))
+    require_plan(_landed(spark, source))
 
 
 def _landed(spark: SparkSession, source: SourceSpec) -> DataFrame:
@@ -103,7 +104,7 @@ def _add(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> No
     own = {name.lower() for name in step.parts}
     for name in [column.name for column in columns_of(spec, step.name) or () if column.name.lower() not in own]:
         _require_stored(f"streams.{step.name}.select.{name}", found.schema[name].dataType)
-    _require_plan(found)
+    require_plan(found)
     rows[step.name] = found
 
 
@@ -128,11 +129,6 @@ def _windows(rows: DataFrame, spec: PipelineSpec, step: StreamSpec) -> DataFrame
     given = {"_system_timestamp": F.col("_window_start"), "_end_time": F.col("_window_end")}
     rest = [name for name in paths.SYSTEM if name not in (*found.columns, *given)]
     return _of_stream(found.withColumns(given | {name: F.lit(None).cast(paths.kind_of(name)) for name in rest}))
-
-
-def _require_plan(rows: DataFrame) -> None:
-    """Ensure that Spark can plan the rows' computation, besides analysing it."""
-    rows._jdf.queryExecution().executedPlan()
 
 
 def _require_stored(key: str, kind: DataType) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -15,7 +15,17 @@ from pyspark.sql.types import DataType, StringType
 
 from tidemark.config.sql.functions import AGGREGATES
 from tidemark.errors import ConfigError, Problem
-from tidemark.spark.jvm_functions import java_class, running
+from tidemark.spark.compat.plans import (
+    analyzed,
+    children_of,
+    column_of,
+    name_of,
+    node_of,
+    nodes_of,
+    parsed,
+    with_children,
+)
+from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.session.settings import ARITHMETIC, EXACT
 from tidemark.spark.streams.equal_values import alike
 from tidemark.spark.validity import fit
@@ -60,43 +70,38 @@ def text_of(rows: DataFrame, expression: str, key: str) -> Column:
 def aggregate_of(groups: GroupedData, rows: DataFrame, expression: str, key: str) -> Column:
     """An aggregate expression over the rows of `groups`. Its arguments are null in rows on which they cannot be
     computed, as with `value_of`; its result is null if it cannot be computed from the aggregates."""
-    column = _column(_rewritten(rows, _parsed(rows, expression), key))
+    column = column_of(_rewritten(rows, parsed(rows.sparkSession, expression), key))
     return _sound(_analysed(lambda: groups.agg(column), expression, key), expression, key)
 
 
 def compared_in(rows: DataFrame, expression: str, key: str) -> list[tuple[Column, DataType]]:
     """Values, with their types, by which a DISTINCT aggregate distinguishes rows, as Spark converts its arguments.
     Raises ConfigError if the expression cannot be resolved."""
-    column = _column(_rewritten(rows, _parsed(rows, expression), key))
+    column = column_of(_rewritten(rows, parsed(rows.sparkSession, expression), key))
     found = _analysed(lambda: rows.groupBy().agg(column), expression, key)
-    resolved = found._jdf.queryExecution().analyzed().expressions().last()
-    call: Any = next(each for each in _nodes(resolved) if _name(each) == "AggregateExpression")
-    children = [child for child in _children(call.aggregateFunction()) if _name(child) != "SortOrder"]
-    selected = [rows.select(_column(child)) for child in children if not child.foldable()]
+    resolved = analyzed(found).expressions().last()
+    call: Any = next(each for each in nodes_of(resolved) if name_of(each) == "AggregateExpression")
+    children = [child for child in children_of(call.aggregateFunction()) if name_of(child) != "SortOrder"]
+    selected = [rows.select(column_of(child)) for child in children if not child.foldable()]
     return [(_sound(each, expression, key), each.schema[0].dataType) for each in selected]
-
-
-def _parsed(rows: DataFrame, expression: str) -> JavaObject:
-    tree: JavaObject = rows.sparkSession._jsparkSession.expression(F.expr(expression)._jc)
-    return tree
 
 
 def _rewritten(rows: DataFrame, node: JavaObject, key: str) -> JavaObject:
     """A parsed expression, rewritten so that its aggregates need no FILTER."""
     if _aggregate(node):
-        return _node(_filtered(rows, node, key))
-    children = [_rewritten(rows, child, key) for child in _children(node)]
-    return _with_children(node, children) if children else node
+        return node_of(_filtered(rows, node, key))
+    children = [_rewritten(rows, child, key) for child in children_of(node)]
+    return with_children(node, children) if children else node
 
 
 def _filtered(rows: DataFrame, call: JavaObject, key: str) -> Column:
     """An aggregate whose arguments are null in rows that its FILTER leaves out; if it counts nulls, it ignores such
     rows. Spark forgets a FILTER when it aggregates sorted rows."""
-    name, children = str(_aggregate(call)), _children(call)
+    name, children = str(_aggregate(call)), children_of(call)
     count, has_filter = call.arguments().size(), call.filter().isDefined()
     arguments = [_argument(rows, child, key, equal=name in _AMONG_EQUALS) for child in children[:count]]
     sorts = children[count + has_filter :]
-    orders = [_argument(rows, _children(sort)[0], key) for sort in sorts]
+    orders = [_argument(rows, children_of(sort)[0], key) for sort in sorts]
     if has_filter:
         over = _argument(rows, children[count], key)
         if _nulls_count(name, call):
@@ -104,15 +109,15 @@ def _filtered(rows: DataFrame, call: JavaObject, key: str) -> Column:
         orders = [F.when(over, order) for order in orders]
         index = int(name in _BY)
         arguments[index : index + 1] = [F.when(over, value) for value in arguments[index : index + 1]]
-    sorted_by = [_with_children(sort, [_node(order)]) for sort, order in zip(sorts, orders, strict=True)]
-    made = [*map(_node, arguments), *[_node(F.lit(True))] * has_filter, *sorted_by]
-    return _column(_with_children(call, made))
+    sorted_by = [with_children(sort, [node_of(order)]) for sort, order in zip(sorts, orders, strict=True)]
+    made = [*map(node_of, arguments), *[node_of(F.lit(True))] * has_filter, *sorted_by]
+    return column_of(with_children(call, made))
 
 
 def _argument(rows: DataFrame, node: JavaObject, key: str, *, equal: bool = False) -> Column:
     """An argument of an aggregate; with `equal`, its equal values are made equal to the last bit."""
-    column = _column(node)
-    if not equal or all(_name(part) != "UnresolvedAttribute" for part in _nodes(node)):
+    column = column_of(node)
+    if not equal or all(name_of(part) != "UnresolvedAttribute" for part in nodes_of(node)):
         return column
     return alike(_analysed(lambda: rows.select(column), node.sql(), key).schema[0].dataType, column)
 
@@ -121,7 +126,7 @@ def _nulls_count(name: str, call: JavaObject) -> bool:
     """True if an aggregate counts nulls as values."""
     if name not in _COUNTING_NULLS:
         return False
-    said, more = call.ignoreNulls(), _children(call)[1 : call.arguments().size()]
+    said, more = call.ignoreNulls(), children_of(call)[1 : call.arguments().size()]
     if said.isDefined():
         return not said.get()
     return not name.endswith(_COLLECTIONS) and not any(each.sql().lower() == "true" for each in more)
@@ -129,7 +134,7 @@ def _nulls_count(name: str, call: JavaObject) -> bool:
 
 def _aggregate(node: JavaObject) -> str | None:
     """The name of the aggregate that a node calls."""
-    name = str(node.nameParts().last()).lower() if _name(node) == "UnresolvedFunction" else ""
+    name = str(node.nameParts().last()).lower() if name_of(node) == "UnresolvedFunction" else ""
     return name if name in AGGREGATES else None
 
 
@@ -149,38 +154,9 @@ def _sound(analysed: DataFrame, expression: str, key: str) -> Column:
     """
     exact = analysed.sparkSession.conf.get(ARITHMETIC, None) == EXACT
     try:
-        return Column(java_class("expressions.SafeExpressions").of(analysed._jdf.queryExecution().analyzed(), exact))
+        return Column(java_class("expressions.SafeExpressions").of(analyzed(analysed), exact))
     except Py4JJavaError as error:
         refused = error.java_exception
         if refused.getClass().getName() != "tidemark.expressions.RefusedExpression":
             raise
         raise ConfigError([Problem("", key, f"{expression!r} {refused.getMessage()}")]) from None
-
-
-def _nodes(expression: JavaObject) -> Iterator[JavaObject]:
-    yield expression
-    for child in _children(expression):
-        yield from _nodes(child)
-
-
-def _children(expression: JavaObject) -> list[JavaObject]:
-    children: Any = expression.children()
-    return [children.apply(index) for index in range(children.size())]
-
-
-def _name(node: JavaObject) -> str:
-    return str(node.getClass().getSimpleName())
-
-
-def _column(node: JavaObject) -> Column:
-    return Column(running().org.apache.spark.sql.classic.ExpressionUtils.column(node))
-
-
-def _node(column: Column) -> JavaObject:
-    node: JavaObject = running().org.apache.spark.sql.classic.ExpressionUtils.expression(column._jc)
-    return node
-
-
-def _with_children(node: JavaObject, children: list[JavaObject]) -> JavaObject:
-    made: JavaObject = node.withNewChildren(running().PythonUtils.toSeq(children))
-    return made

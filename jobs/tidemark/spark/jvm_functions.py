@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from enum import IntFlag
 from typing import Any
 
-from pyspark import SparkContext
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+
+from tidemark.spark.compat.jvm import running, scala_columns, scala_map, scala_sequence
 
 _NONE = -(1 << 63)
 
@@ -47,17 +48,13 @@ def json_line(
     `plain` is false if that happens in a column that is not excused. The STRING column `unknown` then has the names
     of members that the schema lacks, one a line; null if there are none.
     """
-    utils = running().PythonUtils
-    spared = None if excused is None else utils.toSeq(list(excused))
-    return invoked(
-        "text.JsonLineParser", line, settings=(schema, utils.toScalaMap(dict(options)), "UTC", plain, spared, unknown)
-    )
+    spared = None if excused is None else scala_sequence(excused)
+    return invoked("text.JsonLineParser", line, settings=(schema, scala_map(options), "UTC", plain, spared, unknown))
 
 
 def unknown_members(row: Column, schema: str, options: Mapping[str, str]) -> Column:
     """The members of a JSON object that the schema lacks, as an object with their text; null if there are none."""
-    given = running().PythonUtils.toScalaMap(dict(options))
-    return invoked("text.UnknownMembers", row, settings=(schema, given))
+    return invoked("text.UnknownMembers", row, settings=(schema, scala_map(options)))
 
 
 def call(name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Column:
@@ -76,38 +73,6 @@ def java_class(name: str) -> Any:  # noqa: ANN401 # py4j has no types
     """A class of the Java module by its package and name, such as `rows.Policy`."""
     package, _, simple = name.rpartition(".")
     return getattr(getattr(running().tidemark, package), simple)
-
-
-def scala_columns(columns: Sequence[Column]) -> Any:  # noqa: ANN401 # py4j has no types
-    """Columns as the sequence that the JVM's interfaces take."""
-    return running().PythonUtils.toSeq([column._jc for column in columns])
-
-
-def java_longs(numbers: Sequence[int]) -> Any:  # noqa: ANN401 # py4j has no types
-    """Numbers as a Java array of 64-bit integers."""
-    context = SparkContext._active_spark_context
-    if context is None or context._gateway is None:
-        raise RuntimeError("no Spark session is open")
-    made = context._gateway.new_array(running().long, len(numbers))
-    for index, number in enumerate(numbers):
-        made[index] = number
-    return made
-
-
-def running() -> Any:  # noqa: ANN401 # py4j has no types
-    """The JVM of the running session."""
-    context = SparkContext._active_spark_context
-    if context is None or context._jvm is None:
-        raise RuntimeError("no Spark session is open")
-    return context._jvm
-
-
-def tried(value: Column) -> Column:
-    """A value, or null where it cannot be computed."""
-    jvm = running()
-    columns = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    evaluated = jvm.org.apache.spark.sql.catalyst.expressions.TryEval(columns.expression(value._jc))
-    return Column(columns.column(evaluated))
 
 
 def or_none(number: Column) -> Column:

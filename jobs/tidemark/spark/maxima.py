@@ -13,7 +13,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from tidemark.core.windows import SessionWindows
-from tidemark.spark.jvm_functions import call, invoked, java_class, java_longs, or_none
+from tidemark.spark.compat.jvm import java_longs
+from tidemark.spark.jvm_functions import call, invoked, java_class, or_none
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

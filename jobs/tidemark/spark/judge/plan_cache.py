@@ -16,11 +16,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from py4j.java_collections import ListConverter
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from tidemark.config import SourceSpec
+from tidemark.spark.compat.jvm import frame_of, java_list, rows_of, session_of
 from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout, placed_by
@@ -111,12 +111,8 @@ def bound(
     folder, `base`. Raises RuntimeError without an open Spark session.
     """
     spark = plan.sparkSession
-    gateway = spark.sparkContext._gateway
-    if gateway is None:
-        raise RuntimeError("no Spark session is open")
-    told = [list(paths), [leaf._jdf for leaf in leaves]]
-    listed = [ListConverter().convert(each, gateway._gateway_client) for each in told]
-    return DataFrame(java_class("plans.PlanBinding").bind(spark._jsparkSession, plan._jdf, base, *listed), spark)
+    given = java_list(list(paths)), java_list([rows_of(leaf) for leaf in leaves])
+    return frame_of(java_class("plans.PlanBinding").bind(session_of(spark), rows_of(plan), base, *given), spark)
 
 
 class Plans(Generic[Kind, Plan]):

@@ -37,7 +37,8 @@ from tidemark.spark.columns import (
     SEED,
     TASK,
 )
-from tidemark.spark.jvm_functions import java_class, scala_columns
+from tidemark.spark.compat.jvm import scala_columns
+from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.local_frames import Columns, local_frame, small_frame
 from tidemark.spark.partitioning.layout import Chunk, Layout, Reached, cell_of_row
 from tidemark.spark.tables.delta import quoted

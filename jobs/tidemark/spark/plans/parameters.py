@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from tidemark.spark.jvm_functions import java_class, scala_columns
+from tidemark.spark.compat.jvm import scala_columns
+from tidemark.spark.jvm_functions import java_class
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from tidemark.spark.compat.jvm import frame_of, rows_of
 from tidemark.spark.jvm_functions import java_class
 
 
 def simplified(rows: DataFrame) -> DataFrame:
     """Rows of a plan that Spark has simplified without looking at its leaves, so that less is left to do once other
     leaves are bound."""
-    return DataFrame(java_class("plans.StaticPlan").simplified(rows._jdf), rows.sparkSession)
+    return frame_of(java_class("plans.StaticPlan").simplified(rows_of(rows)), rows.sparkSession)
 
 
 def unadapted(rows: DataFrame, partitions: int) -> DataFrame:
     """Rows whose plan is made once; shuffles without a number of tasks of their own get `partitions`."""
-    return DataFrame(java_class("plans.StaticPlan").of(rows._jdf, partitions), rows.sparkSession)
+    return frame_of(java_class("plans.StaticPlan").of(rows_of(rows), partitions), rows.sparkSession)

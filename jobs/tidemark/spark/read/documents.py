@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.config.models.values import members_of
-from tidemark.spark.jvm_functions import invoked, running
+from tidemark.spark.compat.jvm import scala_map, scala_sequence
+from tidemark.spark.jvm_functions import invoked
 from tidemark.spark.read.text_formats import VALUE, line_options
 
 _REST = "the rest of the object cannot be read: "
@@ -36,17 +37,15 @@ def texts_of(source: SourceSpec, objects: DataFrame, unreadable: str) -> DataFra
 
 
 def _documents(source: SourceSpec, content: Sequence[Column], unreadable: str) -> Column:
-    members = None if source.rows is None else running().PythonUtils.toSeq(list(members_of(source.rows)))
-    options = running().PythonUtils.toScalaMap(line_options(source))
+    members = None if source.rows is None else scala_sequence(members_of(source.rows))
+    options = scala_map(line_options(source))
     return invoked("text.JsonDocuments", *content, settings=(members, options, unreadable, _REST))
 
 
 def _records(source: SourceSpec, content: Sequence[Column], unreadable: str) -> Column:
     options = line_options(source)
     mark = options.get("quote", '"').replace("\x00", "")
-    signs = running().PythonUtils.toSeq(
-        [options.get("sep", ","), mark, options.get("escape", "\\"), options.get("comment", "")]
-    )
+    signs = scala_sequence([options.get("sep", ","), mark, options.get("escape", "\\"), options.get("comment", "")])
     header = {key.lower(): value.lower() for key, value in source.options.items()}.get("header") == "true"
     blanks = options.get("ignoreLeadingWhiteSpace", "false").lower() == "true"
     return invoked("text.CsvRecords", *content, settings=(signs, header, blanks, unreadable))

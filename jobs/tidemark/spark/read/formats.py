@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject
 from tidemark.spark.columns import BEYOND, BLOCK, CORRUPT, PATH, ROW, TEXT
+from tidemark.spark.compat.sessions import verify_checksums
 from tidemark.spark.local_frames import small_frame
 from tidemark.spark.read.documents import scanned_whole, texts_of
 from tidemark.spark.read.peek import Sight
@@ -93,7 +94,7 @@ def row_text(values: list[Column]) -> Column:
 
 
 def _reader(spark: SparkSession) -> DataFrameReader:
-    _prepare(spark)
+    _prepare()
     return spark.read.option("recursiveFileLookup", "true").option("__globPaths__", "false")
 
 
@@ -123,18 +124,15 @@ def _parsed(source: SourceSpec, found: DataFrame, sight: Sight, share: float) ->
     return _typed(source, _placed(found, found.metadataColumn(_METADATA), share), sight)
 
 
-def _prepare(spark: SparkSession) -> None:
+def _prepare() -> None:
     """Set up the JVM for readers.
 
     ORC has times without a zone, which its reader takes to be in the JVM's: that is set to UTC. Hadoop looks for
     checksums beside local files, and cannot where a name has a colon: that is turned off. Raises RuntimeError without
     an open Spark session.
     """
-    jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
-    if jvm is None or context is None:
-        raise RuntimeError("no Spark session is open")
-    use_utc(jvm)
-    jvm.org.apache.hadoop.fs.FileSystem.getLocal(context.hadoopConfiguration()).setVerifyChecksum(False)
+    use_utc()
+    verify_checksums(False)
 
 
 def _placed(rows: DataFrame, place: Column, share: float, *given: Column) -> DataFrame:

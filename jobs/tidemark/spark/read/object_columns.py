@@ -13,7 +13,8 @@ from pyspark.sql import Column
 
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject, stored_uri
-from tidemark.spark.jvm_functions import java_class, scala_columns
+from tidemark.spark.compat.jvm import scala_columns
+from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.session.s3a import spark_reads
 
 if TYPE_CHECKING:

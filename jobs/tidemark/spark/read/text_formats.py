@@ -22,8 +22,9 @@ from tidemark.config import SourceSpec
 from tidemark.config.sql.expressions import plain_names
 from tidemark.config.types import parse_type, quoted
 from tidemark.spark.columns import BEYOND, BLOCK, CORRUPT, PATH, ROW, TEXT
+from tidemark.spark.compat.plans import null_on_error
 from tidemark.spark.expressions import TIME_OF_DAY
-from tidemark.spark.jvm_functions import LineScan, is_utf8, json_line, scan_line, tried, unknown_members
+from tidemark.spark.jvm_functions import LineScan, is_utf8, json_line, scan_line, unknown_members
 from tidemark.spark.read import lossless
 from tidemark.spark.validity import Leaf, any_leaf, beyond_years, column_of, payload_of
 
@@ -121,7 +122,7 @@ def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
     doubts = Doubts(value.rlike(suspects), flawed, invalid, lambda text: text.rlike(_FAR))
 
     def parse(value: Column, schema: str, options: dict[str, str]) -> Column:
-        return tried(F.from_csv(value, schema, options))
+        return null_on_error(F.from_csv(value, schema, options))
 
     types = types_in_files(source)
     kinds = lossless.checked(types, options) if source.exact else {}

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark import SparkContext
-
+from tidemark.spark.compat.sessions import end_jvm
 from tidemark.spark.session.jars import jars_folder
 
 
@@ -40,12 +39,6 @@ def recorded() -> Iterator[None]:
         f"--driver-java-options '\"-XX:ArchiveClassesAtExit={partial}\"' pyspark-shell"
     )
     yield
-    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
-    if context is not None:
-        context.stop()
-    if gateway is not None:
-        gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait()
+    end_jvm()
     partial.touch()
     partial.replace(archive())

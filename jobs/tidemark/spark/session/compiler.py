@@ -98,11 +98,12 @@ def quiet_jvm(jars: Sequence[Path] = ()) -> Iterator[tuple[JavaGateway, IO[str]]
     """Start a JVM for set-up, with the classes of Spark and of `jars` but no session. Gives its gateway and its
     log."""
     from pyspark import SparkConf
-    from pyspark.java_gateway import launch_gateway
+
+    from tidemark.spark.compat.sessions import launch  # imports pyspark, which may not be there yet
 
     conf = SparkConf(loadDefaults=False).set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
     with tempfile.TemporaryFile("w+") as log:
-        gateway = launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call] # py4j has no types
+        gateway = launch(conf, {"stderr": log})
         try:
             yield gateway, log
         finally:

@@ -16,6 +16,8 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
+from tidemark.spark.compat.jvm import active_context, running
+from tidemark.spark.compat.sessions import DELTA_CLASS, activate, first_session, verify_checksums
 from tidemark.spark.session.compiler import FINGERPRINT, JAR, fingerprint
 from tidemark.spark.session.jars import jars_folder
 
@@ -43,10 +45,8 @@ def refuse_connect() -> None:
 
 def session_of_caller() -> SparkSession | None:
     """The session of this process, whoever opened it; None if there is none."""
-    context = SparkContext._active_spark_context
-    if context is None or context._jsc is None:
-        return None
-    return SparkSession.getActiveSession() or SparkSession._instantiatedSession or SparkSession(context)
+    context = active_context()
+    return None if context is None else SparkSession.getActiveSession() or first_session() or SparkSession(context)
 
 
 def own_session(beside: SparkSession) -> SparkSession:
@@ -60,13 +60,13 @@ def own_session(beside: SparkSession) -> SparkSession:
         _own.clear()
         _zones.clear()
         _own[context] = beside.newSession()
-    _activate(_own[context])
+    activate(_own[context])
     return _own[context]
 
 
-def use_utc(jvm: Any) -> None:  # noqa: ANN401 # py4j has no types
+def use_utc() -> None:
     """Make UTC the default time zone of the JVM until the verb ends."""
-    zones = jvm.java.util.TimeZone
+    zones = running().java.util.TimeZone
     if not _zones:
         _zones.append(zones.getDefault())
     zones.setDefault(zones.getTimeZone("UTC"))
@@ -75,8 +75,7 @@ def use_utc(jvm: Any) -> None:  # noqa: ANN401 # py4j has no types
 @contextmanager
 def kept() -> Iterator[None]:
     """Restore, when the block ends, the session that was active before it and the JVM's default time zone."""
-    context = SparkContext._active_spark_context
-    before = None if context is None or context._jsc is None else SparkSession.getActiveSession()
+    before = None if active_context() is None else SparkSession.getActiveSession()
     outermost = before is None or before not in _own.values()
     try:
         yield
@@ -87,27 +86,20 @@ def kept() -> Iterator[None]:
 
 def put_back(session: SparkSession | None) -> None:
     """Make a session (None: the application's first) the active one, and restore the JVM's settings."""
-    context = SparkContext._active_spark_context
-    if context is None or context._jvm is None or context._jsc is None or context not in _own:
+    if active_context() not in _own:
         return
     if _zones:
-        context._jvm.java.util.TimeZone.setDefault(_zones.pop())
-        local = context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(context._jsc.hadoopConfiguration())
-        local.setVerifyChecksum(True)
-    root = session or SparkSession._instantiatedSession
+        running().java.util.TimeZone.setDefault(_zones.pop())
+        verify_checksums(True)
+    root = session or first_session()
     if root is not None:
-        _activate(root)
-
-
-def _activate(session: SparkSession) -> None:
-    SparkSession._activeSession = session
-    SparkSession._get_j_spark_session_class(running(session)).setActiveSession(session._jsparkSession)
+        activate(root)
 
 
 def _ensure_equipped(session: SparkSession) -> None:
     missing = [f"{key}={value}" for key, value in _DELTA.items() if value not in str(session.conf.get(key, ""))]
-    loader = running(session).java.lang.Thread.currentThread().getContextClassLoader()
-    for name in ("tidemark.count.EventCounts", "org.apache.spark.sql.delta.DeltaLog"):
+    loader = running().java.lang.Thread.currentThread().getContextClassLoader()
+    for name in ("tidemark.count.EventCounts", DELTA_CLASS):
         try:
             loader.loadClass(name)
         except Py4JJavaError:
@@ -122,8 +114,3 @@ def _ensure_equipped(session: SparkSession) -> None:
             hint=f"stop it, so that tidemark starts its own, or start it with these settings and spark.jars="
             f"{jars_folder() / '*.jar'} (each file by name, commas between)",
         )
-
-
-def running(session: SparkSession) -> Any:  # noqa: ANN401 # py4j has no types
-    """The JVM of a session."""
-    return session.sparkContext._jvm

@@ -25,7 +25,7 @@ from tidemark.errors import TidemarkError
 from tidemark.spark.session.compiler import JAR, TOOLS, compile_into, quiet_jvm
 
 if TYPE_CHECKING:
-    from py4j.java_gateway import JVMView
+    pass
 
 JAVA_VERSIONS = (17, 21)
 """Versions of Java that Spark 4.2 runs on."""
@@ -134,9 +134,11 @@ def _place(jar: Jar, found: Path, folder: Path) -> None:
 
 def _resolve(jars: list[Jar]) -> list[Path]:
     """Resolve the jars without their dependencies (Spark ships those), from where the user's Ivy settings point."""
+    from tidemark.spark.compat.sessions import resolve_jar  # imports pyspark, which may not be there yet
+
     with quiet_jvm() as (gateway, log):
         try:
-            return [_resolve_one(gateway.jvm, jar) for jar in jars]
+            return [resolve_jar(gateway.jvm, jar.coordinate) for jar in jars]
         except Exception as error:
             log.seek(0)
             reasons = [line.strip(" :\t\n") for line in log if "download failed" in line or "not found" in line]
@@ -145,11 +147,6 @@ def _resolve(jars: list[Jar]) -> list[Path]:
                 f"jars can't be downloaded: {reason}",
                 hint="check the network; DEFAULT_ARTIFACT_REPOSITORY (Spark's own variable) names a mirror",
             ) from error
-
-
-def _resolve_one(jvm: JVMView, jar: Jar) -> Path:
-    uri = jvm.java.net.URI(f"ivy://{jar.coordinate}?transitive=false")
-    return Path(jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(uri).mkString(","))
 
 
 def main(arguments: list[str]) -> int:

@@ -9,6 +9,8 @@ from typing import TypeVar
 from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
+from tidemark.spark.compat.sessions import activate_in_jvm
+
 Result = TypeVar("Result")
 
 
@@ -32,7 +34,7 @@ def _in_session(spark: SparkSession, action: Callable[[], Result]) -> Callable[[
     settings."""
 
     def run() -> Result:
-        SparkSession._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
+        activate_in_jvm(spark)
         return action()
 
     return run

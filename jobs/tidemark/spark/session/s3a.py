@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from tidemark.config.address import S3Place, is_s3
 from tidemark.core.batch import LandedObject
 from tidemark.errors import TidemarkError
+from tidemark.spark.compat.jvm import hadoop_configuration, running
 from tidemark.spark.session.jars import S3_HINT
 from tidemark.storage import s3
 
@@ -41,14 +42,11 @@ def spark_reads(item: LandedObject) -> str:
 def configure(spark: SparkSession) -> None:
     """Make s3:// a file system of this session alone; the user's own settings win. Raises TidemarkError without
     hadoop-aws."""
-    jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc
-    if jvm is None or context is None:
-        raise RuntimeError("no Spark session is open")
     try:
-        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_SETTINGS["fs.s3.impl"])
+        running().java.lang.Thread.currentThread().getContextClassLoader().loadClass(_SETTINGS["fs.s3.impl"])
     except Py4JJavaError:
         raise TidemarkError("this Spark has no jars for s3:// places (hadoop-aws)", hint=S3_HINT) from None
-    known: Any = context.hadoopConfiguration()
+    known = hadoop_configuration()
     for key, value in (_SETTINGS | _of_the_environment()).items():
         if not _is_given(known, key):
             spark.conf.set(key, value)

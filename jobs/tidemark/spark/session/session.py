@@ -13,17 +13,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from py4j.java_gateway import JavaGateway
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
+from tidemark.spark.compat.jvm import running
+from tidemark.spark.compat.py4j_cache import remember
+from tidemark.spark.compat.sessions import has_jvm, launch, start_context
 from tidemark.spark.session import class_archive, s3a
 from tidemark.spark.session.compiler import JAR, is_current
-from tidemark.spark.session.isolation import own_session, refuse_connect, running, session_of_caller
+from tidemark.spark.session.isolation import own_session, refuse_connect, session_of_caller
 from tidemark.spark.session.jars import jars_folder, require_java, require_s3, s3_jars
-from tidemark.spark.session.py4j_cache import remember
 from tidemark.spark.session.settings import RESULT_SETTINGS
 
 _TIMES = ("_offset", "_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark", "_batch_id")
@@ -122,7 +123,7 @@ def _start(master: str | None) -> SparkSession:
     conf.setIfMissing("spark.hadoop.fs.permissions.umask-mode", _umask())
     conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC {BUFFERS}".strip())
     ours = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not ours and SparkContext._gateway is None:
+    if not ours and not has_jvm():
         require_java()
         memory = _memory()
         conf.set("spark.driver.memory", f"{memory >> 20}m")
@@ -134,14 +135,14 @@ def _start(master: str | None) -> SparkSession:
         for key, value in (alone(where) or spread(where, jars)).items():
             conf.setIfMissing(key, value)
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
-        SparkContext._ensure_initialized(gateway=_launch(conf), conf=conf)
+        start_context(_launch(conf), conf)
         ours = True
     heard = signal.getsignal(signal.SIGINT)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     if threading.current_thread() is threading.main_thread() and callable(heard):
         signal.signal(signal.SIGINT, heard)  # PySpark's own handler calls the JVM in the middle of a call
     if ours:
-        remember(running(session))
+        remember(running())
     return session
 
 
@@ -195,14 +196,7 @@ def _launch(conf: SparkConf) -> JavaGateway:
         log = tempfile.NamedTemporaryFile("w+", prefix="tidemark-spark-", suffix=".log")  # noqa: SIM115 # the JVM's
     try:
         with _signals_kept():
-            return launch_gateway(
-                conf,
-                {  # type: ignore[no-untyped-call] # py4j has no types
-                    "env": environ,
-                    "stderr": log,
-                    "stdout": log,
-                },
-            )
+            return launch(conf, {"env": environ, "stderr": log, "stdout": log})
     except PySparkException as error:
         said = _last_line(log.name) if log else ""
         raise TidemarkError(

@@ -13,7 +13,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tidemark.core.batch_result import APPLICATION
-from tidemark.spark.jvm_functions import java_class, running
+from tidemark.spark.compat.jvm import rows_of, scala_map, scala_sequence, session_of
+from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.session.settings import PAGES
 from tidemark.spark.tables.row_counter import CountedRows, Counting
 from tidemark.storage import Place, delta_table, is_table, place_of, read_bytes
@@ -65,11 +66,10 @@ def _appended(
     table = dict(_SETTINGS)
     if statistics:
         table["delta.dataSkippingStatsColumns"] = statistics
-    scala = running().PythonUtils
-    by = scala.toSeq([partition_by] if partition_by else [])
-    told = scala.toScalaMap(options), scala.toScalaMap(table)
+    by = scala_sequence([partition_by] if partition_by else [])
+    told = scala_map(options), scala_map(table)
     version: int = java_class("plans.TableAppend").appendOnce(
-        spark._jsparkSession, place, rows._jdf, by, *told, application, batch_id
+        session_of(spark), place, rows_of(rows), by, *told, application, batch_id
     )
     return None if version < 0 else version
 

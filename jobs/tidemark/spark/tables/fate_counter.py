@@ -23,6 +23,7 @@ from tidemark.core.batch_result import NEWEST, TableDigest
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import Broken, Offsets, RowRule
 from tidemark.spark.columns import BEYOND, COUNTED, HASH, OBJECT
+from tidemark.spark.compat.jvm import context_of
 from tidemark.spark.digests import row_hash, table_digest
 from tidemark.spark.jvm_functions import invoked, java_class, or_none
 from tidemark.spark.read.formats import UNREADABLE
@@ -113,7 +114,7 @@ class FateCounter:
         self._uris = [stored_uri(uri) for uri in uris]
         self.last = NOTHING
         """The counts that were read last."""
-        self._tallied = java_class("count.EventCountsAccumulator").registered(spark._jsparkSession.sparkContext())
+        self._tallied = java_class("count.EventCountsAccumulator").registered(context_of(spark))
 
     def begin(self, uris: Sequence[str]) -> None:
         """Count the rows of another job from nothing; the one before must have ended."""

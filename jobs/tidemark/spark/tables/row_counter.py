@@ -10,8 +10,9 @@ from pyspark.sql import functions as F
 
 from tidemark.core.batch_result import TableDigest
 from tidemark.spark.columns import COUNTED, HASH
+from tidemark.spark.compat.jvm import context_of, scala_columns
 from tidemark.spark.digests import row_hash, table_digest
-from tidemark.spark.jvm_functions import java_class, scala_columns
+from tidemark.spark.jvm_functions import java_class
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -35,7 +36,7 @@ class Counting:
     @classmethod
     def of(cls, rows: DataFrame, matching: Column | None = None) -> Counting:
         """Set rows up to be counted, in all and as far as `matching` is true."""
-        summed = java_class("count.DigestAccumulator").registered(rows.sparkSession._jsparkSession.sparkContext())
+        summed = java_class("count.DigestAccumulator").registered(context_of(rows.sparkSession))
         told = [F.col(HASH)["high"], F.col(HASH)["low"], F.lit(False) if matching is None else matching]
         counts = Column(summed.function().apply(scala_columns(told)))
         hashed = rows.withColumn(HASH, row_hash(rows))

@@ -1,0 +1,70 @@
+"""Spark sessions of a process and the launch of its JVM: private attributes of PySpark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from py4j.java_gateway import JavaGateway
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from tidemark.spark.compat.jvm import active_context, hadoop_configuration, running
+
+DELTA_CLASS = "org.apache.spark.sql.delta.DeltaLog"
+"""A class that only Delta's jar has."""
+
+
+def first_session() -> SparkSession | None:
+    """The application's first session; None if there is none."""
+    return SparkSession._instantiatedSession
+
+
+def activate(session: SparkSession) -> None:
+    """Make a session the active one of this thread, in Python and in the JVM."""
+    SparkSession._activeSession = session
+    activate_in_jvm(session)
+
+
+def activate_in_jvm(session: SparkSession) -> None:
+    """Make a session the active one of the JVM's thread that serves this thread."""
+    SparkSession._get_j_spark_session_class(running()).setActiveSession(session._jsparkSession)
+
+
+def verify_checksums(verify: bool) -> None:
+    """Set whether Hadoop compares local files with checksums beside them."""
+    running().org.apache.hadoop.fs.FileSystem.getLocal(hadoop_configuration()).setVerifyChecksum(verify)
+
+
+def has_jvm() -> bool:
+    """True if this process has started a JVM."""
+    return SparkContext._gateway is not None
+
+
+def launch(conf: SparkConf, options: Mapping[str, Any]) -> JavaGateway:
+    """Start a JVM. `options` are those of PySpark's `launch_gateway`: the environment and where output goes."""
+    return launch_gateway(conf, dict(options))  # type: ignore[no-untyped-call] # py4j has no types
+
+
+def start_context(gateway: JavaGateway, conf: SparkConf) -> None:
+    """Have later sessions of this process use the gateway's JVM."""
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+
+
+def resolve_jar(jvm: Any, coordinate: str) -> Path:  # noqa: ANN401 # py4j has no types
+    """Fetch a jar without its dependencies, from where the user's Ivy settings point, and return its file."""
+    uri = jvm.java.net.URI(f"ivy://{coordinate}?transitive=false")
+    return Path(jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(uri).mkString(","))
+
+
+def end_jvm() -> None:
+    """Stop the application and wait for the end of its JVM."""
+    context, gateway = active_context(), SparkContext._gateway
+    if context is not None:
+        context.stop()
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
