@@ -39,7 +39,8 @@ public final class CandidateCounter implements UDF5<byte[], Object, Long, Long, 
     private transient long[][] starts;
     private transient long[][] highs;
 
-    private CandidateCounter(CandidateAccumulator total, CandidateGrid grid) {
+    /** Makes the counter; `function` makes the filter that Spark calls. */
+    CandidateCounter(CandidateAccumulator total, CandidateGrid grid) {
         this.total = total;
         this.grid = grid;
     }

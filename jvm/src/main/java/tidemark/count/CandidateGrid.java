@@ -23,7 +23,7 @@ final class CandidateGrid implements Serializable {
 
     /** Late tolerances, ascending. The last may be `Long.MAX_VALUE`: no row is late. */
     final long[] lates;
-    /** How far the watermark trails the highest time, by late and out-of-order tolerance; ascending. */
+    /** Distances between the highest time and the watermark, by late and out-of-order tolerance; ascending. */
     final long[][] behind;
     /** True if rows may be early. */
     final boolean hasEarly;

@@ -7,6 +7,7 @@ package tidemark.expressions;
 public final class RefusedExpression extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
+    /** Makes the exception with the rest of the sentence. */
     RefusedExpression(String reason) {
         super(reason);
     }
