@@ -70,7 +70,7 @@ def invoked(name: str, *arguments: Column, settings: Sequence[Any] = ()) -> Colu
 
 
 def java_class(name: str) -> Any:  # noqa: ANN401 # py4j has no types
-    """A class of the Java module by its package and name, such as `rows.Policy`."""
+    """A class of the Java module by its package and name, such as `rows.TolerancePolicy`."""
     package, _, simple = name.rpartition(".")
     return getattr(getattr(running().tidemark, package), simple)
 

@@ -32,36 +32,36 @@ def reached(chunk: Column, partition: Column, own: Column, seed: Column, start: 
     and `high` of the group's seed. Without a seed the watermark is that of `start`. `chunk` and `partition` are not
     null."""
     told = [or_none(seed[name]) for name in ("rows", "watermark", "high")]
-    return invoked("rows.Running", chunk, partition, or_none(own), *told, settings=(start,))
+    return invoked("rows.RunningState", chunk, partition, or_none(own), *told, settings=(start,))
 
 
 def greatest_before(group: Column, part: Column, value: Column) -> Column:
     """The greatest value of a group's rows before each row; null if there is none. `group` (a number that is never
     null, or bytes) and `part` (bytes or null) name a row's group together."""
-    return invoked("rows.Before", group, part, or_none(value))
+    return invoked("rows.PrecedingMaximum", group, part, or_none(value))
 
 
 def greatest_before_in_runs(run: Column, one: Column, other: Column, value: Column) -> Column:
     """The greatest value of a group's rows before each row, for groups whose rows are in order but mixed with other
     groups of one `run`, a number. `one` and `other`, texts that are not null, name a row's group."""
-    return invoked("rows.Before", run, one, other, or_none(value))
+    return invoked("rows.PrecedingMaximum", run, one, other, or_none(value))
 
 
 def latest_in_cell(partition: Column, cell: Column, own: Column) -> Column:
     """The latest arrival so far of a partition's rows in their cell, by each row, in the order in which files give
     rows."""
-    return call("rows.Latest", partition.cast("binary"), cell, own)
+    return call("rows.LatestArrival", partition.cast("binary"), cell, own)
 
 
 def start_of_session(group: Column, start: Column, end: Column, session: SessionWindows) -> Column:
     """The start of each row's session, microseconds. Rows are in the order of their starts."""
-    return call("rows.Sessions", group, start, end, settings=(session.gap, session.max_duration))
+    return call("rows.SessionStarts", group, start, end, settings=(session.gap, session.max_duration))
 
 
 def bounds_of_snapshots(group: Column, time: Column, end: Column, after: Column, until: Column) -> Column:
     """By each row, the bounds of the windows that it is alive in, if they end after `after` and by `until`; either
     may be null. Rows and ends (rows without an `end` of their own) come latest first."""
-    return call("rows.Snapshots", group, time, end, after, until)
+    return call("rows.SnapshotBounds", group, time, end, after, until)
 
 
 def punctuated(group: Column, part: Column, seed: Column, *told: Column) -> Column:
@@ -69,19 +69,19 @@ def punctuated(group: Column, part: Column, seed: Column, *told: Column) -> Colu
     row, is null or has the watermark, counted rows and period that the group begins with. The last columns are, of
     each row: whether it counts, the number of rows for a punctuation or null, its period or null, the punctuation
     that it would set, and the one that it sets in any case. Groups of several parts may come in turns."""
-    return call("rows.Punctuated", group, part, seed, *told)
+    return call("rows.PunctuationState", group, part, seed, *told)
 
 
 def paired(*told: Column) -> Column:
     """`offset` and `start` of the oldest open start edge among earlier rows of a row's group. The first three columns
     name the group (partition and match as bytes, original start); then come the row's role, offset and start in
     force."""
-    return call("rows.Edges", *told)
+    return call("rows.EdgePairing", *told)
 
 
 def least(partition: Column, mark: Column) -> Column:
     """The least of the partitions' latest marks so far; null while a partition has none."""
-    return call("rows.Least", partition.cast("binary"), mark)
+    return call("rows.LowestWatermark", partition.cast("binary"), mark)
 
 
 def range_of(
@@ -94,4 +94,4 @@ def range_of(
     """Number of the range that a time is in; all but the first range begin at `starts`. If `apart` is given, a time
     that is `crowded` or null gets one of `many` numbers, chosen by `apart`."""
     number = F.lit(None).cast("long") if apart is None else apart
-    return call("rows.Ranged", time, number, settings=(java_longs(starts), java_longs(crowded), many))
+    return call("rows.RangeIndex", time, number, settings=(java_longs(starts), java_longs(crowded), many))

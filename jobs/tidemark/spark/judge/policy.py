@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def bounded(policy: Policy) -> Column:
     """The time that the early and late steps leave a row, null if one of them drops it or it has no time."""
-    return invoked("rows.Policy", F.col(ARRIVAL), F.col(EVENT), settings=(_in_java(policy),))
+    return invoked("rows.TolerancePolicy", F.col(ARRIVAL), F.col(EVENT), settings=(_in_java(policy),))
 
 
 def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column) -> Column:
@@ -30,7 +30,7 @@ def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column) 
     """
     times = [or_none(F.col(name)) for name in (ARRIVAL, EVENT, STAGED)]
     settings = (_in_java(policy), policy.disorder, MIN_TIME)
-    return invoked("rows.Judged", *group, F.col(BAD), *times, or_none(before), or_none(high), settings=settings)
+    return invoked("rows.RowJudge", *group, F.col(BAD), *times, or_none(before), or_none(high), settings=settings)
 
 
 def verdict() -> dict[str, Column]:
@@ -46,7 +46,7 @@ def verdict() -> dict[str, Column]:
 
 def _in_java(policy: Policy) -> JavaObject:
     early, late = _told(policy.early), _told(policy.late)
-    made: JavaObject = java_class("rows.Policy")(*early, *late, policy.out_of_order.action.value)
+    made: JavaObject = java_class("rows.TolerancePolicy")(*early, *late, policy.out_of_order.action.value)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Rules that hold for each row of the events table; `jvm/Rules.java` checks them where rows are counted."""
+"""Rules that hold for each row of the events table; `jvm/…/rows/RowRules.java` checks them where rows are counted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rules_of(source: SourceSpec) -> JavaObject:
     """Rules that event rows of a source keep, numbered as in `RowRule`."""
     kept = source.policy.out_of_order.action is Action.KEEP
     early, late = _limit(source.policy.early), _limit(source.policy.late)
-    return java_class("rows.Rules")(early, late, kept)
+    return java_class("rows.RowRules")(early, late, kept)
 
 
 def ends(source: SourceSpec) -> Column | None:

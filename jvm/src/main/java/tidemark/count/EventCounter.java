@@ -8,8 +8,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.TaskCompletionListener;
 import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
-import tidemark.rows.Rules;
-import tidemark.rows.Running;
+import tidemark.rows.RowRules;
+import tidemark.rows.RunningState;
 
 /** A filter that counts event rows and lets all of them pass. A task's counts are added up when the task ends. */
 public final class EventCounter implements Serializable {
@@ -21,10 +21,10 @@ public final class EventCounter implements Serializable {
 
     private final EventCountsAccumulator total;
     private final String adjustedPrefix;
-    private final Rules rules;
+    private final RowRules rules;
     private transient EventCounts counts;
 
-    private EventCounter(EventCountsAccumulator total, String adjustedPrefix, Rules rules) {
+    private EventCounter(EventCountsAccumulator total, String adjustedPrefix, RowRules rules) {
         this.total = total;
         this.adjustedPrefix = adjustedPrefix;
         this.rules = rules;
@@ -37,13 +37,13 @@ public final class EventCounter implements Serializable {
      * @param rules the rules that each row must keep
      */
     public static Column function(
-            Seq<Column> arguments, EventCountsAccumulator total, String adjustedPrefix, Rules rules) {
+            Seq<Column> arguments, EventCountsAccumulator total, String adjustedPrefix, RowRules rules) {
         return Invoked.inTurn(
             new EventCounter(total, adjustedPrefix, rules), "call", DataTypes.BooleanType, arguments);
     }
 
     /**
-     * Counts a row; always true. Times are microseconds since 1970 (UTC). A time or offset is `Running.NONE` if there
+     * Counts a row; always true. Times are microseconds since 1970 (UTC). A time or offset is `RunningState.NONE` if there
      * is none.
      *
      * @param hashHigh the upper half of the row's hash
@@ -88,7 +88,7 @@ public final class EventCounter implements Serializable {
         if (broken != 0) {
             counts.addBroken(broken, offset);
         }
-        if (adjusted && stamp != Running.NONE && event != Running.NONE) {
+        if (adjusted && stamp != RunningState.NONE && event != RunningState.NONE) {
             counts.addMove(Math.abs(stamp - event));
         }
         return true;

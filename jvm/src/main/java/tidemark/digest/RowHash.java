@@ -15,11 +15,11 @@ public final class RowHash implements java.io.Serializable {
 
     private static final String GIVES = "high BIGINT NOT NULL, low BIGINT NOT NULL";
 
-    private final Form form;
+    private final ValueEncoding form;
     private final long[] seeds;
-    private transient Bytes bytes;
+    private transient ByteWriter bytes;
 
-    private RowHash(Form form) {
+    private RowHash(ValueEncoding form) {
         this.form = form;
         byte[] name = form.name.getBytes(StandardCharsets.UTF_8);
         this.seeds = new long[] {0L, 1L};
@@ -28,13 +28,13 @@ public final class RowHash implements java.io.Serializable {
 
     /** As a column of a struct, whose type is given as JSON and whose fields are in the order of their names. */
     public static Column function(Seq row, String type) {
-        RowHash hash = new RowHash(Form.of((StructType) DataType.fromJson(type)));
+        RowHash hash = new RowHash(ValueEncoding.of((StructType) DataType.fromJson(type)));
         return Invoked.plain(hash, "call", DataType.fromDDL(GIVES), row);
     }
 
     public InternalRow call(InternalRow row) {
         if (this.bytes == null) {
-            this.bytes = new Bytes();
+            this.bytes = new ByteWriter();
         }
         this.bytes.clear();
         this.form.putAll(row, this.bytes);

@@ -12,14 +12,14 @@ import org.apache.spark.sql.types.DataTypes;
  * The latest arrival of a partition's rows so far in the same cell, for rows of several partitions in turns.
  * Arguments: partition (bytes), cell (a number, which does not come back once it has changed), arrival.
  */
-public final class Latest implements UDF3 {
+public final class LatestArrival implements UDF3 {
     private static final long serialVersionUID = 1L;
 
     private final Map latest = new HashMap();
 
     /** As a column function, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF3) new Latest(), DataTypes.LongType).asNondeterministic();
+        return functions.udf((UDF3) new LatestArrival(), DataTypes.LongType).asNondeterministic();
     }
 
     public Object call(Object partition, Object cell, Object own) {
@@ -29,7 +29,7 @@ public final class Latest implements UDF3 {
             found = new Object[] {cell, null};
             this.latest.put(name, found);
         }
-        found[1] = Before.latest((Long) found[1], (Long) own);
+        found[1] = PrecedingMaximum.latest((Long) found[1], (Long) own);
         return found[1];
     }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.DataTypes;
  *
  * Arguments: what names the group (any value that is equal to itself, or null), start, end (microseconds).
  */
-public final class Sessions implements UDF3 {
+public final class SessionStarts implements UDF3 {
     private static final long serialVersionUID = 1L;
 
     private final long gap;
@@ -22,19 +22,19 @@ public final class Sessions implements UDF3 {
     private long start;
     private long end;
 
-    private Sessions(long gap, long longest) {
+    private SessionStarts(long gap, long longest) {
         this.gap = gap;
         this.longest = longest;
     }
 
     /** As a column function, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function(long gap, long longest) {
-        return functions.udf((UDF3) new Sessions(gap, longest), DataTypes.LongType).asNondeterministic();
+        return functions.udf((UDF3) new SessionStarts(gap, longest), DataTypes.LongType).asNondeterministic();
     }
 
     public Object call(Object group, Object start, Object end) {
         long from = ((Long) start).longValue();
-        if (!this.open || !Before.same(group, this.group) || from >= this.end) {
+        if (!this.open || !PrecedingMaximum.same(group, this.group) || from >= this.end) {
             this.open = true;
             this.group = group;
             this.start = from;

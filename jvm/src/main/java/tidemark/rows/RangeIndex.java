@@ -12,14 +12,14 @@ import org.apache.spark.sql.types.DataTypes;
  *
  * Arguments: the time, and the number or null.
  */
-public final class Ranged implements UDF2 {
+public final class RangeIndex implements UDF2 {
     private static final long serialVersionUID = 1L;
 
     private final long[] starts;
     private final long[] crowded;
     private final long many;
 
-    private Ranged(long[] starts, long[] crowded, long many) {
+    private RangeIndex(long[] starts, long[] crowded, long many) {
         this.starts = starts;
         this.crowded = crowded;
         this.many = many;
@@ -27,7 +27,7 @@ public final class Ranged implements UDF2 {
 
     /** As a column function; the times of both arrays ascend and differ. */
     public static UserDefinedFunction function(long[] starts, long[] crowded, long many) {
-        return functions.udf((UDF2) new Ranged(starts, crowded, many), DataTypes.IntegerType);
+        return functions.udf((UDF2) new RangeIndex(starts, crowded, many), DataTypes.IntegerType);
     }
 
     public Object call(Object time, Object number) {

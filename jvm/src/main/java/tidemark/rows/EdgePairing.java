@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.DataType;
  * Arguments: what names the group (partition and match as bytes, original start), the row's role, its offset and its
  * start in force. Roles: `start` opens a lifetime, `end` closes one, `left` would have closed one.
  */
-public final class Edges implements UDF6 {
+public final class EdgePairing implements UDF6 {
     private static final long serialVersionUID = 1L;
 
     private static final String GIVES = "offset BIGINT, start BIGINT";
@@ -28,14 +28,14 @@ public final class Edges implements UDF6 {
 
     /** As a column function, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF6) new Edges(), DataType.fromDDL(GIVES)).asNondeterministic();
+        return functions.udf((UDF6) new EdgePairing(), DataType.fromDDL(GIVES)).asNondeterministic();
     }
 
     public Object call(Object partition, Object match, Object original, Object role, Object offset, Object start) {
         if (!this.begun
-                || !Before.same(partition, this.partition)
-                || !Before.same(match, this.match)
-                || !Before.same(original, this.original)) {
+                || !PrecedingMaximum.same(partition, this.partition)
+                || !PrecedingMaximum.same(match, this.match)
+                || !PrecedingMaximum.same(original, this.original)) {
             this.begun = true;
             this.partition = partition;
             this.match = match;

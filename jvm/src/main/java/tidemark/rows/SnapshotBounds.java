@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.DataTypes;
  * end; of a row its end, of an end null; and of windows that are asked for, the time after which they end and the latest
  * at which they do (null: all). Null where there is no such window.
  */
-public final class Snapshots implements UDF5 {
+public final class SnapshotBounds implements UDF5 {
     private static final long serialVersionUID = 1L;
 
     private Object group;
@@ -25,12 +25,12 @@ public final class Snapshots implements UDF5 {
 
     /** As a column function, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF5) new Snapshots(), DataTypes.createArrayType(DataTypes.LongType))
+        return functions.udf((UDF5) new SnapshotBounds(), DataTypes.createArrayType(DataTypes.LongType))
             .asNondeterministic();
     }
 
     public Object call(Object group, Object time, Object end, Object after, Object until) {
-        if (this.count == 0 || !Before.same(group, this.group)) {
+        if (this.count == 0 || !PrecedingMaximum.same(group, this.group)) {
             this.group = group;
             this.count = 0;
         }

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.DataTypes;
  * The least of the latest marks of all partitions that there were so far; null while one of them has none.
  * Arguments: partition (bytes) and mark, which may be null.
  */
-public final class Least implements UDF2 {
+public final class LowestWatermark implements UDF2 {
     private static final long serialVersionUID = 1L;
 
     private final Map marks = new HashMap();
@@ -22,13 +22,13 @@ public final class Least implements UDF2 {
 
     /** As a column function, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF2) new Least(), DataTypes.LongType).asNondeterministic();
+        return functions.udf((UDF2) new LowestWatermark(), DataTypes.LongType).asNondeterministic();
     }
 
     public Object call(Object partition, Object mark) {
         Object name = ByteBuffer.wrap((byte[]) partition);
         Long before = (Long) this.marks.get(name);
-        Long after = Before.latest(before, (Long) mark);
+        Long after = PrecedingMaximum.latest(before, (Long) mark);
         if (!this.marks.containsKey(name)) {
             this.without++;
         }

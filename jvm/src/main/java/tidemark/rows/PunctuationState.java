@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.DataType;
  * one; and the one that it is, or null. Rows of several second parts may come in turns: a group ends when its second
  * part comes with another first one.
  */
-public final class Punctuated implements UDF8 {
+public final class PunctuationState implements UDF8 {
     private static final long serialVersionUID = 1L;
 
     private static final String GIVES = "before BIGINT, after BIGINT";
@@ -61,7 +61,7 @@ public final class Punctuated implements UDF8 {
 
     /** As a column function, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF8) new Punctuated(), DataType.fromDDL(GIVES)).asNondeterministic();
+        return functions.udf((UDF8) new PunctuationState(), DataType.fromDDL(GIVES)).asNondeterministic();
     }
 
     public Object call(
@@ -69,19 +69,19 @@ public final class Punctuated implements UDF8 {
         Group group = group(name, part, (Row) seed);
         Long before = group.mark;
         if (Boolean.TRUE.equals(counts) && group.issues((Long) every, (Long) period)) {
-            group.mark = Before.latest(group.mark, (Long) given);
+            group.mark = PrecedingMaximum.latest(group.mark, (Long) given);
         }
-        group.mark = Before.latest(group.mark, (Long) set);
+        group.mark = PrecedingMaximum.latest(group.mark, (Long) set);
         return RowFactory.create(new Object[] {before, group.mark});
     }
 
     private Group group(Object name, Object part, Row seed) {
-        if (this.last != null && Before.same(part, this.part) && Before.same(name, this.last.name)) {
+        if (this.last != null && PrecedingMaximum.same(part, this.part) && PrecedingMaximum.same(name, this.last.name)) {
             return this.last;
         }
         Object key = part instanceof byte[] ? ByteBuffer.wrap((byte[]) part) : part;
         Group found = (Group) this.groups.get(key);
-        if (found == null || !Before.same(name, found.name)) {
+        if (found == null || !PrecedingMaximum.same(name, found.name)) {
             found = new Group(name, seed);
             this.groups.put(key, found);
         }

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import org.apache.spark.unsafe.Platform;
 
 /** Bytes that are written one after the other; numbers with their lowest byte first. */
-final class Bytes {
+final class ByteWriter {
     /** So many are kept for the next row: one large row does not hold memory for ever. */
     private static final int KEPT = 1 << 20;
     private static final int FIRST = 1 << 10;

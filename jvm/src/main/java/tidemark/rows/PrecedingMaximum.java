@@ -12,12 +12,12 @@ import tidemark.plans.Invoked;
 
 /**
  * The greatest value of a group's rows before each row; null where there is none. Arguments: what names the
- * group, in two parts (a number or bytes; bytes or null), and the value, `Running.NONE` where it would be null.
+ * group, in two parts (a number or bytes; bytes or null), and the value, `RunningState.NONE` where it would be null.
  *
  * Groups may also come mixed, within runs of rows: then there are three parts, the number of the run and two texts.
  * What is known of a run's groups is held until it ends.
  */
-public final class Before implements java.io.Serializable {
+public final class PrecedingMaximum implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private byte[] group;
@@ -30,7 +30,7 @@ public final class Before implements java.io.Serializable {
 
     /** As a column. */
     public static Column function(Seq arguments) {
-        return Invoked.inTurnOrNull(new Before(), "call", DataTypes.LongType, arguments);
+        return Invoked.inTurnOrNull(new PrecedingMaximum(), "call", DataTypes.LongType, arguments);
     }
 
     public Long call(long group, byte[] part, long value) {
@@ -70,7 +70,7 @@ public final class Before implements java.io.Serializable {
         this.begun = true;
         this.part = part;
         Long before = same ? this.greatest : null;
-        this.greatest = before == null || value > before.longValue() ? Running.known(value) : before;
+        this.greatest = before == null || value > before.longValue() ? RunningState.known(value) : before;
         return before;
     }
 

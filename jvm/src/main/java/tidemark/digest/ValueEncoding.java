@@ -36,7 +36,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.unsafe.types.VariantVal;
 
 /** How values of a type are written as bytes for their digest, and the type's name there (docs/digest.md). */
-final class Form implements java.io.Serializable {
+final class ValueEncoding implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private static final int BOOLEAN = 1;
@@ -61,9 +61,9 @@ final class Form implements java.io.Serializable {
     final String name;
     private final int kind;
     private final DataType type;
-    private final Form[] parts;
+    private final ValueEncoding[] parts;
 
-    private Form(String name, int kind, DataType type, Form[] parts) {
+    private ValueEncoding(String name, int kind, DataType type, ValueEncoding[] parts) {
         this.name = name;
         this.kind = kind;
         this.type = type;
@@ -71,82 +71,82 @@ final class Form implements java.io.Serializable {
     }
 
     /** The form of a type; an error for one that has none. */
-    static Form of(DataType type) {
+    static ValueEncoding of(DataType type) {
         if (type instanceof ArrayType) {
-            Form element = of(((ArrayType) type).elementType());
-            return new Form("array<" + element.name + ">", ARRAY, type, new Form[] {element});
+            ValueEncoding element = of(((ArrayType) type).elementType());
+            return new ValueEncoding("array<" + element.name + ">", ARRAY, type, new ValueEncoding[] {element});
         }
         if (type instanceof MapType) {
-            Form key = of(((MapType) type).keyType());
-            Form value = of(((MapType) type).valueType());
-            return new Form("map<" + key.name + "," + value.name + ">", MAP, type, new Form[] {key, value});
+            ValueEncoding key = of(((MapType) type).keyType());
+            ValueEncoding value = of(((MapType) type).valueType());
+            return new ValueEncoding("map<" + key.name + "," + value.name + ">", MAP, type, new ValueEncoding[] {key, value});
         }
         if (type instanceof StructType) {
             StructField[] fields = ((StructType) type).fields();
-            Form[] parts = new Form[fields.length];
+            ValueEncoding[] parts = new ValueEncoding[fields.length];
             StringBuilder name = new StringBuilder("struct<");
             for (int index = 0; index < fields.length; index++) {
                 parts[index] = of(fields[index].dataType());
                 int length = fields[index].name().getBytes(StandardCharsets.UTF_8).length;
                 name.append(length).append(':').append(fields[index].name()).append(parts[index].name).append(';');
             }
-            return new Form(name.append('>').toString(), STRUCT, type, parts);
+            return new ValueEncoding(name.append('>').toString(), STRUCT, type, parts);
         }
         if (type instanceof DecimalType) {
             DecimalType decimal = (DecimalType) type;
-            return new Form("decimal(" + decimal.precision() + "," + decimal.scale() + ")", DECIMAL, type, null);
+            return new ValueEncoding("decimal(" + decimal.precision() + "," + decimal.scale() + ")", DECIMAL, type, null);
         }
         return flat(type);
     }
 
-    private static Form flat(DataType type) {
+    private static ValueEncoding flat(DataType type) {
         if (type instanceof LongType) {
-            return new Form("bigint", LONG, type, null);
+            return new ValueEncoding("bigint", LONG, type, null);
         } else if (type instanceof TimestampType) {
-            return new Form("timestamp", LONG, type, null);
+            return new ValueEncoding("timestamp", LONG, type, null);
         } else if (type instanceof TimestampNTZType) {
-            return new Form("timestamp_ntz", LONG, type, null);
+            return new ValueEncoding("timestamp_ntz", LONG, type, null);
         } else if (type instanceof DayTimeIntervalType) {
-            return new Form("interval_day_time", LONG, type, null);
+            return new ValueEncoding("interval_day_time", LONG, type, null);
         } else if (type instanceof IntegerType) {
-            return new Form("int", INT, type, null);
+            return new ValueEncoding("int", INT, type, null);
         } else if (type instanceof DateType) {
-            return new Form("date", INT, type, null);
+            return new ValueEncoding("date", INT, type, null);
         } else if (type instanceof YearMonthIntervalType) {
-            return new Form("interval_year_month", INT, type, null);
+            return new ValueEncoding("interval_year_month", INT, type, null);
         } else if (type instanceof StringType) {
-            return new Form("string", STRING, type, null);
+            return new ValueEncoding("string", STRING, type, null);
         } else if (type instanceof DoubleType) {
-            return new Form("double", DOUBLE, type, null);
+            return new ValueEncoding("double", DOUBLE, type, null);
         } else if (type instanceof FloatType) {
-            return new Form("float", FLOAT, type, null);
+            return new ValueEncoding("float", FLOAT, type, null);
         } else if (type instanceof BooleanType) {
-            return new Form("boolean", BOOLEAN, type, null);
+            return new ValueEncoding("boolean", BOOLEAN, type, null);
         } else if (type instanceof ShortType) {
-            return new Form("smallint", SHORT, type, null);
+            return new ValueEncoding("smallint", SHORT, type, null);
         } else if (type instanceof ByteType) {
-            return new Form("tinyint", BYTE, type, null);
+            return new ValueEncoding("tinyint", BYTE, type, null);
         } else if (type instanceof BinaryType) {
-            return new Form("binary", BINARY, type, null);
+            return new ValueEncoding("binary", BINARY, type, null);
         } else if (type instanceof CalendarIntervalType) {
-            return new Form("interval", INTERVAL, type, null);
+            return new ValueEncoding("interval", INTERVAL, type, null);
         } else if (type instanceof VariantType) {
-            return new Form("variant", VARIANT, type, null);
+            return new ValueEncoding("variant", VARIANT, type, null);
         } else if (type instanceof NullType) {
-            return new Form("void", NOTHING, type, null);
+            return new ValueEncoding("void", NOTHING, type, null);
         }
         throw new IllegalArgumentException("values of the type " + type.sql() + " have no digest");
     }
 
     /** The values of a row, one after the other. */
-    void putAll(SpecializedGetters row, Bytes out) {
+    void putAll(SpecializedGetters row, ByteWriter out) {
         for (int index = 0; index < this.parts.length; index++) {
             this.parts[index].put(row, index, out);
         }
     }
 
     /** Whether there is a value, and the value. */
-    private void put(SpecializedGetters from, int at, Bytes out) {
+    private void put(SpecializedGetters from, int at, ByteWriter out) {
         if (from.isNullAt(at)) {
             out.putByte(0);
             return;
@@ -186,7 +186,7 @@ final class Form implements java.io.Serializable {
         }
     }
 
-    private void putOther(SpecializedGetters from, int at, Bytes out) {
+    private void putOther(SpecializedGetters from, int at, ByteWriter out) {
         switch (this.kind) {
             case DECIMAL:
                 putDecimal(from, at, out);
@@ -222,7 +222,7 @@ final class Form implements java.io.Serializable {
     }
 
     /** The unscaled number in 128 bits. */
-    private void putDecimal(SpecializedGetters from, int at, Bytes out) {
+    private void putDecimal(SpecializedGetters from, int at, ByteWriter out) {
         DecimalType decimal = (DecimalType) this.type;
         Decimal value = from.getDecimal(at, decimal.precision(), decimal.scale());
         if (decimal.precision() <= Decimal.MAX_LONG_DIGITS() && value.scale() == decimal.scale()) {
@@ -237,7 +237,7 @@ final class Form implements java.io.Serializable {
     }
 
     /** Entries in the order of their bytes, whatever order they have in the map. */
-    private void putMap(MapData map, Bytes out) {
+    private void putMap(MapData map, ByteWriter out) {
         int count = map.numElements();
         out.putLong(count);
         ArrayData keys = map.keyArray();

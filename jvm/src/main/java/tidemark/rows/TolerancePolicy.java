@@ -6,7 +6,7 @@ import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
 
 /** The tolerances of a source, microseconds, and what happens beyond them (time rules: judging a row). */
-public final class Policy implements java.io.Serializable {
+public final class TolerancePolicy implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private static final String ADJUST = "adjust";
@@ -20,9 +20,9 @@ public final class Policy implements java.io.Serializable {
     private final boolean keeps;
 
     /** A tolerance that is off is null. Actions are those of the Python side's `Action`, that of one that is off any. */
-    public Policy(Object early, String beyondEarly, Object late, String beyondLate, String outOfOrder) {
-        this.early = early == null ? Running.NONE : ((Number) early).longValue();
-        this.late = late == null ? Running.NONE : ((Number) late).longValue();
+    public TolerancePolicy(Object early, String beyondEarly, Object late, String beyondLate, String outOfOrder) {
+        this.early = early == null ? RunningState.NONE : ((Number) early).longValue();
+        this.late = late == null ? RunningState.NONE : ((Number) late).longValue();
         this.adjustsEarly = ADJUST.equals(beyondEarly);
         this.adjustsLate = ADJUST.equals(beyondLate);
         this.adjusts = ADJUST.equals(outOfOrder);
@@ -31,7 +31,7 @@ public final class Policy implements java.io.Serializable {
 
     /** As a column of arrival and event time: the time that the early and late steps leave a row, null if one of them
      * drops it. */
-    public static Column function(Seq arguments, Policy policy) {
+    public static Column function(Seq arguments, TolerancePolicy policy) {
         return Invoked.plain(policy, "staged", DataTypes.LongType, arguments);
     }
 
@@ -46,20 +46,20 @@ public final class Policy implements java.io.Serializable {
     }
 
     boolean isEarly(long arrival, long event) {
-        return this.early != Running.NONE && event > arrival + this.early;
+        return this.early != RunningState.NONE && event > arrival + this.early;
     }
 
     boolean isLate(long arrival, long event) {
-        return this.late != Running.NONE && event < arrival - this.late;
+        return this.late != RunningState.NONE && event < arrival - this.late;
     }
 
     /** Whether the step for rows out of order acts; `NONE`: there is no such time. */
     boolean isBehind(long staged, long watermark) {
-        return !this.keeps && staged != Running.NONE && staged < watermark;
+        return !this.keeps && staged != RunningState.NONE && staged < watermark;
     }
 
     /** What that step leaves a row behind the watermark, or `NONE`. */
     long moved(long watermark) {
-        return this.adjusts ? watermark : Running.NONE;
+        return this.adjusts ? watermark : RunningState.NONE;
     }
 }

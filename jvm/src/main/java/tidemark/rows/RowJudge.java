@@ -14,11 +14,11 @@ import tidemark.plans.Invoked;
  * What becomes of each row of sorted groups: its system timestamp, fate, reasons and the watermark before it. That is
  * the later of what is known before the group's rows and of what their greatest time so far leaves.
  *
- * Arguments: what names the group, in two or three parts as `Before` has it; why the row is quarantined or null; its arrival,
+ * Arguments: what names the group, in two or three parts as `PrecedingMaximum` has it; why the row is quarantined or null; its arrival,
  * event time, and the time that the early and late steps leave it; the watermark known before the group and the
- * greatest time of rows before it. Times are `Running.NONE` where they would be null.
+ * greatest time of rows before it. Times are `RunningState.NONE` where they would be null.
  */
-public final class Judged implements java.io.Serializable {
+public final class RowJudge implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private static final String GIVES =
@@ -27,8 +27,8 @@ public final class Judged implements java.io.Serializable {
     private static final int EARLY = 2;
     private static final int LATE = 4;
 
-    private final Before highs = new Before();
-    private final Policy policy;
+    private final PrecedingMaximum highs = new PrecedingMaximum();
+    private final TolerancePolicy policy;
     private final long disorder;
     private final long least;
     private transient Object[] told;
@@ -39,15 +39,15 @@ public final class Judged implements java.io.Serializable {
     private transient UTF8String dropped;
     private transient UTF8String quarantined;
 
-    private Judged(Policy policy, long disorder, long least) {
+    private RowJudge(TolerancePolicy policy, long disorder, long least) {
         this.policy = policy;
         this.disorder = disorder;
         this.least = least;
     }
 
     /** As a column; the watermark is `disorder` microseconds behind the greatest time, and at the `least` a time. */
-    public static Column function(Seq arguments, Policy policy, long disorder, long least) {
-        return Invoked.inTurn(new Judged(policy, disorder, least), "call", DataType.fromDDL(GIVES), arguments);
+    public static Column function(Seq arguments, TolerancePolicy policy, long disorder, long least) {
+        return Invoked.inTurn(new RowJudge(policy, disorder, least), "call", DataType.fromDDL(GIVES), arguments);
     }
 
     /** What is told is good until the next row's. */
@@ -72,7 +72,7 @@ public final class Judged implements java.io.Serializable {
             return told(null, this.quarantined, new GenericArrayData(new Object[] {bad.copy()}), null);
         }
         long highest = reached == null ? high : Math.max(reached.longValue(), high);
-        long left = highest == Running.NONE ? Running.NONE : Math.max(highest - this.disorder, this.least);
+        long left = highest == RunningState.NONE ? RunningState.NONE : Math.max(highest - this.disorder, this.least);
         long watermark = Math.max(before, left);
         boolean behind = this.policy.isBehind(staged, watermark);
         long stamp = behind ? this.policy.moved(watermark) : staged;
@@ -82,8 +82,8 @@ public final class Judged implements java.io.Serializable {
         } else if (this.policy.isLate(arrival, event)) {
             acted |= LATE;
         }
-        UTF8String fate = stamp == Running.NONE ? this.dropped : acted == 0 ? this.onTime : this.adjusted;
-        return told(Running.known(stamp), fate, this.reasons[acted], Running.known(watermark));
+        UTF8String fate = stamp == RunningState.NONE ? this.dropped : acted == 0 ? this.onTime : this.adjusted;
+        return told(RunningState.known(stamp), fate, this.reasons[acted], RunningState.known(watermark));
     }
 
     private InternalRow told(Long stamp, UTF8String fate, ArrayData reasons, Long watermark) {

@@ -4,7 +4,7 @@ package tidemark.rows;
  * What holds for each row of the events table, whatever judged it: the rules that a row breaks, one a bit. The bits
  * are those of the Python side's `RowRule`.
  */
-public final class Rules implements java.io.Serializable {
+public final class RowRules implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     private static final int EVENT_TIME = 1;
@@ -18,7 +18,7 @@ public final class Rules implements java.io.Serializable {
     private final boolean kept;
 
     /** Tolerances are in microseconds, at most 2^61; `kept`: rows behind the watermark may stay there. */
-    public Rules(long early, long late, boolean kept) {
+    public RowRules(long early, long late, boolean kept) {
         this.early = early;
         this.late = late;
         this.kept = kept;
@@ -26,13 +26,13 @@ public final class Rules implements java.io.Serializable {
 
     /**
      * The rules that a row breaks. `kind` is null of a row on time, else fate and reasons with commas between; times
-     * are `Running.NONE` where unknown. One that `ends` a lifetime has the start of that for its system timestamp, and
+     * are `RunningState.NONE` where unknown. One that `ends` a lifetime has the start of that for its system timestamp, and
      * such a row, like one that `tells` of progress alone, may be behind.
      */
     public int broken(
             String kind, boolean adjusted, long arrival, long event, long stamp, long watermark,
             boolean ends, boolean tells) {
-        boolean stamped = stamp != Running.NONE;
+        boolean stamped = stamp != RunningState.NONE;
         int found = (kind == null || adjusted) == stamped ? 0 : JUDGED;
         if (kind == null && !ends && stamp != event) {
             found |= EVENT_TIME;
@@ -43,7 +43,7 @@ public final class Rules implements java.io.Serializable {
         if (!stamped) {
             return found;
         }
-        if (arrival != Running.NONE && outside(stamp, arrival, watermark)) {
+        if (arrival != RunningState.NONE && outside(stamp, arrival, watermark)) {
             found |= WITHIN;
         }
         if (!this.kept && !ends && !tells && stamp < watermark) {

@@ -17,7 +17,7 @@ import tidemark.plans.PlanNumber;
  * Arguments: chunk, partition, arrival, then of a seed its rows, watermark and highest time; numbers are `NONE` where
  * they would be null. A row is a seed if it tells its rows.
  */
-public final class Running implements java.io.Serializable {
+public final class RunningState implements java.io.Serializable {
     private static final long serialVersionUID = 1L;
 
     /** Stands for no number. */
@@ -35,13 +35,13 @@ public final class Running implements java.io.Serializable {
     private long number;
     private long arrival;
 
-    private Running(PlanNumber unseen) {
+    private RunningState(PlanNumber unseen) {
         this.unseen = unseen;
     }
 
     /** As a column; groups without a seed start as `unseen`. */
     public static Column function(Seq arguments, PlanNumber unseen) {
-        return Invoked.inTurn(new Running(unseen), "call", DataType.fromDDL(GIVES), arguments);
+        return Invoked.inTurn(new RunningState(unseen), "call", DataType.fromDDL(GIVES), arguments);
     }
 
     /** What is told is good until the next row's. */
