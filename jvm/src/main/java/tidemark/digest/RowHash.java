@@ -1,5 +1,6 @@
 package tidemark.digest;
 
+import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -9,37 +10,43 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
 
-/** The 128 bits of a row's content from which the digest of a table is made, in its second version (docs/digest.md). */
-public final class RowHash implements java.io.Serializable {
+/** The 128-bit hash of a row, from which a table's digest of the second version is made (docs/digest.md). */
+public final class RowHash implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    private static final String GIVES = "high BIGINT NOT NULL, low BIGINT NOT NULL";
+    private static final String RESULT = "high BIGINT NOT NULL, low BIGINT NOT NULL";
 
-    private final ValueEncoding form;
-    private final long[] seeds;
-    private transient ByteWriter bytes;
+    private final ValueEncoding encoding;
+    private final long[] seeds = {0L, 1L};
+    private transient ByteWriter writer;
 
-    private RowHash(ValueEncoding form) {
-        this.form = form;
-        byte[] name = form.name.getBytes(StandardCharsets.UTF_8);
-        this.seeds = new long[] {0L, 1L};
+    /** Makes the hash of rows of a type. Raises IllegalArgumentException if a field's type has no digest. */
+    RowHash(StructType type) {
+        this.encoding = ValueEncoding.of(type);
+        byte[] name = this.encoding.name().getBytes(StandardCharsets.UTF_8);
         Xxh64.hash(name, name.length, this.seeds);
     }
 
-    /** As a column of a struct, whose type is given as JSON and whose fields are in the order of their names. */
-    public static Column function(Seq row, String type) {
-        RowHash hash = new RowHash(ValueEncoding.of((StructType) DataType.fromJson(type)));
-        return Invoked.plain(hash, "call", DataType.fromDDL(GIVES), row);
+    /**
+     * Returns the hash as a column: a struct of its two halves.
+     *
+     * @param row one column, a struct whose fields are in the order of their names
+     * @param type the type of that struct as JSON
+     */
+    public static Column function(Seq<Column> row, String type) {
+        RowHash hash = new RowHash((StructType) DataType.fromJson(type));
+        return Invoked.plain(hash, "hash", DataType.fromDDL(RESULT), row);
     }
 
-    public InternalRow call(InternalRow row) {
-        if (this.bytes == null) {
-            this.bytes = new ByteWriter();
+    /** Returns the high and the low half of a row's hash. The row is not null, its values may be. */
+    public InternalRow hash(InternalRow row) {
+        if (this.writer == null) {
+            this.writer = new ByteWriter();
         }
-        this.bytes.clear();
-        this.form.putAll(row, this.bytes);
-        long[] hashes = new long[] {this.seeds[0], this.seeds[1]};
-        Xxh64.hash(this.bytes.written, this.bytes.size, hashes);
-        return new GenericInternalRow(new Object[] {Long.valueOf(hashes[0]), Long.valueOf(hashes[1])});
+        this.writer.clear();
+        this.encoding.writeFields(row, this.writer);
+        long[] halves = {this.seeds[0], this.seeds[1]};
+        Xxh64.hash(this.writer.buffer(), this.writer.size(), halves);
+        return new GenericInternalRow(new Object[] {halves[0], halves[1]});
     }
 }

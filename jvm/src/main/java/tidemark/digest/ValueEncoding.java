@@ -1,9 +1,9 @@
 package tidemark.digest;
 
+import java.io.Serializable;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Comparator;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
@@ -35,10 +35,11 @@ import org.apache.spark.unsafe.types.CalendarInterval;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.unsafe.types.VariantVal;
 
-/** How values of a type are written as bytes for their digest, and the type's name there (docs/digest.md). */
-final class ValueEncoding implements java.io.Serializable {
+/** The encoding of a type's values as bytes for their digest, with the type's name there (docs/digest.md). */
+final class ValueEncoding implements Serializable {
     private static final long serialVersionUID = 1L;
 
+    /** Kinds of encoding. They are numbers, since each value passes a switch and one over an enum takes longer. */
     private static final int BOOLEAN = 1;
     private static final int BYTE = 2;
     private static final int SHORT = 3;
@@ -54,218 +55,203 @@ final class ValueEncoding implements java.io.Serializable {
     private static final int ARRAY = 13;
     private static final int MAP = 14;
     private static final int STRUCT = 15;
-    private static final int NOTHING = 16;
-    private static final int WORD = 64;
+    private static final int VOID = 16;
 
-    /** The name of the type. */
-    final String name;
+    private final String name;
     private final int kind;
     private final DataType type;
+    /** Encodings of an array's elements, of a map's keys and values, or of a struct's fields; else empty. */
     private final ValueEncoding[] parts;
 
-    private ValueEncoding(String name, int kind, DataType type, ValueEncoding[] parts) {
+    private ValueEncoding(String name, int kind, DataType type, ValueEncoding... parts) {
         this.name = name;
         this.kind = kind;
         this.type = type;
         this.parts = parts;
     }
 
-    /** The form of a type; an error for one that has none. */
+    /** Returns the encoding of a type. Raises IllegalArgumentException if the type has none. */
     static ValueEncoding of(DataType type) {
-        if (type instanceof ArrayType) {
-            ValueEncoding element = of(((ArrayType) type).elementType());
-            return new ValueEncoding("array<" + element.name + ">", ARRAY, type, new ValueEncoding[] {element});
+        if (type instanceof ArrayType array) {
+            ValueEncoding element = of(array.elementType());
+            return new ValueEncoding("array<" + element.name + ">", ARRAY, type, element);
         }
-        if (type instanceof MapType) {
-            ValueEncoding key = of(((MapType) type).keyType());
-            ValueEncoding value = of(((MapType) type).valueType());
-            return new ValueEncoding("map<" + key.name + "," + value.name + ">", MAP, type, new ValueEncoding[] {key, value});
+        if (type instanceof MapType map) {
+            ValueEncoding key = of(map.keyType());
+            ValueEncoding value = of(map.valueType());
+            return new ValueEncoding("map<" + key.name + "," + value.name + ">", MAP, type, key, value);
         }
-        if (type instanceof StructType) {
-            StructField[] fields = ((StructType) type).fields();
-            ValueEncoding[] parts = new ValueEncoding[fields.length];
-            StringBuilder name = new StringBuilder("struct<");
-            for (int index = 0; index < fields.length; index++) {
-                parts[index] = of(fields[index].dataType());
-                int length = fields[index].name().getBytes(StandardCharsets.UTF_8).length;
-                name.append(length).append(':').append(fields[index].name()).append(parts[index].name).append(';');
-            }
-            return new ValueEncoding(name.append('>').toString(), STRUCT, type, parts);
+        if (type instanceof StructType struct) {
+            return ofStruct(struct);
         }
-        if (type instanceof DecimalType) {
-            DecimalType decimal = (DecimalType) type;
-            return new ValueEncoding("decimal(" + decimal.precision() + "," + decimal.scale() + ")", DECIMAL, type, null);
+        if (type instanceof DecimalType decimal) {
+            String name = "decimal(" + decimal.precision() + "," + decimal.scale() + ")";
+            return new ValueEncoding(name, DECIMAL, type);
         }
-        return flat(type);
+        return ofAtom(type);
     }
 
-    private static ValueEncoding flat(DataType type) {
+    private static ValueEncoding ofStruct(StructType struct) {
+        StructField[] fields = struct.fields();
+        ValueEncoding[] parts = new ValueEncoding[fields.length];
+        var name = new StringBuilder("struct<");
+        for (int index = 0; index < fields.length; index++) {
+            parts[index] = of(fields[index].dataType());
+            String field = fields[index].name();
+            int length = field.getBytes(StandardCharsets.UTF_8).length;
+            name.append(length).append(':').append(field).append(parts[index].name).append(';');
+        }
+        return new ValueEncoding(name.append('>').toString(), STRUCT, struct, parts);
+    }
+
+    private static ValueEncoding ofAtom(DataType type) {
         if (type instanceof LongType) {
-            return new ValueEncoding("bigint", LONG, type, null);
+            return new ValueEncoding("bigint", LONG, type);
         } else if (type instanceof TimestampType) {
-            return new ValueEncoding("timestamp", LONG, type, null);
+            return new ValueEncoding("timestamp", LONG, type);
         } else if (type instanceof TimestampNTZType) {
-            return new ValueEncoding("timestamp_ntz", LONG, type, null);
+            return new ValueEncoding("timestamp_ntz", LONG, type);
         } else if (type instanceof DayTimeIntervalType) {
-            return new ValueEncoding("interval_day_time", LONG, type, null);
+            return new ValueEncoding("interval_day_time", LONG, type);
         } else if (type instanceof IntegerType) {
-            return new ValueEncoding("int", INT, type, null);
+            return new ValueEncoding("int", INT, type);
         } else if (type instanceof DateType) {
-            return new ValueEncoding("date", INT, type, null);
+            return new ValueEncoding("date", INT, type);
         } else if (type instanceof YearMonthIntervalType) {
-            return new ValueEncoding("interval_year_month", INT, type, null);
+            return new ValueEncoding("interval_year_month", INT, type);
         } else if (type instanceof StringType) {
-            return new ValueEncoding("string", STRING, type, null);
+            return new ValueEncoding("string", STRING, type);
         } else if (type instanceof DoubleType) {
-            return new ValueEncoding("double", DOUBLE, type, null);
+            return new ValueEncoding("double", DOUBLE, type);
         } else if (type instanceof FloatType) {
-            return new ValueEncoding("float", FLOAT, type, null);
+            return new ValueEncoding("float", FLOAT, type);
         } else if (type instanceof BooleanType) {
-            return new ValueEncoding("boolean", BOOLEAN, type, null);
+            return new ValueEncoding("boolean", BOOLEAN, type);
         } else if (type instanceof ShortType) {
-            return new ValueEncoding("smallint", SHORT, type, null);
+            return new ValueEncoding("smallint", SHORT, type);
         } else if (type instanceof ByteType) {
-            return new ValueEncoding("tinyint", BYTE, type, null);
+            return new ValueEncoding("tinyint", BYTE, type);
         } else if (type instanceof BinaryType) {
-            return new ValueEncoding("binary", BINARY, type, null);
+            return new ValueEncoding("binary", BINARY, type);
         } else if (type instanceof CalendarIntervalType) {
-            return new ValueEncoding("interval", INTERVAL, type, null);
+            return new ValueEncoding("interval", INTERVAL, type);
         } else if (type instanceof VariantType) {
-            return new ValueEncoding("variant", VARIANT, type, null);
+            return new ValueEncoding("variant", VARIANT, type);
         } else if (type instanceof NullType) {
-            return new ValueEncoding("void", NOTHING, type, null);
+            return new ValueEncoding("void", VOID, type);
         }
         throw new IllegalArgumentException("values of the type " + type.sql() + " have no digest");
     }
 
-    /** The values of a row, one after the other. */
-    void putAll(SpecializedGetters row, ByteWriter out) {
+    /** Returns the name of the type in digests. */
+    String name() {
+        return this.name;
+    }
+
+    /** Writes the fields of a row one after the other. The encoding is that of a struct. */
+    void writeFields(SpecializedGetters row, ByteWriter out) {
         for (int index = 0; index < this.parts.length; index++) {
-            this.parts[index].put(row, index, out);
+            this.parts[index].write(row, index, out);
         }
     }
 
-    /** Whether there is a value, and the value. */
-    private void put(SpecializedGetters from, int at, ByteWriter out) {
+    /** Writes a byte 0 for null, else a byte 1 and the value. */
+    private void write(SpecializedGetters from, int at, ByteWriter out) {
         if (from.isNullAt(at)) {
-            out.putByte(0);
+            out.writeByte(0);
             return;
         }
-        out.putByte(1);
+        out.writeByte(1);
         switch (this.kind) {
-            case BOOLEAN:
-                out.putByte(from.getBoolean(at) ? 1 : 0);
-                break;
-            case BYTE:
-                out.putLong(from.getByte(at));
-                break;
-            case SHORT:
-                out.putLong(from.getShort(at));
-                break;
-            case INT:
-                out.putLong(from.getInt(at));
-                break;
-            case LONG:
-                out.putLong(from.getLong(at));
-                break;
-            case FLOAT:
-                out.putInt(Float.floatToIntBits(from.getFloat(at)));
-                break;
-            case DOUBLE:
-                out.putLong(Double.doubleToLongBits(from.getDouble(at)));
-                break;
-            case STRING:
+            case BOOLEAN -> out.writeByte(from.getBoolean(at) ? 1 : 0);
+            case BYTE -> out.writeLong(from.getByte(at));
+            case SHORT -> out.writeLong(from.getShort(at));
+            case INT -> out.writeLong(from.getInt(at));
+            case LONG -> out.writeLong(from.getLong(at));
+            case FLOAT -> out.writeInt(Float.floatToIntBits(from.getFloat(at)));
+            case DOUBLE -> out.writeLong(Double.doubleToLongBits(from.getDouble(at)));
+            case STRING -> {
                 UTF8String text = from.getUTF8String(at);
-                out.putBytes(text.getBaseObject(), text.getBaseOffset(), text.numBytes());
-                break;
-            case BINARY:
-                out.putBytes(from.getBinary(at));
-                break;
-            default:
-                putOther(from, at, out);
+                out.writeBytes(text.getBaseObject(), text.getBaseOffset(), text.numBytes());
+            }
+            case BINARY -> out.writeBytes(from.getBinary(at));
+            default -> writeRarer(from, at, out);
         }
     }
 
-    private void putOther(SpecializedGetters from, int at, ByteWriter out) {
+    /** Writes a value of the other kinds. They have a method of their own, so that `write` stays small and fast. */
+    private void writeRarer(SpecializedGetters from, int at, ByteWriter out) {
         switch (this.kind) {
-            case DECIMAL:
-                putDecimal(from, at, out);
-                break;
-            case INTERVAL:
-                CalendarInterval span = from.getInterval(at);
-                out.putLong(span.months);
-                out.putLong(span.days);
-                out.putLong(span.microseconds);
-                break;
-            case VARIANT:
+            case DECIMAL -> writeDecimal(from, at, out);
+            case INTERVAL -> {
+                CalendarInterval interval = from.getInterval(at);
+                out.writeLong(interval.months);
+                out.writeLong(interval.days);
+                out.writeLong(interval.microseconds);
+            }
+            case VARIANT -> {
                 VariantVal variant = from.getVariant(at);
-                out.putBytes(variant.getValue());
-                out.putBytes(variant.getMetadata());
-                break;
-            case ARRAY:
-                ArrayData array = from.getArray(at);
-                out.putLong(array.numElements());
-                for (int index = 0; index < array.numElements(); index++) {
-                    this.parts[0].put(array, index, out);
-                }
-                break;
-            case MAP:
-                putMap(from.getMap(at), out);
-                break;
-            case STRUCT:
-                InternalRow row = from.getStruct(at, this.parts.length);
-                putAll(row, out);
-                break;
-            default:
-                throw new IllegalStateException("there is a value of the type " + this.type.sql());
+                out.writeBytes(variant.getValue());
+                out.writeBytes(variant.getMetadata());
+            }
+            case ARRAY -> writeArray(from.getArray(at), out);
+            case MAP -> writeMap(from.getMap(at), out);
+            case STRUCT -> writeFields(from.getStruct(at, this.parts.length), out);
+            default -> throw new IllegalStateException("there is a value of the type " + this.type.sql());
         }
     }
 
-    /** The unscaled number in 128 bits. */
-    private void putDecimal(SpecializedGetters from, int at, ByteWriter out) {
+    /** Writes the unscaled number in 128 bits. */
+    private void writeDecimal(SpecializedGetters from, int at, ByteWriter out) {
         DecimalType decimal = (DecimalType) this.type;
         Decimal value = from.getDecimal(at, decimal.precision(), decimal.scale());
         if (decimal.precision() <= Decimal.MAX_LONG_DIGITS() && value.scale() == decimal.scale()) {
             long unscaled = value.toUnscaledLong();
-            out.putLong(unscaled);
-            out.putLong(unscaled >> (WORD - 1));
+            out.writeLong(unscaled);
+            out.writeLong(unscaled >> (Long.SIZE - 1));
             return;
         }
-        java.math.BigInteger unscaled = value.toJavaBigDecimal().setScale(decimal.scale()).unscaledValue();
-        out.putLong(unscaled.longValue());
-        out.putLong(unscaled.shiftRight(WORD).longValue());
+        BigInteger unscaled = value.toJavaBigDecimal().setScale(decimal.scale()).unscaledValue();
+        out.writeLong(unscaled.longValue());
+        out.writeLong(unscaled.shiftRight(Long.SIZE).longValue());
     }
 
-    /** Entries in the order of their bytes, whatever order they have in the map. */
-    private void putMap(MapData map, ByteWriter out) {
+    /** Writes the number of elements and the elements. */
+    private void writeArray(ArrayData array, ByteWriter out) {
+        out.writeLong(array.numElements());
+        for (int index = 0; index < array.numElements(); index++) {
+            this.parts[0].write(array, index, out);
+        }
+    }
+
+    /** Writes the number of entries and the entries, sorted by their bytes: a map has no order. */
+    private void writeMap(MapData map, ByteWriter out) {
         int count = map.numElements();
-        out.putLong(count);
+        out.writeLong(count);
         ArrayData keys = map.keyArray();
         ArrayData values = map.valueArray();
-        int begin = out.size;
-        int[][] entries = new int[count][];
+        int start = out.size();
+        Entry[] entries = new Entry[count];
         for (int index = 0; index < count; index++) {
-            int from = out.size - begin;
-            this.parts[0].put(keys, index, out);
-            this.parts[1].put(values, index, out);
-            entries[index] = new int[] {from, out.size - begin};
+            int from = out.size() - start;
+            this.parts[0].write(keys, index, out);
+            this.parts[1].write(values, index, out);
+            entries[index] = new Entry(from, out.size() - start);
         }
         if (count < 2) {
             return;
         }
-        final byte[] unordered = Arrays.copyOfRange(out.written, begin, out.size);
-        Arrays.sort(entries, new Comparator() {
-            public int compare(Object one, Object other) {
-                int[] a = (int[]) one;
-                int[] b = (int[]) other;
-                return Arrays.compareUnsigned(unordered, a[0], a[1], unordered, b[0], b[1]);
-            }
-        });
-        int to = begin;
-        for (int index = 0; index < count; index++) {
-            int length = entries[index][1] - entries[index][0];
-            System.arraycopy(unordered, entries[index][0], out.written, to, length);
-            to += length;
+        byte[] unsorted = Arrays.copyOfRange(out.buffer(), start, out.size());
+        Arrays.sort(entries, (one, other) ->
+            Arrays.compareUnsigned(unsorted, one.from, one.to, unsorted, other.from, other.to));
+        int at = start;
+        for (Entry entry : entries) {
+            System.arraycopy(unsorted, entry.from, out.buffer(), at, entry.to - entry.from);
+            at += entry.to - entry.from;
         }
+    }
+
+    /** The bytes of a map's entry, from a position up to another. */
+    private record Entry(int from, int to) {
     }
 }

@@ -2,7 +2,7 @@ package tidemark.digest;
 
 import org.apache.spark.unsafe.Platform;
 
-/** XXH64, the well-known hash of bytes, as its specification has it, with two seeds at a time. */
+/** The XXH64 hash of bytes, as its specification defines it, for two seeds in one pass. */
 final class Xxh64 {
     private static final long PRIME1 = 0x9E3779B185EBCA87L;
     private static final long PRIME2 = 0xC2B2AE3D27D4EB4FL;
@@ -15,26 +15,28 @@ final class Xxh64 {
     }
 
     /**
-     * Puts the hashes of the first `length` bytes, one for each seed, in the place of the seeds. Numbers are read with
-     * their lowest byte first.
+     * Replaces two seeds by the hashes for them. The bytes are read as numbers with their lowest byte first.
+     *
+     * @param length the number of bytes from the start of the array that are hashed
+     * @param seeds two seeds, replaced by their hashes
      */
     static void hash(byte[] bytes, int length, long[] seeds) {
         long at = Platform.BYTE_ARRAY_OFFSET;
         long end = at + length;
         if (length >= STRIPE) {
-            long stripes = end - length % STRIPE;
-            striped(bytes, at, stripes, seeds);
-            at = stripes;
+            long lastStripe = end - length % STRIPE;
+            hashStripes(bytes, at, lastStripe, seeds);
+            at = lastStripe;
         } else {
             seeds[0] += PRIME5;
             seeds[1] += PRIME5;
         }
         seeds[0] += length;
         seeds[1] += length;
-        tail(bytes, at, end, seeds);
+        hashRest(bytes, at, end, seeds);
     }
 
-    private static void striped(byte[] bytes, long from, long end, long[] seeds) {
+    private static void hashStripes(byte[] bytes, long from, long end, long[] seeds) {
         long a1 = seeds[0] + PRIME1 + PRIME2;
         long a2 = seeds[0] + PRIME2;
         long a3 = seeds[0];
@@ -44,64 +46,67 @@ final class Xxh64 {
         long b3 = seeds[1];
         long b4 = seeds[1] - PRIME1;
         for (long at = from; at < end; at += STRIPE) {
-            long read = Platform.getLong(bytes, at) * PRIME2;
-            a1 = turned(a1 + read);
-            b1 = turned(b1 + read);
-            read = Platform.getLong(bytes, at + 8) * PRIME2;
-            a2 = turned(a2 + read);
-            b2 = turned(b2 + read);
-            read = Platform.getLong(bytes, at + 16) * PRIME2;
-            a3 = turned(a3 + read);
-            b3 = turned(b3 + read);
-            read = Platform.getLong(bytes, at + 24) * PRIME2;
-            a4 = turned(a4 + read);
-            b4 = turned(b4 + read);
+            long lane = Platform.getLong(bytes, at) * PRIME2;
+            a1 = rotate(a1 + lane);
+            b1 = rotate(b1 + lane);
+            lane = Platform.getLong(bytes, at + 8) * PRIME2;
+            a2 = rotate(a2 + lane);
+            b2 = rotate(b2 + lane);
+            lane = Platform.getLong(bytes, at + 16) * PRIME2;
+            a3 = rotate(a3 + lane);
+            b3 = rotate(b3 + lane);
+            lane = Platform.getLong(bytes, at + 24) * PRIME2;
+            a4 = rotate(a4 + lane);
+            b4 = rotate(b4 + lane);
         }
-        seeds[0] = merged(a1, a2, a3, a4);
-        seeds[1] = merged(b1, b2, b3, b4);
+        seeds[0] = converge(a1, a2, a3, a4);
+        seeds[1] = converge(b1, b2, b3, b4);
     }
 
-    /** Each step waits for the one before it; those of the other seed fill the time. */
-    private static void tail(byte[] bytes, long from, long end, long[] hashes) {
+    /**
+     * Hashes the bytes after the last stripe. Each step waits for the one before it; those of the other seed fill the
+     * time.
+     */
+    private static void hashRest(byte[] bytes, long from, long end, long[] hashes) {
         long at = from;
         long first = hashes[0];
         long second = hashes[1];
         for (; at <= end - 8; at += 8) {
-            long read = turned(Platform.getLong(bytes, at) * PRIME2);
-            first = Long.rotateLeft(first ^ read, 27) * PRIME1 + PRIME4;
-            second = Long.rotateLeft(second ^ read, 27) * PRIME1 + PRIME4;
+            long lane = rotate(Platform.getLong(bytes, at) * PRIME2);
+            first = Long.rotateLeft(first ^ lane, 27) * PRIME1 + PRIME4;
+            second = Long.rotateLeft(second ^ lane, 27) * PRIME1 + PRIME4;
         }
         if (at <= end - 4) {
-            long read = (Platform.getInt(bytes, at) & 0xFFFFFFFFL) * PRIME1;
-            first = Long.rotateLeft(first ^ read, 23) * PRIME2 + PRIME3;
-            second = Long.rotateLeft(second ^ read, 23) * PRIME2 + PRIME3;
+            long lane = (Platform.getInt(bytes, at) & 0xFFFFFFFFL) * PRIME1;
+            first = Long.rotateLeft(first ^ lane, 23) * PRIME2 + PRIME3;
+            second = Long.rotateLeft(second ^ lane, 23) * PRIME2 + PRIME3;
             at += 4;
         }
         for (; at < end; at++) {
-            long read = (Platform.getByte(bytes, at) & 0xFFL) * PRIME5;
-            first = Long.rotateLeft(first ^ read, 11) * PRIME1;
-            second = Long.rotateLeft(second ^ read, 11) * PRIME1;
+            long lane = (Platform.getByte(bytes, at) & 0xFFL) * PRIME5;
+            first = Long.rotateLeft(first ^ lane, 11) * PRIME1;
+            second = Long.rotateLeft(second ^ lane, 11) * PRIME1;
         }
-        hashes[0] = ended(first);
-        hashes[1] = ended(second);
+        hashes[0] = avalanche(first);
+        hashes[1] = avalanche(second);
     }
 
-    private static long turned(long sum) {
+    private static long rotate(long sum) {
         return Long.rotateLeft(sum, 31) * PRIME1;
     }
 
-    private static long merged(long one, long two, long three, long four) {
+    private static long converge(long one, long two, long three, long four) {
         long hash = Long.rotateLeft(one, 1) + Long.rotateLeft(two, 7)
             + Long.rotateLeft(three, 12) + Long.rotateLeft(four, 18);
-        return merged(merged(merged(merged(hash, one), two), three), four);
+        return merge(merge(merge(merge(hash, one), two), three), four);
     }
 
-    private static long merged(long hash, long sum) {
-        return (hash ^ turned(sum * PRIME2)) * PRIME1 + PRIME4;
+    private static long merge(long hash, long accumulator) {
+        return (hash ^ rotate(accumulator * PRIME2)) * PRIME1 + PRIME4;
     }
 
-    private static long ended(long begun) {
-        long hash = begun;
+    private static long avalanche(long accumulator) {
+        long hash = accumulator;
         hash ^= hash >>> 33;
         hash *= PRIME2;
         hash ^= hash >>> 29;
