@@ -8,8 +8,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.TaskCompletionListener;
 import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
+import tidemark.rows.Nullable;
 import tidemark.rows.RowRules;
-import tidemark.rows.RunningState;
 
 /** A filter that counts event rows and lets all of them pass. A task's counts are added up when the task ends. */
 public final class EventCounter implements Serializable {
@@ -43,7 +43,7 @@ public final class EventCounter implements Serializable {
     }
 
     /**
-     * Counts a row; always true. Times are microseconds since 1970 (UTC). A time or offset is `RunningState.NONE` if there
+     * Counts a row; always true. Times are microseconds since 1970 (UTC). A time or offset is `Nullable.NONE` if there
      * is none.
      *
      * @param hashHigh the upper half of the row's hash
@@ -88,7 +88,7 @@ public final class EventCounter implements Serializable {
         if (broken != 0) {
             counts.addBroken(broken, offset);
         }
-        if (adjusted && stamp != RunningState.NONE && event != RunningState.NONE) {
+        if (adjusted && stamp != Nullable.NONE && event != Nullable.NONE) {
             counts.addMove(Math.abs(stamp - event));
         }
         return true;

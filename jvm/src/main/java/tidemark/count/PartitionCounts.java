@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import tidemark.rows.RunningState;
+import tidemark.rows.Nullable;
 
 /**
  * Counts of one partition's rows: by kind of row, by the size of moves, by broken rule, and of all offsets the
@@ -15,7 +15,7 @@ import tidemark.rows.RunningState;
 final class PartitionCounts implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    private static final long NONE = RunningState.NONE;
+    private static final long NONE = Nullable.NONE;
     /** Sizes of moves are kept to three significant digits, so that there are few of them. */
     private static final int DIGITS_END = 1000;
 

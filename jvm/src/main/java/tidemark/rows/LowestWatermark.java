@@ -9,47 +9,43 @@ import org.apache.spark.sql.expressions.UserDefinedFunction;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 
-/**
- * The least of the latest marks of all partitions that there were so far; null while one of them has none.
- * Arguments: partition (bytes) and mark, which may be null.
- */
-public final class LowestWatermark implements UDF2 {
+/** The lowest watermark of all partitions seen so far; null while one of them has none. */
+public final class LowestWatermark implements UDF2<byte[], Long, Long> {
     private static final long serialVersionUID = 1L;
 
-    private final Map marks = new HashMap();
-    private final TreeMap counts = new TreeMap();
-    private int without;
+    private final Map<ByteBuffer, Long> watermarks = new HashMap<>();
+    /** The number of partitions by their watermark. */
+    private final TreeMap<Long, Integer> partitions = new TreeMap<>();
+    private int withoutWatermark;
 
-    /** As a column function, which Spark must neither repeat nor move. */
+    /** Returns the lowest watermark as a function of columns, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF2) new LowestWatermark(), DataTypes.LongType).asNondeterministic();
+        return functions.udf(new LowestWatermark(), DataTypes.LongType).asNondeterministic();
     }
 
-    public Object call(Object partition, Object mark) {
-        Object name = ByteBuffer.wrap((byte[]) partition);
-        Long before = (Long) this.marks.get(name);
-        Long after = PrecedingMaximum.latest(before, (Long) mark);
-        if (!this.marks.containsKey(name)) {
-            this.without++;
+    /**
+     * Returns the lowest watermark once a partition has reached one, microseconds since 1970 (UTC).
+     *
+     * @param partition the partition, not null
+     * @param watermark the watermark that it reaches, or null; an earlier one than before changes nothing
+     */
+    @Override
+    public Long call(byte[] partition, Long watermark) {
+        ByteBuffer key = ByteBuffer.wrap(partition);
+        Long before = this.watermarks.get(key);
+        if (before == null && !this.watermarks.containsKey(key)) {
+            this.withoutWatermark++;
         }
-        this.marks.put(name, after);
-        if (before == null && after != null) {
-            this.without--;
-            add(after, 1);
-        } else if (before != null && !before.equals(after)) {
-            add(before, -1);
-            add(after, 1);
+        Long after = Nullable.max(before, watermark);
+        this.watermarks.put(key, after);
+        if (after != null && !after.equals(before)) {
+            this.partitions.merge(after, 1, Integer::sum);
+            if (before == null) {
+                this.withoutWatermark--;
+            } else {
+                this.partitions.computeIfPresent(before, (mark, count) -> count == 1 ? null : count - 1);
+            }
         }
-        return this.without > 0 ? null : this.counts.firstKey();
-    }
-
-    private void add(Long mark, int times) {
-        Integer known = (Integer) this.counts.get(mark);
-        int left = (known == null ? 0 : known.intValue()) + times;
-        if (left == 0) {
-            this.counts.remove(mark);
-        } else {
-            this.counts.put(mark, Integer.valueOf(left));
-        }
+        return this.withoutWatermark > 0 ? null : this.partitions.firstKey();
     }
 }

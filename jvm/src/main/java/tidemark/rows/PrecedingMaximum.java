@@ -1,8 +1,8 @@
 package tidemark.rows;
 
+import java.io.Serializable;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.types.DataTypes;
@@ -11,80 +11,95 @@ import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
 
 /**
- * The greatest value of a group's rows before each row; null where there is none. Arguments: what names the
- * group, in two parts (a number or bytes; bytes or null), and the value, `RunningState.NONE` where it would be null.
+ * The greatest value of a group's rows before each row; null if there is none. Rows come group after group. There is
+ * one method for each type of the columns that name a group.
  *
- * Groups may also come mixed, within runs of rows: then there are three parts, the number of the run and two texts.
- * What is known of a run's groups is held until it ends.
+ * <p>Rows of several groups may also come mixed, within runs of rows. Then the number of the run and two texts name a
+ * group, and the maxima of the run's groups are kept until the run ends.
  */
-public final class PrecedingMaximum implements java.io.Serializable {
+public final class PrecedingMaximum implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    private byte[] group;
+    private boolean started;
     private long number;
+    private byte[] bytes;
     private byte[] part;
-    private boolean begun;
     private Long greatest;
-    private transient List name;
-    private transient Map others;
+    private transient MixedGroup mixedGroup;
+    private transient Map<MixedGroup, Long> otherGroups;
 
-    /** As a column. */
-    public static Column function(Seq arguments) {
-        return Invoked.inTurnOrNull(new PrecedingMaximum(), "call", DataTypes.LongType, arguments);
+    private record MixedGroup(UTF8String one, UTF8String other) {
     }
 
-    public Long call(long group, byte[] part, long value) {
-        boolean same = this.begun && group == this.number && Arrays.equals(part, this.part);
+    /** Returns the maximum as a BIGINT column. The arguments are those of one of the methods `advance`. */
+    public static Column function(Seq<Column> arguments) {
+        return Invoked.inTurnOrNull(new PrecedingMaximum(), "advance", DataTypes.LongType, arguments);
+    }
+
+    /**
+     * Returns the maximum before a row, then adds the row's value.
+     *
+     * @param group the first part of the group's name
+     * @param part the second part, or null
+     * @param value the row's value; `NONE` if it has none
+     */
+    public Long advance(long group, byte[] part, long value) {
+        boolean sameGroup = this.started && group == this.number && Arrays.equals(part, this.part);
         this.number = group;
-        return before(same, part, value);
+        return add(sameGroup, part, value);
     }
 
-    public Long call(byte[] group, byte[] part, long value) {
-        boolean same = this.begun && Arrays.equals(group, this.group) && Arrays.equals(part, this.part);
-        this.group = group;
-        return before(same, part, value);
+    /**
+     * Returns the maximum before a row, then adds the row's value.
+     *
+     * @param group the first part of the group's name, or null
+     * @param part the second part, or null
+     * @param value the row's value; `NONE` if it has none
+     */
+    public Long advance(byte[] group, byte[] part, long value) {
+        boolean sameGroup = this.started && Arrays.equals(group, this.bytes) && Arrays.equals(part, this.part);
+        this.bytes = group;
+        return add(sameGroup, part, value);
     }
 
-    public Long call(long run, UTF8String one, UTF8String other, long value) {
-        boolean begins = !this.begun || run != this.number;
-        if (begins || !other.equals(this.name.get(1)) || !one.equals(this.name.get(0))) {
-            List name = Arrays.asList(new UTF8String[] {one.copy(), other.copy()});
-            this.greatest = begins ? null : known(name);
-            this.others = begins ? null : this.others;
-            this.name = name;
+    /**
+     * Returns the maximum before a row whose group is mixed with others of its run, then adds the row's value.
+     *
+     * @param run the number of the run; a run does not come back once it has changed
+     * @param one the first part of the group's name, not null
+     * @param other the second part, not null
+     * @param value the row's value; `NONE` if it has none
+     */
+    public Long advance(long run, UTF8String one, UTF8String other, long value) {
+        boolean newRun = !this.started || run != this.number;
+        if (newRun || !other.equals(this.mixedGroup.other) || !one.equals(this.mixedGroup.one)) {
+            var group = new MixedGroup(one.copy(), other.copy());
+            if (newRun) {
+                this.greatest = null;
+                this.otherGroups = null;
+            } else {
+                this.greatest = swap(group);
+            }
+            this.mixedGroup = group;
         }
         this.number = run;
-        return before(true, null, value);
+        return add(true, null, value);
     }
 
-    /** What is known of another group of this run; what is known of the one before is held. */
-    private Long known(List name) {
-        if (this.others == null) {
-            this.others = new HashMap();
+    /** Stores the maximum of the group before and returns the one stored for `group`. */
+    private Long swap(MixedGroup group) {
+        if (this.otherGroups == null) {
+            this.otherGroups = new HashMap<>();
         }
-        this.others.put(this.name, this.greatest);
-        return (Long) this.others.get(name);
+        this.otherGroups.put(this.mixedGroup, this.greatest);
+        return this.otherGroups.get(group);
     }
 
-    private Long before(boolean same, byte[] part, long value) {
-        this.begun = true;
+    private Long add(boolean sameGroup, byte[] part, long value) {
+        this.started = true;
         this.part = part;
-        Long before = same ? this.greatest : null;
-        this.greatest = before == null || value > before.longValue() ? RunningState.known(value) : before;
+        Long before = sameGroup ? this.greatest : null;
+        this.greatest = before == null || value > before ? Nullable.box(value) : before;
         return before;
-    }
-
-    public static boolean same(Object one, Object other) {
-        if (one instanceof byte[] && other instanceof byte[]) {
-            return Arrays.equals((byte[]) one, (byte[]) other);
-        }
-        return one == null ? other == null : one.equals(other);
-    }
-
-    static Long latest(Long one, Long other) {
-        if (one == null || (other != null && other.longValue() > one.longValue())) {
-            return other;
-        }
-        return one;
     }
 }

@@ -1,8 +1,10 @@
 package tidemark.rows;
 
+import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.api.java.UDF8;
@@ -11,82 +13,93 @@ import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
 
 /**
- * The punctuation that a group's rows have come to, before each row and after it, in the order of the log.
- *
- * Arguments: what names the group, in two parts (each a number, bytes or null); a struct with watermark, counted rows
- * and period that the group begins with, or null, looked at in its first row; whether the row counts; every so many rows
- * there is a punctuation, or null; the period of the row, or null; the punctuation that the row would give if it gave
- * one; and the one that it is, or null. Rows of several second parts may come in turns: a group ends when its second
- * part comes with another first one.
+ * The latest punctuation of a group before each row and after it. Rows come in the order of the log. Two values name
+ * a group. Rows of several second values may come in turns: a group ends when its second value comes with another
+ * first one.
  */
-public final class PunctuationState implements UDF8 {
+public final class PunctuationState implements UDF8<Object, Object, Row, Boolean, Long, Long, Long, Long, Row> {
     private static final long serialVersionUID = 1L;
 
-    private static final String GIVES = "before BIGINT, after BIGINT";
+    private static final String RESULT = "before BIGINT, after BIGINT";
 
-    private final Map groups = new HashMap();
+    private final Map<Object, Group> groups = new HashMap<>();
     private Object part;
-    private Group last;
+    private Group current;
 
-    /** What one group has come to. */
-    private static final class Group implements java.io.Serializable {
+    private static final class Group implements Serializable {
         private static final long serialVersionUID = 1L;
 
         private final Object name;
-        private Long mark;
+        private Long punctuation;
         private long counted;
         private Long period;
 
-        Group(Object name, Row known) {
+        Group(Object name, Row seed) {
             this.name = name;
-            if (known != null) {
-                this.mark = (Long) known.get(0);
-                this.counted = known.get(1) == null ? 0 : known.getLong(1);
-                this.period = (Long) known.get(2);
+            if (seed != null) {
+                this.punctuation = (Long) seed.get(0);
+                this.counted = seed.isNullAt(1) ? 0 : seed.getLong(1);
+                this.period = (Long) seed.get(2);
             }
         }
 
-        boolean issues(Long every, Long entered) {
+        /** Counts a row and returns true if a punctuation is due at it. */
+        boolean count(Long every, Long rowPeriod) {
             this.counted++;
             if (every != null) {
-                return this.counted % every.longValue() == 0;
+                return this.counted % every == 0;
             }
-            if (entered != null && (this.period == null || entered.longValue() > this.period.longValue())) {
-                this.period = entered;
+            if (rowPeriod != null && (this.period == null || rowPeriod > this.period)) {
+                this.period = rowPeriod;
                 return true;
             }
             return false;
         }
     }
 
-    /** As a column function, which Spark must neither repeat nor move. */
+    /** Returns the state as a function of columns, a struct, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF8) new PunctuationState(), DataType.fromDDL(GIVES)).asNondeterministic();
+        return functions.udf(new PunctuationState(), DataType.fromDDL(RESULT)).asNondeterministic();
     }
 
-    public Object call(
-            Object name, Object part, Object seed, Object counts, Object every, Object period, Object given, Object set) {
-        Group group = group(name, part, (Row) seed);
-        Long before = group.mark;
-        if (Boolean.TRUE.equals(counts) && group.issues((Long) every, (Long) period)) {
-            group.mark = PrecedingMaximum.latest(group.mark, (Long) given);
+    /**
+     * Returns the punctuations before and after a row, each microseconds since 1970 (UTC) or null if there is none.
+     *
+     * @param name the first value that names the group: a number, bytes or null
+     * @param part the second value: a number, bytes or null
+     * @param seed punctuation, counted rows and period with which the group begins, read at its first row; or null
+     * @param counts true if the row counts
+     * @param every the number of counted rows from one punctuation to the next, or null
+     * @param period the number of the row's period, or null; a later period than before issues a punctuation
+     * @param issued the punctuation that the row gives if one is due
+     * @param set the punctuation that the row gives in any case, or null
+     */
+    @Override
+    public Row call(
+            Object name, Object part, Row seed, Boolean counts, Long every, Long period, Long issued, Long set) {
+        Group group = enter(name, part, seed);
+        Long before = group.punctuation;
+        if (Boolean.TRUE.equals(counts) && group.count(every, period)) {
+            group.punctuation = Nullable.max(group.punctuation, issued);
         }
-        group.mark = PrecedingMaximum.latest(group.mark, (Long) set);
-        return RowFactory.create(new Object[] {before, group.mark});
+        group.punctuation = Nullable.max(group.punctuation, set);
+        return RowFactory.create(before, group.punctuation);
     }
 
-    private Group group(Object name, Object part, Row seed) {
-        if (this.last != null && PrecedingMaximum.same(part, this.part) && PrecedingMaximum.same(name, this.last.name)) {
-            return this.last;
+    private Group enter(Object name, Object part, Row seed) {
+        if (this.current != null
+                && Objects.deepEquals(part, this.part)
+                && Objects.deepEquals(name, this.current.name)) {
+            return this.current;
         }
-        Object key = part instanceof byte[] ? ByteBuffer.wrap((byte[]) part) : part;
-        Group found = (Group) this.groups.get(key);
-        if (found == null || !PrecedingMaximum.same(name, found.name)) {
+        Object key = part instanceof byte[] bytes ? ByteBuffer.wrap(bytes) : part;
+        Group found = this.groups.get(key);
+        if (found == null || !Objects.deepEquals(name, found.name)) {
             found = new Group(name, seed);
             this.groups.put(key, found);
         }
         this.part = part;
-        this.last = found;
+        this.current = found;
         return found;
     }
 }

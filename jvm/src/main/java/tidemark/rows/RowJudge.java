@@ -1,5 +1,6 @@
 package tidemark.rows;
 
+import java.io.Serializable;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -11,105 +12,139 @@ import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
 
 /**
- * What becomes of each row of sorted groups: its system timestamp, fate, reasons and the watermark before it. That is
- * the later of what is known before the group's rows and of what their greatest time so far leaves.
- *
- * Arguments: what names the group, in two or three parts as `PrecedingMaximum` has it; why the row is quarantined or null; its arrival,
- * event time, and the time that the early and late steps leave it; the watermark known before the group and the
- * greatest time of rows before it. Times are `RunningState.NONE` where they would be null.
+ * Judges the rows of sorted groups: the system timestamp of each, its fate, the reasons and the watermark before it.
+ * The watermark is the later one of that known before the group and the highest time so far less the disorder. There
+ * is one method for each type of the columns that name a group, as in `PrecedingMaximum`.
  */
-public final class RowJudge implements java.io.Serializable {
+public final class RowJudge implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    private static final String GIVES =
+    private static final String RESULT =
         "stamp TIMESTAMP, fate STRING NOT NULL, reasons ARRAY<STRING> NOT NULL, watermark TIMESTAMP";
-    private static final int BEHIND = 1;
+    /** Bits of the steps that act on a row. */
+    private static final int OUT_OF_ORDER = 1;
     private static final int EARLY = 2;
     private static final int LATE = 4;
 
     private final PrecedingMaximum highs = new PrecedingMaximum();
     private final TolerancePolicy policy;
     private final long disorder;
-    private final long least;
-    private transient Object[] told;
+    private final long minTime;
+    private transient Object[] values;
     private transient InternalRow row;
+    /** Reasons by the bits of the steps that act. */
     private transient ArrayData[] reasons;
     private transient UTF8String onTime;
     private transient UTF8String adjusted;
     private transient UTF8String dropped;
     private transient UTF8String quarantined;
 
-    private RowJudge(TolerancePolicy policy, long disorder, long least) {
+    /** Makes a judge for the rows of one task; see `function`. */
+    RowJudge(TolerancePolicy policy, long disorder, long minTime) {
         this.policy = policy;
         this.disorder = disorder;
-        this.least = least;
+        this.minTime = minTime;
     }
 
-    /** As a column; the watermark is `disorder` microseconds behind the greatest time, and at the `least` a time. */
-    public static Column function(Seq arguments, TolerancePolicy policy, long disorder, long least) {
-        return Invoked.inTurn(new RowJudge(policy, disorder, least), "call", DataType.fromDDL(GIVES), arguments);
+    /**
+     * Returns the verdict as a column, a struct. The arguments are those of one of the methods `judge`.
+     *
+     * @param disorder microseconds that the watermark trails the highest time
+     * @param minTime the earliest time, to which a watermark from the highest time is limited
+     */
+    public static Column function(Seq<Column> arguments, TolerancePolicy policy, long disorder, long minTime) {
+        var judge = new RowJudge(policy, disorder, minTime);
+        return Invoked.inTurn(judge, "judge", DataType.fromDDL(RESULT), arguments);
     }
 
-    /** What is told is good until the next row's. */
-    public InternalRow call(
-            long group, byte[] part, UTF8String bad,
-            long arrival, long event, long staged, long before, long high) {
-        return told(this.highs.call(group, part, staged), bad, arrival, event, staged, before, high);
+    /**
+     * Returns the verdict on a row: stamp, fate, reasons and watermark. The next call changes the row that is
+     * returned. Times are microseconds since 1970 (UTC), `NONE` if there is none.
+     *
+     * @param group the first part of the group's name
+     * @param part the second part, or null
+     * @param badReason the reason for which the row is quarantined, else null
+     * @param staged the time after the early and the late step
+     * @param watermark the watermark known before the group
+     * @param high the highest time of rows before the group
+     */
+    public InternalRow judge(
+            long group, byte[] part, UTF8String badReason,
+            long arrival, long event, long staged, long watermark, long high) {
+        Long groupHigh = this.highs.advance(group, part, staged);
+        return judge(groupHigh, badReason, arrival, event, staged, watermark, high);
     }
 
-    public InternalRow call(
-            long run, UTF8String one, UTF8String other, UTF8String bad,
-            long arrival, long event, long staged, long before, long high) {
-        return told(this.highs.call(run, one, other, staged), bad, arrival, event, staged, before, high);
+    /**
+     * Returns the verdict on a row whose group is mixed with others of its run.
+     *
+     * @param run the number of the run; a run does not come back once it has changed
+     * @param one the first part of the group's name, not null
+     * @param other the second part, not null
+     */
+    public InternalRow judge(
+            long run, UTF8String one, UTF8String other, UTF8String badReason,
+            long arrival, long event, long staged, long watermark, long high) {
+        Long groupHigh = this.highs.advance(run, one, other, staged);
+        return judge(groupHigh, badReason, arrival, event, staged, watermark, high);
     }
 
-    private InternalRow told(
-            Long reached, UTF8String bad, long arrival, long event, long staged, long before, long high) {
+    private InternalRow judge(
+            Long groupHigh, UTF8String badReason,
+            long arrival, long event, long staged, long knownWatermark, long knownHigh) {
         if (this.row == null) {
-            begin();
+            initialize();
         }
-        if (bad != null) {
-            return told(null, this.quarantined, new GenericArrayData(new Object[] {bad.copy()}), null);
+        if (badReason != null) {
+            return verdict(null, this.quarantined, array(badReason.copy()), null);
         }
-        long highest = reached == null ? high : Math.max(reached.longValue(), high);
-        long left = highest == RunningState.NONE ? RunningState.NONE : Math.max(highest - this.disorder, this.least);
-        long watermark = Math.max(before, left);
-        boolean behind = this.policy.isBehind(staged, watermark);
-        long stamp = behind ? this.policy.moved(watermark) : staged;
-        int acted = behind ? BEHIND : 0;
+        long high = groupHigh == null ? knownHigh : Math.max(groupHigh, knownHigh);
+        long trailing = high == Nullable.NONE ? Nullable.NONE : Math.max(high - this.disorder, this.minTime);
+        long watermark = Math.max(knownWatermark, trailing);
+        long stamp = staged;
+        int steps = 0;
+        if (this.policy.isOutOfOrder(staged, watermark)) {
+            stamp = this.policy.outOfOrderStamp(watermark);
+            steps = OUT_OF_ORDER;
+        }
         if (this.policy.isEarly(arrival, event)) {
-            acted |= EARLY;
+            steps |= EARLY;
         } else if (this.policy.isLate(arrival, event)) {
-            acted |= LATE;
+            steps |= LATE;
         }
-        UTF8String fate = stamp == RunningState.NONE ? this.dropped : acted == 0 ? this.onTime : this.adjusted;
-        return told(RunningState.known(stamp), fate, this.reasons[acted], RunningState.known(watermark));
+        UTF8String fate = stamp == Nullable.NONE ? this.dropped : steps == 0 ? this.onTime : this.adjusted;
+        return verdict(Nullable.box(stamp), fate, this.reasons[steps], Nullable.box(watermark));
     }
 
-    private InternalRow told(Long stamp, UTF8String fate, ArrayData reasons, Long watermark) {
-        this.told[0] = stamp;
-        this.told[1] = fate;
-        this.told[2] = reasons;
-        this.told[3] = watermark;
+    private InternalRow verdict(Long stamp, UTF8String fate, ArrayData reasons, Long watermark) {
+        this.values[0] = stamp;
+        this.values[1] = fate;
+        this.values[2] = reasons;
+        this.values[3] = watermark;
         return this.row;
     }
 
-    private void begin() {
-        this.told = new Object[4];
-        this.row = new GenericInternalRow(this.told);
+    /** Makes the objects that are not sent to tasks. */
+    private void initialize() {
+        this.values = new Object[4];
+        this.row = new GenericInternalRow(this.values);
         this.onTime = UTF8String.fromString("on_time");
         this.adjusted = UTF8String.fromString("adjusted");
         this.dropped = UTF8String.fromString("dropped");
         this.quarantined = UTF8String.fromString("quarantined");
         UTF8String early = UTF8String.fromString("early");
         UTF8String late = UTF8String.fromString("late");
-        UTF8String behind = UTF8String.fromString("out_of_order");
-        this.reasons = new ArrayData[EARLY + LATE + BEHIND];
-        this.reasons[0] = new GenericArrayData(new Object[0]);
-        this.reasons[BEHIND] = new GenericArrayData(new Object[] {behind});
-        this.reasons[EARLY] = new GenericArrayData(new Object[] {early});
-        this.reasons[EARLY + BEHIND] = new GenericArrayData(new Object[] {early, behind});
-        this.reasons[LATE] = new GenericArrayData(new Object[] {late});
-        this.reasons[LATE + BEHIND] = new GenericArrayData(new Object[] {late, behind});
+        UTF8String outOfOrder = UTF8String.fromString("out_of_order");
+        this.reasons = new ArrayData[EARLY + LATE + OUT_OF_ORDER];
+        this.reasons[0] = array();
+        this.reasons[OUT_OF_ORDER] = array(outOfOrder);
+        this.reasons[EARLY] = array(early);
+        this.reasons[EARLY + OUT_OF_ORDER] = array(early, outOfOrder);
+        this.reasons[LATE] = array(late);
+        this.reasons[LATE + OUT_OF_ORDER] = array(late, outOfOrder);
+    }
+
+    private static ArrayData array(Object... texts) {
+        return new GenericArrayData(texts);
     }
 }

@@ -1,5 +1,6 @@
 package tidemark.rows;
 
+import java.io.Serializable;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -10,73 +11,84 @@ import tidemark.plans.Invoked;
 import tidemark.plans.PlanNumber;
 
 /**
- * What has been reached by each row of a task's sorted rows, group after group: how many rows there were, the
- * latest arrival, and what the group's seed said. A window function gives the same, but holds all rows of a
- * group until the last has come.
- *
- * Arguments: chunk, partition, arrival, then of a seed its rows, watermark and highest time; numbers are `NONE` where
- * they would be null. A row is a seed if it tells its rows.
+ * The state of a group by each row of a task's sorted rows: the number of rows so far, the latest arrival, and the
+ * watermark and highest time from the group's seed. A seed is a row before the group's rows that has the state of
+ * earlier batches. A window function could compute this, but keeps all rows of a group until the last has come.
  */
-public final class RunningState implements java.io.Serializable {
+public final class RunningState implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    /** Stands for no number. */
-    public static final long NONE = Long.MIN_VALUE;
-
-    private static final String GIVES =
+    private static final String RESULT =
         "group BIGINT NOT NULL, number BIGINT NOT NULL, arrival BIGINT, watermark BIGINT, high BIGINT";
+    private static final int GROUP = 0;
+    private static final int NUMBER = 1;
+    private static final int ARRIVAL = 2;
+    private static final int WATERMARK = 3;
+    private static final int HIGH = 4;
 
-    private final PlanNumber unseen;
-    private final Object[] told = new Object[5];
-    private final InternalRow row = new GenericInternalRow(this.told);
+    private final PlanNumber unseenWatermark;
+    private final Object[] values = new Object[5];
+    private final InternalRow row = new GenericInternalRow(this.values);
     private int chunk;
     private UTF8String partition;
     private long group;
     private long number;
     private long arrival;
 
-    private RunningState(PlanNumber unseen) {
-        this.unseen = unseen;
+    /** Makes the state before the first row of a task. */
+    RunningState(PlanNumber unseenWatermark) {
+        this.unseenWatermark = unseenWatermark;
     }
 
-    /** As a column; groups without a seed start as `unseen`. */
-    public static Column function(Seq arguments, PlanNumber unseen) {
-        return Invoked.inTurn(new RunningState(unseen), "call", DataType.fromDDL(GIVES), arguments);
+    /**
+     * Returns the state as a column, a struct. The arguments are those of `advance`.
+     *
+     * @param unseenWatermark the watermark of groups without a seed
+     */
+    public static Column function(Seq<Column> arguments, PlanNumber unseenWatermark) {
+        return Invoked.inTurn(new RunningState(unseenWatermark), "advance", DataType.fromDDL(RESULT), arguments);
     }
 
-    /** What is told is good until the next row's. */
-    public InternalRow call(int chunk, UTF8String partition, long own, long rows, long watermark, long high) {
+    /**
+     * Returns the state by a row: group, number, arrival, watermark and high. The next call changes the row that is
+     * returned. Times are microseconds since 1970 (UTC); arguments from `arrival` on are `NONE` if there is none.
+     *
+     * @param chunk the number of the row's chunk; with the partition it names the group
+     * @param partition the row's partition, not null
+     * @param arrival the row's arrival
+     * @param seedRows the number of earlier rows if the row is a seed
+     * @param seedWatermark the watermark if the row is a seed
+     * @param seedHigh the highest time of earlier rows if the row is a seed
+     */
+    public InternalRow advance(
+            int chunk, UTF8String partition, long arrival, long seedRows, long seedWatermark, long seedHigh) {
         if (this.partition == null || chunk != this.chunk || !this.partition.equals(partition)) {
-            begin(chunk, partition);
+            startGroup(chunk, partition);
         }
-        if (rows == NONE) {
+        if (seedRows == Nullable.NONE) {
             this.number++;
         } else {
-            this.number += rows;
-            this.told[3] = known(watermark);
-            this.told[4] = known(high);
+            this.number += seedRows;
+            this.values[WATERMARK] = Nullable.box(seedWatermark);
+            this.values[HIGH] = Nullable.box(seedHigh);
         }
-        this.told[1] = Long.valueOf(this.number);
-        if (own > this.arrival) {
-            this.arrival = own;
-            this.told[2] = Long.valueOf(own);
+        this.values[NUMBER] = this.number;
+        if (arrival > this.arrival) {
+            this.arrival = arrival;
+            this.values[ARRIVAL] = arrival;
         }
         return this.row;
     }
 
-    private void begin(int chunk, UTF8String partition) {
+    private void startGroup(int chunk, UTF8String partition) {
         this.chunk = chunk;
         this.partition = partition.copy();
         this.group++;
         this.number = 0;
-        this.arrival = NONE;
-        this.told[0] = Long.valueOf(this.group);
-        this.told[2] = null;
-        this.told[3] = this.unseen.number();
-        this.told[4] = null;
-    }
-
-    static Long known(long number) {
-        return number == NONE ? null : Long.valueOf(number);
+        this.arrival = Nullable.NONE;
+        this.values[GROUP] = this.group;
+        this.values[ARRIVAL] = null;
+        this.values[WATERMARK] = this.unseenWatermark.number();
+        this.values[HIGH] = null;
     }
 }

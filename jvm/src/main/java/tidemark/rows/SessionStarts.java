@@ -1,47 +1,59 @@
 package tidemark.rows;
 
+import java.util.Objects;
 import org.apache.spark.sql.api.java.UDF3;
 import org.apache.spark.sql.expressions.UserDefinedFunction;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The start of each row's session, for the rows of a group in the order of their starts. A row joins the session of the
- * row before it if it starts before that session's end: its latest row's end, less a tick and plus the gap, but not
- * later than the longest duration after its start.
- *
- * Arguments: what names the group (any value that is equal to itself, or null), start, end (microseconds).
+ * The start of each row's session. Rows come group after group, in the order of their starts. A row joins the open
+ * session if it starts before the session's end. That is the latest end of the session's rows, less a microsecond and
+ * plus the gap, but at most the longest duration after the session's start.
  */
-public final class SessionStarts implements UDF3 {
+public final class SessionStarts implements UDF3<Object, Long, Long, Long> {
     private static final long serialVersionUID = 1L;
 
     private final long gap;
-    private final long longest;
+    private final long maxDuration;
     private boolean open;
     private Object group;
     private long start;
     private long end;
 
-    private SessionStarts(long gap, long longest) {
+    /** Makes sessions; see `function`. */
+    SessionStarts(long gap, long maxDuration) {
         this.gap = gap;
-        this.longest = longest;
+        this.maxDuration = maxDuration;
     }
 
-    /** As a column function, which Spark must neither repeat nor move. */
-    public static UserDefinedFunction function(long gap, long longest) {
-        return functions.udf((UDF3) new SessionStarts(gap, longest), DataTypes.LongType).asNondeterministic();
+    /**
+     * Returns the start as a function of columns, which Spark must neither repeat nor move.
+     *
+     * @param gap microseconds without a row after which a session ends
+     * @param maxDuration the longest duration of a session, microseconds
+     */
+    public static UserDefinedFunction function(long gap, long maxDuration) {
+        return functions.udf(new SessionStarts(gap, maxDuration), DataTypes.LongType).asNondeterministic();
     }
 
-    public Object call(Object group, Object start, Object end) {
-        long from = ((Long) start).longValue();
-        if (!this.open || !PrecedingMaximum.same(group, this.group) || from >= this.end) {
+    /**
+     * Returns the start of a row's session, microseconds since 1970 (UTC).
+     *
+     * @param group the value that names the group; it has `equals`, or is bytes or null
+     * @param start the row's start, not null
+     * @param end the row's end, not null
+     */
+    @Override
+    public Long call(Object group, Long start, Long end) {
+        if (!this.open || !Objects.deepEquals(group, this.group) || start >= this.end) {
             this.open = true;
             this.group = group;
-            this.start = from;
-            this.end = from;
+            this.start = start;
+            this.end = start;
         }
-        long reached = Math.min(((Long) end).longValue() - 1 + this.gap, this.start + this.longest);
+        long reached = Math.min(end - 1 + this.gap, this.start + this.maxDuration);
         this.end = Math.max(this.end, reached);
-        return Long.valueOf(this.start);
+        return this.start;
     }
 }

@@ -1,68 +1,76 @@
 package tidemark.rows;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.apache.spark.sql.api.java.UDF5;
 import org.apache.spark.sql.expressions.UserDefinedFunction;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The bounds of the windows that a row is alive in, earliest first: each window is between two successive bounds. Bounds
- * are the starts and ends of the rows of a group, which come latest first, so that all that lie within a row's lifetime
- * have been seen before it. Only these times are held, not rows.
- *
- * Arguments: what names the group (any value that is equal to itself, or null), the time, which is a row's start or an
- * end; of a row its end, of an end null; and of windows that are asked for, the time after which they end and the latest
- * at which they do (null: all). Null where there is no such window.
+ * The bounds of the snapshot windows that a row is alive in. Each window is between two successive bounds. Bounds are
+ * the starts and ends of a group's rows, which come latest first: all that lie within a row's lifetime come before
+ * the row. Only these times are kept, not rows.
  */
-public final class SnapshotBounds implements UDF5 {
+public final class SnapshotBounds implements UDF5<Object, Long, Long, Long, Long, List<Long>> {
     private static final long serialVersionUID = 1L;
 
     private Object group;
+    /** Bounds so far, latest first. */
     private long[] bounds = new long[64];
     private int count;
 
-    /** As a column function, which Spark must neither repeat nor move. */
+    /** Returns the bounds as a function of columns, which Spark must neither repeat nor move. */
     public static UserDefinedFunction function() {
-        return functions.udf((UDF5) new SnapshotBounds(), DataTypes.createArrayType(DataTypes.LongType))
+        return functions.udf(new SnapshotBounds(), DataTypes.createArrayType(DataTypes.LongType))
             .asNondeterministic();
     }
 
-    public Object call(Object group, Object time, Object end, Object after, Object until) {
-        if (this.count == 0 || !PrecedingMaximum.same(group, this.group)) {
+    /**
+     * Returns the bounds of a row's windows, earliest first; null if there is no such window. Times are microseconds
+     * since 1970 (UTC).
+     *
+     * @param group the value that names the group; it has `equals`, or is bytes or null
+     * @param time a row's start, or an end; not null
+     * @param end the row's end; null if `time` is an end
+     * @param after the time after which windows end; null for all
+     * @param until the latest end of windows; null for all
+     */
+    @Override
+    public List<Long> call(Object group, Long time, Long end, Long after, Long until) {
+        if (this.count == 0 || !Objects.deepEquals(group, this.group)) {
             this.group = group;
             this.count = 0;
         }
-        bound(((Long) time).longValue());
+        add(time);
         if (end == null) {
             return null;
         }
-        int last = firstNotAbove(((Long) end).longValue());
+        int last = countAfter(end);
         if (until != null) {
-            last = Math.max(last, firstNotAbove(((Long) until).longValue()));
+            last = Math.max(last, countAfter(until));
         }
         int first = this.count - 2;
         if (after != null) {
-            first = Math.min(first, firstNotAbove(((Long) after).longValue()) - 1);
+            first = Math.min(first, countAfter(after) - 1);
         }
-        return first < last ? null : listed(first + 1, last);
+        return first < last ? null : ascending(first + 1, last);
     }
 
-    private void bound(long time) {
+    private void add(long time) {
         if (this.count > 0 && this.bounds[this.count - 1] == time) {
             return;
         }
         if (this.count == this.bounds.length) {
-            long[] more = new long[2 * this.count];
-            System.arraycopy(this.bounds, 0, more, 0, this.count);
-            this.bounds = more;
+            this.bounds = Arrays.copyOf(this.bounds, 2 * this.count);
         }
         this.bounds[this.count++] = time;
     }
 
-    /** The number of bounds that are later than a time; they are held latest first. */
-    private int firstNotAbove(long time) {
+    /** Returns the number of bounds after a time. */
+    private int countAfter(long time) {
         int low = 0;
         int high = this.count;
         while (low < high) {
@@ -76,10 +84,10 @@ public final class SnapshotBounds implements UDF5 {
         return low;
     }
 
-    private List listed(int first, int last) {
-        List found = new ArrayList();
+    private List<Long> ascending(int first, int last) {
+        List<Long> found = new ArrayList<>(first - last + 1);
         for (int index = first; index >= last; index--) {
-            found.add(Long.valueOf(this.bounds[index]));
+            found.add(this.bounds[index]);
         }
         return found;
     }

@@ -1,12 +1,13 @@
 package tidemark.rows;
 
+import java.io.Serializable;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.types.DataTypes;
 import scala.collection.immutable.Seq;
 import tidemark.plans.Invoked;
 
-/** The tolerances of a source, microseconds, and what happens beyond them (time rules: judging a row). */
-public final class TolerancePolicy implements java.io.Serializable {
+/** The tolerances of a source and the actions on rows beyond them (docs/time-rules.md). */
+public final class TolerancePolicy implements Serializable {
     private static final long serialVersionUID = 1L;
 
     private static final String ADJUST = "adjust";
@@ -16,50 +17,58 @@ public final class TolerancePolicy implements java.io.Serializable {
     private final long late;
     private final boolean adjustsEarly;
     private final boolean adjustsLate;
-    private final boolean adjusts;
-    private final boolean keeps;
+    private final boolean adjustsOutOfOrder;
+    private final boolean keepsOutOfOrder;
 
-    /** A tolerance that is off is null. Actions are those of the Python side's `Action`, that of one that is off any. */
-    public TolerancePolicy(Object early, String beyondEarly, Object late, String beyondLate, String outOfOrder) {
-        this.early = early == null ? RunningState.NONE : ((Number) early).longValue();
-        this.late = late == null ? RunningState.NONE : ((Number) late).longValue();
-        this.adjustsEarly = ADJUST.equals(beyondEarly);
-        this.adjustsLate = ADJUST.equals(beyondLate);
-        this.adjusts = ADJUST.equals(outOfOrder);
-        this.keeps = KEEP.equals(outOfOrder);
+    /**
+     * Makes a policy. Actions are those of the Python class `Action`; that of a tolerance that is off is ignored.
+     *
+     * @param early the tolerance for early rows in microseconds; null if it is off
+     * @param late the tolerance for late rows in microseconds; null if it is off
+     */
+    public TolerancePolicy(
+            Number early, String earlyAction, Number late, String lateAction, String outOfOrderAction) {
+        this.early = early == null ? Nullable.NONE : early.longValue();
+        this.late = late == null ? Nullable.NONE : late.longValue();
+        this.adjustsEarly = ADJUST.equals(earlyAction);
+        this.adjustsLate = ADJUST.equals(lateAction);
+        this.adjustsOutOfOrder = ADJUST.equals(outOfOrderAction);
+        this.keepsOutOfOrder = KEEP.equals(outOfOrderAction);
     }
 
-    /** As a column of arrival and event time: the time that the early and late steps leave a row, null if one of them
-     * drops it. */
-    public static Column function(Seq arguments, TolerancePolicy policy) {
-        return Invoked.plain(policy, "staged", DataTypes.LongType, arguments);
+    /** Returns the staged time as a column of arrival and event time, microseconds. It is null if one of them is. */
+    public static Column function(Seq<Column> arguments, TolerancePolicy policy) {
+        return Invoked.plain(policy, "stagedTime", DataTypes.LongType, arguments);
     }
 
-    public Long staged(long arrival, long event) {
+    /** Returns the time after the early and the late step; null if one of them drops the row. */
+    public Long stagedTime(long arrival, long event) {
         if (isEarly(arrival, event)) {
-            return this.adjustsEarly ? Long.valueOf(arrival + this.early) : null;
+            return this.adjustsEarly ? arrival + this.early : null;
         }
         if (isLate(arrival, event)) {
-            return this.adjustsLate ? Long.valueOf(arrival - this.late) : null;
+            return this.adjustsLate ? arrival - this.late : null;
         }
-        return Long.valueOf(event);
+        return event;
     }
 
+    /** Returns true if the event time is later than the tolerance for early rows reaches. */
     boolean isEarly(long arrival, long event) {
-        return this.early != RunningState.NONE && event > arrival + this.early;
+        return this.early != Nullable.NONE && event > arrival + this.early;
     }
 
+    /** Returns true if the event time is earlier than the tolerance for late rows reaches. */
     boolean isLate(long arrival, long event) {
-        return this.late != RunningState.NONE && event < arrival - this.late;
+        return this.late != Nullable.NONE && event < arrival - this.late;
     }
 
-    /** Whether the step for rows out of order acts; `NONE`: there is no such time. */
-    boolean isBehind(long staged, long watermark) {
-        return !this.keeps && staged != RunningState.NONE && staged < watermark;
+    /** Returns true if the out-of-order step drops or adjusts a row. Both times may be `NONE`. */
+    boolean isOutOfOrder(long staged, long watermark) {
+        return !this.keepsOutOfOrder && staged != Nullable.NONE && staged < watermark;
     }
 
-    /** What that step leaves a row behind the watermark, or `NONE`. */
-    long moved(long watermark) {
-        return this.adjusts ? watermark : RunningState.NONE;
+    /** Returns the system timestamp of a row that is out of order; `NONE` if it is dropped. */
+    long outOfOrderStamp(long watermark) {
+        return this.adjustsOutOfOrder ? watermark : Nullable.NONE;
     }
 }

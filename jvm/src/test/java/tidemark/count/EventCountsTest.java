@@ -12,7 +12,7 @@ import java.util.zip.GZIPInputStream;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import tidemark.rows.RunningState;
+import tidemark.rows.Nullable;
 
 class EventCountsTest {
     /** Counts rows whose numbers are in a range; with each of them all of its properties change. */
@@ -24,7 +24,7 @@ class EventCountsTest {
             counts.addHash(row, 7L * row);
             counts.addToObject(object, row % 5 == 0);
             counts.addRow(
-                UTF8String.fromString("p" + row % 2), kind, object, 100 + row, row % 7 == 0 ? RunningState.NONE : row,
+                UTF8String.fromString("p" + row % 2), kind, object, 100 + row, row % 7 == 0 ? Nullable.NONE : row,
                 1000 - row, row);
             counts.addUnknown(UTF8String.fromString("name" + row % 3), object);
             counts.addMove(row % 5 * 1000L + 1); // few sizes: a hash map lists them in one order
@@ -80,7 +80,7 @@ class EventCountsTest {
     void lowest() {
         PartitionCounts counts = new PartitionCounts();
         for (long offset : new long[] {9, 4, 8, 2, 2, 7, 5}) {
-            counts.addRow("k", (int) offset, 10 * offset, RunningState.NONE, offset, offset);
+            counts.addRow("k", (int) offset, 10 * offset, Nullable.NONE, offset, offset);
             counts.addBroken(1, offset);
         }
         assertEquals(
