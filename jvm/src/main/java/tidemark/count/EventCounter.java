@@ -43,8 +43,8 @@ public final class EventCounter implements Serializable {
     }
 
     /**
-     * Counts a row; always true. Times are microseconds since 1970 (UTC). A time or offset is `Nullable.NONE` if there
-     * is none.
+     * Counts a row; always true. Times are microseconds since 1970 (UTC). A time or offset that is missing is
+     * `Nullable.NONE`.
      *
      * @param hashHigh the upper half of the row's hash
      * @param hashLow the lower half of the row's hash

@@ -26,7 +26,8 @@ import tidemark.plans.Scala;
  * Splits an object's JSON documents into the texts of their rows, in the order of the object. With `members`, the
  * rows of a document are the elements of the array below these members, or of the document itself if the list is
  * empty. Without, each document is a row, and each element of one that is an array. From a document on that does not
- * parse, or has no such array, the rest of the object is one text, which begins with the reason and is no JSON.
+ * parse, or has no such array, the rest of the object is one text, which begins with the reason and is no JSON. If
+ * what follows a document is no JSON, that text has the document too, so that a replay of earlier batches is equal.
  */
 public final class JsonDocuments implements Serializable {
     private static final long serialVersionUID = 1L;
