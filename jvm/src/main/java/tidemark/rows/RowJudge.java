@@ -76,7 +76,8 @@ public final class RowJudge implements Serializable {
     }
 
     /**
-     * Returns the verdict on a row whose group is mixed with others of its run.
+     * Returns the verdict on a row whose group is mixed with others of its run. Arguments after the group's name are
+     * those of the other method.
      *
      * @param run the number of the run; a run does not come back once it has changed
      * @param one the first part of the group's name, not null
