@@ -88,7 +88,8 @@ def page() -> str:
     for name, version in sorted(names.items()):
         by = "**tidemark**" if name in direct else some(sorted(set(above.get(name, ()))))
         lines.append(f"| {name} | {version} | {licence(name)} | {by} |")
-    lines += ["", "## Jars", "", "Those of `jvm/tools.lock` are under EPL-2.0, all others under Apache-2.0.", "", "| coordinate | lock file |", "|---|---|"]
+    licences = "Those of `jvm/tools.lock` are under EPL-2.0, all others under Apache-2.0."
+    lines += ["", "## Jars", "", licences, "", "| coordinate | lock file |", "|---|---|"]
     for file in JARS:
         text = (ROOT / file).read_text(encoding="utf-8")
         lines += [f"| {name} | {file} |" for name in re.findall(r"^(\S+:\S+:\S+)\s+sha256:", text, re.MULTILINE)]

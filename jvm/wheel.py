@@ -25,4 +25,3 @@ class JarHook(BuildHookInterface):
             raise FileNotFoundError(f"{jar} is missing or older than jvm/: run `make install` first")
         package = PREBUILT.relative_to(Path(self.root) / "jobs").as_posix()
         build_data["force_include"][str(jar)] = package
-        build_data["pure_python"] = True

@@ -10,26 +10,19 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from product import EPOCH
+from product import micros
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState
-from tidemark.core.batch_result import Account, Diagnostic, FindingSample, Occurrence, Outcome, PartitionReport
+from tidemark.core.batch_result import FINDINGS, Account, FindingSample, Occurrence, Outcome, PartitionReport
 from tidemark.core.policy import Action, Fate, Reason
+from tidemark.core.times import MIN_TIME
 from tidemark.core.watermarks import UNKNOWN, PartitionState, Seen, latest
 from tidemark.spark.micro_batch import MicroBatch
 
 READ, QUARANTINED = ObjectState.READ, ObjectState.QUARANTINED
-MIN_TIME = -62_135_596_800_000_000
-FINDINGS = {
-    Reason.EARLY: Diagnostic.EARLY,
-    Reason.LATE: Diagnostic.LATE,
-    Reason.OUT_OF_ORDER: Diagnostic.OUT_OF_ORDER,
-    Reason.INVALID_TIME: Diagnostic.INVALID_TIME,
-    Reason.INVALID_ROW: Diagnostic.INVALID_ROW,
-}
 
 
 @dataclass
@@ -192,4 +185,4 @@ def readable(value: str | int | None) -> int | None:
     """A time as the tests write it, in microseconds; None if no calendar has it."""
     if not isinstance(value, str):
         return None
-    return (datetime.fromisoformat(value) - EPOCH) // timedelta(microseconds=1)
+    return micros(datetime.fromisoformat(value))

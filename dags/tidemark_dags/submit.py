@@ -39,8 +39,9 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         from tidemark.spark.session.session import COMPILING, class_path, installed_jars
 
         on_s3 = aws.load(self.application_args[0]).context.on_s3
-        self.jars = ",".join(map(str, class_path() if on_s3 else installed_jars()))
-        self.driver_class_path = os.pathsep.join(map(str, class_path()))
+        on_driver = class_path()
+        self.jars = ",".join(map(str, on_driver if on_s3 else installed_jars()))
+        self.driver_class_path = os.pathsep.join(map(str, on_driver))
         self.conf = {"spark.driver.defaultJavaOptions": f"{COMPILING} {java_options()}".strip(), **(self.conf or {})}
         here = str(Path(sys.executable).parent)
         self.env_vars = {

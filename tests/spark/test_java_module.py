@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tidemark.spark.session import compiler
-from tidemark.spark.session.compiler import MODULE, SOURCES, compile_java, spark_jars
+from tidemark.spark.session.compiler import MODULE, SOURCES, compile_java, java_command, spark_jars
 from tidemark.spark.session.jars import jars_folder, read_lock
 
 ROOT = MODULE.parent
@@ -25,7 +25,16 @@ def test_the_java_tests_pass(tmp_path):
     classpath = [*jars_folder().glob("*.jar"), *spark_jars(jars_folder()), console]
     compile_java(tests, tmp_path / "classes", classpath, TOOLS)
     listed = os.pathsep.join(map(str, [tmp_path / "classes", *classpath]))
-    called = ["java", "-jar", str(console), "execute", "-cp", listed, "--scan-classpath", str(tmp_path / "classes")]
+    called = [
+        java_command(),
+        "-jar",
+        str(console),
+        "execute",
+        "-cp",
+        listed,
+        "--scan-classpath",
+        str(tmp_path / "classes"),
+    ]
     done = subprocess.run([*called, "--details=tree"], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-1000:]
     found = re.search(r"(\d+) tests successful", done.stdout)

@@ -54,6 +54,16 @@ LISTED = frozenset({
 """Findings about objects: facts of a listing or of content, which no replay can compute again."""
 
 
+FINDINGS = {
+    Reason.EARLY: Diagnostic.EARLY,
+    Reason.LATE: Diagnostic.LATE,
+    Reason.OUT_OF_ORDER: Diagnostic.OUT_OF_ORDER,
+    Reason.INVALID_TIME: Diagnostic.INVALID_TIME,
+    Reason.INVALID_ROW: Diagnostic.INVALID_ROW,
+}
+"""The findings on rows, by the reason that judging gives. Rows with another reason have none."""
+
+
 @dataclass(frozen=True)
 class Shifts:
     """Moves of adjusted rows, in microseconds: the largest exactly, quantiles of moves rounded to three significant

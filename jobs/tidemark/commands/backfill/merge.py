@@ -14,7 +14,7 @@ from tidemark.config import PipelineSpec
 from tidemark.config.backfill_rules import unchanged_sources
 from tidemark.config.models.pipeline import relevant
 from tidemark.core.backfill.ranges import Range
-from tidemark.core.batch_result import BatchRecord, Diagnostic, Finding, LastWrite, Outcome, TableDigest
+from tidemark.core.batch_result import FINDINGS, BatchRecord, Finding, LastWrite, Outcome, TableDigest
 from tidemark.core.findings import row_findings
 from tidemark.core.streams import StreamEnd
 from tidemark.ledger.digest import digest_findings, digest_rows
@@ -29,9 +29,7 @@ from tidemark.storage.folders import remove_tree
 if TYPE_CHECKING:
     from tidemark.spark.rebuild.merge import ChangedRows, ChangedTable, Rebuilding
 
-OF_ROWS = frozenset(
-    {Diagnostic.EARLY, Diagnostic.LATE, Diagnostic.OUT_OF_ORDER, Diagnostic.INVALID_TIME, Diagnostic.INVALID_ROW}
-)
+OF_ROWS = frozenset(FINDINGS.values())
 _STATE = frozenset({"substreams", "lifetimes", "open_lifetimes"})
 """Tables of state that later runs go on from."""
 

@@ -5,7 +5,7 @@ Each raises RuntimeError without an open Spark session.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from py4j.java_collections import ListConverter
@@ -78,7 +78,7 @@ def scala_map(items: Mapping[str, str]) -> JavaObject:
     return made
 
 
-def java_list(items: Sequence[Any]) -> JavaObject:
+def java_list(items: Iterable[Any]) -> JavaObject:
     """Texts, numbers or Java objects as a Java list."""
     gateway: Any = _open_context()._gateway
     made: JavaObject = ListConverter().convert(list(items), gateway._gateway_client)

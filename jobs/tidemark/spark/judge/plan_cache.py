@@ -111,7 +111,7 @@ def bound(
     folder, `base`. Raises RuntimeError without an open Spark session.
     """
     spark = plan.sparkSession
-    given = java_list(list(paths)), java_list([rows_of(leaf) for leaf in leaves])
+    given = java_list(paths), java_list(map(rows_of, leaves))
     return frame_of(java_class("plans.PlanBinding").bind(session_of(spark), rows_of(plan), base, *given), spark)
 
 

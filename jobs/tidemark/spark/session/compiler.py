@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -83,14 +83,29 @@ def spark_jars(folder: Path) -> list[Path]:
 
 def compile_java(sources: Sequence[Path], classes: Path, classpath: Sequence[Path], tools: Path) -> None:
     """Compile sources into a folder. Raises TidemarkError with the compiler's message."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else "java"
     (compiler,) = tools.glob("*ecj*.jar")
     path = os.pathsep.join(map(str, classpath))
-    command = [java, "-jar", str(compiler), f"-{_JAVA}", "-proc:none", "-nowarn", "-cp", path, "-d", str(classes)]
+    command = [
+        java_command(),
+        "-jar",
+        str(compiler),
+        f"-{_JAVA}",
+        "-proc:none",
+        "-nowarn",
+        "-cp",
+        path,
+        "-d",
+        str(classes),
+    ]
     ended = subprocess.run([*command, *map(str, sources)], capture_output=True, text=True, check=False)  # noqa: S603 - pinned
     if ended.returncode:
         raise TidemarkError(f"the Java module does not compile: {ended.stderr.strip()}", where=str(MODULE))
+
+
+def java_command(environ: Mapping[str, str] = os.environ) -> str:
+    """The command that starts Java, as Spark finds it: that of JAVA_HOME, else the one on PATH."""
+    home = environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else "java"
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.session.compiler import JAR, TOOLS, compile_into, quiet_jvm
+from tidemark.spark.session.compiler import JAR, TOOLS, compile_into, java_command, quiet_jvm
 
 if TYPE_CHECKING:
     pass
@@ -51,10 +51,11 @@ class Jar:
 def require_java(environ: Mapping[str, str] = os.environ) -> None:
     """Ensure that Java is installed in a version that Spark runs on. Raises TidemarkError that says what to
     install."""
-    home = environ.get("JAVA_HOME")
-    java = shutil.which(str(Path(home) / "bin" / "java") if home else "java", path=environ.get("PATH", ""))
+    java = shutil.which(java_command(environ), path=environ.get("PATH", ""))
     if java is None:
-        raise TidemarkError("Spark needs Java, and none was found", where=home or "PATH", hint=_INSTALL_JAVA)
+        raise TidemarkError(
+            "Spark needs Java, and none was found", where=environ.get("JAVA_HOME") or "PATH", hint=_INSTALL_JAVA
+        )
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - the user's own Java
     found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
     if found is None or int(found[1]) not in JAVA_VERSIONS:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
-from tidemark.core.batch_result import Account, Diagnostic, FindingSample, Occurrence, PartitionReport, Shifts
+from tidemark.core.batch_result import FINDINGS, Account, FindingSample, Occurrence, PartitionReport, Shifts
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.punctuation import Marks
 from tidemark.core.quality import MOST_EXAMPLES, RowChecks
@@ -17,14 +17,6 @@ from tidemark.core.watermarks import Seen, latest
 from tidemark.spark.local_frames import Columns, small_frame
 from tidemark.spark.read.formats import UNREADABLE
 from tidemark.spark.tables.fate_counter import Counted, Counts, FateGroup
-
-FINDINGS = {
-    Reason.EARLY: Diagnostic.EARLY,
-    Reason.LATE: Diagnostic.LATE,
-    Reason.OUT_OF_ORDER: Diagnostic.OUT_OF_ORDER,
-    Reason.INVALID_TIME: Diagnostic.INVALID_TIME,
-    Reason.INVALID_ROW: Diagnostic.INVALID_ROW,
-}
 
 _LIMIT = "__tidemark_limit"
 
