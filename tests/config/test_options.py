@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tidemark.config.options import ALLOWED, canonical, option_findings
+from tidemark.config.formats import FORMATS
+from tidemark.config.options import canonical, option_findings
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ALLOWED for name in sorted(ALLOWED[kind])])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in FORMATS for name in sorted(FORMATS[kind].options)]
+)
 @pytest.mark.parametrize("spell", [str, str.upper, str.lower], ids=["as is", "upper", "lower"])
 def test_an_allowed_option_may_be_set_in_any_case(kind: str, name: str, spell: type[str]) -> None:
     value = {"encoding": "UTF-8", "mergeSchema": "false", "header": "true", "multiLine": "true"}.get(
@@ -23,7 +26,7 @@ def test_rows_over_lines_are_for_text_alone(kind: str) -> None:
     assert "changes which rows a file has" in message
 
 
-@pytest.mark.parametrize("kind", sorted(ALLOWED))
+@pytest.mark.parametrize("kind", sorted(FORMATS))
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

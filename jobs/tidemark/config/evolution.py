@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tidemark.config.formats import FORMATS, Format
 from tidemark.config.load import from_resolved
 from tidemark.config.models.pipeline import IRRELEVANT, IRRELEVANT_IN_SOURCES, PipelineSpec
 from tidemark.config.models.values import shown
@@ -75,8 +76,7 @@ def _source(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator
     for key in sorted(old.keys() | new.keys()):
         here = f"{at}.{key}"
         if key == "schema":
-            kind = new["format"]
-            yield from _columns(here, parse_schema(old[key]), parse_schema(new[key]), positions=kind == "csv")
+            yield from _columns(here, parse_schema(old[key]), parse_schema(new[key]), FORMATS[new["format"]])
         elif key == "partitions":
             yield from _partitions(here, old[key], new[key])
         elif key == "header_columns":
@@ -88,7 +88,7 @@ def _source(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator
             yield from _values(here, old.get(key), new.get(key), free=key in IRRELEVANT_IN_SOURCES)
 
 
-def _columns(at: str, old: tuple[Column, ...], new: tuple[Column, ...], *, positions: bool) -> Iterator[_Step]:
+def _columns(at: str, old: tuple[Column, ...], new: tuple[Column, ...], form: Format) -> Iterator[_Step]:
     before = {column.name.lower(): column for column in old}
     after = {column.name.lower(): column for column in new}
     for lower, column in before.items():
@@ -103,7 +103,8 @@ def _columns(at: str, old: tuple[Column, ...], new: tuple[Column, ...], *, posit
     kept = [name for name in after if name in before]
     if kept != [name for name in before if name in after]:
         order = "the order of the columns is changed"
-        yield not positions, at, order + (": in csv it says which value is which" if positions else "")
+        says = f": in {form.name} it says which value is which" if form.by_place else ""
+        yield not form.by_place, at, order + says
 
 
 def _names(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]:

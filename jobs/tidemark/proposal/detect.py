@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 import pyarrow as pa
 from pyarrow import orc, parquet
 
+from tidemark.config.formats import FORMATS
 from tidemark.proposal.columns.types import json_number
 from tidemark.proposal.dialect import dialect_of, header_of
 from tidemark.proposal.nested_rows import documents_of, wrapped
@@ -21,6 +22,11 @@ from tidemark.storage import open_file, seen
 FIRST = 64 << 10
 _TABULAR = (".csv", ".tsv", ".psv", ".tab")
 _MAYBE_TABULAR = (".txt", ".dat", ".data", ".log", "")
+_BINARY: Sequence[tuple[bytes, str, str, Callable[[ListedObject], Sequence[str]]]] = (
+    (b"PAR1", "parquet", "Parquet", lambda item: parquet.read_schema(seen(item.path)).names),
+    (b"ORC", "orc", "ORC", lambda item: orc.ORCFile(seen(item.path)).schema.names),
+)
+"""Formats that are no text: first bytes of a file, name, name for people, columns of an object."""
 _FEW = 100
 
 
@@ -41,7 +47,7 @@ class Look:
         if self.format != other.format or not self.format or self.spans != other.spans:
             return False
         mine, theirs = ({name.lower() for name in look.columns} for look in (self, other))
-        if self.format == "csv":
+        if FORMATS[self.format].by_place:
             return mine == theirs or {len(self.columns)} == {len(other.columns)} == {1}
         return len(mine & theirs) >= least * max(min(len(mine), len(theirs)), 1)
 
@@ -64,10 +70,9 @@ def look(item: ListedObject) -> Look:
     try:
         with open_file(item.path) as raw:
             start = raw.read(FIRST)
-        if start.startswith(b"PAR1"):
-            return Look("parquet", "Parquet", tuple(parquet.read_schema(seen(item.path)).names))
-        if start.startswith(b"ORC"):
-            return Look("orc", "ORC", tuple(orc.ORCFile(seen(item.path)).schema.names))
+        for beginning, kind, what, columns in _BINARY:
+            if start.startswith(beginning):
+                return Look(kind, what, tuple(columns(item)))
     except (OSError, pa.ArrowException):
         return Look("", "damaged, or not readable")
     return _of_text(item, start)

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import orc, parquet
 
+from tidemark.config.formats import FORMATS
 from tidemark.proposal.columns.names import named, writable
 from tidemark.proposal.columns.types import Inferred, arrow_type, cell_type, json_type, wider
 from tidemark.proposal.detect import json_rows, lines_of, text_of
@@ -59,16 +60,17 @@ def sample(kind: str, objects: Sequence[ListedObject]) -> RowSample:
     chosen = spread([item for item in objects if item.size])
     found = RowSample(kind, chosen)
     share = max(MOST_ROWS // max(len(chosen), 1), _FEWEST)
-    if kind in ("parquet", "orc"):
+    form = FORMATS[kind]
+    if not form.text:
         _columnar(found, share)
     else:
         texts = [_lines(item, MOST_BYTES // max(len(chosen), 1)) for item in chosen]
         found.whole = all(whole and len(lines) <= share for lines, whole in texts)
-        if kind == "json":
-            _json(found, [lines for lines, _ in texts], share)
-        else:
+        if form.by_place:
             _csv(found, [lines[:share] for lines, _ in texts])
-    if kind != "csv":
+        else:
+            _json(found, [lines for lines, _ in texts], share)
+    if not form.by_place:
         _hold_names(found)
     return found
 
@@ -163,7 +165,7 @@ def _hold_names(found: RowSample) -> None:
     """Rename columns whose names in the files no schema can hold; leave them out if the
     format has no setting for it."""
     for each in named(list(found.values)):
-        if each.reason and found.format == "json" and writable(each.written):
+        if each.reason and FORMATS[found.format].renamed and writable(each.written):
             found.names[each.written] = each.name
             found.values = {each.name if name == each.written else name: v for name, v in found.values.items()}
             found.types = {each.name if name == each.written else name: t for name, t in found.types.items()}
@@ -187,7 +189,7 @@ def _columnar(found: RowSample, share: int) -> None:
     tables = []
     for number, item in enumerate(found.objects):
         try:
-            table, whole = _head(found.format, item, share)
+            table, whole = _HEADS[found.format](item, share)
         except (OSError, pa.ArrowException):
             found.notes.append(f"{item.uri} cannot be read")
             found.whole = False
@@ -203,17 +205,24 @@ def _columnar(found: RowSample, share: int) -> None:
         _column(found, name, kinds, tables)
 
 
-def _head(kind: str, item: ListedObject, share: int) -> tuple[pa.Table, bool]:
-    """Return the first rows of a columnar object, and whether they are all."""
-    if kind == "parquet":
-        file = parquet.ParquetFile(seen(item.path))
-        batches: Iterator[Any] = file.iter_batches(batch_size=share)
-        table = pa.Table.from_batches([batch for batch in (next(batches, None),) if batch], file.schema_arrow)
-        return table, len(table) == file.metadata.num_rows
+def _head_of_parquet(item: ListedObject, share: int) -> tuple[pa.Table, bool]:
+    """Return the first rows of a Parquet object, and whether they are all."""
+    file = parquet.ParquetFile(seen(item.path))
+    batches: Iterator[Any] = file.iter_batches(batch_size=share)
+    table = pa.Table.from_batches([batch for batch in (next(batches, None),) if batch], file.schema_arrow)
+    return table, len(table) == file.metadata.num_rows
+
+
+def _head_of_orc(item: ListedObject, share: int) -> tuple[pa.Table, bool]:
+    """Return the first rows of an ORC object, and whether they are all."""
     stripes = orc.ORCFile(seen(item.path))
     parts = [stripes.read_stripe(0)] if stripes.nstripes else []
     table = pa.Table.from_batches(parts, stripes.schema)[:share]
     return table, len(table) == stripes.nrows
+
+
+_HEADS = {"parquet": _head_of_parquet, "orc": _head_of_orc}
+"""By format, the function that reads the first rows of an object that is no text."""
 
 
 def _column(found: RowSample, name: str, kinds: Sequence[pa.DataType], tables: Sequence[pa.Table]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidemark.config.formats import FORMATS
 from tidemark.config.types import quoted
 from tidemark.core.times import DAY, MINUTE, format_duration, format_time
 from tidemark.proposal.columns.times import SKEW, Candidate
@@ -90,7 +91,7 @@ def _schema(source: ProposedSource) -> Setting:
     found = source.sample
     remarks = [f"{name}: {kind.note}." for name, kind in found.types.items() if kind.note]
     remarks += [f"{name} is left out: {why}." for name, why in found.left_out.items()]
-    if found.format == "csv" and next(iter(found.types), "") == "c1":
+    if FORMATS[found.format].by_place and next(iter(found.types), "") == "c1":
         remarks.append("Without a header columns go by their places: give them any names.")
     if found.unread:
         remarks.append(f"{found.unread:,} of the sampled lines are no rows: they would be quarantined.")

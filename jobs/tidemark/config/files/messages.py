@@ -8,13 +8,15 @@ from difflib import get_close_matches
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from tidemark.config.formats import FORMATS
 from tidemark.config.models.values import shown
 
+_FIRST, *_OTHERS = FORMATS
 _EXAMPLES = {
     "pipeline": "pipeline: toll",
     "sources": 'sources: {readings: {landing: ./landing/readings, format: json, schema: "DeviceId STRING"}}',
     "landing": "landing: ./landing/readings",
-    "format": "format: json (or csv, parquet, orc)",
+    "format": f"format: {_FIRST} (or {', '.join(_OTHERS)})",
     "schema": 'schema: "DeviceId STRING, EventTime TIMESTAMP"',
     "tolerance": "tolerance: 5s",
     "action": "action: drop, or adjust",

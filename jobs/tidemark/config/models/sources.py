@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, field_validator, model_validator
 
+from tidemark.config.formats import FORMATS, Format, any_of_them
 from tidemark.config.models.fields import (
     Columns,
     Duration,
@@ -138,7 +139,7 @@ class SourceSpec(Settings):
     max_object_age: PositiveDuration | None = Field(
         None, description="Older objects are not looked for; absent: no limit"
     )
-    format: Literal["json", "csv", "parquet", "orc"] = Field(description="json is JSON lines")
+    format: str = Field(description="json is JSON lines", json_schema_extra={"enum": [*FORMATS]})
     options: ReaderOptions = Field(default_factory=dict, description="Spark reader options")
     columns: Columns = Field(alias="schema", description="Column list in Spark DDL, or {file: name.ddl}")
     header_columns: NamesInFiles = Field(
@@ -192,6 +193,18 @@ class SourceSpec(Settings):
             return {**values, "partitions": [SINGLE_PARTITION]}
         return values
 
+    @field_validator("format", mode="before")
+    @classmethod
+    def _format(cls, value: object) -> object:
+        if isinstance(value, str) and value in FORMATS:
+            return value
+        raise unfit(value, f"is not allowed: write {any_of_them()}")
+
+    @property
+    def file_format(self) -> Format:
+        """Facts about the format of the source's objects."""
+        return FORMATS[self.format]
+
     @property
     def exact(self) -> bool:
         """True if rows that cannot be read without loss are quarantined; False for batches read by version 1."""
@@ -243,7 +256,7 @@ class SourceSpec(Settings):
     @property
     def counts_unknown(self) -> bool:
         """True if rows are counted that have members outside the schema."""
-        return self.format == "json" and self.exact
+        return self.file_format.members and self.exact
 
     def rescues(self, column: str) -> bool:
         """True if a column keeps members outside the schema."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from tidemark.config.files.yaml import KeyPath
+from tidemark.config.formats import names_where
 from tidemark.config.models.sources import SourceSpec
 from tidemark.config.models.values import shown
 from tidemark.config.types import SYSTEM_COLUMNS, unstorable
@@ -18,8 +19,9 @@ def reader_errors(spec: SourceSpec, bad: Collection[str]) -> Iterator[_Finding]:
         return
     if "header_columns" not in bad and spec.header_columns:
         yield from _names(spec, "options" in bad)
-    if "rows" not in bad and spec.rows is not None and spec.format != "json":
-        yield ("rows",), f"is for format json: the rows of {spec.format} are not nested; remove it"
+    if "rows" not in bad and spec.rows is not None and not spec.file_format.documents:
+        those = names_where(lambda each: each.documents)
+        yield ("rows",), f"is for format {those}: the rows of {spec.format} are not nested; remove it"
     if "rescue" not in bad and spec.rescue is not None:
         yield from _rescue(spec)
 
@@ -27,9 +29,10 @@ def reader_errors(spec: SourceSpec, bad: Collection[str]) -> Iterator[_Finding]:
 def _names(spec: SourceSpec, options_unknown: bool) -> Iterator[_Finding]:
     at = "header_columns"
     options = {name.lower(): value.lower() for name, value in spec.options.items()}
-    if spec.format not in ("csv", "json"):
-        yield (at,), f"is for csv and json: {spec.format} files name their columns themselves, as the schema must"
-    elif spec.format == "csv" and options.get("header") != "true" and not options_unknown:
+    if not spec.file_format.renamed:
+        those = names_where(lambda each: each.renamed)
+        yield (at,), f"is for {those}: {spec.format} files name their columns themselves, as the schema must"
+    elif spec.file_format.by_place and options.get("header") != "true" and not options_unknown:
         yield (at,), 'needs options: {header: "true"}: without a header columns go by their places'
     columns = [column.name for column in spec.columns if not spec.rescues(column.name)]
     taken: dict[str, str] = {}
@@ -40,17 +43,18 @@ def _names(spec: SourceSpec, options_unknown: bool) -> Iterator[_Finding]:
             yield (at, name), f"column {column!r} has a name in files already, {taken[column]!r}: remove one"
     seen: dict[str, str] = {}
     for column, name in spec.names_in_files.items():
-        key = name.strip().lower() if spec.format == "csv" else name
+        key = name.strip().lower() if spec.file_format.by_place else name
         if seen.setdefault(key, column) != column:
             yield (at,), f"columns {seen[key]!r} and {column!r} would both be named {name!r} in files"
 
 
 def _rescue(spec: SourceSpec) -> Iterator[_Finding]:
     name = spec.rescue or ""
-    if spec.format != "json":
+    if not spec.file_format.members:
+        those = names_where(lambda each: each.members)
         yield (
             ("rescue",),
-            f"is for format json: {spec.format} has no members outside the schema to keep; remove it",
+            f"is for format {those}: {spec.format} has no members outside the schema to keep; remove it",
         )
     declared = next((column for column in spec.columns if spec.rescues(column.name)), None)
     if not name.strip() or name.lower() in SYSTEM_COLUMNS:

@@ -124,16 +124,19 @@ def _unheld_types(source: Source) -> Iterator[Finding]:
     """Types and names that the format cannot write or that its reader cannot read."""
     if not source.sound("schema", "format"):
         return
+    form = source.spec.file_format
     for column in source.spec.columns:
         kind, name = parse_type(column.type), f"column {column.name!r} is {column.type}"
-        if source.spec.format == "csv" and (kind.nested or column.type == "BINARY"):
-            yield ("schema",), f"{name}, which csv cannot hold: read it as STRING"
+        if form.flat and (kind.nested or column.type == "BINARY"):
+            yield ("schema",), f"{name}, which {form.name} cannot hold: read it as STRING"
         names = [column.name, *(member.name for part in kind.parts() for member in part.fields)]
-        if source.spec.format == "orc" and any("`" in each for each in names):
-            yield ("schema",), f"{name}: of an orc column with a ` in its name only null is read: have it renamed"
+        lost = next((sign for sign in form.lost_signs if any(sign in each for each in names)), None)
+        if lost is not None:
+            message = f"of an {form.name} column with a {lost} in its name only null is read: have it renamed"
+            yield ("schema",), f"{name}: {message}"
         keys = [part.key.text for part in kind.parts() if part.key is not None]
-        if source.spec.format == "json" and any(key != "STRING" for key in keys):
-            yield ("schema",), f"{name}, but the keys of a json object are text: read it as MAP<STRING, ...>"
+        if form.text_keys and any(key != "STRING" for key in keys):
+            yield ("schema",), f"{name}, but the keys of a {form.name} object are text: read it as MAP<STRING, ...>"
 
 
 def _expressions(source: Source) -> Iterator[Finding]:
