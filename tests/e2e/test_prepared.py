@@ -113,7 +113,7 @@ def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built,
 def test_rows_of_several_tasks_cross_a_shuffle_however_many_these_are(tmp_path, monkeypatch, tasks):
     """Rows that are cheap to decode, too, so that what a run costs has one shape on any number of cores."""
     plans = plans_of(monkeypatch, "events/s", shuffled_into)
-    monkeypatch.setattr(planner, "_COSTLY_TO_PARSE", ())
+    monkeypatch.setattr(planner, "_is_text", lambda _: False)
     several_tasks(monkeypatch, tasks=tasks)
     Product(tmp_path, {"s": PLAIN}).feed("s", mixed(EVEN, EVEN))
     assert plans == [(True, tasks)] * 2

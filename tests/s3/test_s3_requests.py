@@ -72,8 +72,8 @@ def test_an_object_that_is_taken_costs_one_request_besides_listings(tmp_path, se
 @pytest.mark.usefixtures("quick")
 def test_what_is_read_has_the_tag_that_was_listed(tmp_path, service, bucket):
     """Even if an object changes after its tag was compared."""
+    from tidemark.spark.read.formats import look_at
     from tidemark.spark.read.landed_rows import read_rows
-    from tidemark.spark.read.peek import look_at
     from tidemark.spark.session.session import open_session
 
     client = service.client()

@@ -14,7 +14,7 @@ from tidemark.core.batch_result import Diagnostic, Shifts
 from tidemark.core.policy import Fate, Reason
 from tidemark.spark.columns import OBJECT
 from tidemark.spark.digests import HIGH, LOW, ROWS, digest_columns, measured, row_hash, table_digest
-from tidemark.spark.read.formats import UNREADABLE
+from tidemark.spark.read.format import UNREADABLE
 from tidemark.spark.tables.accounts import files_of, partitions_of
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.tables.fate_counter import FateCounter

@@ -15,9 +15,9 @@ from pyarrow import orc, parquet
 import oracle
 from product import Product
 from tidemark.core.batch import ObjectState
+from tidemark.spark.judge.empty_objects import without_rows
 from tidemark.spark.read import codecs, unreadable
-from tidemark.spark.read.empty_objects import without_rows
-from tidemark.spark.read.peek import look_at
+from tidemark.spark.read.formats import look_at
 
 BODY = "".join(f'{{"n":{number}}}\n' for number in range(100)).encode()
 ONE, TWO = BODY[:300], BODY[300:]

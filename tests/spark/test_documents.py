@@ -16,7 +16,7 @@ import pytest
 from landed import by_file, land, objects_in, read, source_of
 
 from tidemark.core.batch import ObjectState
-from tidemark.spark.read.empty_objects import without_rows
+from tidemark.spark.judge.empty_objects import without_rows
 
 T = "2026-01-01T00:00:00Z"
 RECORDS = {"rows": "Records[]"}
@@ -191,7 +191,7 @@ def test_members_outside_the_schema_are_rescued_as_they_are_written(quick, tmp_p
 
 
 def test_an_object_too_large_to_be_read_whole_is_quarantined_with_the_way_out(quick, tmp_path, monkeypatch):
-    monkeypatch.setattr("tidemark.spark.read.peek.MOST_WHOLE", 10)
+    monkeypatch.setattr("tidemark.spark.read.documents.MOST_WHOLE", 10)
     land(tmp_path, {"a.json": '{"Records":[{"n":1}]}', "b.json": " "})
     (row,) = read(quick, source_of(tmp_path, "n INT", **RECORDS))
     assert "write lines (jq -c '.Records[]' a.json)" in row.raw

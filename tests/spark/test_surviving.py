@@ -17,7 +17,7 @@ import pytest
 from landed import by_file, land, objects_in, read, source_of
 from pyarrow import parquet
 
-from tidemark.spark.read.peek import look_at
+from tidemark.spark.read.formats import look_at
 
 pytestmark = pytest.mark.usefixtures("quick")
 BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}

@@ -19,38 +19,44 @@ _JSON = frozenset(_TIMES | {
     "allowNumericLeadingZeros", "allowNonNumericNumbers", "allowBackslashEscapingAnyCharacter",
     "allowUnquotedControlChars", "multiLine",
 })  # fmt: skip
+_JSON_FILES = frozenset({"encoding", "multiLine"})
+_CSV_FILES = frozenset({"encoding", "header"})
+"""Parsing a row of CSV gets `multiLine`, without which it would not keep line ends in values."""
 _COLUMNAR = frozenset({"mergeSchema"})
 
 
 @dataclass(frozen=True)
 class Format:
-    """Facts about one file format.
-
-    `options`: Spark reader options that may be set. `text`: rows are text, few for their size and costly to parse.
-    `by_place`: values go by their places in a row, so that a row has none outside the schema; a header may name them.
-    `renamed`: `header_columns` may give names in files. `documents`: rows may be elements of a document (`rows`).
-    `members`: a row may have members outside the schema, which are counted, and kept with `rescue`. `text_keys`: keys
-    of maps are text. `flat`: there are neither nested nor binary values. `lost_signs`: characters in a column's name
-    with which Spark's reader gives null for its values.
-    """
+    """Facts about one file format."""
 
     name: str
     options: frozenset[str]
+    """Spark reader options that may be set."""
+    file_options: frozenset[str] = frozenset()
+    """Those of them that are about whole files: parsing a single row does not get them."""
     text: bool = False
+    """True if rows are text: few for their size, and costly to parse."""
     by_place: bool = False
+    """True if values go by their places in a row. A row then has none outside the schema; a header may name them."""
     renamed: bool = False
+    """True if `header_columns` may give the names that columns have in files."""
     documents: bool = False
+    """True if rows may be elements of a document, which `rows` says."""
     members: bool = False
+    """True if rows may have members outside the schema, which are counted, and kept with `rescue`."""
     text_keys: bool = False
+    """True if keys of maps are text."""
     flat: bool = False
+    """True if there are neither nested nor binary values."""
     lost_signs: str = ""
+    """Characters in a column's name with which Spark's reader gives null for its values."""
 
 
 FORMATS = {
     each.name: each
     for each in (
-        Format("json", _JSON, text=True, renamed=True, documents=True, members=True, text_keys=True),
-        Format("csv", _CSV, text=True, by_place=True, renamed=True, flat=True),
+        Format("json", _JSON, _JSON_FILES, text=True, renamed=True, documents=True, members=True, text_keys=True),
+        Format("csv", _CSV, _CSV_FILES, text=True, by_place=True, renamed=True, flat=True),
         Format("parquet", _COLUMNAR),
         Format("orc", _COLUMNAR, lost_signs="`"),
     )

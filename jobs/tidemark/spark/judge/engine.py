@@ -15,6 +15,7 @@ from tidemark.core.batch import LandedObject
 from tidemark.core.batch_result import NEWEST, Occurrence, Outcome, TableDigest
 from tidemark.spark.columns import OBJECT, OWN
 from tidemark.spark.judge import events, substreams
+from tidemark.spark.judge.empty_objects import without_rows
 from tidemark.spark.judge.judge import told_crowded
 from tidemark.spark.judge.object_states import settled_objects, skipped_rows
 from tidemark.spark.judge.plan_cache import prepared
@@ -26,9 +27,8 @@ from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.punctuation import edges
 from tidemark.spark.punctuation import state as marks
 from tidemark.spark.read import unreadable as damage
-from tidemark.spark.read.empty_objects import without_rows
+from tidemark.spark.read.formats import look_at
 from tidemark.spark.read.landed_rows import with_object, with_own_arrival
-from tidemark.spark.read.peek import look_at
 from tidemark.spark.read.unreadable import Damage
 from tidemark.spark.tables import accounts, delta
 from tidemark.spark.tables.delta import CommitRows

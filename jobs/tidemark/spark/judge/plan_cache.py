@@ -26,8 +26,8 @@ from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout, placed_by
 from tidemark.spark.partitioning.shuffle import Placed, known_before
 from tidemark.spark.plans.static_plan import simplified, unadapted
+from tidemark.spark.read.format import Sight
 from tidemark.spark.read.object_columns import Objects
-from tidemark.spark.read.peek import Sight
 from tidemark.spark.session.s3a import spark_reads
 from tidemark.spark.tables.fate_counter import FateCounter
 

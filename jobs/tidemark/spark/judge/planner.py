@@ -34,18 +34,15 @@ from tidemark.spark.punctuation import edges
 from tidemark.spark.punctuation.imported import ranges_of
 from tidemark.spark.punctuation.verdict import stamped
 from tidemark.spark.read.excluded import without_objects
+from tidemark.spark.read.format import Sight
 from tidemark.spark.read.landed_rows import read_rows
 from tidemark.spark.read.object_columns import Objects
-from tidemark.spark.read.peek import Sight
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.fate_counter import FateCounter
 from tidemark.storage import Place
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
-
-_COSTLY_TO_PARSE = ("json", "csv")
-"""Formats of text: few rows for their size, and worth keeping when they are read more than once."""
 
 
 @dataclass(frozen=True)
@@ -192,4 +189,5 @@ class Builder:
 
 
 def _is_text(source: SourceSpec) -> bool:
-    return source.format in _COSTLY_TO_PARSE
+    """True if objects have few rows for their size, which are worth keeping when they are read more than once."""
+    return source.file_format.text

@@ -18,8 +18,9 @@ from tidemark.spark.columns import BAD, BEYOND, OBJECT, REST, SKIPPED
 from tidemark.spark.judge.judge import stage
 from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout
+from tidemark.spark.read.format import Sight
+from tidemark.spark.read.formats import look_at
 from tidemark.spark.read.landed_rows import read_rows
-from tidemark.spark.read.peek import Sight, look_at
 from tidemark.spark.read.unreadable import gone
 from tidemark.spark.tables.fate_counter import Counts, Unknown
 
@@ -50,7 +51,7 @@ def counted_again(spark: SparkSession, batch: MicroBatch, settled: Sequence[Land
     Events tables don't have it: of the `settled` objects, those that are still there as they were are read once more.
     """
     read = [item for item in settled if item.state is ObjectState.READ and item.rows]
-    if batch.source.format == "csv" or not read:
+    if batch.source.file_format.by_place or not read:
         return told
     missing = gone(read)
     there = [item for item in read if item.uri not in missing]
@@ -88,7 +89,7 @@ def _sentence(source: SourceSpec, unknown: Unknown) -> str:
     if source.rescue is not None:
         return f"rows by members outside the schema, which are kept in {source.rescue}: {names}{more}"
     what, remedy = "columns", "declare a column for what you want to keep"
-    if source.format == "json":
+    if source.file_format.members:
         what, remedy = "members", f"{remedy}, or set `rescue`"
     return f"rows by {what} outside the schema, which are not read ({remedy}): {names}{more}"
 

@@ -80,6 +80,13 @@ def lines(item: LandedObject) -> Generator[bytes]:
         yield rest
 
 
+def read_through(item: LandedObject) -> None:
+    """Decompress an object to its end; one that is not compressed is not read. Raises one of `DAMAGED`."""
+    if codec_of(item.path) is not None:
+        for _ in pieces(item):
+            pass
+
+
 def _opened(raw: IO[bytes], codec: str | None) -> IO[bytes]:
     if codec == "gzip":
         return cast(IO[bytes], gzip.open(raw))
@@ -92,8 +99,7 @@ def _opened(raw: IO[bytes], codec: str | None) -> IO[bytes]:
 
 def _bzip2_damage(item: LandedObject) -> str | None:
     try:
-        for _ in pieces(item):
-            pass
+        read_through(item)
     except FileNotFoundError:
         return None
     except (EOFError, OSError) as error:

@@ -11,7 +11,7 @@ from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.core.policy import Fate, Reason
 from tidemark.spark.columns import BAD, OBJECT, RAW
-from tidemark.spark.read.formats import row_text
+from tidemark.spark.read.format import row_text
 from tidemark.spark.tables.delta import quoted
 
 

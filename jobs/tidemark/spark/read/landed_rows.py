@@ -37,8 +37,9 @@ from tidemark.spark.local_frames import Columns, small_frame
 from tidemark.spark.partitioning.layout import POSITION_BITS
 from tidemark.spark.punctuation.state import endless, mark_columns
 from tidemark.spark.read import formats
+from tidemark.spark.read.format import Sight, row_text
+from tidemark.spark.read.formats import look_at
 from tidemark.spark.read.object_columns import Objects, place_of
-from tidemark.spark.read.peek import Sight, look_at
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.times import micros_of
 
@@ -165,7 +166,7 @@ def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
         .withColumn(BAD, reason)
     )
     payload = [quoted(column.name) for column in source.columns]
-    text = F.coalesce(F.make_valid_utf8(TEXT), formats.row_text(payload))
+    text = F.coalesce(F.make_valid_utf8(TEXT), row_text(payload))
     raw = F.when(F.col(BAD).isNotNull(), text).alias(RAW)
     beyond = [BEYOND] if source.counts_unknown else []
     return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *beyond, *_marks(source), *payload)

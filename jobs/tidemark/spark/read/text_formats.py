@@ -1,4 +1,4 @@
-"""Parses lines of JSON and CSV and keeps the raw text of every row.
+"""Parses rows that are text, of JSON and CSV, and keeps the raw text of every row.
 
 A value that does not fit the schema makes the row corrupt, unless it is in a required time: then the time is missing
 and the row has a bad time instead. Values that Spark's parsers would accept silently are refused, too: a second
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -19,34 +20,29 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tidemark.config import SourceSpec
-from tidemark.config.sql.expressions import plain_names
 from tidemark.config.types import parse_type, quoted
+from tidemark.core.batch import LandedObject
 from tidemark.spark.columns import BEYOND, BLOCK, CORRUPT, PATH, ROW, TEXT
-from tidemark.spark.compat.plans import null_on_error
 from tidemark.spark.expressions import TIME_OF_DAY
-from tidemark.spark.jvm_functions import LineScan, is_utf8, json_line, scan_line, unknown_members
-from tidemark.spark.read import lossless
+from tidemark.spark.read import codecs
+from tidemark.spark.read.format import required_times
 from tidemark.spark.validity import Leaf, any_leaf, beyond_years, column_of, payload_of
 
 VALUE = "__tidemark_value"
 FLAG = "__tidemark_flag"
-_PERMISSIVE = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": FLAG}
+PERMISSIVE = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": FLAG}
 _LOOSE = "__tidemark_loose"
-_EXACT = "__tidemark_exact"
-_TEXTS = "__tidemark_texts"
+EXACT = "__tidemark_exact"
 _TIMES = ("TIMESTAMP", "DATE")
 _OVERFLOWING = "^-?[0-9]{14,}$"
 """A JSON number of seconds that may not fit a timestamp, and so may wrap to a plausible one."""
 
-_FAR = "[eE][+-]?0*[1-9][0-9]{3,}"
+FAR = "[eE][+-]?0*[1-9][0-9]{3,}"
 """An exponent beyond what a DECIMAL can hold: written out as one, such a number keeps Java busy for hours."""
-_TEXT = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
-_AS_DOUBLE = r"Infinity|^-?0\.0$"
-"""Text that Spark makes of a JSON number beyond a double, where the schema has text."""
 _DECIMALS = re.compile(r"\bDECIMAL\b(\([^()]*\))?(?=\s*(?:[,>]|$))")
-
-_SCANNED = "__tidemark_scanned"
-_PLAIN = "__tidemark_plain"
+PLAIN = "__tidemark_plain"
+"""Field of a parsed row, true if a parser that looks for losses found nothing doubtful in it."""
+_MARK = b"\xef\xbb\xbf"
 
 Parse = Callable[[Column, str, dict[str, str]], Column]
 
@@ -80,97 +76,49 @@ class Doubts:
     far: Leaf
 
 
-def parse_json(source: SourceSpec, lines: DataFrame) -> DataFrame:
-    """Rows of JSON lines: one object a line."""
-    options, scanned = line_options(source), F.col(_SCANNED)
-    several = F.when(LineScan.EARLY.of(scanned), _several_documents(options)).otherwise(F.lit(False))
-    outside_of_text = F.regexp_replace(F.col(VALUE), F.lit(_TEXT), F.lit("")).rlike(_FAR)
-
-    def far(text: Column) -> Column:
-        return text.rlike(_FAR) | (text.rlike(_AS_DOUBLE) & outside_of_text)
-
-    def exact(value: Column, schema: str, options: dict[str, str]) -> Column:
-        lines.select(F.from_json(value, schema, options))  # raises if no JSON can have this schema
-        names = source.names_in_files
-        excused = [names[each] for each in required_times(source) if each in names] if source.exact else None
-        unknown = BEYOND if source.counts_unknown else None
-        added = f", `{_PLAIN}` BOOLEAN" + (f", `{BEYOND}` STRING" if unknown else "")
-        return json_line(value, schema + added, options, _PLAIN, excused, unknown)
-
-    def looked(rows: DataFrame) -> DataFrame:
-        plain = F.col(_EXACT).getField(_PLAIN)
-        sound = F.when(plain, LineScan.FILLED.value).otherwise(scan_line(F.col(VALUE)))
-        return rows.withColumn(_SCANNED, sound).where(LineScan.FILLED.of(scanned))
-
-    lost = F.coalesce(~F.col(_EXACT).getField(_PLAIN), F.lit(False))
-    doubts = Doubts(LineScan.DUBIOUS.of(scanned), several | lost, LineScan.INVALID.of(scanned), far)
-    rows = _parsed(source, lines, Parser(exact, json_line, looked, {}), options, doubts)
-    if source.rescue is None:
-        return rows
-    schema = _ddl(types_in_files(source), flag=False)
-    return rows.withColumn(source.rescue, unknown_members(F.col(TEXT), schema, options))
-
-
-def parse_csv(source: SourceSpec, lines: DataFrame) -> DataFrame:
-    """Rows of CSV: as many values a line as the schema has columns, every quote closed."""
-    options = line_options(source)
-    sep, mark = options.get("sep", ","), options.get("quote", '"')
-    suspects = rf"(^|{re.escape(sep)}|{re.escape(mark)})[\x00-\x20]*(T[0-9]|[0-9]{{1,2}}:)"
-    value = F.col(VALUE)
-    invalid = ~is_utf8(value)
-    flawed = _broken_quotes(options) | F.col(_EXACT).isNull()  # null also if the parser cannot hold so many fields
-    doubts = Doubts(value.rlike(suspects), flawed, invalid, lambda text: text.rlike(_FAR))
-
-    def parse(value: Column, schema: str, options: dict[str, str]) -> Column:
-        return null_on_error(F.from_csv(value, schema, options))
-
-    types = types_in_files(source)
-    kinds = lossless.checked(types, options) if source.exact else {}
-    suspect = value.rlike(lossless.suspects(kinds, options))
-
-    def looked(rows: DataFrame) -> DataFrame:
-        texts = parse(value, _ddl(dict.fromkeys(types, "STRING")), options | _PERMISSIVE)
-        return rows.withColumn(_TEXTS, F.when(suspect, texts)) if kinds else rows
-
-    lost = lossless.lost(F.col(_TEXTS), kinds, options)
-    return _parsed(source, lines, Parser(parse, parse, looked, lost), options, doubts)
-
-
 def line_options(source: SourceSpec) -> dict[str, str]:
-    """Reader options for parsing single rows.
-
-    Options for whole files are left out: `encoding`, `header` of CSV, `multiLine` of JSON. CSV keeps `multiLine`,
-    without which the parser would not keep line ends in values.
-    """
-    whole = ("header", "encoding") if source.format == "csv" else ("encoding", "multiline")
+    """Reader options for parsing single rows: all but those about whole files."""
+    whole = {name.lower() for name in source.file_format.file_options}
     spelled = {"delimiter": "sep"} | {name.lower(): name for name in ("sep", "quote", "escape", "comment")}
     given = {spelled.get(key.lower(), key): value for key, value in source.options.items()}
     return {key: value for key, value in given.items() if key.lower() not in whole}
 
 
-def _parsed(
+def has_no_line(item: LandedObject, blank: bytes, *, comment: bytes = b"", headers: int = 0) -> bool:
+    """True if an object has only blank lines (of bytes in `blank`), comments and as many headers; reads it to its
+    first row. Raises one of `codecs.DAMAGED`."""
+    with closing(codecs.lines(item)) as lines:
+        for line in lines:
+            if not line.removeprefix(_MARK).strip(blank) or (comment and line.startswith(comment)):
+                continue
+            headers -= 1
+            if headers < 0:
+                return False
+    return True
+
+
+def parsed(
     source: SourceSpec, lines: DataFrame, parser: Parser, options: dict[str, str], doubts: Doubts
 ) -> DataFrame:
-    options = options | _PERMISSIVE
+    """Rows as `FormatReader.parse` returns them, of lines as `VALUE` with their place."""
+    options = options | PERMISSIVE
     types = types_in_files(source)
     parse = parser.again
     far = _far(parse, types, options, doubts)
     value = F.col(VALUE) if far is None else F.when(~far, F.col(VALUE))
-    rows = parser.looked(lines.withColumn(_EXACT, parser.exact(value, _ddl(types), options)))
+    rows = parser.looked(lines.withColumn(EXACT, parser.exact(value, ddl(types), options)))
     texts = F.when(
-        doubts.dubious, parse(value, _ddl({name: _without_times(kind) for name, kind in types.items()}), options)
+        doubts.dubious, parse(value, ddl({name: _without_times(kind) for name, kind in types.items()}), options)
     )
     rows = rows.withColumn(_LOOSE, texts)
-    unfit = F.col(_EXACT).isNull() | F.col(_EXACT).getField(FLAG).isNotNull()
+    unfit = F.col(EXACT).isNull() | F.col(EXACT).getField(FLAG).isNotNull()
     times = required_times(source)
     if times:
         named = {source.names_in_files[name]: paths for name, paths in times.items() if name in source.names_in_files}
         required = {name: _as_text(kind, named[name]) if name in named else kind for name, kind in types.items()}
-        unfit = F.when(unfit, parse(value, _ddl(required), options).getField(FLAG).isNotNull()).otherwise(
-            F.lit(False)
-        )
+        unfit = F.when(unfit, parse(value, ddl(required), options).getField(FLAG).isNotNull()).otherwise(F.lit(False))
     names = source.names_in_files
-    exact = {column: F.col(_EXACT).getField(name) for column, name in names.items()}
+    exact = {column: F.col(EXACT).getField(name) for column, name in names.items()}
     bad = _not_values(rows, "timestampFormat" in options)
     for name, lost in parser.lost.items():
         bad[name] = bad.get(name, F.lit(False)) | F.coalesce(lost, F.lit(False))
@@ -181,7 +129,7 @@ def _parsed(
         *payload,
         F.coalesce(corrupt, F.lit(True)).alias(CORRUPT),
         F.col(VALUE).alias(TEXT),
-        *([F.col(_EXACT).getField(BEYOND).alias(BEYOND)] if source.counts_unknown else []),
+        *([F.col(EXACT).getField(BEYOND).alias(BEYOND)] if source.counts_unknown else []),
         PATH,
         BLOCK,
         ROW,
@@ -199,9 +147,9 @@ def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:
     no_time = _OVERFLOWING if formatted else f"{_OVERFLOWING}|{TIME_OF_DAY}"
     huge = ~F.col(VALUE).rlike("(?i)inf")
     found: dict[str, Column] = {}
-    exact, loose = F.col(_EXACT), F.col(_LOOSE)
-    for field in cast(StructType, rows.schema[_EXACT].dataType):
-        if field.name in (FLAG, _PLAIN, BEYOND):
+    exact, loose = F.col(EXACT), F.col(_LOOSE)
+    for field in cast(StructType, rows.schema[EXACT].dataType):
+        if field.name in (FLAG, PLAIN, BEYOND):
             continue
         checks = [
             beyond_years(field.dataType, exact.getField(field.name)),
@@ -218,16 +166,16 @@ def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:
 def _far(parse: Parse, types: Mapping[str, str], options: dict[str, str], doubts: Doubts) -> Column | None:
     """True if a line has a number far from any DECIMAL where one is due; None if the schema has no DECIMAL."""
     texts = {name: _DECIMALS.sub("STRING", kind) for name, kind in types.items()}
-    read = parse(F.col(VALUE), _ddl(texts), options)
-    found = any_leaf(StructType.fromDDL(_ddl(types)), read, {"decimal": doubts.far})
-    return None if found is None else F.when(F.col(VALUE).rlike(_FAR), found).otherwise(F.lit(False))
+    read = parse(F.col(VALUE), ddl(texts), options)
+    found = any_leaf(StructType.fromDDL(ddl(types)), read, {"decimal": doubts.far})
+    return None if found is None else F.when(F.col(VALUE).rlike(FAR), found).otherwise(F.lit(False))
 
 
 def _infinite(number: Column) -> Column:
     return F.abs(number) == float("inf")
 
 
-def _ddl(types: Mapping[str, str], *, flag: bool = True) -> str:
+def ddl(types: Mapping[str, str], *, flag: bool = True) -> str:
     columns = [f"{column_of(name)} {kind}" for name, kind in types.items()]
     return ", ".join([*columns, f"`{FLAG}` STRING"] if flag else columns)
 
@@ -235,18 +183,6 @@ def _ddl(types: Mapping[str, str], *, flag: bool = True) -> str:
 def _without_times(kind: str) -> str:
     """A type with text wherever it has a TIMESTAMP."""
     return re.sub(r"\bTIMESTAMP\b(?=\s*(?:[,>]|$))", "STRING", kind)
-
-
-def required_times(source: SourceSpec) -> dict[str, list[list[str]]]:
-    """By column, the paths to its members that are the row's required times; an empty path is the column itself."""
-    found: dict[str, list[list[str]]] = {}
-    columns = {column.name.lower(): column.name for column in source.columns}
-    ends = source.lifetimes.end_time if source.lifetimes.kind is None else None
-    for expression in (source.timestamp_by, source.arrival_time, ends):
-        names = plain_names(expression or "")
-        if names and names[0].lower() in columns:
-            found.setdefault(columns[names[0].lower()], []).append(names[1:])
-    return found
 
 
 def _as_text(kind: str, paths: list[list[str]]) -> str:
@@ -261,33 +197,3 @@ def _as_text(kind: str, paths: list[list[str]]) -> str:
         below = [path[1:] for path in paths if path[0].lower() == field.name.lower()]
         members.append(f"{quoted(field.name)}: {_as_text(field.type, below) if below else field.type}")
     return f"STRUCT<{', '.join(members)}>"
-
-
-def _several_documents(options: dict[str, str]) -> Column:
-    """True unless a line is one document: of several, the parser would silently take the first alone.
-
-    The line is put in an array with a second element: only one whole document leaves an array of two.
-    """
-    value = F.col(VALUE)
-    listed = F.concat(F.lit("["), value, F.lit("\n,{}]"))
-    size = F.size(json_line(listed, f"ARRAY<STRUCT<`{FLAG}`: STRING>>", options))
-    return F.coalesce(size != 2, F.lit(True))
-
-
-def _broken_quotes(options: dict[str, str]) -> Column:
-    """True if a quote is never closed, or is where none can be: Spark would guess the meaning.
-
-    Quantifiers are possessive, so that rows of any length are matched without recursion.
-    """
-    mark, sep = options.get("quote", '"'), options.get("sep", ",")
-    escape = options.get("escape", "\\")
-    if not mark or mark == "\x00":
-        return F.lit(False)
-    q, s, e = re.escape(mark), re.escape(sep), re.escape(escape) if escape else ""
-    blank = r"[\x00-\x20&&[^" + s + r"]]*+" if len(sep) == 1 else ""
-    lead = blank if options.get("ignoreLeadingWhiteSpace", "false").lower() == "true" else ""
-    inside = rf"[^{q}]++|{q}{q}" if escape == mark else rf"[^{q}{e}]++|{e}(?s:.)" if e else rf"[^{q}]++"
-    plain = rf"(?:(?!{s})[^{q}])*+(?:{q}(?:(?!{s})[^{q}])*+{q}(?:(?!{s})[^{q}])*+)*+"
-    field = rf"(?:{lead}{q}(?:{inside})*+{q}{blank}|(?!{lead}{q}){plain})"
-    value = F.col(VALUE)
-    return F.contains(value, F.lit(mark)) & ~value.rlike(rf"\A{field}(?:{s}{field})*+\z")

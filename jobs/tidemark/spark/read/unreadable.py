@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
-from pyarrow import orc, parquet
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
@@ -18,9 +17,9 @@ from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject
 from tidemark.errors import TidemarkError
 from tidemark.spark.read import codecs, formats
-from tidemark.spark.read.file_types import differences, types_of
-from tidemark.spark.read.peek import Sight, look_at
-from tidemark.storage import seen, tag_of, tags_of
+from tidemark.spark.read.format import Sight
+from tidemark.spark.read.formats import look_at, reader_of
+from tidemark.storage import tag_of, tags_of
 
 SPARK_ERRORS = (Py4JJavaError, PySparkException)
 _CAUSE = re.compile(r"^(?:Caused by: |: )((?:\w+\.)+[\w$]+)(?:: (.*))?$", re.MULTILINE)
@@ -115,13 +114,7 @@ def explain(error: Exception, item: LandedObject) -> str:
 def _doubtful(source: SourceSpec, item: LandedObject) -> bool:
     """True if an object looks damaged without Spark; trying it alone saves much halving."""
     try:
-        if source.format == "parquet":
-            parquet.read_metadata(seen(item.path))
-        elif source.format == "orc":
-            orc.ORCFile(seen(item.path))
-        elif codecs.codec_of(item.path) is not None:
-            for _ in codecs.pieces(item):
-                pass
+        reader_of(source).verify(item)
     except codecs.DAMAGED:
         return True
     return False
@@ -133,9 +126,9 @@ def _mistyped(source: SourceSpec, objects: Sequence[LandedObject]) -> dict[str, 
     Often all objects of a source differ in one way, so trying one of them shows if Spark can read such a type.
     """
     found: dict[str, list[LandedObject]] = {}
-    for item in objects if source.format == "parquet" else ():
+    for item in objects:
         try:
-            differing = differences(source.columns, types_of(parquet.read_schema(seen(item.path))))
+            differing = reader_of(source).mistyped(source, item)
         except (OSError, pa.ArrowException):
             continue
         if differing:

@@ -20,9 +20,9 @@ from tidemark.spark.judge.engine import Engine
 from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import sampled_share
 from tidemark.spark.read import unreadable
-from tidemark.spark.read.formats import UNREADABLE
+from tidemark.spark.read.format import UNREADABLE
+from tidemark.spark.read.formats import look_at
 from tidemark.spark.read.landed_rows import read_rows, rows_of_events
-from tidemark.spark.read.peek import look_at
 from tidemark.spark.tables import delta
 
 MOST_DIFFERENCES = 20

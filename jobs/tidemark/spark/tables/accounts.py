@@ -15,7 +15,7 @@ from tidemark.core.punctuation import Marks
 from tidemark.core.quality import MOST_EXAMPLES, RowChecks
 from tidemark.core.watermarks import Seen, latest
 from tidemark.spark.local_frames import Columns, small_frame
-from tidemark.spark.read.formats import UNREADABLE
+from tidemark.spark.read.format import UNREADABLE
 from tidemark.spark.tables.fate_counter import Counted, Counts, FateGroup
 
 _LIMIT = "__tidemark_limit"

@@ -26,7 +26,7 @@ from tidemark.spark.columns import BEYOND, COUNTED, HASH, OBJECT
 from tidemark.spark.compat.jvm import context_of
 from tidemark.spark.digests import row_hash, table_digest
 from tidemark.spark.jvm_functions import invoked, java_class, or_none
-from tidemark.spark.read.formats import UNREADABLE
+from tidemark.spark.read.format import UNREADABLE
 from tidemark.spark.tables.row_rules import ends, rules_of, tells
 
 

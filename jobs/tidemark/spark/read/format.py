@@ -1,0 +1,102 @@
+"""The seam between judging and file formats: `FormatReader`, and parts that several formats share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame, DataFrameReader
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.config.sql.expressions import plain_names
+from tidemark.core.batch import LandedObject
+from tidemark.spark.columns import BLOCK, PATH, ROW
+from tidemark.spark.validity import column_of
+
+UNREADABLE = "object cannot be read: "
+"""Beginning of the raw text of the one row that an unreadable object becomes."""
+SHOWN = 300
+"""Most characters of a reason that are shown."""
+METADATA = "_metadata"
+"""Spark's column of file metadata. A file's own column of this name hides it, but not from `metadataColumn`."""
+_RAW_OPTIONS = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Findings that decide if and how an object is read.
+
+    `refusal` is the reason why it cannot be read, or None. `nulls` are columns (in lower case) of a type that holds
+    nothing but null, `nanos` columns with times in nanoseconds, `beyond` columns of the file that the schema lacks,
+    which decide nothing.
+    """
+
+    refusal: str | None = None
+    nulls: frozenset[str] = frozenset()
+    nanos: frozenset[str] = frozenset()
+    beyond: tuple[str, ...] = field(default=(), compare=False)
+
+
+def _nothing(source: SourceSpec, item: LandedObject) -> list[str]:  # noqa: ARG001 # an object's types may differ
+    """No differences of types, as of formats that do not record types."""
+    return []
+
+
+@dataclass(frozen=True)
+class FormatReader:
+    """Functions by which objects of one format are read. All but `scan` and `parse` run on the driver, without Spark,
+    for one object."""
+
+    look: Callable[[SourceSpec, LandedObject], Sight]
+    """`Sight` of an object, from a few hundred bytes. After OSError or ArrowException the object has a plain one."""
+    scan: Callable[[DataFrameReader, SourceSpec, Sequence[str], Sight], DataFrame]
+    """Rows that Spark's reader gives for objects, by path, that have one `Sight`; nothing of them is parsed."""
+    parse: Callable[[SourceSpec, DataFrame, Sight, float], DataFrame]
+    """Columns of the schema, `CORRUPT`, `TEXT` (null if the columns hold all of the row), `BEYOND` if the source
+    counts members outside the schema, `PATH`, `BLOCK` and `ROW`, of scanned rows. The last three come from `placed`,
+    which also draws the share of rows (the float, at most 1) before any is parsed."""
+    verify: Callable[[LandedObject], object]
+    """Raises one of `codecs.DAMAGED` if an object looks damaged. Called when Spark failed to read a batch."""
+    is_bare: Callable[[SourceSpec, LandedObject], bool]
+    """True if an object has no rows for an evident reason, such as blank lines. May raise one of `codecs.DAMAGED`."""
+    mistyped: Callable[[SourceSpec, LandedObject], list[str]] = _nothing
+    """One sentence for each column of an object whose type differs from the schema's and may be why Spark failed.
+    May raise OSError or ArrowException."""
+
+
+def placed(rows: DataFrame, place: Column, share: float, *given: Column) -> DataFrame:
+    """Rows (`given` columns, or all of them) with path, split and number.
+
+    A `share` below 1 keeps the rows that a hash of their number picks, which costs less than a random number for
+    each.
+    """
+    found = rows.select(
+        *(given or [F.col(column_of(name)) for name in rows.columns]),
+        place.getField("file_path").alias(PATH),
+        place.getField("file_block_start").alias(BLOCK),
+        F.monotonically_increasing_id().alias(ROW),
+    )
+    return found if share >= 1 else found.where(F.pmod(F.xxhash64(ROW), F.lit(math.ceil(1 / share))) == 0)
+
+
+def row_text(values: list[Column]) -> Column:
+    """All values of a row of an object as JSON text."""
+    return F.to_json(F.struct(*values), _RAW_OPTIONS)
+
+
+def required_times(source: SourceSpec) -> dict[str, list[list[str]]]:
+    """By column, the paths to its members that are the row's required times; an empty path is the column itself."""
+    found: dict[str, list[list[str]]] = {}
+    columns = {column.name.lower(): column.name for column in source.columns}
+    ends = source.lifetimes.end_time if source.lifetimes.kind is None else None
+    for expression in (source.timestamp_by, source.arrival_time, ends):
+        names = plain_names(expression or "")
+        if names and names[0].lower() in columns:
+            found.setdefault(columns[names[0].lower()], []).append(names[1:])
+    return found
