@@ -50,11 +50,14 @@ def _nothing(source: SourceSpec, item: LandedObject) -> list[str]:  # noqa: ARG0
 
 @dataclass(frozen=True)
 class FormatReader:
-    """Functions by which objects of one format are read. All but `scan` and `parse` run on the driver, without Spark,
-    for one object."""
+    """Functions by which objects of one format are read.
+
+    All but `scan` and `parse` run on the driver, without Spark, for one object, and may raise one of
+    `codecs.DAMAGED`: nothing is then known of the object, and reading it shows why.
+    """
 
     look: Callable[[SourceSpec, LandedObject], Sight]
-    """`Sight` of an object, from a few hundred bytes. After OSError or ArrowException the object has a plain one."""
+    """`Sight` of an object, from a few hundred bytes."""
     scan: Callable[[DataFrameReader, SourceSpec, Sequence[str], Sight], DataFrame]
     """Rows that Spark's reader gives for objects, by path, that have one `Sight`; nothing of them is parsed."""
     parse: Callable[[SourceSpec, DataFrame, Sight, float], DataFrame]
@@ -62,12 +65,12 @@ class FormatReader:
     counts members outside the schema, `PATH`, `BLOCK` and `ROW`, of scanned rows. The last three come from `placed`,
     which also draws the share of rows (the float, at most 1) before any is parsed."""
     verify: Callable[[LandedObject], object]
-    """Raises one of `codecs.DAMAGED` if an object looks damaged. Called when Spark failed to read a batch."""
+    """Raises if an object looks damaged. Called when Spark failed to read a batch."""
     is_bare: Callable[[SourceSpec, LandedObject], bool]
-    """True if an object has no rows for an evident reason, such as blank lines. May raise one of `codecs.DAMAGED`."""
+    """True if an object has no rows for an evident reason, such as blank lines."""
     mistyped: Callable[[SourceSpec, LandedObject], list[str]] = _nothing
-    """One sentence for each column of an object whose type differs from the schema's and may be why Spark failed.
-    May raise OSError or ArrowException."""
+    """One sentence for each column of an object whose type differs from the schema's, which may be why Spark
+    failed."""
 
 
 def placed(rows: DataFrame, place: Column, share: float, *given: Column) -> DataFrame:

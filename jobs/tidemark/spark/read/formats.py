@@ -14,6 +14,7 @@ from tidemark.core.batch import LandedObject
 from tidemark.spark.columns import BEYOND, BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.compat.sessions import verify_checksums
 from tidemark.spark.local_frames import small_frame
+from tidemark.spark.read import codecs
 from tidemark.spark.read.csv_format import CSV
 from tidemark.spark.read.format import UNREADABLE, FormatReader, Sight
 from tidemark.spark.read.json_format import JSON
@@ -42,7 +43,7 @@ def look_at(source: SourceSpec, objects: Iterable[LandedObject]) -> dict[str, Si
 def _look(source: SourceSpec, item: LandedObject) -> Sight:
     try:
         return reader_of(source).look(source, item)
-    except (OSError, pa.ArrowException):
+    except codecs.DAMAGED:
         return Sight()
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
@@ -129,7 +128,7 @@ def _mistyped(source: SourceSpec, objects: Sequence[LandedObject]) -> dict[str, 
     for item in objects:
         try:
             differing = reader_of(source).mistyped(source, item)
-        except (OSError, pa.ArrowException):
+        except codecs.DAMAGED:
             continue
         if differing:
             found.setdefault("; ".join(differing)[:_LONGEST_NOTE], []).append(item)
