@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import tidemark
+from tidemark.config.formats import FORMATS
 from tidemark.errors import TidemarkError
 from tidemark.spark.session import compiler, jars
 
@@ -144,6 +145,22 @@ def test_only_the_spark_room_knows_spark():
         if room_of(module) != "spark":
             found = {name for name in imported(path_of(module)) if name.split(".")[0] in SPARK}
             assert not found, f"{module} imports {found}: only tidemark.spark may"
+
+
+def compared(path: Path) -> Iterator[ast.Compare]:
+    """Comparisons with the name of a file format."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare):
+            constants = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+            if constants & FORMATS.keys():
+                yield node
+
+
+@pytest.mark.parametrize("room", ["config", "storage", "spark", "ledger", "quality", "proposal", "landing", "runner"])
+def test_no_module_asks_for_the_name_of_a_format(room):
+    for module in modules_in(room):
+        found = [f"{node.lineno}: {ast.unparse(node)}" for node in compared(path_of(module))]
+        assert not found, f"{module}: {found}: ask for a fact of `config.formats.Format`, or call its `FormatReader`"
 
 
 def test_only_the_quality_room_knows_great_expectations():
