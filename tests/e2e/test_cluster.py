@@ -81,7 +81,7 @@ class Cluster:
         except (OSError, ValueError):  # the page is there a moment before what it tells programs
             return {"workers": [], "activeapps": []} if self.processes["spark-master"].poll() is None else {}
 
-    def until(self, holds: Any, seconds: float = 120) -> None:
+    def until(self, holds: Any, seconds: float = 600) -> None:
         end = time.monotonic() + seconds
         while not holds():
             assert time.monotonic() < end, {path.name: path.read_text()[-1000:] for path in self.folder.glob("*.log")}
