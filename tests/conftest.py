@@ -77,6 +77,27 @@ def quick(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.unset(key)
 
 
+@pytest.fixture
+def public_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All public ways instead of private parts of Spark and Delta, as TIDEMARK_PLAIN=1 chooses them."""
+    from tidemark.spark.compat.plain import ASKED
+    from tidemark.spark.session.session import open_session
+
+    monkeypatch.setenv(ASKED, "1")
+    open_session(MASTER)
+    yield
+    monkeypatch.delenv(ASKED)
+    open_session(MASTER)
+
+
+@pytest.fixture(params=["private", "public"])
+def ways(request: pytest.FixtureRequest) -> str:
+    """The test runs twice: with private parts of Spark and Delta, and with the public ways."""
+    if request.param == "public":
+        request.getfixturevalue("public_ways")
+    return str(request.param)
+
+
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     """Delta forgets the tables of a test when that ends. It would keep each for an hour with the plans that read its

@@ -28,6 +28,7 @@ def rows(spark):
     return drawn.withColumn("seed", none).unionByName(seeds)
 
 
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("tasks", [1, 3])
 def test_they_equal_window_functions(rows, tasks):
     order = ("chunk", "partition", "place")
@@ -57,6 +58,7 @@ def test_they_equal_window_functions(rows, tasks):
     assert found.count() == 604
 
 
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("runs", [1, 3, 50])
 def test_groups_that_come_mixed_in_runs_are_told_apart(spark, runs):
     rows = spark.range(0, 500, 1, 1).select(

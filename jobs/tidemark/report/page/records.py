@@ -141,7 +141,8 @@ def _proof(answers: Answers) -> Iterator[Html]:
 
 def engine(recorded: str) -> str:
     """Return the versions of a recorded engine, and a checksum of its settings, which differs between engines of
-    equal versions. A record of another form is returned unchanged."""
+    equal versions; `plain` if it took all public ways (docs/compat.md). A record of another form is returned
+    unchanged."""
     try:
         told = json.loads(recorded)
         versions, settings = told["versions"], told["settings"]
@@ -149,4 +150,5 @@ def engine(recorded: str) -> str:
     except (ValueError, TypeError, KeyError, AttributeError):
         return recorded
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    return f"{listed}; {len(settings)} settings, checksum {digest[:8]}"
+    plain = "; plain" if told.get("plain") else ""
+    return f"{listed}; {len(settings)} settings, checksum {digest[:8]}{plain}"

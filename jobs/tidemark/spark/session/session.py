@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
 from tidemark.spark.compat.jvm import running
+from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.compat.py4j_cache import remember
 from tidemark.spark.compat.sessions import has_jvm, launch, start_context
 from tidemark.spark.session import class_archive, s3a
@@ -52,6 +53,8 @@ _STATIC_SETTINGS = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # each call of a function asks the JVM four times more
     "spark.sql.codegen.cache.maxEntries": "1000",  # 100 do not hold two batches' code: it would be compiled anew
 }
+_CATALOG = ("spark.sql.catalog.__tidemark", "tidemark.plans.CatalogFunctions")
+"""Setting by which functions of `jvm/` are called through a catalog: the public way."""
 COMPILING = (
     "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 "
     "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000"
@@ -113,6 +116,10 @@ def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
         s3a.configure(session)
     for key, value in {**RESULT_SETTINGS, **_COST_SETTINGS}.items():
         session.conf.set(key, value)
+    if plain(Way.CALLS):
+        session.conf.set(*_CATALOG)
+    else:
+        session.conf.unset(_CATALOG[0])
     return session
 
 

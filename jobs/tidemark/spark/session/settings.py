@@ -9,6 +9,7 @@ import json
 from importlib.metadata import version
 
 from tidemark.config.models.sources import READING
+from tidemark.spark.compat.plain import ASKED, is_asked_for
 from tidemark.spark.session.compiler import fingerprint
 
 ARITHMETIC = "spark.tidemark.arithmetic"
@@ -50,9 +51,11 @@ _DIGITS = 12
 
 
 def engine() -> str:
-    """The versions and settings in force, as JSON."""
+    """The versions and settings in force, as JSON. It has `plain` only where the environment chooses public ways: a
+    missing class follows from the versions."""
     versions = {name: version(name) for name in _PACKAGES} | {_MODULE: fingerprint()[:_DIGITS]}
-    return json.dumps({"versions": versions, "settings": RESULT_SETTINGS | PAGES, "reading": READING})
+    known = {"versions": versions, "settings": RESULT_SETTINGS | PAGES, "reading": READING}
+    return json.dumps(known | ({"plain": True} if is_asked_for() else {}))
 
 
 def reading_of(recorded: str) -> int:
@@ -73,6 +76,8 @@ def changed(recorded: str) -> list[str]:
     then["settings"] = PAGES | then.get("settings", {})  # earlier batches had these, too, unrecorded
     if _MODULE not in then["versions"]:
         del now["versions"][_MODULE]
+    for each in (now, then):
+        each["plain"] = {ASKED: each.get("plain", False)}
     return [
         f"{name} was {then.get(part, {}).get(name)}, is {value}"
         for part, values in now.items()

@@ -22,7 +22,7 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.TimestampType;
-import tidemark.plans.Invoked;
+import tidemark.plans.CompiledCall;
 import tidemark.plans.Scala;
 
 /**
@@ -106,7 +106,7 @@ public record ExactArithmetic() implements Serializable {
     }
 
     private static Expression withinBigint(Expression number) {
-        return Invoked.expression(new ExactArithmetic(), "withinBigint", DataTypes.DoubleType, number);
+        return CompiledCall.expression(new ExactArithmetic(), "withinBigint", DataTypes.DoubleType, number);
     }
 
     /** Returns the number, or null if BIGINT has no such number. */

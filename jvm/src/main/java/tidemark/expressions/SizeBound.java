@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
-import tidemark.plans.Invoked;
+import tidemark.plans.CompiledCall;
 import tidemark.plans.Scala;
 
 /**
@@ -44,7 +44,7 @@ public record SizeBound(DataType type) implements Serializable {
     /** Returns the expression, null where its value is too large; unchanged if its type has a fixed size. */
     static Expression limit(Expression value) {
         DataType type = value.dataType();
-        return hasSize(type) ? Invoked.expression(new SizeBound(type), "limited", type, value) : value;
+        return hasSize(type) ? CompiledCall.expression(new SizeBound(type), "limited", type, value) : value;
     }
 
     /** Returns a call with its size argument limited; unchanged if the function has none. */
@@ -60,7 +60,7 @@ public record SizeBound(DataType type) implements Serializable {
         }
         if (call instanceof StringRepeat repeat) {
             Expression times =
-                Invoked.expression(OF_ARGUMENTS, "times", DataTypes.IntegerType, repeat.str(), repeat.times());
+                CompiledCall.expression(OF_ARGUMENTS, "times", DataTypes.IntegerType, repeat.str(), repeat.times());
             return new StringRepeat(repeat.str(), times);
         }
         if (call instanceof ArrayRepeat repeat) {
@@ -87,11 +87,11 @@ public record SizeBound(DataType type) implements Serializable {
         boolean isText = format.dataType() instanceof StringType;
         return withChild(
             call, place,
-            isText ? Invoked.expression(OF_ARGUMENTS, "format", DataTypes.StringType, format) : limitSize(format));
+            isText ? CompiledCall.expression(OF_ARGUMENTS, "format", DataTypes.StringType, format) : limitSize(format));
     }
 
     private static Expression limitSize(Expression number) {
-        return Invoked.expression(OF_ARGUMENTS, "size", number.dataType(), number);
+        return CompiledCall.expression(OF_ARGUMENTS, "size", number.dataType(), number);
     }
 
     private static Expression withChild(Expression node, int place, Expression child) {

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
-import tidemark.plans.Invoked;
+import tidemark.plans.CompiledCall;
 
 /**
  * A guard of values that are about to be cast. A text that would be read as a time, and is a time of day alone, would
@@ -69,13 +69,13 @@ public record TimeTextGuard(DataType from, DataType to) implements Serializable 
     /** Returns an expression with the value of another, which throws where the guard does. */
     static Expression guard(Expression value, DataType to) {
         var guard = new TimeTextGuard(value.dataType(), to);
-        return Invoked.expression(guard, "guarded", value.dataType(), value);
+        return CompiledCall.expression(guard, "guarded", value.dataType(), value);
     }
 
     /** Returns an expression that is true where a text is a time of day alone. */
     static Expression isWithoutDay(Expression text) {
         var guard = new TimeTextGuard(text.dataType(), DataTypes.TimestampType);
-        return Invoked.expression(guard, "isWithoutDay", DataTypes.BooleanType, text);
+        return CompiledCall.expression(guard, "isWithoutDay", DataTypes.BooleanType, text);
     }
 
     /** Returns true if a text begins with a word that Spark reads as a time: now, today, yesterday or tomorrow. */

@@ -1,0 +1,51 @@
+"""Chooses between private parts of Spark and Delta and public ways to equal results, which are slower.
+
+TIDEMARK_PLAIN=1 chooses all public ways. Without it, one is chosen where a class that its private way needs is
+missing. Nothing here imports Spark, so that a run without rows can record the choice without a JVM.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from functools import cache
+
+ASKED = "TIDEMARK_PLAIN"
+"""Environment variable that chooses all public ways, unless it is empty or 0."""
+
+
+class Way(Enum):
+    """A private way that has a public one beside it. Its value has the classes that it needs."""
+
+    CALLS = (
+        "org.apache.spark.sql.catalyst.expressions.objects.Invoke",
+        "org.apache.spark.sql.catalyst.expressions.Literal$",
+        "org.apache.spark.sql.classic.ExpressionUtils",
+    )
+    """Functions of `jvm/` called from compiled code; else through a catalog of functions."""
+
+
+def is_asked_for() -> bool:
+    """True if the environment chooses all public ways."""
+    return os.environ.get(ASKED, "") not in ("", "0")
+
+
+def plain(way: Way) -> bool:
+    """True if the public way is to be taken. Raises RuntimeError if it must be found out and no Spark session is
+    open."""
+    return is_asked_for() or _lacks_class(way)
+
+
+@cache
+def _lacks_class(way: Way) -> bool:
+    from py4j.protocol import Py4JJavaError  # a run without rows never imports it
+
+    from tidemark.spark.compat.jvm import running
+
+    loader = running().java.lang.Thread.currentThread().getContextClassLoader()
+    try:
+        for name in way.value:
+            loader.loadClass(name)
+    except Py4JJavaError:
+        return True
+    return False
