@@ -23,6 +23,17 @@ class Way(Enum):
         "org.apache.spark.sql.classic.ExpressionUtils",
     )
     """Functions of `jvm/` called from compiled code; else through a catalog of functions."""
+    PLANS = (
+        "org.apache.spark.sql.catalyst.plans.logical.LocalRelation",
+        "org.apache.spark.sql.execution.datasources.HadoopFsRelation",
+        "org.apache.spark.sql.execution.datasources.InMemoryFileIndex",
+        "org.apache.spark.sql.execution.datasources.LogicalRelation",
+        "org.apache.spark.sql.execution.datasources.NoopCache$",
+        "org.apache.spark.sql.classic.Dataset",
+        "org.apache.spark.sql.classic.SparkSession",
+        "org.apache.spark.sql.internal.SQLConf",
+    )
+    """Plans that are built once and bound to later files; else each is built for its run."""
 
 
 def is_asked_for() -> bool:

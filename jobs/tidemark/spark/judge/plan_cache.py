@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemark.config import SourceSpec
 from tidemark.spark.compat.jvm import frame_of, java_list, rows_of, session_of
+from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout, placed_by
@@ -179,8 +180,10 @@ def shape_of(
     """Key of a micro-batch's cached plan; None if the plan depends on more than the key.
 
     It does if objects are of several kinds, more than `MOST_OBJECTS`, or cannot be read, and if substreams, edges or
-    imported punctuation are looked up in tables.
+    imported punctuation are looked up in tables; and it is so for all plans where they cannot be bound.
     """
+    if plain(Way.PLANS):
+        return None
     kinds, source, opening = set(sights.values()), batch.source, batch.opening
     looked_up = source.over or source.lifetimes.edges or opening.imported is not None
     if looked_up or damaged or len(kinds) != 1 or len(batch.objects) > MOST_OBJECTS:

@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from tidemark.config import PipelineSpec
 from tidemark.core.stream_output import Due
 from tidemark.core.streams import StreamState
+from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.judge.plan_cache import Plans, bound
 from tidemark.spark.plans.parameters import PlanParameters
 from tidemark.spark.plans.static_plan import simplified, unadapted
@@ -78,8 +79,10 @@ def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> SelectedFi
     """Files with the rows of windows that a run closes; None if a `WindowPlanKey` does not suffice for its plan.
 
     That is so for windows by part, session windows, rows of several paths or without a longest lifetime, a complete
-    stream, and files that are not to be named one by one.
+    stream, and files that are not to be named one by one; and for all where plans cannot be bound.
     """
+    if plain(Way.PLANS):
+        return None
     step = spec.streams[due.step.name]
     if step.fixed is None or step.partition_by is not None or due.after.complete or due.after.reached is None:
         return None
