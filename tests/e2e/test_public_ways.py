@@ -16,6 +16,7 @@ from product import Product
 from tidemark.pipeline import Pipeline
 from tidemark.spark.compat.plain import ASKED
 from tidemark.spark.judge import plan_cache, planner
+from tidemark.spark.tables import delta
 from tidemark.spark.tables.fate_counter import FateCounter
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -38,6 +39,7 @@ def public_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(plan_cache, "bound", refused)
     monkeypatch.setattr(plan_cache, "simplified", refused)
+    monkeypatch.setattr(delta, "rows_of", refused)
     monkeypatch.setattr(FateCounter, "counted", counted)
     yield
     assert plans

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pyarrow.parquet as pq
+import pytest
 from delta.exceptions import ConcurrentTransactionException
 from deltalake import DeltaTable
 
@@ -20,6 +21,7 @@ def rows_in(place):
     return DeltaTable(place).to_pyarrow_dataset().count_rows()
 
 
+@pytest.mark.usefixtures("ways")
 def test_an_append_is_made_once(spark, tmp_path):
     place = str(tmp_path / "t")
     for number in (1, 2):
@@ -63,6 +65,7 @@ def test_an_append_does_not_list_the_live_files(spark, tmp_path):
     assert len(jobs) == 1  # the write; Delta's state of a table takes three more
 
 
+@pytest.mark.usefixtures("ways")
 def test_of_two_appends_of_one_batch_at_once_one_is_made(spark, tmp_path):
     place = str(tmp_path / "t")
     append(batch(spark, 1), place, 1)

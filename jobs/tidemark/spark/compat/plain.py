@@ -34,6 +34,13 @@ class Way(Enum):
         "org.apache.spark.sql.internal.SQLConf",
     )
     """Plans that are built once and bound to later files; else each is built for its run."""
+    APPEND = (
+        "org.apache.spark.sql.delta.commands.WriteIntoDelta",
+        "org.apache.spark.sql.delta.VersionChecksum",
+        "org.apache.spark.sql.delta.DeltaOperations$Write",
+        "org.apache.spark.sql.delta.actions.SetTransaction",
+    )
+    """Appends that ask the checksum of a table's version if they were made; else Delta's own append."""
 
 
 def is_asked_for() -> bool:

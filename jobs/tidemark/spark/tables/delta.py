@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
+from uuid import uuid4
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -14,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from tidemark.core.batch_result import APPLICATION
 from tidemark.spark.compat.jvm import rows_of, scala_map, scala_sequence, session_of
+from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.session.settings import PAGES
 from tidemark.spark.tables.row_counter import CountedRows, Counting
@@ -66,12 +68,30 @@ def _appended(
     table = dict(_SETTINGS)
     if statistics:
         table["delta.dataSkippingStatsColumns"] = statistics
+    if plain(Way.APPEND):
+        made = holds(place, batch_id, application)
+        return None if made else _appended_by_delta(rows, place, partition_by, options | table)
     by = scala_sequence([partition_by] if partition_by else [])
     told = scala_map(options), scala_map(table)
     version: int = java_class("plans.TableAppend").appendOnce(
         session_of(spark), place, rows_of(rows), by, *told, application, batch_id
     )
     return None if version < 0 else version
+
+
+def _appended_by_delta(
+    rows: DataFrame, place: str, partition_by: str | None, options: Mapping[str, str]
+) -> int | None:
+    """Append the rows with Delta's public writer, which looks the batch's number up in the state of the whole table.
+
+    The writer does not say which version it made, or that another process appended the batch meanwhile: the version
+    is the one whose commit bears a mark of this call.
+    """
+    mark, before = uuid4().hex, delta_table(place).version() if exists(place) else -1
+    writer = rows.write.format("delta").mode("append").options(**options, userMetadata=mark)
+    (writer.partitionBy(partition_by) if partition_by else writer).save(place)
+    versions = range(before + 1, delta_table(place).version() + 1)
+    return next((each for each in versions if mark in _commit(place_of(place), each)), None)
 
 
 def append_measured(
@@ -118,8 +138,8 @@ def last_of(place: str, application: str) -> int | None:
 
 
 def _written(rows: DataFrame, place: Place, version: int) -> CommitRows:
-    log = read_bytes(place / "_delta_log" / f"{version:020d}.json").decode()
-    files = [action["add"] for action in map(json.loads, log.splitlines()) if "add" in action]
+    actions = map(json.loads, _commit(place, version).splitlines())
+    files = [action["add"] for action in actions if "add" in action]
     if not files:
         return CommitRows(None, 0)
     added, count = [file["path"] for file in files], sum(json.loads(file["stats"])["numRecords"] for file in files)
@@ -128,6 +148,11 @@ def _written(rows: DataFrame, place: Place, version: int) -> CommitRows:
         return files_of(rows.sparkSession, place, added, rows.schema).select(*map(quoted, rows.columns))
 
     return CommitRows(cache(read), count)
+
+
+def _commit(place: Place, version: int) -> str:
+    """The log's entry for a version of the table at `place`, a JSON object a line."""
+    return read_bytes(place / "_delta_log" / f"{version:020d}.json").decode()
 
 
 def files_of(spark: SparkSession, place: Place, paths: Sequence[str], schema: StructType) -> DataFrame:
