@@ -70,8 +70,8 @@ def mutated(texts: list[str], cuts: list[bytes], count: int) -> list[bytes]:
     return found
 
 
-def lines(spark, texts: list[str], cuts: list[bytes]) -> DataFrame:
-    table = pa.table({"raw": pa.array(mutated(texts, cuts, 20_000), pa.binary())})
+def lines(spark, texts: list[str], cuts: list[bytes], count: int = 20_000) -> DataFrame:
+    table = pa.table({"raw": pa.array(mutated(texts, cuts, count), pa.binary())})
     return spark.createDataFrame(table).select(F.expr("CAST(raw AS STRING)").alias("line"))
 
 
@@ -133,3 +133,40 @@ def test_both_are_computed(spark):
     first, second = (plan.expressions().apply(index).children().head() for index in range(2))
     assert not first.semanticEquals(second)
     assert second.getClass().getSimpleName() == "Invoke"
+
+
+LOSSY = [
+    *REAL, *PLAIN, '{"n":1,"n":2,"new":1,"s":{"q":"a","more":[{"x":1}]}}', '{"m":1.005,"e":"2024-01-01T00:00:00Z"}',
+    '{"d":"2026-01-31T01:00","x":9007199254740993}', '{"m":"1,5","flag":"a","flag":"b","plain":true,"names":"x"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "excused"),
+    [({}, None), ({}, []), *[(each, ["e", "d"]) for each in (*OPTIONS, {"locale": "de-DE"})]],
+    ids=["as before", "exact", "with times", "lenient", "strict", "german"],
+)
+def test_the_public_way_finds_the_same_values_and_losses(spark, request, options, excused):
+    given = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "flag"} | options
+    asked = (
+        F.col("line"),
+        f"{SCHEMA}, plain BOOLEAN, names STRING",
+        given,
+        "plain",
+        excused,
+        None if excused is None else "names",
+    )
+    private = json_line(*asked)
+    request.getfixturevalue("public_ways")
+    parsed = lines(spark, LOSSY, CUTS, 4_000).select("line", private.alias("one"), json_line(*asked).alias("other"))
+    names = [field.name for field in parsed.schema["one"].dataType if field.name != "plain"]
+    assert parsed.schema["other"].dataType.names == parsed.schema["one"].dataType.names
+    values = {side: F.struct(*[F.col(side)[name].alias(name) for name in names]) for side in ("one", "other")}
+    told = parsed.select(
+        "line",
+        *[F.when(F.col(side).isNotNull(), F.to_json(value)).alias(side) for side, value in values.items()],
+        *[F.col(side)["plain"].eqNullSafe(False).alias(f"{side}_lost") for side in values],
+    )
+    same = F.col("one").eqNullSafe(F.col("other")) & (F.col("one_lost") == F.col("other_lost"))
+    assert [row.asDict() for row in told.where(~same).limit(3).collect()] == []
+    assert (told.where("other_lost").count() > 100) == (excused is not None)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntFlag
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from tidemark.spark.compat.jvm import running, scala_columns, scala_map, scala_sequence
+from tidemark.spark.compat.plain import Way
+from tidemark.spark.compat.plain import plain as takes_public
 
 _NONE = -(1 << 63)
+_CORRUPT = "columnnameofcorruptrecord"
 
 
 class LineScan(IntFlag):
@@ -48,8 +52,44 @@ def json_line(
     `plain` is false if that happens in a column that is not excused. The STRING column `unknown` then has the names
     of members that the schema lacks, one a line; null if there are none.
     """
+    if takes_public(Way.JSON):
+        return _from_json(line, schema, options, plain, excused, unknown)
     spared = None if excused is None else scala_sequence(excused)
     return invoked("text.JsonLineParser", line, settings=(schema, scala_map(options), "UTC", plain, spared, unknown))
+
+
+def _from_json(
+    line: Column,
+    schema: str,
+    options: Mapping[str, str],
+    plain: str | None,
+    excused: Sequence[str] | None,
+    unknown: str | None,
+) -> Column:
+    """The result of `json_line` by Spark's own function and a search for losses beside it; no line is plain."""
+    parsed = F.from_json(line, schema, dict(options))
+    if plain is None:
+        return parsed
+    added = [plain, *([unknown] if unknown else []), *(options[name] for name in options if name.lower() == _CORRUPT)]
+    losses = F.struct(F.array().cast("array<string>").alias("lost"))
+    if excused is not None:
+        losses = invoked("text.JsonLosses", line, settings=(schema, scala_map(options), scala_sequence(added)))
+    names = cast(StructType, StructType.fromDDL(schema)).names
+    harmless = F.array(*[F.lit(name) for name in excused or ()]).cast("array<string>")
+
+    def kept(both: Column) -> Column:
+        row, lost = both["row"], both["losses"]["lost"]
+        columns = {name: row.getField(name) for name in names}
+        columns |= {
+            name: F.when(~F.array_contains(lost, name), columns[name]) for name in columns if name not in added
+        }
+        columns[plain] = F.when(F.size(F.array_except(lost, harmless)) > 0, F.lit(False))
+        if unknown is not None and excused is not None:
+            columns[unknown] = both["losses"]["unknown"]
+        return F.when(row.isNotNull(), F.struct(*[value.alias(name) for name, value in columns.items()]))
+
+    once = F.array(F.struct(parsed.alias("row"), losses.alias("losses")))
+    return F.transform(once, kept)[0]
 
 
 def unknown_members(row: Column, schema: str, options: Mapping[str, str]) -> Column:

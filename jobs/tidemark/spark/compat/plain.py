@@ -41,6 +41,13 @@ class Way(Enum):
         "org.apache.spark.sql.delta.actions.SetTransaction",
     )
     """Appends that ask the checksum of a table's version if they were made; else Delta's own append."""
+    JSON = (
+        "org.apache.spark.sql.catalyst.expressions.json.JsonToStructsEvaluator",
+        "org.apache.spark.sql.catalyst.json.JSONOptions",
+        "org.apache.spark.sql.catalyst.json.JacksonParser",
+        "org.apache.spark.sql.catalyst.util.FailureSafeParser",
+    )
+    """Lines of JSON parsed from their bytes; else by Spark's `from_json`."""
 
 
 def is_asked_for() -> bool:

@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.Column;
-import org.apache.spark.sql.catalyst.json.JSONOptions;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.DataTypes;
@@ -181,7 +180,7 @@ public final class JsonDocuments implements Serializable {
 
     private JsonFactory factory() {
         if (this.factory == null) {
-            this.factory = new JSONOptions(this.options, "UTC", "").buildJsonFactory();
+            this.factory = new JsonSettings(this.options).factory();
             this.factory.setStreamReadConstraints(StreamReadConstraints.builder()
                 .maxStringLength(Integer.MAX_VALUE).maxNumberLength(Integer.MAX_VALUE).build());
         }

@@ -6,8 +6,10 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.BitSet;
+import java.util.HashSet;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Set;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.json.JsonToStructsEvaluator;
@@ -138,16 +140,25 @@ public final class JsonLineParser implements Serializable {
     private void removeLost(InternalRow row, UTF8String line) {
         BitSet lost = this.lossCheck.lostColumns(open(this.factory, line));
         for (int column = lost.nextSetBit(0); column >= 0; column = lost.nextSetBit(column + 1)) {
-            if (column != this.corruptColumn && column != this.plainColumn && column != this.unknownColumn) {
-                row.setNullAt(column);
-                if (!this.excusedColumns.get(column)) {
-                    row.update(this.plainColumn, Boolean.FALSE);
-                }
+            row.setNullAt(column);
+            if (!this.excusedColumns.get(column)) {
+                row.update(this.plainColumn, Boolean.FALSE);
             }
         }
         if (this.unknownColumn >= 0) {
             row.update(this.unknownColumn, this.lossCheck.unknownMembers());
         }
+    }
+
+    /** Returns the names of the columns that have something about a line, and no member of it. */
+    private Set<String> addedColumns(StructType columns) {
+        Set<String> added = new HashSet<>();
+        for (int column : new int[] {this.corruptColumn, this.plainColumn, this.unknownColumn}) {
+            if (column >= 0) {
+                added.add(columns.fieldNames()[column]);
+            }
+        }
+        return added;
     }
 
     private Object parse(UTF8String line) {
@@ -209,17 +220,14 @@ public final class JsonLineParser implements Serializable {
             }
         }
         if (this.excused != null) {
-            this.factory = parsed.buildJsonFactory();
-            this.lossCheck = new JsonLossCheck(columns, parsed.locale(), hasHours(parsed.dateFormatInRead()));
+            var settings = new JsonSettings(this.options);
+            this.factory = settings.factory();
+            this.lossCheck = new JsonLossCheck(columns, settings, addedColumns(columns));
             this.excusedColumns = new BitSet();
             for (String name : Scala.list(this.excused)) {
                 this.excusedColumns.set(columns.fieldIndex(name));
             }
         }
-    }
-
-    private static boolean hasHours(Option<String> dateFormat) {
-        return dateFormat.isDefined() && dateFormat.get().replaceAll("'[^']*'", "").matches(".*[HhKk].*");
     }
 
     /** Returns the parser that Spark makes for these options, except that it reads bytes. */

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.util.BitSet;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Locale;
@@ -32,6 +33,15 @@ final class JsonLossCheck {
     private final boolean datesHaveHours;
     private final MemberNames unknown = new MemberNames();
     private final Map<StructType, Map<String, Integer>> positions = new HashMap<>();
+
+    /**
+     * Takes the columns of a line and the settings of a reader. Members with the names of columns that are `added` to
+     * those of the line are members that the schema lacks.
+     */
+    JsonLossCheck(StructType schema, JsonSettings settings, Collection<String> added) {
+        this(schema, settings.locale(), settings.datesHaveHours());
+        positions(schema).keySet().removeAll(added);
+    }
 
     /**
      * Takes the settings of a reader.

@@ -10,7 +10,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.Column;
-import org.apache.spark.sql.catalyst.json.JSONOptions;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -144,7 +143,7 @@ public final class UnknownMembers implements Serializable {
 
     private JsonFactory factory() {
         if (this.factory == null) {
-            this.factory = new JSONOptions(this.options, "UTC", "").buildJsonFactory();
+            this.factory = new JsonSettings(this.options).factory();
         }
         return this.factory;
     }
