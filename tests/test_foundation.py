@@ -9,6 +9,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -429,6 +430,24 @@ def test_the_java_module_is_compiled_anew_when_its_sources_change(tmp_path, monk
     assert not compiler.is_current(jar)
     with pytest.raises(TidemarkError, match=r"(?s)does not compile: .*One\.java"):
         compiler.compile_into(tmp_path, tools)
+
+
+def test_a_class_that_has_a_public_way_is_left_out_where_it_does_not_compile(tmp_path, monkeypatch, capsys):
+    folder = jars.jars_folder()
+    without_delta = [jar for jar in compiler.spark_jars(folder) if not jar.name.startswith("io.delta_delta-spark_")]
+    assert len(without_delta) == len(compiler.spark_jars(folder)) - 1
+    monkeypatch.setattr(compiler, "spark_jars", lambda _: without_delta)
+    jar = compiler.compile_into(tmp_path, folder.with_name("tools"))
+    assert compiler.is_current(jar)
+    assert compiler.left_out(jar) == ["tidemark.plans.TableAppend"]
+    assert compiler.left_out(folder / compiler.JAR) == []
+    with zipfile.ZipFile(jar) as packed, zipfile.ZipFile(folder / compiler.JAR) as whole:
+        missing = set(whole.namelist()) - set(packed.namelist())
+    assert {name.rpartition("/")[2].partition("$")[0].removesuffix(".class") for name in missing} == {"TableAppend"}
+    monkeypatch.setattr(jars, "install", lambda *_: None)
+    monkeypatch.setattr(jars, "install_ours", lambda _: jar)
+    assert jars.main(["install", "jars.lock", str(tmp_path)]) == 0
+    assert "TableAppend did not compile here" in capsys.readouterr().err
 
 
 def test_jars_that_are_missing_or_older_than_the_code_are_told(tmp_path, monkeypatch):

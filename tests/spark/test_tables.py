@@ -10,6 +10,8 @@ import pytest
 from delta.exceptions import ConcurrentTransactionException
 from deltalake import DeltaTable
 
+from tidemark.spark.compat.plain import Way, _lacks_class, plain
+from tidemark.spark.tables import delta
 from tidemark.spark.tables.delta import append
 
 
@@ -33,6 +35,18 @@ def test_an_append_is_made_once(spark, tmp_path):
     assert append(batch(spark, 1), place, 1, application="another") is not None
     assert rows_in(place) == 30
     assert DeltaTable(place).transaction_version("tidemark") == 2
+
+
+def test_an_append_is_made_in_public_where_a_class_is_missing(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(Way.APPEND, "_value_", ("tidemark.plans.NoSuchClass",))
+    monkeypatch.setattr(delta, "session_of", None)
+    _lacks_class.cache_clear()
+    try:
+        assert append(batch(spark, 1), str(tmp_path / "t"), 1) is not None
+    finally:
+        _lacks_class.cache_clear()
+    assert [plain(way) for way in Way if way is not Way.APPEND] == [False] * 3
+    assert rows_in(tmp_path / "t") == 10
 
 
 def test_numbers_in_order_are_kept_as_differences(spark, tmp_path):

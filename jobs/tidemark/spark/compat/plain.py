@@ -15,15 +15,19 @@ ASKED = "TIDEMARK_PLAIN"
 
 
 class Way(Enum):
-    """A private way that has a public one beside it. Its value has the classes that it needs."""
+    """A private way that has a public one beside it. Its value has the classes that it needs, of
+    `jvm/` and of Spark and Delta. Those of `jvm/` are missing if they did not compile."""
 
     CALLS = (
+        "tidemark.plans.CompiledCall",
         "org.apache.spark.sql.catalyst.expressions.objects.Invoke",
         "org.apache.spark.sql.catalyst.expressions.Literal$",
         "org.apache.spark.sql.classic.ExpressionUtils",
     )
     """Functions of `jvm/` called from compiled code; else through a catalog of functions."""
     PLANS = (
+        "tidemark.plans.PlanBinding",
+        "tidemark.plans.StaticPlan",
         "org.apache.spark.sql.catalyst.plans.logical.LocalRelation",
         "org.apache.spark.sql.execution.datasources.HadoopFsRelation",
         "org.apache.spark.sql.execution.datasources.InMemoryFileIndex",
@@ -35,6 +39,7 @@ class Way(Enum):
     )
     """Plans that are built once and bound to later files; else each is built for its run."""
     APPEND = (
+        "tidemark.plans.TableAppend",
         "org.apache.spark.sql.delta.commands.WriteIntoDelta",
         "org.apache.spark.sql.delta.VersionChecksum",
         "org.apache.spark.sql.delta.DeltaOperations$Write",
@@ -42,6 +47,7 @@ class Way(Enum):
     )
     """Appends that ask the checksum of a table's version if they were made; else Delta's own append."""
     JSON = (
+        "tidemark.text.JsonLineParser",
         "org.apache.spark.sql.catalyst.expressions.json.JsonToStructsEvaluator",
         "org.apache.spark.sql.catalyst.json.JSONOptions",
         "org.apache.spark.sql.catalyst.json.JacksonParser",

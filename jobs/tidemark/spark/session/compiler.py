@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tidemark.errors import TidemarkError
+from tidemark.spark.compat.plain import Way
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -30,6 +32,9 @@ PREBUILT = Path(__file__).with_name(JAR)
 FINGERPRINT = "tidemark/fingerprint"
 """The jar's file that holds the SHA-256 sum of the sources it was compiled from."""
 _JAVA = "17"
+OPTIONAL = frozenset(name for way in Way for name in way.value if name.startswith("tidemark."))
+"""Classes with public ways beside them: those that do not compile against this Spark and Delta are left out."""
+_ERROR = re.compile(r"ERROR in (.+)\.java \(at line")
 
 
 def is_current(jar: Path) -> bool:
@@ -55,7 +60,8 @@ def read_fingerprint(jar: Path) -> str:
 
 def compile_into(folder: Path, tools: Path) -> Path:
     """Put the module's jar into the folder, which holds Delta's jars. A current one is left alone. `tools` is the
-    folder of the compiler's jar. Raises TidemarkError with the compiler's message."""
+    folder of the compiler's jar. Classes of `OPTIONAL` that do not compile are left out. Raises TidemarkError with
+    the compiler's message."""
     jar = folder / JAR
     if is_current(jar):
         return jar
@@ -82,7 +88,8 @@ def spark_jars(folder: Path) -> list[Path]:
 
 
 def compile_java(sources: Sequence[Path], classes: Path, classpath: Sequence[Path], tools: Path) -> None:
-    """Compile sources into a folder. Raises TidemarkError with the compiler's message."""
+    """Compile sources into a folder, without classes of `OPTIONAL` that have errors. Raises TidemarkError with the
+    compiler's message if another one has."""
     (compiler,) = tools.glob("*ecj*.jar")
     path = os.pathsep.join(map(str, classpath))
     command = [
@@ -92,14 +99,29 @@ def compile_java(sources: Sequence[Path], classes: Path, classpath: Sequence[Pat
         f"-{_JAVA}",
         "-proc:none",
         "-nowarn",
+        "-proceedOnError",
         "-cp",
         path,
         "-d",
         str(classes),
     ]
     ended = subprocess.run([*command, *map(str, sources)], capture_output=True, text=True, check=False)  # noqa: S603 - pinned
-    if ended.returncode:
+    if not ended.returncode:
+        return
+    failed = {".".join(Path(source).parts[-3:]) for source in _ERROR.findall(ended.stderr)}
+    if not failed or not failed <= OPTIONAL:
         raise TidemarkError(f"the Java module does not compile: {ended.stderr.strip()}", where=str(MODULE))
+    for name in failed:
+        file = classes.joinpath(*name.split("."))
+        for made in [file.with_suffix(".class"), *file.parent.glob(f"{file.name}$*.class")]:
+            made.unlink(missing_ok=True)
+
+
+def left_out(jar: Path) -> list[str]:
+    """The classes of `OPTIONAL` that the module's jar lacks."""
+    with zipfile.ZipFile(jar) as packed:
+        there = set(packed.namelist())
+    return sorted(name for name in OPTIONAL if f"{name.replace('.', '/')}.class" not in there)
 
 
 def java_command(environ: Mapping[str, str] = os.environ) -> str:

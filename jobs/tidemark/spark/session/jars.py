@@ -16,13 +16,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.session.compiler import JAR, TOOLS, compile_into, java_command, quiet_jvm
+from tidemark.spark.session.compiler import JAR, TOOLS, compile_into, java_command, left_out, quiet_jvm
 
 if TYPE_CHECKING:
     pass
@@ -150,6 +150,13 @@ def _resolve(jars: list[Jar]) -> list[Path]:
             ) from error
 
 
+def _note(missing: Sequence[str]) -> None:
+    """Say which classes of the Java module did not compile, on standard error."""
+    if missing:
+        names = ", ".join(missing)
+        sys.stderr.write(f"note: {names} did not compile here: public ways take their place (docs/compat.md)\n")
+
+
 def main(arguments: list[str]) -> int:
     """Run the command of the module's docstring. Exit status: 0, 2 for wrong arguments, or 4 with one line on
     standard error."""
@@ -159,7 +166,7 @@ def main(arguments: list[str]) -> int:
                 require_java()
             case ["install", lock, folder]:
                 install(Path(lock), Path(folder))
-                install_ours(Path(folder))
+                _note(left_out(install_ours(Path(folder))))
             case ["fetch", lock, folder]:
                 install(Path(lock), Path(folder))
             case _:
