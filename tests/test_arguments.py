@@ -69,8 +69,8 @@ AGES = {
 @pytest.mark.parametrize(("given", "time"), AGES.items())
 def test_a_time_may_be_a_date_or_an_age_back_from_the_clock_at_the_call(pipeline, monkeypatch, given, time):
     pipeline.context.clock = lambda: NOW
-    asked = []
-    monkeypatch.setattr("tidemark.report.rows.find_rows", lambda _, where, *__: asked.append(where) or {})
+    asked, none = [], {"rows": [], "total": 0, "truncated": False}
+    monkeypatch.setattr("tidemark.report.rows.find_rows", lambda _, where, *__: asked.append(where) or none)
     pipeline.rows(since=given, until="0s")
     assert [format_time(asked[0].since), asked[0].until] == [time, NOW]
     assert pipeline.run(as_of=given, dry_run=True)["as_of"] == time

@@ -56,6 +56,7 @@ RUN = {
 }
 PLAN = {
     "run_id": None,
+    "dry_run": True,
     "as_of": AS_OF,
     "objects": 1,
     "bytes": 512,
@@ -353,6 +354,13 @@ def test_a_run_id_that_verifies_differently_is_status_1(fake, capsys):
     status, out, _ = call(capsys, "run", "c.yml", "--run-id", "first")
     assert status == 1
     assert "DIFFER" in out
+
+
+def test_a_dry_run_of_a_committed_run_says_that_it_was_verified(fake, capsys):
+    fake(RUN | {"verified": REPLAY | {"identical": True}})
+    status, out, _ = call(capsys, "run", "c.yml", "--run-id", "first", "--dry-run")
+    assert status == 0
+    assert "it was verified and nothing was changed" in out
 
 
 def test_a_valid_configuration_lists_its_warnings(fake, capsys):

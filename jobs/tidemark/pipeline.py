@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from tidemark.arguments import alias, file_path, number, number_or_none, texts
 from tidemark.arguments import partition as name_of_partition
 from tidemark.commands import exclude, recover, replay, versions
 from tidemark.commands import run as runs
 from tidemark.commands.read import Filters, Reader, checked_filters, instant
-from tidemark.commands.records import LONGEST_LIST, Record
 from tidemark.commands.run import RunRequest
+from tidemark.commands.summaries import validation
 from tidemark.config import Loaded, PipelineSpec, load_pipeline
 from tidemark.context import RunContext
 from tidemark.errors import Problem, UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.quality import trial
+from tidemark.records import LONGEST_LIST
+from tidemark.records.advice import AdviseRecord
+from tidemark.records.failures import ValidateRecord
+from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord
+from tidemark.records.runs import AbandonRecord, PlanRecord, ReleaseRecord, ReplayRecord, RunRecord, RunSummary
+from tidemark.records.status import StatusRecord
+from tidemark.records.versions import BackfillRecord, ExcludeRecord, PromoteRecord, RepairRecord, VersionsRecord
 from tidemark.runner.planner import analyse
 from tidemark.storage import Place
 from tidemark.verbs import explained
@@ -73,13 +79,35 @@ class Pipeline:
 
     # commands that run and prove
 
-    def validate(self, deep: bool = False) -> Record:
+    def validate(self, deep: bool = False) -> ValidateRecord:
         """Check configuration and suites; raises ConfigError. With `deep` Spark analyses every expression, and each
         suite is tried on its table without rows."""
         trial.check(self.spec)
         if deep:
             analyse(self.spec, suites=True)
-        return {"valid": True, "errors": [], "warnings": [asdict(problem) for problem in self.warnings]}
+        return validation([], self.warnings)
+
+    @overload
+    def run(
+        self,
+        as_of: str | int | None = None,
+        run_id: str | None = None,
+        max_files: int | None = None,
+        dry_run: Literal[False] = False,
+        wait: bool = False,
+        quality: str | None = None,
+    ) -> RunRecord: ...
+
+    @overload
+    def run(
+        self,
+        as_of: str | int | None = None,
+        run_id: str | None = None,
+        max_files: int | None = None,
+        dry_run: bool = False,
+        wait: bool = False,
+        quality: str | None = None,
+    ) -> RunRecord | PlanRecord: ...
 
     @explained
     def run(
@@ -90,7 +118,7 @@ class Pipeline:
         dry_run: bool = False,
         wait: bool = False,
         quality: str | None = None,
-    ) -> Record:
+    ) -> RunRecord | PlanRecord:
         """Take what landed by `as_of` (default: now) and judge it; first recover a run that crashed.
 
         A `run_id` that is committed already is verified and changes nothing. Raises Held if another run holds the
@@ -98,11 +126,11 @@ class Pipeline:
         `quality` (block, warn or record) overrides the configuration's `on_failure`.
         """
         asked = instant(as_of, self.context.clock())  # an age counts back from this call, however long the run waits
-        request = RunRequest(asked, run_id, max_files, dry_run, (), quality)
-        return runs.run(self.context, request, wait)
+        request = RunRequest(asked, run_id, max_files, (), quality)
+        return runs.dry_run(self.context, request) if dry_run else runs.run(self.context, request, wait)
 
     @explained
-    def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> Record:
+    def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> RunRecord:
         """Do a last run, after which the source (default: all) is complete: it takes no more objects."""
         sources = [*self.spec.sources] if source is None else [self.reader.known(source)]
         asked = instant(as_of, self.context.clock())
@@ -117,19 +145,19 @@ class Pipeline:
         all_batches: bool = False,
         input: str | None = None,  # noqa: A002 # the option's name
         **named: bool,
-    ) -> Record:
+    ) -> ReplayRecord:
         """Compute recorded batches again (default: those of the last run) and compare; writes nothing. `all` is
         another name of `all_batches`."""
         every = alias(named, verb="replay", instead_of={"all": "all_batches"}).get("all_batches", all_batches)
         return replay.replay(self.context, run, (from_batch, to_batch), bool(every), input)
 
     @explained
-    def summary(self, run_id: str) -> Record:
+    def summary(self, run_id: str) -> RunSummary:
         """The record of a committed run, as it was when the run ended."""
         return runs.summary(self.context, run_id)
 
     @explained
-    def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Record:
+    def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> AdviseRecord:
         """Compute what other tolerances would have cost a source (default: each), and recommend the smallest that
         meet the targets."""
         from tidemark.commands.advise.advise import Advising  # imported here, since only this command needs it
@@ -143,18 +171,18 @@ class Pipeline:
     # commands that lead out of what a fault or a check has left
 
     @explained
-    def release(self, run: str, reason: str, wait: bool = False) -> Record:
+    def release(self, run: str, reason: str, wait: bool = False) -> ReleaseRecord:
         """Publish a run that quality blocked, and record why. Raises UsageError if no such run is blocked."""
         return runs.release(self.context, run, reason, wait)
 
     @explained
-    def abandon(self, run: str, reason: str, wait: bool = False, published: bool = False) -> Record:
+    def abandon(self, run: str, reason: str, wait: bool = False, published: bool = False) -> AbandonRecord:
         """Set a planned run aside that cannot be finished, and record why. UsageError: there is none, or it has
         published to streams and `published` does not ask for these rows to be withdrawn."""
         return recover.abandon(self.context, run, reason, wait, published)
 
     @explained
-    def repair(self, wait: bool = False) -> Record:
+    def repair(self, wait: bool = False) -> RepairRecord:
         """Rebuild damaged tables: events from landing, others from events, each batch proven by its digest."""
         from tidemark.commands.repair.command import repair
 
@@ -172,7 +200,7 @@ class Pipeline:
         wait: bool = False,
         label: str | None = None,
         **named: Sequence[str],
-    ) -> Record:
+    ) -> BackfillRecord:
         """Build a version beside the live one, with outputs in [from_, to) made anew.
 
         `set` (KEY=VALUE each, also called `settings_`) overrides the file. With `from_landing` rows are read from
@@ -187,12 +215,12 @@ class Pipeline:
         return build(self.context, BackfillRequest(begin, end, tuple(settings_), from_landing, label), wait)
 
     @explained
-    def versions(self) -> Record:
+    def versions(self) -> VersionsRecord:
         """All versions, and the number of the live one."""
         return versions.told(self.root, self.ledger)
 
     @explained
-    def promote(self, version: int, wait: bool = False) -> Record:
+    def promote(self, version: int, wait: bool = False) -> PromoteRecord:
         """Make a version live, after it has received the live version's last run. The earlier one can be promoted
         again."""
         from tidemark.commands.promote import promote
@@ -200,7 +228,7 @@ class Pipeline:
         return promote(self.context, number("version", version, 1), wait)
 
     @explained
-    def exclude(self, uri: str, reason: str, wait: bool = False) -> Record:
+    def exclude(self, uri: str, reason: str, wait: bool = False) -> ExcludeRecord:
         """Record that an object is wrong, and why; the next backfill quarantines its rows. `uri` is relative to its
         source's landing."""
         with self.context.hold(wait):
@@ -208,10 +236,18 @@ class Pipeline:
 
     # commands that only read; none starts a JVM
 
+    @overload
+    def rows(self, limit: int | None = 100, by: None = None, **filters: Unpack[Filters]) -> RowsRecord: ...
+
+    @overload
+    def rows(
+        self, limit: int | None = 100, *, by: str | Iterable[str], **filters: Unpack[Filters]
+    ) -> GroupsRecord: ...
+
     @explained
     def rows(
         self, limit: int | None = 100, by: str | Iterable[str] | None = None, **filters: Unpack[Filters]
-    ) -> Record:
+    ) -> RowsRecord | GroupsRecord:
         """Rows with their fates, reasons and adjustments, newest first: at most `limit` of them (None: as many as a
         record may have).
 
@@ -226,25 +262,25 @@ class Pipeline:
     @explained
     def export_rows(
         self, target: Path | str, kind: str, limit: int | None = None, **filters: Unpack[Filters]
-    ) -> Record:
+    ) -> ExportRecord:
         """Write all rows that match (or the newest `limit`) as a CSV or Parquet file."""
         place, most = file_path("target", target), number_or_none("limit", limit, 0)
         return self.reader.export(place, kind, most, **checked_filters("export_rows", filters))
 
     @explained
-    def explain(self, source: str, partition: str | int, offset: int) -> Record:
+    def explain(self, source: str, partition: str | int, offset: int) -> ExplainRecord:
         """The story of one row: its times, each step, and what set its watermark."""
         return self.reader.explain(source, name_of_partition(partition), number("offset", offset, 0))
 
     @explained
-    def status(self) -> Record:
+    def status(self) -> StatusRecord:
         """Watermarks, delays, idle partitions, last runs."""
         return self.reader.status()
 
     @explained
     def report(
         self, out: Path | str | None = None, since: str | int | None = None, until: str | int | None = None
-    ) -> Record:
+    ) -> PathRecord:
         """Write one HTML page with charts of runs; with `since` or `until` only of those with an as_of in [since,
         until)."""
         from tidemark.commands.report import write_report  # imported here: only a report draws
@@ -253,7 +289,7 @@ class Pipeline:
         now = self.context.clock()
         return write_report(self.reader, target, instant(since, now), instant(until, now))
 
-    def path(self, table: str) -> Record:
+    def path(self, table: str) -> PathRecord:
         """The folder of a table in the live version."""
         return self.reader.path(table)
 

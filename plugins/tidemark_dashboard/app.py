@@ -13,9 +13,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from tidemark.commands.records import Record
 from tidemark.config.pipeline_files import dag_id
 from tidemark.errors import UsageError
+from tidemark.records.rows import ExplainRecord
 from tidemark.report.page.style import DARK, LIGHT, STYLE
 from tidemark_dashboard import asked, failures
 from tidemark_dashboard.asked import Asset, BatchId, DagId, Name, RunId
@@ -88,7 +88,7 @@ def _whole(served: Served) -> APIRouter:
     @router.get("/row")
     def one_row(request: Request, name: Name, given: Annotated[asked.OneRow, Query()]) -> Response:
         links, pages = Links.of(request), served.pages(name)
-        found: Record | UsageError | None = None
+        found: ExplainRecord | UsageError | None = None
         if given.source is not None and given.partition is not None and given.offset is not None:
             try:
                 found = pages.explain(given.source, given.partition, given.offset)

@@ -86,9 +86,9 @@ def test_retention_keeps_the_live_version_and_the_newest_others(tmp_path):
         versions.add(tmp_path, number, versions.Made(7, None, "f", "{}", 1, 3, None, 0, "{}"))
         (tmp_path / f"v{number}").mkdir()
     versions.promote(tmp_path, 2, 9)
-    assert retain_versions(tmp_path, None) == {"removed_versions": []}
-    assert retain_versions(tmp_path, 2) == {"removed_versions": [1, 3]}
+    assert retain_versions(tmp_path, None) == []
+    assert retain_versions(tmp_path, 2) == [1, 3]
     assert [each.version for each in versions.listed(tmp_path)] == [2, 4]
     assert not (tmp_path / "v3").exists()
     assert (tmp_path / "v2").is_dir()
-    assert retain_versions(tmp_path, 2) == {"removed_versions": []}
+    assert retain_versions(tmp_path, 2) == []

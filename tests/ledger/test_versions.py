@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from ledger_samples import NOON
@@ -65,7 +63,7 @@ def test_a_switch_on_top_of_another_one_is_held(tmp_path):
 def test_a_version_is_told_with_the_label_that_was_given_to_it_and_not_within_its_difference(tmp_path):
     root = tmp_path
     versions.first(root, 1)
-    told = json.dumps(versioning.labelled({"rows": {}}, "manual__2026"))
+    told = versioning.recorded_difference({"rows": {}}, "manual__2026")
     versions.add(root, 2, Made(0, None, "f", "{}", 1, 1, None, 0, told))
     versions.add(root, 3, Made(0, None, "f", "{}", 1, 1, None, 0, "{}"))
     one, other = (versioning.version_summary(root, each) for each in versions.listed(root)[1:])

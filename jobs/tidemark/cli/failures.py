@@ -8,13 +8,16 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from tidemark.errors import ConfigError, TidemarkError
+
+if TYPE_CHECKING:
+    from tidemark.records.failures import ErrorRecord, FailureRecord, ProblemRecord
 
 DEBUG_VARIABLE = "TIDEMARK_DEBUG"
 LONGEST_MESSAGE = 500
@@ -36,7 +39,7 @@ class Failure:
     where: str = ""
     hint: str = ""
     exit_code: int = 4
-    problems: list[dict[str, str]] = field(default_factory=list)
+    problems: list[ProblemRecord] = field(default_factory=list)
     trace: str = ""
 
     def __post_init__(self) -> None:
@@ -45,12 +48,15 @@ class Failure:
 
         for name in ("message", "hint", "trace"):
             object.__setattr__(self, name, hidden(getattr(self, name)))
-        shown = [{key: hidden(text) for key, text in problem.items()} for problem in self.problems]
+        shown: list[ProblemRecord] = [
+            {"file": hidden(each["file"]), "key": hidden(each["key"]), "message": hidden(each["message"])}
+            for each in self.problems
+        ]
         object.__setattr__(self, "problems", shown)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> FailureRecord:
         """The record that `--json` prints: `error` with code, message, where and hint."""
-        error: dict[str, Any] = {"code": self.code, "message": self.message, "where": self.where, "hint": self.hint}
+        error: ErrorRecord = {"code": self.code, "message": self.message, "where": self.where, "hint": self.hint}
         if self.problems:
             error["problems"] = self.problems
         return {"error": error}
@@ -91,7 +97,9 @@ def failure_of(error: BaseException) -> Failure:
     """The failure for an exception; an unforeseen one has status 4 and the first line of its message."""
     match error:
         case ConfigError():
-            problems = [asdict(problem) for problem in error.problems]
+            from tidemark.commands.summaries import problem_summary  # `tidemark --help` needs no records
+
+            problems = [problem_summary(problem) for problem in error.problems]
             return Failure(error.code, error.message, error.where, error.hint, error.exit_code, problems)
         case TidemarkError():
             return Failure(error.code, error.message, error.where, error.hint, error.exit_code)

@@ -14,28 +14,27 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tidemark.cli.failures import Failure
+from tidemark.records import LONGEST_LIST, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-SCHEMA_VERSION = 1
-LONGEST_LIST = 1000
 PIPE_WIDTH = 400
 """Width in columns of text that does not go to a terminal: enough that no table is folded."""
 
-Record = dict[str, Any]
+R = TypeVar("R", bound=Mapping[str, Any])
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Generic[R]):
     """Result of a command: its record, and its text for people, which is made only on request."""
 
-    record: Record
-    text: Callable[[Record], RenderableType] | None = None
+    record: R
+    text: Callable[[R], RenderableType] | None = None
     exit_code: int = 0
 
 
@@ -45,7 +44,7 @@ class Output:
 
     as_json: bool
 
-    def show(self, answer: Answer) -> None:
+    def show(self, answer: Answer[Any]) -> None:
         """Print an answer."""
         with reader_may_leave():
             if self.as_json:

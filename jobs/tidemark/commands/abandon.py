@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tidemark.commands.records import Record
 from tidemark.context import RunContext
 from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
 from tidemark.errors import TidemarkError, UsageError
@@ -22,6 +21,7 @@ from tidemark.ledger.ledger import Ledger, records_all
 from tidemark.ledger.lost_commits import WRITERS, Loss, must_know
 from tidemark.ledger.tables.rows import state_rows
 from tidemark.ledger.tail import ABANDONED, ABANDONING
+from tidemark.records.runs import AbandonRecord
 from tidemark.storage.folders import tables_below
 
 _STATE = ("events", "lifetimes", "open_lifetimes")
@@ -40,7 +40,7 @@ class Abandonment:
         """The ledger of the live version."""
         return self.context.ledger
 
-    def abandon(self, run: str, reason: str, published: bool = False) -> Record:
+    def abandon(self, run: str, reason: str, published: bool = False) -> AbandonRecord:
         """Abandon a run and record the reason; with `published` also one that has published to streams. Raises
         UsageError if no such run is planned, or if it has published and that is not asked for."""
         if not reason.strip():
@@ -62,7 +62,7 @@ class Abandonment:
             self.context.checkpoint("abandoning")
         return self.finish(self.ledger.last().pending)
 
-    def finish(self, pending: Sequence[BatchRecord]) -> Record:
+    def finish(self, pending: Sequence[BatchRecord]) -> AbandonRecord:
         """Delete every row of a run whose abandonment has begun, then record it as abandoned."""
         first, last = pending[0].batch_id, pending[-1].batch_id
         with lasting(*(self.ledger.folder / name for name in tables_below(self.ledger.folder))):

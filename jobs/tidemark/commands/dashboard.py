@@ -7,14 +7,13 @@ their rows, to count the pages.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Generic, TypeVar
 
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
 from tidemark.commands.read import Reader
-from tidemark.commands.records import Record
 from tidemark.commands.state import standing
 from tidemark.config import PipelineSpec
 from tidemark.core.batch_result import BatchRecord, Finding
@@ -23,6 +22,8 @@ from tidemark.core.watermarks import Combined
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tail import Tail
+from tidemark.records.rows import ExplainRecord, RowsRecord
+from tidemark.records.status import StandingRecord, StatusRecord
 from tidemark.report.page.data.delays import Delay, Idle, delays_of, ends_of, idle_of
 from tidemark.report.page.data.fates import FatesOverTime, step_of
 from tidemark.report.page.data.tables import Row, Scope, Tables, ask
@@ -60,7 +61,7 @@ class PipelineSummary:
     pending: int
     combined: Mapping[str, Combined]
     fates: Mapping[Fate, int]
-    standing: Record = field(default_factory=dict)
+    standing: StandingRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Pages:
         return [] if tail.last_run is None else self.ledger.batches(tail.last_run.first, tail.last_run.last)
 
     @explained
-    def status(self) -> Record:
+    def status(self) -> StatusRecord:
         """Watermarks and delays of partitions, sources and streams, and the newest runs."""
         return self.reader.status()
 
@@ -145,12 +146,12 @@ class Pages:
         return self.ledger.findings(batch_id)
 
     @explained
-    def moved(self, batch_id: int, fate: str, limit: int = SIZE) -> Record:
+    def moved(self, batch_id: int, fate: str, limit: int = SIZE) -> RowsRecord:
         """The newest rows of a batch with a fate, and the number of all rows with that fate."""
         return self.reader.rows(limit, batch=batch_id, fate=fate)
 
     @explained
-    def explain(self, source: str, partition: str, offset: int) -> Record:
+    def explain(self, source: str, partition: str, offset: int) -> ExplainRecord:
         """The story of one row. Raises UsageError if there is no such row."""
         self.reader.known(source)
         return self.reader.explain(source, partition, offset)
@@ -189,7 +190,7 @@ class Pages:
         return ListPage(_letters(whole, found), page, _pages(found.total), found.total)
 
     @explained
-    def versions(self) -> list[Record]:
+    def versions(self) -> list[Row]:
         """All versions, newest first; times in microseconds UTC."""
         return [asdict(version) for version in reversed(versions.listed(self.ledger.root))]
 
@@ -200,7 +201,7 @@ class Pages:
         scope = Scope(max(1, through - DRAWN + 1), through)
         names = ("batches", "watermarks", "diagnostics")
         batches, marks, found = (self.ledger.table(name, through) for name in names)
-        tables = Tables(self.spec.name, str(self.spec.path), scope, [], batches, marks, found, status={})
+        tables = Tables(self.spec.name, str(self.spec.path), scope, [], batches, marks, found)
         ends = ends_of(tables)
         fates = self._fates(tables.batches, scope)
         return BatchHistory(through - scope.first + 1, fates, ends, delays_of(tables, ends), idle_of(tables, ends))

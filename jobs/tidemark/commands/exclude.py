@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tidemark.commands.records import Record
 from tidemark.core.batch import loaded_uri, stored_uri
 from tidemark.core.times import format_time
 from tidemark.errors import UsageError
@@ -12,12 +11,13 @@ from tidemark.landing.discover import known_objects
 from tidemark.ledger import exclusions
 from tidemark.ledger.exclusions import Exclusion
 from tidemark.ledger.ledger import Ledger
+from tidemark.records.versions import ExcludeRecord
 
 Taken = Mapping[str, Mapping[str, int]]
 """Batches that took objects, by source and stored URI."""
 
 
-def exclude(ledger: Ledger, sources: Collection[str], uri: str, reason: str, now: int) -> Record:
+def exclude(ledger: Ledger, sources: Collection[str], uri: str, reason: str, now: int) -> ExcludeRecord:
     """Record an object as wrong for every source that took it.
 
     `uri` is relative to the source's landing, as events name it in `_file`. Raises UsageError if there is no reason

@@ -20,9 +20,11 @@ from tidemark.proposal.columns.words import identifier
 from tidemark.proposal.detect import look
 from tidemark.proposal.objects import ListedObject, in_log_order
 from tidemark.proposal.propose import ProposedSource, propose_source
-from tidemark.proposal.record import Record, source_record
+from tidemark.proposal.record import source_record
 from tidemark.proposal.sources import Grouped, SkippedFiles, grouped
 from tidemark.proposal.yaml_document import document
+from tidemark.records.failures import ProblemRecord
+from tidemark.records.proposal import InitRecord, ProposalRecord
 from tidemark.verbs import explained
 
 MOST_LISTED = 200_000
@@ -30,7 +32,7 @@ _APART = "a source takes a whole folder: give each kind a folder of its own"
 
 
 @explained
-def init(landing: Path | str, out: Path | str | None = None) -> Record:
+def init(landing: Path | str, out: Path | str | None = None) -> InitRecord:
     """Write a configuration for the files in `landing` (a folder or s3://bucket/prefix).
 
     Returns `path`, `proposal` and the `warnings` of `validate`. The default of `out` is <name of the folder>.yml in
@@ -49,7 +51,7 @@ def init(landing: Path | str, out: Path | str | None = None) -> Record:
     notes = [*_left(found), *([f"Only the first {MOST_LISTED:,} objects were listed."] if more else [])]
     text = document(identifier(target.stem, "pipeline"), target.name, sources, notes)
     warnings = _write(target, text)
-    proposal = {
+    proposal: ProposalRecord = {
         "landing": place,
         "pipeline": identifier(target.stem, "pipeline"),
         "objects": len(objects),
@@ -161,7 +163,7 @@ def _kinds(kinds: Sequence[tuple[str, SkippedFiles]]) -> str:
     return f"{shown}; {len(kinds) - 10} more" if len(kinds) > 10 else shown
 
 
-def _write(target: Path, text: str) -> list[dict[str, str]]:
+def _write(target: Path, text: str) -> list[ProblemRecord]:
     """Write the file if its configuration is valid and no such file exists; returns its warnings."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:

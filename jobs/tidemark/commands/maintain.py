@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tidemark.commands.records import Record
 from tidemark.context import RunContext
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.records.runs import MaintainRecord, MaintenancePlan, TableFiles
 from tidemark.runner.maintenance import Keeping
 from tidemark.storage import Place, delta_table, is_table
 from tidemark.storage.folders import remove_tree
@@ -18,7 +18,7 @@ _SMALL_BYTES = 64 << 20
 
 
 @explained
-def maintain(context: RunContext, dry_run: bool = False) -> Record:
+def maintain(context: RunContext, dry_run: bool = False) -> MaintainRecord | MaintenancePlan:
     """Compact small files and delete those that no table has needed for a week.
 
     With `dry_run` only say what would be done, without a JVM. Replay needs none of the deleted files: it reads
@@ -29,11 +29,12 @@ def maintain(context: RunContext, dry_run: bool = False) -> Record:
     with context.hold(wait=True):
         ensure_whole(context.ledger)
         removed = retain_versions(context.root, context.spec.retention.versions)
-        return maintained(Keeping(context.spec, context.ledger, context.tables), context.ledger) | removed
+        return maintained(Keeping(context.spec, context.ledger, context.tables), context.ledger, removed)
 
 
-def retain_versions(root: Place, number: int | None) -> Record:
-    """Remove all versions but `number`: the live one, and the others that were made or were live last.
+def retain_versions(root: Place, number: int | None) -> list[int]:
+    """Remove all versions but `number`: the live one, and the others that were made or were live last. Returns the
+    removed ones.
 
     They are removed from the list first, so that nobody promotes a version that is only half there.
     """
@@ -43,12 +44,12 @@ def retain_versions(root: Place, number: int | None) -> Record:
     versions.forget(root, [each.version for each in gone])
     for each in gone:
         remove_tree(root / f"v{each.version}")
-    return {"removed_versions": [each.version for each in gone]}
+    return [each.version for each in gone]
 
 
-def planned(keeping: Keeping, root: Place) -> Record:
+def planned(keeping: Keeping, root: Place) -> MaintenancePlan:
     """The work that `maintained` would do, table by table: files to compact, files to delete."""
-    tables = {}
+    tables: dict[str, TableFiles] = {}
     for name in keeping.written_by_spark():
         place = root / name
         if is_table(place):
@@ -60,15 +61,17 @@ def planned(keeping: Keeping, root: Place) -> Record:
     return {"dry_run": True, "tables": tables}
 
 
-def maintained(keeping: Keeping, ledger: Ledger) -> Record:
-    """Compact and delete. Returns the seconds that compaction took and the number of tables that were looked at."""
+def maintained(keeping: Keeping, ledger: Ledger, removed: list[int]) -> MaintainRecord:
+    """Compact and delete. Returns the seconds that compaction took and the number of tables that were looked
+    at, with the `removed` versions."""
     tail = ledger.last()
     if not tail.committed_through:
-        return {"dry_run": False, "merged_seconds": None, "vacuumed_tables": 0}
+        return {"dry_run": False, "merged_seconds": None, "vacuumed_tables": 0, "removed_versions": removed}
     (last,) = ledger.batches(tail.committed_through, tail.committed_through)
     merged = keeping.now(last)
     return {
         "dry_run": False,
         "merged_seconds": round(merged, 3),
         "vacuumed_tables": keeping.vacuum(UNNEEDED_HOURS),
+        "removed_versions": removed,
     }

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from tidemark.commands.backfill.rejudge import Again
 from tidemark.commands.backfill.rerun import LandingAgain
-from tidemark.commands.records import Record
 from tidemark.commands.recover import held_and_recovered
 from tidemark.commands.versions import blank, by_run, compared_spec, line, recorded_spec, unlike, version_summary
 from tidemark.config import PipelineSpec
@@ -19,6 +18,7 @@ from tidemark.ledger import versions
 from tidemark.ledger.abandoned import skip
 from tidemark.ledger.ledger import Ledger, Noticed
 from tidemark.ledger.tail import PLANNED
+from tidemark.records.versions import PromoteRecord
 from tidemark.runner.planner import judged_under
 
 
@@ -38,7 +38,7 @@ class Promotion:
         """The ledger of the version that is live before."""
         return self.context.ledger
 
-    def promote(self, version: int, now: int) -> Record:
+    def promote(self, version: int, now: int) -> PromoteRecord:
         """Make the version live; does nothing if it is live already."""
         root = self.live.root
         known = versions.found(root, version)
@@ -108,7 +108,7 @@ class Promotion:
                 )
 
 
-def promote(context: RunContext, version: int, wait: bool) -> Record:
+def promote(context: RunContext, version: int, wait: bool) -> PromoteRecord:
     """Recover a crashed run, then make a version live. Readers see its tables from one commit on."""
     with held_and_recovered(context, wait):
         record = Promotion(context).promote(version, context.clock())

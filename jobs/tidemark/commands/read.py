@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from tidemark.arguments import known_names, number, texts
 from tidemark.arguments import partition as name_of_partition
 from tidemark.commands.exclude import why
-from tidemark.commands.records import Record, stream_summary
 from tidemark.commands.state import standing
+from tidemark.commands.summaries import stream_summary
 from tidemark.commands.versions import compared_spec, in_force
 from tidemark.config import PipelineSpec
 from tidemark.core.batch_result import BatchRecord
@@ -28,6 +28,8 @@ from tidemark.ledger.lost_commits import ensure_whole, losses
 from tidemark.ledger.tables.rows import partition_state, uri_key
 from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED
 from tidemark.quality.metrics import limits_of
+from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord
+from tidemark.records.status import AbandonedRun, StatusRecord, StreamProgressSummary
 from tidemark.report.attention import Limits
 from tidemark.report.status import status
 from tidemark.runner.checks import standing_in_the_way
@@ -125,7 +127,7 @@ class Reader:
         then = compared_spec(self.ledger, self.spec)
         return self.spec.model_copy(update={"sources": {**self.spec.sources, **then.sources}})
 
-    def path(self, table: str) -> Record:
+    def path(self, table: str) -> PathRecord:
         """The folder of a table in the live version."""
         published = [name for name, step in self.spec.streams.items() if step.published]
         windowed = [name for name in published if self.spec.streams[name].windowed]
@@ -146,33 +148,33 @@ class Reader:
             raise UsageError(f"there is no table {table!r}", hint=f"tables: {', '.join(sorted(known))}")
         return {"path": str(self.ledger.folder / table)}
 
-    def rows(self, limit: int, **filters: Unpack[Filters]) -> Record:
+    def rows(self, limit: int, **filters: Unpack[Filters]) -> RowsRecord:
         """Matching rows, newest first, and the number of all matching rows."""
         from tidemark.report.rows import find_rows  # imported here, since only this method needs it
 
         return find_rows(self._events(filters), self._filter(filters), limit, self._letters(filters))
 
-    def groups(self, by: Sequence[str], limit: int, **filters: Unpack[Filters]) -> Record:
+    def groups(self, by: Sequence[str], limit: int, **filters: Unpack[Filters]) -> GroupsRecord:
         """Numbers of matching rows by dimensions, the largest groups first."""
         from tidemark.report.groups import count_rows
 
         events, batches = self._events(filters), self.ledger.table("batches", self.judged_through())
         return count_rows(events, self._filter(filters), by, limit, batches, self._letters(filters))
 
-    def export(self, target: Path, kind: str, limit: int | None, **filters: Unpack[Filters]) -> Record:
+    def export(self, target: Path, kind: str, limit: int | None, **filters: Unpack[Filters]) -> ExportRecord:
         """Write the newest `limit` matching rows (None: all) as a CSV or Parquet file."""
         from tidemark.report.export import export_rows
 
         letters = self._letters(filters)
         return export_rows(self._events(filters), self._filter(filters), target, kind, limit, letters)
 
-    def explain(self, source: str, partition: str, offset: int) -> Record:
+    def explain(self, source: str, partition: str, offset: int) -> ExplainRecord:
         """The story of one row."""
         from tidemark.commands.explain.explain import explained_row
 
         return explained_row(self, self.known(source), partition, offset)
 
-    def status(self) -> Record:
+    def status(self) -> StatusRecord:
         """Progress of each partition and source, and the results of the last runs."""
         tail = self.ledger.last()
         through = tail.committed_through
@@ -204,13 +206,13 @@ class Reader:
         quality = limits_of(self.declared, source)
         return Limits(quality.max_watermark_delay, quality.max_output_delay)
 
-    def _abandoned(self, through: int) -> list[Record]:
+    def _abandoned(self, through: int) -> list[AbandonedRun]:
         """Runs that were abandoned lately or are being abandoned, and why."""
         newest = self.ledger.stores["batches"].newest() or 0
-        found: dict[str, Record] = {}
+        found: dict[str, AbandonedRun] = {}
         for record in self.ledger.recorded(max(1, through - LAST_BATCHES + 1), newest):
             if record.status in (ABANDONING, ABANDONED):
-                run: Record = {
+                run: AbandonedRun = {
                     "run_id": record.run_id,
                     "status": record.status,
                     "reason": record.reason,
@@ -219,7 +221,7 @@ class Reader:
                 found.setdefault(record.run_id, run)["batches"].append(record.batch_id)
         return list(found.values())
 
-    def _streams(self, records: Sequence[BatchRecord]) -> list[Record]:
+    def _streams(self, records: Sequence[BatchRecord]) -> list[StreamProgressSummary]:
         """Progress of each stream, and what the last run wrote to it."""
         ended = next((record for record in reversed(records) if record.ends_run), None)
         if ended is None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tidemark.commands.abandon import Abandonment, stuck
-from tidemark.commands.records import Record
 from tidemark.commands.replay import located
 from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
@@ -15,6 +14,7 @@ from tidemark.errors import TidemarkError
 from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.ledger.tail import ABANDONING
 from tidemark.quality.suites import of_run
+from tidemark.records.runs import AbandonRecord
 from tidemark.runner.checks import Audit, blocked_run, ensure_not_blocked
 from tidemark.runner.executor import Run
 from tidemark.runner.recorded import spec_of
@@ -68,7 +68,7 @@ def release(context: RunContext, run_id: str, reason: str) -> BatchRecord:
     return record
 
 
-def abandon(context: RunContext, run_id: str, reason: str, wait: bool, published: bool) -> Record:
+def abandon(context: RunContext, run_id: str, reason: str, wait: bool, published: bool) -> AbandonRecord:
     """Abandon a planned run that cannot be finished, and record why. Raises UsageError if no such run is planned, or
     if it has published to streams and `published` does not ask for these rows to be withdrawn."""
     with context.hold(wait):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidemark.commands import versions
-from tidemark.commands.records import Record
 from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
 from tidemark.core.advance import SourceRules, advance, open_source
@@ -20,6 +19,7 @@ from tidemark.errors import UsageError
 from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.records.runs import ReplayRecord
 from tidemark.runner.executor import Before, changed_states, rules_of, step_of
 from tidemark.runner.recorded import spec_of
 from tidemark.runner.stream_progress import StreamProgress, Writing, measured
@@ -200,7 +200,7 @@ def replay(
     batches: tuple[int | None, int | None] = (None, None),
     every: bool = False,
     input_: str | None = None,
-) -> Record:
+) -> ReplayRecord:
     """Compute batches again and compare: those of a run, those from the first to the last of `batches`, `every` one,
     or by default those of the last run. Writes nothing."""
     ensure_whole(context.ledger)
@@ -209,7 +209,7 @@ def replay(
     return replayed(Replay(context, made).verdicts(records, input_, context.progress), proof)
 
 
-def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> Record:
+def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> ReplayRecord:
     """The record of a replay; `rebuilt` says how batches that a backfill made are proven."""
     stored = rebuilt if any(verdict.input == STORED for verdict in verdicts) else None
     return {

@@ -10,11 +10,11 @@ import pyarrow.dataset as ds
 
 from tidemark.commands.explain.lineage import Lineage
 from tidemark.commands.read import Reader
-from tidemark.commands.records import Record
 from tidemark.config import PipelineSpec
 from tidemark.core.times import format_time
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
+from tidemark.records.rows import PathRecord
 from tidemark.report.page.build import build
 from tidemark.report.page.data.tables import Scope, SourceTable, Tables
 from tidemark.report.target import written_whole
@@ -23,7 +23,7 @@ from tidemark.storage import delta_table, is_table
 QUALITY = "quality"
 
 
-def write_report(reader: Reader, out: Path | None, since: int | None, until: int | None) -> Record:
+def write_report(reader: Reader, out: Path | None, since: int | None, until: int | None) -> PathRecord:
     """Write the page of the runs whose as_of is in [since, until), microseconds UTC; returns its path. The file
     appears whole or not at all. Default: all runs, as <pipeline>-report.html in the current folder."""
     target = Path(f"{reader.spec.name}-report.html") if out is None else out

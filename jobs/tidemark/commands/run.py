@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tidemark.commands import recover, replay, versions
-from tidemark.commands.records import LONGEST_LIST, Record, plan_summary, run_summary
+from tidemark.commands.summaries import plan_summary, run_summary
 from tidemark.config import with_on_failure
 from tidemark.context import RunContext
-from tidemark.core.batch import RunPlan
+from tidemark.core.batch import Batch, RunPlan
 from tidemark.core.batch_result import BatchRecord, Finding
 from tidemark.core.times import format_time
 from tidemark.errors import UsageError
 from tidemark.ledger import versions as recorded_versions
 from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.ledger.tail import Tail
 from tidemark.quality.suites import of_users, record_of
+from tidemark.records import LONGEST_LIST
+from tidemark.records.runs import PlanRecord, ReleaseRecord, RunRecord, RunSummary
 from tidemark.runner.checks import ensure_not_blocked
 from tidemark.runner.maintenance import Keeping
+from tidemark.runner.planner import Discovered
 
 
 @dataclass(frozen=True)
@@ -29,23 +33,49 @@ class RunRequest:
     as_of: int | None
     run_id: str | None = None
     max_files: int | None = None
-    dry_run: bool = False
     closing: Sequence[str] = ()
     quality: str | None = None
 
 
-def run(context: RunContext, request: RunRequest, wait: bool) -> Record:
-    """Recover a crashed run, then take what landed by `as_of` and judge it. A dry run takes no lock."""
-    with nullcontext() if request.dry_run else context.hold(wait):
-        return _run(context, request)
+class ObjectsToTake(NamedTuple):
+    """Objects that a run after `tail` takes, as of a time in microseconds UTC, and its micro-batches."""
+
+    tail: Tail
+    as_of: int
+    landed: Discovered
+    batches: tuple[Batch, ...]
 
 
-def summary(context: RunContext, run_id: str) -> Record:
+def run(context: RunContext, request: RunRequest, wait: bool) -> RunRecord:
+    """Recover a crashed run, then take what landed by `as_of` and judge it."""
+    with context.hold(wait):
+        now = context.clock()
+        given = _opened(context, request, now)
+        recorded_versions.first(context.root, now)
+        notes, suites = _checked(context)
+        recovered = recover.recover(context)
+        if (batches := _committed(context, request)) is not None:
+            return _repeated(context, batches, request.run_id in recovered)
+        taken = _discovered(context, request, given)
+        return _taken(context, request, taken, suites, notes, recovered)
+
+
+def dry_run(context: RunContext, request: RunRequest) -> RunRecord | PlanRecord:
+    """Find what a run would take, without a lock. A run that is committed already is replayed."""
+    given = _opened(context, request, context.clock())
+    _checked(context)
+    if (batches := _committed(context, request)) is not None:
+        return _repeated(context, batches, recovered=False)
+    found = _discovered(context, request, given)
+    return plan_summary(found.landed.objects, found.as_of, len(found.batches), found.landed.findings)
+
+
+def summary(context: RunContext, run_id: str) -> RunSummary:
     """The record of a committed run, as it was when the run ended."""
     return finished(context, replay.chosen(context.ledger, run_id, None, None, False), [])
 
 
-def finished(context: RunContext, records: Sequence[BatchRecord], notes: Sequence[str]) -> Record:
+def finished(context: RunContext, records: Sequence[BatchRecord], notes: Sequence[str]) -> RunSummary:
     """The record of a run that has these batches."""
     findings: list[Finding] = []
     for record in records[:LONGEST_LIST]:
@@ -55,55 +85,84 @@ def finished(context: RunContext, records: Sequence[BatchRecord], notes: Sequenc
     return run_summary(whole, context.ledger.states(last + 1), findings, notes, context.ledger.checks(last))
 
 
-def release(context: RunContext, run_id: str, reason: str, wait: bool) -> Record:
+def release(context: RunContext, run_id: str, reason: str, wait: bool) -> ReleaseRecord:
     """Publish a run that quality blocked, and record why. Raises UsageError if no such run is blocked."""
     if not reason.strip():
         raise UsageError("a release needs a reason", hint="say with --reason why the run may be published")
     with context.hold(wait):
         record = recover.release(context, run_id, reason)
-        return finished(context, context.ledger.batches(record.batch_id, record.batch_id), []) | {"released": True}
+        found = finished(context, context.ledger.batches(record.batch_id, record.batch_id), [])
+        return {**found, "released": True}
 
 
-def _run(context: RunContext, request: RunRequest) -> Record:
-    spec, ledger, planning = context.spec, context.ledger, context.planning
-    now = context.clock()
+def _opened(context: RunContext, request: RunRequest, now: int) -> int:
+    """Open the ledger; returns the `as_of` of the request. Raises UsageError if it is in the future."""
     given = now if request.as_of is None else request.as_of
     if given > now:
         raise UsageError(f"as_of {format_time(given)} is later than the clock, {format_time(now)}")
-    ledger.open()
-    ensure_whole(ledger)
-    if not request.dry_run:
-        recorded_versions.first(context.root, now)
-    notes = versions.differing(ledger, spec)
-    suites = record_of(of_users(spec), spec)
-    ensure_not_blocked(ledger)
-    recovered = [] if request.dry_run else recover.recover(context)
-    if request.run_id is not None and (known := ledger.run(request.run_id)) is not None:
-        return _repeated(context, request.run_id, request.run_id in recovered, range(known.first, known.last + 1))
-    tail = ledger.last()
-    time_ = given if tail.as_of is None else max(given, tail.as_of)
-    landed = planning.discover(time_, tail)
+    context.ledger.open()
+    ensure_whole(context.ledger)
+    return given
+
+
+def _checked(context: RunContext) -> tuple[list[str], str]:
+    """Changes of the pipeline's file since the last run, and the users' suites. Raises ConfigError for a change that
+    is refused, Blocked while quality blocks a run."""
+    notes = versions.differing(context.ledger, context.spec)
+    suites = record_of(of_users(context.spec), context.spec)
+    ensure_not_blocked(context.ledger)
+    return notes, suites
+
+
+def _committed(context: RunContext, request: RunRequest) -> range | None:
+    """Batches of the requested run; None unless its id is recorded."""
+    known = None if request.run_id is None else context.ledger.run(request.run_id)
+    return None if known is None else range(known.first, known.last + 1)
+
+
+def _discovered(context: RunContext, request: RunRequest, given: int) -> ObjectsToTake:
+    """Objects that have landed by `given`, or by the last run's as_of if that is later."""
+    tail, planning = context.ledger.last(), context.planning
+    as_of = given if tail.as_of is None else max(given, tail.as_of)
+    landed = planning.discover(as_of, tail)
     planning.ensure_few_partitions(landed, tail)
-    batches = planning.cut(landed.objects, tail.next_batch_id, request.max_files)
-    if request.dry_run:
-        return plan_summary(landed.objects, time_, len(batches), landed.findings)
-    planning.prove(landed, tail)
-    run_id = request.run_id or f"{format_time(time_)}-{tail.next_batch_id}"
-    plan = RunPlan(run_id, time_, batches, tuple(request.closing))
+    return ObjectsToTake(tail, as_of, landed, planning.cut(landed.objects, tail.next_batch_id, request.max_files))
+
+
+def _taken(
+    context: RunContext,
+    request: RunRequest,
+    found: ObjectsToTake,
+    suites: str,
+    notes: Sequence[str],
+    recovered: list[str],
+) -> RunRecord:
+    """Plan and execute the run; returns its record."""
+    planning, tail, spec = context.planning, found.tail, context.spec
+    planning.prove(found.landed, tail)
+    run_id = request.run_id or f"{format_time(found.as_of)}-{tail.next_batch_id}"
+    plan = RunPlan(run_id, found.as_of, found.batches, tuple(request.closing))
     spec = spec if request.quality is None else with_on_failure(spec, request.quality)
     records = planning.records(plan, spec, suites, tail.unended)
-    ledger.plan(plan, records, landed.noticed)
+    context.ledger.plan(plan, records, found.landed.noticed)
     context.checkpoint("planned")
     done = recover.execute(context, spec, records, repairing=False)
-    return finished(context, done, notes) | {"repaired": recovered, "compacted_seconds": _maintain(context, done)}
+    record = _with_repaired(finished(context, done, notes), recovered)
+    record["compacted_seconds"] = _maintain(context, done)
+    return record
 
 
-def _repeated(context: RunContext, run_id: str, recovered: bool, batches: range) -> Record:
+def _repeated(context: RunContext, batches: range, recovered: bool) -> RunRecord:
     """The record of a run that is already committed. It is replayed first, unless it has only just been recovered."""
-    record = finished(context, context.ledger.batches(batches[0], batches[-1]), [])
+    found = finished(context, context.ledger.batches(batches[0], batches[-1]), [])
+    record = _with_repaired(found, [found["run_id"]] if recovered else [])
     if not recovered:
-        record["verified"] = replay.replay(context, run_id)
-    return record | {"repaired": [run_id] if recovered else []}
+        record["verified"] = replay.replay(context, found["run_id"])
+    return record
+
+
+def _with_repaired(found: RunSummary, repaired: list[str]) -> RunRecord:
+    return {**found, "repaired": repaired}  # type: ignore[typeddict-item] # a summary has no optional keys
 
 
 def _maintain(context: RunContext, records: Sequence[BatchRecord]) -> float | None:

@@ -12,14 +12,12 @@ run twice gives equal tables to one that ran in order.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tidemark.commands import run as runs
 from tidemark.commands.read import instant
-from tidemark.commands.records import Record
 from tidemark.commands.run import RunRequest
 from tidemark.context import RunContext
 from tidemark.core.advance import advance
@@ -27,6 +25,7 @@ from tidemark.core.batch import RunPlan
 from tidemark.core.batch_result import BatchRecord
 from tidemark.errors import CheckFailed
 from tidemark.ledger.ledger import Ledger
+from tidemark.records.runs import PublishedRun, RunRecord
 from tidemark.runner.checks import standing_in_the_way
 from tidemark.runner.executor import Before, rules_of, step_of
 from tidemark.runner.stream_progress import StreamProgress, Writing
@@ -69,7 +68,7 @@ def foresee(context: RunContext, as_of: str | int, run_id: str) -> Foreseen:
         return Foreseen(ScheduledWork.RUN, run_id, f"run {tail.pending[0].run_id} did not end: it is finished first")
     if (answered := _answered(ledger, time, run_id)) is not None:
         return Foreseen(ScheduledWork.VERIFY, answered.run_id, f"run {answered.run_id} has answered for it")
-    found = runs.run(context, RunRequest(time, run_id, dry_run=True), wait=False)
+    found = runs.dry_run(context, RunRequest(time, run_id))
     if found["objects"] or found["diagnostics"]:
         landed = f"new objects in landing: {found['objects']}"
         what = landed if found["objects"] else "there is something to report of objects"
@@ -79,7 +78,7 @@ def foresee(context: RunContext, as_of: str | int, run_id: str) -> Foreseen:
     return Foreseen(ScheduledWork.NOTHING, run_id, "nothing has landed, and no stream can go on")
 
 
-def answer(context: RunContext, as_of: str | int, run_id: str) -> Record:
+def answer(context: RunContext, as_of: str | int, run_id: str) -> RunRecord:
     """Do the work of a scheduled run. Returns the record of the run, with `verified` if an earlier run did the work.
 
     Raises CheckFailed if verifying that run gives another result.
@@ -140,11 +139,18 @@ def blocking(context: RunContext) -> str | None:
 
 
 @explained
-def published(context: RunContext, run_id: str) -> Record:
+def published(context: RunContext, run_id: str) -> PublishedRun:
     """Watermarks and counts of a committed run for its consumers, as plain JSON."""
     found = runs.summary(context, run_id)
-    fates = ("rows", "on_time", "adjusted", "dropped", "quarantined")
-    counts = {fate: sum(batch[fate] for batch in found["batches"]) for fate in fates}
-    kept = {key: found[key] for key in ("run_id", "as_of", "watermarks", "streams")}
-    record: Record = json.loads(json.dumps(kept | counts, default=str))
-    return record
+    batches = found["batches"]
+    return {
+        "run_id": found["run_id"],
+        "as_of": found["as_of"],
+        "watermarks": found["watermarks"],
+        "streams": found["streams"],
+        "rows": sum(batch["rows"] for batch in batches),
+        "on_time": sum(batch["on_time"] for batch in batches),
+        "adjusted": sum(batch["adjusted"] for batch in batches),
+        "dropped": sum(batch["dropped"] for batch in batches),
+        "quarantined": sum(batch["quarantined"] for batch in batches),
+    }

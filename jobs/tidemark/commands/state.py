@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Iterator
 from enum import StrEnum
 
-from tidemark.commands.records import Record
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.times import format_time
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import holder
 from tidemark.ledger.tail import BLOCKED
+from tidemark.records.status import StandingRecord
 from tidemark.runner.checks import released, standing_in_the_way, told
 
 
@@ -27,7 +27,7 @@ class PipelineState(StrEnum):
     RELEASED = "released"
 
 
-def standing(ledger: Ledger, config: str) -> Record:
+def standing(ledger: Ledger, config: str) -> StandingRecord:
     """The state with its run, the failed checks, a sentence, and the commands that lead on."""
     tail = ledger.last()
     if not tail.pending:

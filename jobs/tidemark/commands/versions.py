@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from tidemark.commands.records import Record, time_text
+from tidemark.commands.summaries import time_text
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.evolution import changes
 from tidemark.config.load import placed
@@ -17,6 +17,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tail import PLANNED
 from tidemark.ledger.versions import Made, Version
 from tidemark.quality.metrics import limits_of
+from tidemark.records.versions import BackfillRecord, DifferenceRecord, VersionRecord, VersionsRecord
 from tidemark.runner.recorded import content_of, spec_of
 from tidemark.storage import Place
 
@@ -103,7 +104,7 @@ def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
     )
 
 
-def built_summary(number: int, folder: Place, how: Made, difference: Record) -> Record:
+def built_summary(number: int, folder: Place, how: Made, difference: DifferenceRecord) -> BackfillRecord:
     """The record of the version that a backfill built."""
     return {
         "version": number,
@@ -120,7 +121,7 @@ def built_summary(number: int, folder: Place, how: Made, difference: Record) -> 
     }
 
 
-def version_summary(root: Place, version: Version) -> Record:
+def version_summary(root: Place, version: Version) -> VersionRecord:
     """The record of one version."""
     how = version.made
     difference = json.loads(how.difference) if how else None
@@ -142,14 +143,15 @@ def version_summary(root: Place, version: Version) -> Record:
     }
 
 
-def labelled(difference: Record, label: str | None) -> Record:
-    """A difference as a version records it, with the label that was given."""
-    return difference if label is None else {**difference, _LABEL: label}
+def recorded_difference(difference: DifferenceRecord, label: str | None) -> str:
+    """A difference as a version records it, as JSON, with the label that was given."""
+    labelled = difference if label is None else {**difference, _LABEL: label}
+    return json.dumps(labelled, sort_keys=True)
 
 
-def differs(difference: Record) -> bool:
+def differs(difference: DifferenceRecord) -> bool:
     """True if any row, output or dead letter changed."""
-    return any(difference[kind] for kind in ("rows", "streams", "dead_letters"))
+    return bool(difference["rows"] or difference["streams"] or difference["dead_letters"])
 
 
 def fates_of(records: Iterable[BatchRecord]) -> dict[str, dict[str, int]]:
@@ -172,10 +174,11 @@ def line(root: Place, version: int) -> int:
     return version
 
 
-def exceeded(spec: PipelineSpec, difference: Record) -> list[str]:
+def exceeded(spec: PipelineSpec, difference: DifferenceRecord) -> list[str]:
     """Limits of quality on shares of fates that the rows judged anew exceed, in words."""
     found = []
-    for source, fates in difference.get("fates", {}).get("after", {}).items():
+    after = difference["fates"]["after"] if "fates" in difference else {}
+    for source, fates in after.items():
         limits, rows = limits_of(spec, source), sum(fates.values())
         for fate in ("dropped", "adjusted", "quarantined"):
             limit, count = getattr(limits, f"max_{fate}", None), fates.get(fate, 0)
@@ -184,7 +187,7 @@ def exceeded(spec: PipelineSpec, difference: Record) -> list[str]:
     return found
 
 
-def told(root: Place, ledger: Ledger) -> Record:
+def told(root: Place, ledger: Ledger) -> VersionsRecord:
     """All versions, and the number of the live one."""
     listed = versions.listed(root)
     live = next((each.version for each in listed if each.live), None)

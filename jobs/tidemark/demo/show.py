@@ -17,8 +17,8 @@ from tidemark.demo.flights import AS_OF, write_landing, write_pipeline
 from tidemark.demo.tables import tell_streams
 from tidemark.demo.weather import write_weather
 from tidemark.pipeline import Pipeline
+from tidemark.records.runs import DemoRecord, RunRecord
 
-Record = dict[str, Any]
 REPORT = "report.html"
 _FATES = ("on_time", "adjusted", "dropped", "quarantined")
 _WHY = {
@@ -28,7 +28,7 @@ _WHY = {
 }
 
 
-def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record:  # passed to Pipeline.load
+def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> DemoRecord:  # passed to Pipeline.load
     """Write, run and replay the demo under `folder`; return the results of all runs together.
 
     Tables of an earlier demo there are replaced.
@@ -65,14 +65,14 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> Record: 
         rest = {"explain": " flights JFK 4711", "path": " dead_letters/board_hours"}.get(command, "")
         verb, *options = command.split()
         say("  " + " ".join(["tidemark", verb, str(config), *options]) + rest)
-    return runs[-1] | {"batches": batches, "replay": replay, "report": report}
+    return {**runs[-1], "batches": batches, "replay": replay, "report": report}
 
 
 def _writing(progress: Callable[[str, int, int], Any]) -> Callable[[int, int], None]:
     return lambda done, count: progress("write landing files", done, count)
 
 
-def _one_run(pipeline: Pipeline, as_of: int, say: Callable[[str], None]) -> Record:
+def _one_run(pipeline: Pipeline, as_of: int, say: Callable[[str], None]) -> RunRecord:
     """Do one run; the last one closes the pipeline, since the year is over."""
     started = time.monotonic()
     last = as_of == from_datetime(AS_OF[-1])

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
 from tidemark.core.times import format_time
-from tidemark.proposal.columns.times import Candidate
+from tidemark.proposal.columns.partition_keys import Partition
+from tidemark.proposal.columns.times import Candidate, Times
 from tidemark.proposal.propose import ProposedSource
 from tidemark.proposal.samples import Values
 from tidemark.proposal.settings import settings_of
 from tidemark.proposal.tolerances import Cost, MeasuredTolerances
+from tidemark.records.proposal import (
+    CandidateTime,
+    ColumnSummary,
+    CostSummary,
+    MeasuredSummary,
+    PartitionProposal,
+    SourceProposal,
+    TimesSummary,
+)
+from tidemark.records.runs import rows_by_fate
 
-Record = dict[str, Any]
 _SAMPLES = 3
 _LONGEST = 60
 
 
-def source_record(source: ProposedSource) -> Record:
+def source_record(source: ProposedSource) -> SourceProposal:
     """Return everything about one source."""
-    found, times = source.sample, source.times
-    chosen = {"event_time": times.event, "arrival_time": times.arrival}
-    partition = source.keys.partition
+    found, partition = source.sample, source.keys.partition
     return {
         "landing": source.landing,
         "objects": len(source.objects),
         "bytes": sum(item.size for item in source.objects),
         "first_landed": format_time(source.objects[0].modified),
         "last_landed": format_time(source.objects[-1].modified),
-        "interval": asdict(source.interval),
+        "interval": {"median": source.interval.median, "longest": source.interval.longest},
         "sampled": {
             "objects": [item.uri for item in found.objects],
             "rows": found.rows,
@@ -40,19 +47,35 @@ def source_record(source: ProposedSource) -> Record:
         },
         "columns": [_column(source, name) for name in found.types],
         "left_out": found.left_out,
-        "times": {key: each and each.column for key, each in chosen.items()}
-        | {"confidence": times.sure, "candidates": [_candidate(each) for each in times.candidates]},
-        "partition": partition and {"column": partition.column or None, "path": partition.path or None,
-                                    "values": list(partition.found), "why": partition.why},
+        "times": _times(source.times),
+        "partition": None if partition is None else _partition(partition),
         "over": list(source.keys.over),
         "landing_delay": source.landing_delay,
-        "measured": source.measured and _measured(source.measured),
+        "measured": None if source.measured is None else _measured(source.measured),
         "settings": {each.key: _plain(each.value) for each in settings_of(source) if each.value is not None},
         "strays": list(source.strays),
-    }  # fmt: skip
+    }
 
 
-def _column(source: ProposedSource, name: str) -> Record:
+def _times(times: Times) -> TimesSummary:
+    return {
+        "event_time": None if times.event is None else times.event.column,
+        "arrival_time": None if times.arrival is None else times.arrival.column,
+        "confidence": times.sure,
+        "candidates": [_candidate(each) for each in times.candidates],
+    }
+
+
+def _partition(found: Partition) -> PartitionProposal:
+    return {
+        "column": found.column or None,
+        "path": found.path or None,
+        "values": list(found.found),
+        "why": found.why,
+    }
+
+
+def _column(source: ProposedSource, name: str) -> ColumnSummary:
     kind, values = source.sample.types[name], source.sample.values[name]
     return {
         "name": name,
@@ -77,7 +100,7 @@ def _different(texts: Iterable[str]) -> Iterable[str]:
             yield text
 
 
-def _candidate(each: Candidate) -> Record:
+def _candidate(each: Candidate) -> CandidateTime:
     return {
         "column": each.column,
         "expression": each.expression,
@@ -92,7 +115,7 @@ def _candidate(each: Candidate) -> Record:
     }
 
 
-def _measured(found: MeasuredTolerances) -> Record:
+def _measured(found: MeasuredTolerances) -> MeasuredSummary:
     fates = found.fates
     return {
         "lateness": found.lateness.record(),
@@ -103,12 +126,12 @@ def _measured(found: MeasuredTolerances) -> Record:
         "early_arrival": found.early,
         "late_costs": [_cost(each) for each in found.late_costs],
         "out_of_order_costs": [_cost(each) for each in found.order_costs],
-        "fates": {fate.value: count for fate, count in fates.counts.items()},
+        "fates": rows_by_fate(fates.counts),
         "by_reason": {"early": fates.early, "late": fates.late, "out_of_order": fates.out_of_order},
     }
 
 
-def _cost(cost: Cost) -> Record:
+def _cost(cost: Cost) -> CostSummary:
     return {"tolerance": cost.tolerance, "rows": cost.rows, "share": cost.share}
 
 

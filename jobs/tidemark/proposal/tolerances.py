@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tidemark.core.policy import Action, Fate, Policy, Tolerance
 from tidemark.core.times import MINUTE, SECOND
 from tidemark.proposal.durations import LADDER, rounded_up
+from tidemark.records.proposal import QuantileSummary
 
 MAX_LATE = 1_814_399 * SECOND
 FEW_LATE, FEW_BEHIND = 0.001, 0.01
@@ -122,7 +123,7 @@ class Quantiles:
         """Return the shortest readable duration that at most this share of values exceeds."""
         return next((step for step in LADDER if self.beyond(step) <= share * self.rows), rounded_up(self.largest))
 
-    def record(self) -> dict[str, int]:
+    def record(self) -> QuantileSummary:
         return {"rows": self.rows, "p50": self.p50, "p95": self.p95, "p99": self.p99, "p999": self.p999,
                 "largest": self.largest}  # fmt: skip
 

@@ -8,17 +8,18 @@ from typing import Any
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
+from tidemark.records.versions import ChangedRow, ChangedWindow, FateSide
 from tidemark.report.scan import sql, stream
 from tidemark.report.values import plain
 from tidemark.report.words import moment_of
 
-Record = dict[str, Any]
+Row = dict[str, Any]
 SHOWN = 20
 _HIDDEN = ("_batch_id", "_difference", "_offset", "_window_start", "_window_end")
 _SIDES = ("before", "after")
 
 
-def changed_rows(rows: Dataset, source: str) -> list[Record]:
+def changed_rows(rows: Dataset, source: str) -> list[ChangedRow]:
     """Return the first changed rows of a source, by event time: positions and both fates
     (None: the row is absent)."""
     names = rows.schema.names
@@ -30,14 +31,24 @@ def changed_rows(rows: Dataset, source: str) -> list[Record]:
         f"SELECT * FROM t ORDER BY _event_time NULLS LAST, _partition, _offset LIMIT {SHOWN}",  # noqa: S608
         pc.field("_source") == source,
     )
-    return [
-        {name.removeprefix("_"): row[name] for name in [*about, "_crosses"]}
-        | {side: _fate(row, side) for side in _SIDES}
-        for row in answer
-    ]
+    return [_changed(row) for row in answer]
 
 
-def changed_windows(rows: Dataset, values: Collection[str]) -> list[Record]:
+def _changed(row: Row) -> ChangedRow:
+    found: ChangedRow = {
+        "partition": row["_partition"],
+        "offset": row["_offset"],
+        "event_time": row["_event_time"],
+        "crosses": row["_crosses"],
+        "before": _fate(row, "before"),
+        "after": _fate(row, "after"),
+    }
+    if "_file" in row:
+        found["file"] = row["_file"]
+    return found
+
+
+def changed_windows(rows: Dataset, values: Collection[str]) -> list[ChangedWindow]:
     """Return the newest changed windows: their ends, their other key columns (`about`), and their `values` before and
     after (None: no such window on that side)."""
     names = [name for name in rows.schema.names if name not in _HIDDEN]
@@ -61,23 +72,31 @@ def changed_windows(rows: Dataset, values: Collection[str]) -> list[Record]:
             "start": row["_window_start"],
             "end": row["_window_end"],
             "about": {name.removeprefix("_"): row[name] for name in keys},
-        }
-        | {
-            side: {name: row[f"{side}_{place}"] for place, name in enumerate(shown)} if row[f"there_{side}"] else None
-            for side in _SIDES
+            "before": _values(row, shown, "before"),
+            "after": _values(row, shown, "after"),
         }
         for row in answer
     ]
 
 
-def _fate(row: Record, side: str) -> Record | None:
+def _values(row: Row, shown: Sequence[str], side: str) -> Row | None:
+    """Values of a window on one side, by name; None if it is not there."""
+    if not row[f"there_{side}"]:
+        return None
+    return {name: row[f"{side}_{place}"] for place, name in enumerate(shown)}
+
+
+def _fate(row: Row, side: str) -> FateSide | None:
     if row[f"_disposition_{side}"] is None:
         return None
-    names = {"disposition": "_disposition", "time": "_system_timestamp", "reasons": "_reasons"}
-    return {name: row[f"{column}_{side}"] for name, column in names.items()}
+    return {
+        "disposition": row[f"_disposition_{side}"],
+        "time": row[f"_system_timestamp_{side}"],
+        "reasons": row[f"_reasons_{side}"],
+    }
 
 
-def _asked(dataset: Dataset, columns: Sequence[str], text: str, where: pc.Expression | None) -> list[Record]:
+def _asked(dataset: Dataset, columns: Sequence[str], text: str, where: pc.Expression | None) -> list[Row]:
     with sql() as connection:
         connection.register("t", stream(dataset, columns, where))
         answer: Any = connection.sql(text).to_arrow_table()
@@ -92,7 +111,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def window_text(window: Record) -> str:
+def window_text(window: ChangedWindow) -> str:
     """Return one changed window in words: its ends, and the values that differ."""
     about = "".join(f", {name} {value}" for name, value in window["about"].items())
     where = f"{moment_of(window['start'])} to {moment_of(window['end'])}{about}"

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
+from tidemark.records.rows import EventRecord
 from tidemark.report.values import micros_of, plain
 from tidemark.report.words import iso, signed
 
@@ -63,7 +64,7 @@ class EventRow:
             return None
         return self.system_timestamp - self.event_time
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> EventRecord:
         """Return the row as commands print it: times ISO 8601 with Z."""
         moved = self.moved
         return {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 from pyarrow.dataset import Dataset
 
 from tidemark.errors import UsageError
+from tidemark.records.rows import ExportRecord
 from tidemark.report.events import COLUMNS, payload_columns
 from tidemark.report.scan import single, sql
 from tidemark.report.selection import NEWEST_FIRST, WINDOW_COLUMNS, Filter, Selection, choose, matching
@@ -29,7 +29,7 @@ def export_rows(
     format: str,  # noqa: A002
     limit: int | None = None,
     letters: Dataset | None = None,
-) -> dict[str, Any]:
+) -> ExportRecord:
     """Write the matching rows (the newest `limit`, or all) to `target` and return `{path, format, rows}`. With
     `letters`, write one line for each dead letter: `_window_start`, `_window_end`, then the columns of its row.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 from pyarrow.dataset import Dataset
 
 from tidemark.core.times import DAY, HOUR
 from tidemark.errors import UsageError
+from tidemark.records.rows import GroupsRecord, RowGroup
 from tidemark.report.scan import single, sql, stream
 from tidemark.report.selection import Filter, Selection, choose, matching
 from tidemark.report.words import iso
@@ -47,7 +48,7 @@ def count_rows(
     limit: int,
     batches: Dataset,
     letters: Dataset | None = None,
-) -> dict[str, Any]:
+) -> GroupsRecord:
     """Count the matching rows by dimensions and return the largest `limit` (at most 1,000) groups; `batches` names
     runs.
 
@@ -96,7 +97,7 @@ def _floor(step: int) -> str:
 
 def _largest(
     connection: duckdb.DuckDBPyConnection, dimensions: Sequence[str], limit: int
-) -> tuple[list[dict[str, Any]], int]:
+) -> tuple[list[RowGroup], int]:
     """Return the largest groups, ties in the order of their names, and the number of all groups."""
     names = ", ".join(f'"{name}"' for name in dimensions)
     shown = names.replace('"reason"', 'unnest(CASE WHEN len("reason") = 0 THEN [NULL] ELSE "reason" END) AS "reason"')
@@ -106,10 +107,10 @@ def _largest(
     return [_group(dimensions, row) for row in rows], found
 
 
-def _group(dimensions: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
+def _group(dimensions: Sequence[str], row: tuple[Any, ...]) -> RowGroup:
     group = dict(zip([*dimensions, "rows"], row, strict=True))
     for name in ("hour", "day"):
         if name in group:
             text = iso(group[name])
             group[name] = text[:10] if text and name == "day" and text.endswith("Z") else text
-    return group
+    return cast(RowGroup, group)  # its keys are dimensions

@@ -7,7 +7,6 @@ hold some of those found.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
 from tidemark.errors import UsageError
+from tidemark.records.rows import FoundRow, RowsRecord, WindowBounds
 from tidemark.report.events import EventRow, event_rows, instant
 from tidemark.report.export import export_rows
 from tidemark.report.scan import Condition, both, single, sql, stream
@@ -32,7 +32,7 @@ _KEY = ["_arrival_time", "_batch_id", "_partition", "_offset"]
 
 def find_rows(
     datasets: Mapping[str, Dataset], where: Filter, limit: int = 100, letters: Dataset | None = None
-) -> dict[str, Any]:
+) -> RowsRecord:
     """Return the newest `limit` (at most 1,000) of the matching rows; `datasets` are events by source.
 
     Order: by arrival (rows without one last), then batch, both descending, then source, partition and offset, the
@@ -47,7 +47,7 @@ def find_rows(
         total = sum(_count(connection, each, where) for each in chosen)
         keys = _newest(connection, chosen, where, min(limit, LONGEST)) if total and limit else None
         rows = [] if keys is None else _whole(connection, chosen, keys)
-    found = {"rows": rows, "total": total, "truncated": total > len(rows)}
+    found: RowsRecord = {"rows": rows, "total": total, "truncated": total > len(rows)}
     if letters is not None and where == Filter(source=where.source):
         found["gone"] = sum(each.letters.count_rows() for each in chosen if each.letters is not None) - total
     return found
@@ -79,9 +79,7 @@ def _newest(
     return table
 
 
-def _whole(
-    connection: duckdb.DuckDBPyConnection, chosen: Sequence[Selection], keys: pa.Table
-) -> list[dict[str, Any]]:
+def _whole(connection: duckdb.DuckDBPyConnection, chosen: Sequence[Selection], keys: pa.Table) -> list[FoundRow]:
     connection.register("wanted", keys)
     found: dict[tuple[str, str, int], EventRow] = {}
     for each in chosen:
@@ -99,12 +97,12 @@ def _whole(
     names = keys.select(["source", "_partition", "_offset"])
     windows = _windows(keys)
     return [
-        found[key["source"], key["_partition"], key["_offset"]].record() | window
+        {**found[key["source"], key["_partition"], key["_offset"]].record(), **window}
         for key, window in zip(names.to_pylist(), windows, strict=True)
     ]
 
 
-def _windows(keys: pa.Table) -> list[dict[str, Any]]:
+def _windows(keys: pa.Table) -> list[WindowBounds]:
     """Return the window of each dead letter, as commands print it; empty dicts if the keys are not dead letters."""
     if WINDOW_COLUMNS[0] not in keys.schema.names:
         return [{}] * keys.num_rows

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
-from typing import Any
 
 from tidemark.core.advance import SourceRules
 from tidemark.core.batch_result import BatchRecord, total
 from tidemark.core.policy import Fate
 from tidemark.core.watermarks import UNKNOWN, Combined, PartitionState, latest
+from tidemark.records.runs import rows_by_fate
+from tidemark.records.status import PartitionSummary, PastRunSummary, ProgressRecord, SourceSummary
 from tidemark.report.attention import Limits, abnormal, standing_still
 from tidemark.report.words import duration, iso, moment
 
@@ -29,7 +30,7 @@ def status(
     sources: Mapping[str, SourceRules] | None = None,
     limits: Mapping[str, Limits] | None = None,
     config: str = "CONFIG",
-) -> dict[str, Any]:
+) -> ProgressRecord:
     """Return `{as_of, partitions[], sources[], runs[], truncated}`, partitions by source and name, runs newest first.
 
     `as_of` is the last recorded one: delays and idle times are measured from it, never from a clock. `batches` are
@@ -73,14 +74,14 @@ def _by_name(key: tuple[str, str]) -> tuple[str, bool, int, str]:
     return source, not number, int(name) if number else 0, name
 
 
-def _cut(partitions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _cut(partitions: list[PartitionSummary]) -> list[PartitionSummary]:
     if len(partitions) <= LONGEST:
         return partitions
     first = sorted(partitions, key=lambda entry: not entry["holds_back"])[:LONGEST]
     return sorted(first, key=lambda entry: _by_name((entry["source"], entry["partition"])))
 
 
-def _partition(key: tuple[str, str], state: PartitionState, as_of: int | None, why: str | None) -> dict[str, Any]:
+def _partition(key: tuple[str, str], state: PartitionState, as_of: int | None, why: str | None) -> PartitionSummary:
     delay = None if as_of is None or state.watermark is None else as_of - state.watermark
     idle = None if as_of is None or state.last_seen is None or not state.idle else as_of - state.last_seen
     return {
@@ -111,8 +112,9 @@ def _newest(states: States, source: str) -> int | None:
 
 def _source(
     name: str, combined: Combined, newest: int | None, as_of: int | None, held: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return the progress of a source: watermark delay of its largest watermark, output delay of its combined one."""
+) -> SourceSummary:
+    """Return the progress of a source: watermark delay of its largest watermark, output delay of its combined one.
+    Its `attention` is empty."""
     delay, output = (None if as_of is None or mark is None else as_of - mark for mark in (newest, combined.watermark))
     return {
         "source": name,
@@ -123,6 +125,7 @@ def _source(
         "output_delay_micros": output,
         "complete": combined.complete,
         "held_back_by": sorted(held, key=lambda part: _by_name((name, part)))[:LONGEST],
+        "attention": [],
     }
 
 
@@ -176,7 +179,7 @@ def _lowest(name: str, state: PartitionState, rules: SourceRules | None) -> str:
     return f"partition {name} is lowest, at {mark}: {idle}"
 
 
-def _runs(batches: Iterable[BatchRecord], rules: Mapping[str, SourceRules], config: str) -> Iterator[dict[str, Any]]:
+def _runs(batches: Iterable[BatchRecord], rules: Mapping[str, SourceRules], config: str) -> Iterator[PastRunSummary]:
     ordered = sorted(batches, key=lambda record: record.batch_id, reverse=True)
     grouped = [list(group) for _, group in groupby(ordered, key=lambda record: record.run_first)]
     for run, before in zip_longest(grouped, grouped[1:], fillvalue=None):
@@ -186,7 +189,7 @@ def _runs(batches: Iterable[BatchRecord], rules: Mapping[str, SourceRules], conf
 
 def _run(
     records: Sequence[BatchRecord], previous: int | None, rules: Mapping[str, SourceRules], config: str
-) -> dict[str, Any]:
+) -> PastRunSummary:
     newest = records[0]
     fates, reasons = total(account for record in records for account in record.accounts)
     done = all(record.status == newest.status for record in records)
@@ -199,7 +202,7 @@ def _run(
         "objects": sum(record.objects for record in records),
         "bytes": sum(record.bytes for record in records),
         "rows": sum(fates.values()),
-        **{fate.value: count for fate, count in fates.items()},
+        **rows_by_fate(fates),
         "by_reason": {reason.value: count for reason, count in reasons.items()},
         "command": _command(previous, rules, config) if fates[Fate.DROPPED] else None,
     }

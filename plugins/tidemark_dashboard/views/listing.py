@@ -61,9 +61,9 @@ def behind(told: PipelineSummary) -> str | None:
 
 
 def _state(told: PipelineSummary) -> str:
-    state, run = told.standing.get("state"), told.standing.get("run_id")
-    if run is not None:
-        return f"{state}: run {run}"
+    standing = told.standing
+    if standing is not None and standing["run_id"] is not None:
+        return f"{standing['state']}: run {standing['run_id']}"
     return "no run yet" if told.as_of is None else "committed"
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 from tidemark.commands.dashboard import ListPage
-from tidemark.commands.records import Record
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Cell, Html, element, paragraph, table
 from tidemark.report.words import duration, moment
@@ -98,7 +97,7 @@ def _letter(name: str, row: Row, links: Links) -> list[Cell | Html]:
     ]
 
 
-def versions(name: str, file: str, listed: Sequence[Record], links: Links) -> Page:
+def versions(name: str, file: str, listed: Sequence[Row], links: Links) -> Page:
     """Return the page of versions, with the live one that readers see."""
     title = f"{name}: versions"
     if not listed:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tidemark.commands.dashboard import SIZE, ListPage
-from tidemark.commands.records import Record
 from tidemark.config.pipeline_files import dag_id
 from tidemark.core.policy import Fate
+from tidemark.records.status import PartitionSummary, StandingRecord, StatusRecord
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, bullets, element, paragraph, section, table
 from tidemark.report.page.summary import percent
@@ -20,7 +21,7 @@ _NEWEST = 5
 """Most runs in the overview."""
 
 
-def overview(status: Record, asked: Partitions, sources: Sequence[str], links: Links) -> Page:
+def overview(status: StatusRecord, asked: Partitions, sources: Sequence[str], links: Links) -> Page:
     """Return the first page of a pipeline."""
     name = status["pipeline"]
     dag = paragraph("In Airflow: ", links.airflow(dag_id(name), "dags", dag_id(name)), ".")
@@ -38,7 +39,7 @@ def overview(status: Record, asked: Partitions, sources: Sequence[str], links: L
     return Page(name, parts)
 
 
-def _newest(status: Record) -> Iterator[Html]:
+def _newest(status: StatusRecord) -> Iterator[Html]:
     if not status["runs"]:
         return
     run = status["runs"][0]
@@ -49,7 +50,7 @@ def _newest(status: Record) -> Iterator[Html]:
         yield facts(run)
 
 
-def facts(counts: Record) -> Html:
+def facts(counts: Mapping[str, Any]) -> Html:
     """Return the rows by fate as cards."""
     whole = counts["rows"]
     cards = [element("div", element("dt", "rows"), element("dd", f"{whole:,}"))]
@@ -60,7 +61,7 @@ def facts(counts: Record) -> Html:
     return element("dl", *cards, class_="facts")
 
 
-def _look(status: Record) -> list[Html]:
+def _look(status: StatusRecord) -> list[Html]:
     """Return the list of what may need attention; empty if there is nothing."""
     told: list[Html | str] = []
     told += _standing(status["standing"])
@@ -69,7 +70,7 @@ def _look(status: Record) -> list[Html]:
     return [element("div", element("h2", "Look at this"), bullets(told), class_="look")] if told else []
 
 
-def _standing(found: Record) -> Iterator[Html | str]:
+def _standing(found: StandingRecord) -> Iterator[Html | str]:
     """Yield the run that is not committed: its cause, the failed checks, and the commands to continue with."""
     if found["sentence"]:
         yield f"{found['sentence']} Nothing here counts its rows."
@@ -77,7 +78,7 @@ def _standing(found: Record) -> Iterator[Html | str]:
         yield from (Html(element("code", each)) for each in found["commands"])
 
 
-def _partitions(status: Record, asked: Partitions, sources: Sequence[str], links: Links) -> Html:
+def _partitions(status: StatusRecord, asked: Partitions, sources: Sequence[str], links: Links) -> Html:
     chosen = [
         each
         for each in status["partitions"]
@@ -104,7 +105,7 @@ def _filters(asked: Partitions, sources: Sequence[str]) -> Iterator[Html]:
     yield element("label", box, element("span", "Only what holds back"), class_="check")
 
 
-def _partition(entry: Record) -> list[Cell | Html]:
+def _partition(entry: PartitionSummary) -> list[Cell | Html]:
     return [
         entry["source"],
         entry["partition"],
@@ -122,7 +123,7 @@ def yes(flag: object) -> str:
     return "yes" if flag else "no"
 
 
-def _sources(status: Record) -> Html:
+def _sources(status: StatusRecord) -> Html:
     rows = [
         (
             each["source"],
@@ -137,7 +138,7 @@ def _sources(status: Record) -> Html:
     return section("sources", "Sources", table("combined", heads, rows))
 
 
-def _streams(status: Record) -> Html:
+def _streams(status: StatusRecord) -> Html:
     if not status["streams"]:
         return section("streams", "Streams", paragraph("The newest run records no stream."))
     heads = ("stream", "watermark", "complete", "published", "rows of the newest run", "late for a window")
@@ -155,7 +156,7 @@ def _streams(status: Record) -> Html:
     return section("streams", "Streams", table("streams-table", heads, rows))
 
 
-def _runs(status: Record, links: Links) -> Html:
+def _runs(status: StatusRecord, links: Links) -> Html:
     heads = ("run", "as of", "status", "rows", *map(words, Fate))
     rows = [
         (
@@ -163,7 +164,10 @@ def _runs(status: Record, links: Links) -> Html:
             moment_of(run["as_of"]),
             run["status"],
             run["rows"],
-            *(run[fate.value] for fate in Fate),
+            run["on_time"],
+            run["adjusted"],
+            run["dropped"],
+            run["quarantined"],
         )
         for run in status["runs"][:_NEWEST]
     ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from tidemark.commands.records import Record
 from tidemark.core.policy import Fate
 from tidemark.errors import UsageError
+from tidemark.records.rows import EventRecord, ExplainRecord
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Html, element, paragraph, section, table
 from tidemark_dashboard.asked import OneRow
@@ -15,7 +15,9 @@ from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, form, quiet, select, void
 
 
-def row(name: str, asked: OneRow, sources: Sequence[str], found: Record | UsageError | None, links: Links) -> Page:
+def row(
+    name: str, asked: OneRow, sources: Sequence[str], found: ExplainRecord | UsageError | None, links: Links
+) -> Page:
     """Return the form, and below it the explanation of the row found."""
     inner = [_form(name, asked, sources, links)]
     if found is None:
@@ -44,7 +46,7 @@ def _form(name: str, asked: OneRow, sources: Sequence[str], links: Links) -> Htm
     return form(links.pipeline(name, "row"), choice, *fields, button="Explain")
 
 
-def _story(name: str, found: Record, links: Links) -> Iterator[Html]:
+def _story(name: str, found: ExplainRecord, links: Links) -> Iterator[Html]:
     told = found["row"]
     fate = Fate(told["disposition"])
     why = f" ({', '.join(told['reasons']).replace('_', ' ')})" if told["reasons"] else ""
@@ -59,15 +61,15 @@ def _story(name: str, found: Record, links: Links) -> Iterator[Html]:
     )
 
 
-def _set_by(name: str, found: Record, links: Links) -> Iterator[Html]:
-    setter = found["set_by"] or {}
-    if setter.get("offset") is not None:
+def _set_by(name: str, found: ExplainRecord, links: Links) -> Iterator[Html]:
+    setter = found["set_by"]
+    if setter is not None and "offset" in setter:
         asked = {"source": found["row"]["source"], "partition": found["row"]["partition"], "offset": setter["offset"]}
         told = f"row {setter['offset']:,}"
         yield paragraph("The watermark in force was set by ", link(told, links.pipeline(name, "row", **asked)), ".")
 
 
-def _content(told: Record) -> Html:
+def _content(told: EventRecord) -> Html:
     if told["raw"] is not None:
         return element("pre", told["raw"])
     lines = [(key, element("span", _plain(value), class_="long")) for key, value in told["payload"].items()]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidemark.commands.dashboard import ListPage
-from tidemark.commands.records import Record
 from tidemark.config.pipeline_files import dag_id
 from tidemark.core.batch_result import BatchRecord, Finding, total
 from tidemark.core.policy import Fate
+from tidemark.records.rows import FoundRow, RowsRecord
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
 from tidemark.report.page.records import engine
@@ -110,7 +110,7 @@ def _verified(name: str, verified: Verified, links: Links) -> Html:
 
 
 def batch(
-    name: str, record: BatchRecord, findings: Sequence[Finding], asked: Moved, moved: Record | None, links: Links
+    name: str, record: BatchRecord, findings: Sequence[Finding], asked: Moved, moved: RowsRecord | None, links: Links
 ) -> Page:
     """Return the page of one batch: counts, digests, and the rows of a fate."""
     fates, _ = total(record.accounts)
@@ -127,7 +127,7 @@ def batch(
     return Page(f"{name}: batch {record.batch_id:,}", inner)
 
 
-def _moved(name: str, record: BatchRecord, asked: Moved, moved: Record | None, links: Links) -> Html:
+def _moved(name: str, record: BatchRecord, asked: Moved, moved: RowsRecord | None, links: Links) -> Html:
     here = links.pipeline(name, "batches", record.batch_id)
     choice = select("fate", "Rows that were", [fate.value for fate in Fate], asked.fate, "not listed")
     inner = [form(here, choice, button="Show")]
@@ -140,9 +140,9 @@ def _moved(name: str, record: BatchRecord, asked: Moved, moved: Record | None, l
 ROW_HEADS = ("row", "arrival", "event time", "given time", "reasons", "moved by", "file")
 
 
-def row_line(name: str, row: Record, links: Links) -> list[Cell | Html]:
+def row_line(name: str, row: FoundRow, links: Links) -> list[Cell | Html]:
     """Return a row of a list, with a link to its explanation."""
-    asked = {key: row[key] for key in ("source", "partition", "offset")}
+    asked = {"source": row["source"], "partition": row["partition"], "offset": row["offset"]}
     return [
         link(f"{row['source']}, {row['partition']}, {row['offset']:,}", links.pipeline(name, "row", **asked)),
         moment_of(row["arrival_time"]),

@@ -13,6 +13,7 @@ from tidemark.errors import UsageError
 
 if TYPE_CHECKING:
     from tidemark.pipeline import Pipeline
+    from tidemark.records.rows import ExportRecord, GroupsRecord, RowsRecord
 
 
 def fitting(kind: str, out: Path | None, as_json: bool) -> None:
@@ -38,16 +39,17 @@ def only_given(filters: dict[str, Any], kind: str) -> dict[str, Any]:
     return found
 
 
-def shown(pipeline: Pipeline, config: Path, filters: dict[str, Any]) -> Answer:
+def shown(pipeline: Pipeline, config: Path, filters: dict[str, Any]) -> Answer[RowsRecord] | Answer[GroupsRecord]:
     """Show the rows, or their counts, as a table."""
     from tidemark.report.text import groups_view, rows_view
 
-    if "by" in filters:
-        return Answer(pipeline.rows(**filters), groups_view)
+    by = filters.pop("by", None)
+    if by is not None:
+        return Answer(pipeline.rows(by=by, **filters), groups_view)
     return Answer(pipeline.rows(**filters), lambda record: rows_view(record, text_width(), str(config)))
 
 
-def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer:
+def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer[ExportRecord]:
     """Write the rows to the file, or to standard output."""
     from tidemark.cli.text.runs import export_text
 

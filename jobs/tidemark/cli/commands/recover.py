@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tidemark.cli.commands.runs import as_json_option, config_argument, opened, tidemark
 from tidemark.cli.output import Answer
-from tidemark.commands.records import Record
 from tidemark.errors import CheckFailed
+
+if TYPE_CHECKING:
+    from tidemark.records.runs import AbandonRecord
+    from tidemark.records.versions import RepairRecord
 
 
 @click.command()
 @as_json_option
 @config_argument
 @click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
-def repair(config: Path, wait: bool) -> Answer:
+def repair(config: Path, wait: bool) -> Answer[RepairRecord]:
     """Rebuild damaged tables of the live version, and prove each batch by its digest.
 
     Every file is read. Events are made again from landing, everything else from events; files that cannot be read are
@@ -35,7 +39,7 @@ def repair(config: Path, wait: bool) -> Answer:
 @click.argument("run")
 @click.option("--reason", required=True, metavar="TEXT", help="Why it cannot be finished; recorded with its batches.")
 @click.option("--published", is_flag=True, help="Withdraw what it has published to streams, too; default: refuse.")
-def abandon(config: Path, run: str, reason: str, published: bool) -> Answer:
+def abandon(config: Path, run: str, reason: str, published: bool) -> Answer[AbandonRecord]:
     """Abandon a planned run that cannot be finished.
 
     Its rows, which were never committed, are deleted; its objects are free for the next run. A run that has published
@@ -46,7 +50,7 @@ def abandon(config: Path, run: str, reason: str, published: bool) -> Answer:
         return Answer(pipeline.abandon(run, reason, published=published), abandon_text)
 
 
-def abandon_text(record: Record) -> str:
+def abandon_text(record: AbandonRecord) -> str:
     """Text for people: the run is abandoned."""
     from tidemark.report.words import counted
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,22 @@ from click.core import ParameterSource
 from tidemark import __version__
 from tidemark.cli.commands.export import export, fitting, only_given, shown
 from tidemark.cli.output import Answer, progress_bars, text_width
-from tidemark.errors import Blocked, ConfigError, UsageError
+from tidemark.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from tidemark.pipeline import Pipeline
+    from tidemark.records.advice import AdviseRecord
+    from tidemark.records.failures import ValidateRecord
+    from tidemark.records.proposal import InitRecord
+    from tidemark.records.rows import ExplainRecord, PathRecord
+    from tidemark.records.runs import (
+        DemoRecord,
+        PlanRecord,
+        ReleaseRecord,
+        ReplayRecord,
+        RunRecord,
+    )
+    from tidemark.records.status import StatusRecord
 
 FATES = ("on_time", "adjusted", "dropped", "quarantined")
 DEMO_FOLDER = Path("demo")
@@ -52,7 +63,7 @@ def tidemark() -> None:
     """
 
 
-def _command(function: Callable[..., Answer]) -> click.Command:
+def _command(function: Callable[..., Answer[Any]]) -> click.Command:
     command: click.Command = tidemark.command(as_json_option(function))
     return command
 
@@ -79,7 +90,7 @@ def opened(config: Path) -> Iterator[Pipeline]:
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: <name of the folder>.yml here."
 )
-def init(landing: str, out: Path | None) -> Answer:
+def init(landing: str, out: Path | None) -> Answer[InitRecord]:
     """Propose a configuration for the files in the folder LANDING.
 
     Looks at a sample, and writes a file with a remark on each proposed key.
@@ -93,9 +104,10 @@ def init(landing: str, out: Path | None) -> Answer:
 @_command
 @config_argument
 @click.option("--deep", is_flag=True, help="Have Spark analyse all expressions, and try all suites; starts a JVM.")
-def validate(config: Path, deep: bool) -> Answer:
+def validate(config: Path, deep: bool) -> Answer[ValidateRecord]:
     """Check the configuration; touches nothing."""
     from tidemark.cli.text.runs import validate_text
+    from tidemark.commands.summaries import validation
     from tidemark.pipeline import Pipeline
 
     try:
@@ -104,7 +116,7 @@ def validate(config: Path, deep: bool) -> Answer:
         errors, warnings = [], pipeline.warnings
     except ConfigError as error:
         errors, warnings = error.problems, []
-    record = {"valid": not errors, "errors": [*map(asdict, errors)], "warnings": [*map(asdict, warnings)]}
+    record = validation(errors, warnings)
     return Answer(record, validate_text(config), ConfigError.exit_code if errors else 0)
 
 
@@ -116,52 +128,22 @@ def validate(config: Path, deep: bool) -> Answer:
 @click.option("--dry-run", is_flag=True, help="Say what would be taken; change nothing, start no Spark.")
 @click.option("--wait", is_flag=True, help="Wait for another run of this pipeline to end; default: exit 3.")
 @click.option("--quality", type=click.Choice(["block", "warn", "record"]), help="What a failed check does.")
-def run(config: Path, dry_run: bool, **options: Any) -> Answer:
+def run(config: Path, dry_run: bool, **options: Any) -> Answer[RunRecord | PlanRecord]:
     """Take what has landed, judge it and commit it."""
     from tidemark.cli.text.runs import plan_text, run_text
 
     with opened(config) as pipeline:
         record = pipeline.run(dry_run=dry_run, **options)
-    differs = not record.get("verified", {}).get("identical", True)
-    return Answer(record, plan_text(config) if dry_run else run_text(config), int(differs))
-
-
-@tidemark.command(hidden=True)
-@as_json_option
-@config_argument
-@click.option("--as-of", required=True, metavar="T", help="End of the interval that the run answers for.")
-@click.option("--run-id", required=True, metavar="ID", help="The scheduler's name of the run.")
-def process(config: Path, as_of: str, run_id: str) -> Answer:
-    """Do the work of a scheduled run: take what landed, or verify the run that covered it. A blocked run is no
-    failure here: the scheduler checks for blocks in its next step."""
-    from tidemark.cli.text.runs import run_text
-    from tidemark.commands.schedule import answer
-
-    with opened(config) as pipeline:
-        try:
-            return Answer(answer(pipeline.context, as_of, run_id), run_text(config))
-        except Blocked as error:
-            return Answer({"run_id": run_id, "blocked": error.message}, lambda record: record["blocked"])
-
-
-@tidemark.command(hidden=True)
-@as_json_option
-@config_argument
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-def maintain(config: Path, dry_run: bool) -> Answer:
-    """Compact small files, and delete those that no table has needed for a week."""
-    from tidemark.cli.text.runs import maintain_text
-    from tidemark.commands.maintain import maintain as maintained
-
-    with opened(config) as pipeline:
-        return Answer(maintained(pipeline.context, dry_run), maintain_text)
+    differs = "verified" in record and not record["verified"]["identical"]
+    text = plan_text(config) if "dry_run" in record else run_text(config)
+    return Answer(record, text, int(differs))
 
 
 @_command
 @config_argument
 @click.option("--source", metavar="S", help="Close this source only; default: all.")
 @click.option("--as-of", metavar="T", help="Take what had landed by then; default: now.")
-def close(config: Path, source: str | None, as_of: str | None) -> Answer:
+def close(config: Path, source: str | None, as_of: str | None) -> Answer[RunRecord]:
     """Do a last run; the source then takes no more objects."""
     from tidemark.cli.text.runs import run_text
 
@@ -175,7 +157,7 @@ def close(config: Path, source: str | None, as_of: str | None) -> Answer:
 @click.option(
     "--reason", required=True, metavar="TEXT", help="Why it may be published; recorded with the run's checks."
 )
-def release(config: Path, run: str, reason: str) -> Answer:
+def release(config: Path, run: str, reason: str) -> Answer[ReleaseRecord]:
     """Publish a run that quality blocked."""
     from tidemark.cli.text.runs import release_text
 
@@ -190,7 +172,7 @@ def release(config: Path, run: str, reason: str) -> Answer:
 @click.option("--to-batch", type=click.IntRange(1), metavar="B", help="Up to this batch, with it.")
 @click.option("--all", "all_batches", is_flag=True, help="All recorded batches.")
 @click.option("--input", "read_from", type=click.Choice(["landing", "events"]), help="Where to read the rows again.")
-def replay(config: Path, read_from: str | None, **which: Any) -> Answer:
+def replay(config: Path, read_from: str | None, **which: Any) -> Answer[ReplayRecord]:
     """Compute recorded batches again and compare; writes nothing."""
     from tidemark.cli.text.runs import replay_text
 
@@ -224,7 +206,7 @@ def replay(config: Path, read_from: str | None, **which: Any) -> Answer:
 )
 @click.option("--format", "kind", type=click.Choice(["table", "csv", "parquet"]), default="table", show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write csv or parquet there.")
-def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
+def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer[Any]:
     """Show which rows met which fate, and why; newest first."""
     fitting(kind, out, _as_json())
     options = only_given(filters, kind)
@@ -240,7 +222,7 @@ def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer:
 @click.argument("source")
 @click.argument("partition")
 @click.argument("offset", type=click.IntRange(0))
-def explain(config: Path, source: str, partition: str, offset: int) -> Answer:
+def explain(config: Path, source: str, partition: str, offset: int) -> Answer[ExplainRecord]:
     """Show one row's story: its times, each step, what set the watermark."""
     from tidemark.report.text import explanation_view
 
@@ -250,7 +232,7 @@ def explain(config: Path, source: str, partition: str, offset: int) -> Answer:
 
 @_command
 @config_argument
-def status(config: Path) -> Answer:
+def status(config: Path) -> Answer[StatusRecord]:
     """Show how far each partition has come, and the last runs."""
     from tidemark.report.text import status_view
 
@@ -265,7 +247,7 @@ def status(config: Path) -> Answer:
 @click.option("--target-adjusted", metavar="P", help="At most this share of rows adjusted, such as 5%.")
 @click.option("--late", metavar="LIST", help="Late tolerances to try, such as 0s,5s,1m; default: from the rows.")
 @click.option("--out-of-order", metavar="LIST", help="Out-of-order tolerances to try; default: from the rows.")
-def advise(config: Path, **options: Any) -> Answer:
+def advise(config: Path, **options: Any) -> Answer[AdviseRecord]:
     """Show what other tolerances would have cost, and recommend the smallest."""
     from tidemark.cli.text.advice import advice_text
 
@@ -276,7 +258,7 @@ def advise(config: Path, **options: Any) -> Answer:
 @_command
 @config_argument
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: PIPELINE-report.html here.")
-def report(config: Path, out: Path | None) -> Answer:
+def report(config: Path, out: Path | None) -> Answer[PathRecord]:
     """Write one HTML page with charts of the fates of rows."""
     from tidemark.cli.text.runs import report_text
 
@@ -287,7 +269,7 @@ def report(config: Path, out: Path | None) -> Answer:
 @_command
 @config_argument
 @click.argument("table")
-def path(config: Path, table: str) -> Answer:
+def path(config: Path, table: str) -> Answer[PathRecord]:
     """Print the folder of a table, such as events/SOURCE or batches."""
     from tidemark.cli.text.runs import path_text
 
@@ -296,7 +278,7 @@ def path(config: Path, table: str) -> Answer:
 
 
 @_command
-def demo() -> Answer:
+def demo() -> Answer[DemoRecord]:
     """Judge a year of real flights in ./demo, replay it and write its report."""
     from tidemark.demo.show import run_demo
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tidemark.cli.commands.runs import as_json_option, config_argument, opened, tidemark
 from tidemark.cli.output import Answer
+
+if TYPE_CHECKING:
+    from tidemark.records.versions import BackfillRecord, ExcludeRecord, PromoteRecord, VersionsRecord
 
 
 @click.command()
@@ -26,7 +29,7 @@ from tidemark.cli.output import Answer
 @click.option("--from-landing", is_flag=True, help="Read landing again, as it is now, instead of the events tables.")
 @click.option("--label", help="A name by which `versions` tells the version.")
 @click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
-def backfill(config: Path, **options: Any) -> Answer:
+def backfill(config: Path, **options: Any) -> Answer[BackfillRecord]:
     """Build a version beside the live one and show what differs.
 
     Outputs from T0 to T1 are made anew from the events tables, under the settings of CONFIG. Readers do not see the
@@ -41,7 +44,7 @@ def backfill(config: Path, **options: Any) -> Answer:
 @click.command()
 @as_json_option
 @config_argument
-def versions(config: Path) -> Answer:
+def versions(config: Path) -> Answer[VersionsRecord]:
     """List the versions, and which is live."""
     from tidemark.cli.text.versions import versions_text
 
@@ -54,7 +57,7 @@ def versions(config: Path) -> Answer:
 @config_argument
 @click.argument("version", type=click.IntRange(1))
 @click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
-def promote(config: Path, version: int, wait: bool) -> Answer:
+def promote(config: Path, version: int, wait: bool) -> Answer[PromoteRecord]:
     """Let readers see another version, in one commit.
 
     It first gets the runs that were made since it was built. To undo this, promote the earlier version.
@@ -73,7 +76,7 @@ def promote(config: Path, version: int, wait: bool) -> Answer:
     "--reason", required=True, metavar="TEXT", help="What is wrong with it; recorded, and told by `explain`."
 )
 @click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
-def exclude(config: Path, uri: str, reason: str, wait: bool) -> Answer:
+def exclude(config: Path, uri: str, reason: str, wait: bool) -> Answer[ExcludeRecord]:
     """Record that an object is wrong: the next backfill quarantines its rows.
 
     URI is relative to the landing of its source, as the events have it in `_file`. Nothing changes for readers until

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypedDict
 
 from tidemark.arguments import known_names
 from tidemark.commands.advise.record import Advice, NoAdvice, advice_summary, kept_rows
-from tidemark.commands.records import Record
 from tidemark.commands.versions import in_force
 from tidemark.config import PipelineSpec, SourceSpec, from_resolved
 from tidemark.config.load import placed
@@ -27,6 +26,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.ledger.tables.rows import Row, partition_state
 from tidemark.quality.metrics import limits_of
+from tidemark.records.advice import AdviseRecord
 from tidemark.runner.recorded import content_of, spec_of
 
 if TYPE_CHECKING:
@@ -75,12 +75,12 @@ class Advising:
             raise UsageError("there is nothing to advise on: no run is committed", hint="use `tidemark run` first")
         self.then = placed(spec_of(recorded, spec, ledger.root), spec)
 
-    def answer(self, names: Sequence[str], wanted: Wanted) -> Record:
+    def answer(self, names: Sequence[str], wanted: Wanted) -> AdviseRecord:
         """The record of advice on these sources. It is stored for the report unless a run holds the pipeline."""
         asked, upto = asked_for(wanted), (self.through, int(self._batches[-1]["as_of"]))
         found = self.advise(names, asked)
         rows = [row for each in found if isinstance(each, Advice) for row in kept_rows(each, *upto)]
-        return advice_summary(found, *upto) | {"kept": bool(rows) and self._kept(rows)}
+        return advice_summary(found, *upto, kept=bool(rows) and self._kept(rows))
 
     def advise(self, names: Sequence[str], asked: Asked) -> list[Advice | NoAdvice]:
         """Advice on these sources, in their order."""

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tidemark.commands.records import Record
 from tidemark.config import SourceSpec
 from tidemark.core.advice.costs import FateCounts, Targets, ToleranceCost, own_actions
 from tidemark.core.times import format_time
+from tidemark.records.advice import (
+    AdvisedSource,
+    AdviseRecord,
+    CandidateCost,
+    CandidateCounts,
+    CandidateRecord,
+    ChosenTolerances,
+)
 from tidemark.report.advice import cost, target, tolerance, yaml_of
 from tidemark.report.words import duration
 
@@ -35,17 +42,22 @@ class NoAdvice:
     why: str
 
 
-def advice_summary(found: Sequence[Advice | NoAdvice], through: int, as_of: int) -> Record:
-    """The record: costs of the candidates of all sources, and by source the present and the recommended one."""
+def advice_summary(found: Sequence[Advice | NoAdvice], through: int, as_of: int, *, kept: bool) -> AdviseRecord:
+    """The record: costs of the candidates of all sources, and by source the present and the recommended one. `kept`:
+    the advice is stored for the report."""
     advised = [each for each in found if isinstance(each, Advice)]
     return {
         "batch_id": through,
         "as_of": format_time(as_of),
         "grid": [_cell(each, cell) for each in advised for cell in each.cells],
-        "recommended": {each.source.name: _chosen(each, each.recommended) for each in advised},
+        "recommended": {
+            each.source.name: None if each.recommended is None else _chosen(each, each.recommended)
+            for each in advised
+        },
         "present": {each.source.name: _chosen(each, each.present) for each in advised},
         "sources": [_source(each) for each in advised],
-        "not_applicable": [asdict(each) for each in found if isinstance(each, NoAdvice)],
+        "not_applicable": [{"source": each.source, "why": each.why} for each in found if isinstance(each, NoAdvice)],
+        "kept": kept,
     }
 
 
@@ -69,7 +81,7 @@ def kept_rows(advice: Advice, through: int, as_of: int) -> list[dict[str, Any]]:
     ]
 
 
-def _cell(advice: Advice, cell: ToleranceCost) -> Record:
+def _cell(advice: Advice, cell: ToleranceCost) -> CandidateRecord:
     return {
         "source": advice.source.name,
         **_figures(cell),
@@ -80,7 +92,7 @@ def _cell(advice: Advice, cell: ToleranceCost) -> Record:
     }
 
 
-def _figures(cell: ToleranceCost) -> Record:
+def _figures(cell: ToleranceCost) -> CandidateCost:
     return {
         "late": tolerance(cell.late),
         "out_of_order": tolerance(cell.out_of_order),
@@ -92,18 +104,20 @@ def _figures(cell: ToleranceCost) -> Record:
     }
 
 
-def _fates(fates: FateCounts) -> Record:
-    own = {"adjusted": fates.own_adjusted, "dropped": fates.own_dropped}
-    return {"rows": fates.rows, "adjusted": fates.adjusted, "dropped": fates.dropped, "own": own}
+def _fates(fates: FateCounts) -> CandidateCounts:
+    return {
+        "rows": fates.rows,
+        "adjusted": fates.adjusted,
+        "dropped": fates.dropped,
+        "own": {"adjusted": fates.own_adjusted, "dropped": fates.own_dropped},
+    }
 
 
-def _chosen(advice: Advice, cell: ToleranceCost | None) -> Record | None:
-    if cell is None:
-        return None
+def _chosen(advice: Advice, cell: ToleranceCost) -> ChosenTolerances:
     return {**_figures(cell), "yaml": yaml_of(cell.late, cell.out_of_order, own_actions(advice.source.policy))}
 
 
-def _source(advice: Advice) -> Record:
+def _source(advice: Advice) -> AdvisedSource:
     late, out_of_order = own_actions(advice.source.policy)
     return {
         "source": advice.source.name,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from tidemark.commands import exclude
 from tidemark.commands.backfill.from_events import Backfill
 from tidemark.commands.backfill.from_landing import Rereading
-from tidemark.commands.records import Record
 from tidemark.commands.recover import held_and_recovered
 from tidemark.config import load_pipeline
 from tidemark.context import RunContext
 from tidemark.core.backfill.ranges import Range
 from tidemark.errors import UsageError
+from tidemark.records.versions import BackfillRecord
 from tidemark.runner.planner import analyse
 
 
@@ -28,7 +28,7 @@ class BackfillRequest:
     label: str | None = None
 
 
-def build(context: RunContext, request: BackfillRequest, wait: bool) -> Record:
+def build(context: RunContext, request: BackfillRequest, wait: bool) -> BackfillRecord:
     """Recover a crashed run, then build the version. Raises UsageError for a rebuild from landing with an end."""
     if request.from_landing and request.end is not None:
         raise UsageError(

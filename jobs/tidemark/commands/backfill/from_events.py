@@ -8,7 +8,6 @@ is only read ([decision](docs/decisions/backfill.md)).
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,8 +15,7 @@ from tidemark.commands.backfill.examples import with_examples
 from tidemark.commands.backfill.merge import Merged, Merging
 from tidemark.commands.backfill.rejudge import Again
 from tidemark.commands.exclude import Taken
-from tidemark.commands.records import Record
-from tidemark.commands.versions import blank, built_summary, by_run, compared_spec, in_force, labelled
+from tidemark.commands.versions import blank, built_summary, by_run, compared_spec, in_force, recorded_difference
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.backfill_rules import check_rebuilding, unchanged_sources
 from tidemark.context import RunContext
@@ -42,6 +40,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rerun_ledger import SliceLedger
 from tidemark.ledger.tables.clone import clone
 from tidemark.ledger.versions import Made
+from tidemark.records.versions import BackfillRecord
 from tidemark.runner.executor import rules_of
 from tidemark.runner.planner import judged_under
 from tidemark.runner.recorded import content_of
@@ -104,7 +103,7 @@ class Backfill:
         batch = first_batch(known, self.reads)
         return None if batch is None else self.live.batches(batch, batch)[0].run_first
 
-    def build(self, now: int) -> Record:
+    def build(self, now: int) -> BackfillRecord:
         """Build the version, list it, and return its record with what changed."""
         number = versions.following(self.live.root)
         folder = self.live.root / f"v{number}"
@@ -125,7 +124,7 @@ class Backfill:
             self.through,
             merged.rebuilt,
             merged.input_rows,
-            json.dumps(labelled(found, self.label), sort_keys=True),
+            recorded_difference(found, self.label),
         )
         sync_tree(folder)
         versions.add(self.live.root, now, how)

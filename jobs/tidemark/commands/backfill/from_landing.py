@@ -8,15 +8,13 @@ first run that the range touches is made anew, and nothing is merged.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from tidemark.commands.backfill.examples import with_examples
 from tidemark.commands.backfill.rerun import LandingAgain
 from tidemark.commands.exclude import Taken
-from tidemark.commands.records import Record
-from tidemark.commands.versions import built_summary, by_run, compared_spec, fates_of, labelled
+from tidemark.commands.versions import built_summary, by_run, compared_spec, fates_of, recorded_difference
 from tidemark.config import PipelineSpec
 from tidemark.config.models.pipeline import relevant
 from tidemark.context import RunContext
@@ -28,6 +26,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.clone import clone
 from tidemark.ledger.tables.schemas import TABLES
 from tidemark.ledger.versions import Made
+from tidemark.records.versions import BackfillRecord, DifferenceRecord, nothing_differs
 from tidemark.runner.executor import rules_of
 from tidemark.runner.planner import judged_under
 from tidemark.runner.stream_progress import rules_of_streams
@@ -84,7 +83,7 @@ class Rereading:
             begins.append(reading.begin - self.spec.sources[name].clock_skew)
         return min(self.live.first_since(min(begins)), self.through + 1)
 
-    def build(self, now: int) -> Record:
+    def build(self, now: int) -> BackfillRecord:
         """Build the version, list it, and return its record with what changed."""
         number = versions.following(self.live.root)
         folder = self.live.root / f"v{number}"
@@ -105,7 +104,7 @@ class Rereading:
             self.through,
             self.first if self.excluded and self.first <= self.through else None,
             rows,
-            json.dumps(labelled(difference, self.label), sort_keys=True),
+            recorded_difference(difference, self.label),
             from_landing=True,
         )
         sync_tree(folder)
@@ -131,7 +130,7 @@ class Rereading:
             target.stores[name].delete(f"batch_id >= {self.first}")
         return target
 
-    def _made(self, target: Ledger) -> tuple[int, Record]:
+    def _made(self, target: Ledger) -> tuple[int, DifferenceRecord]:
         """Execute the runs; returns the number of judged rows, and the difference."""
         from tidemark.spark.rebuild.diff import Contrast
 
@@ -140,7 +139,7 @@ class Rereading:
         again = LandingAgain(self.context, self.spec, self.live, target, wrong)
         made = again.make(by_run(records), late=True) if records else []
         contrast = Contrast(self.context.engine.spark, self.live.folder, target.folder, self.first, self.begin)
-        difference = contrast.tell(self.spec) if records else {"rows": {}, "streams": {}, "dead_letters": {}}
+        difference = contrast.tell(self.spec) if records else nothing_differs()
         difference["fates"] = {"before": fates_of(records), "after": fates_of(made)}
         difference["excluded"] = contrast.excluded(self.excluded)
         return sum(account.rows for record in made for account in record.accounts), difference

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tidemark.commands.backfill.rejudge import Again
 from tidemark.commands.exclude import Taken
-from tidemark.commands.records import Record
 from tidemark.commands.versions import differs, fates_of
 from tidemark.config import PipelineSpec
 from tidemark.config.backfill_rules import unchanged_sources
@@ -22,6 +21,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.clone import clone
 from tidemark.ledger.tables.rows import batch_row, finding_rows, state_rows
 from tidemark.ledger.tail import ABANDONED
+from tidemark.records.versions import DifferenceRecord, OutputDifference, nothing_differs
 from tidemark.runner.executor import rules_of
 from tidemark.storage import is_table
 from tidemark.storage.folders import remove_tree
@@ -40,7 +40,7 @@ class Merged:
 
     rebuilt: int | None = None
     input_rows: int = 0
-    difference: Record = field(default_factory=lambda: {"rows": {}, "streams": {}, "dead_letters": {}})
+    difference: DifferenceRecord = field(default_factory=nothing_differs)
 
     @property
     def differs(self) -> bool:
@@ -137,20 +137,22 @@ class Merging:
 
     def _difference(
         self, tables: Rebuilding, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]
-    ) -> Record:
+    ) -> DifferenceRecord:
         told = {name: tables.tell_rows(name, changed) for name, changed in rows.items() if changed.told}
-        found: Record = {"rows": told, "streams": {}, "dead_letters": {}}
-        for table, changed in outputs.items():
-            kind, _, name = table.partition("/")
-            found[kind][name] = {"gone": changed.gone, "new": changed.new}
-        sides = {"before": self.live, "after": self.target}
-        found["fates"] = {when: fates_of(side.batches(self.first, self.last)) for when, side in sides.items()}
-        found["excluded"] = [
-            {"source": name, "uri": uri, "rows": rows, "left": rows - out}
-            for name, objects in self.excluded.items()
-            for uri, (rows, out) in sorted(tables.excluded(name, objects).items())
-        ]
-        return found
+        return {
+            "rows": told,
+            "streams": _of_kind("streams", outputs),
+            "dead_letters": _of_kind("dead_letters", outputs),
+            "fates": {
+                "before": fates_of(self.live.batches(self.first, self.last)),
+                "after": fates_of(self.target.batches(self.first, self.last)),
+            },
+            "excluded": [
+                {"source": name, "uri": uri, "rows": rows, "left": rows - out}
+                for name, objects in self.excluded.items()
+                for uri, (rows, out) in sorted(tables.excluded(name, objects).items())
+            ],
+        }
 
     # -- the ledger
 
@@ -238,6 +240,16 @@ class Merging:
             raise ValueError(f"batch {record.batch_id} has no rows of {name}")
         told = engine.count(source, rows, objects)
         return Outcome(partitions=accounts.partitions_of(told, name)), told.digest(f"events/{name}")
+
+
+def _of_kind(kind: str, outputs: Mapping[str, ChangedTable]) -> dict[str, OutputDifference]:
+    """Numbers of rows gone and new, by name of the tables of a kind."""
+    found: dict[str, OutputDifference] = {}
+    for table, changed in outputs.items():
+        folder, _, name = table.partition("/")
+        if folder == kind:
+            found[name] = {"gone": changed.gone, "new": changed.new}
+    return found
 
 
 def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[LastWrite, ...] | None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidemark.commands.explain.lineage import JudgingRecord, Lineage
-from tidemark.commands.records import Record
 from tidemark.config import SourceSpec
 from tidemark.config.backfill_rules import JUDGING
 from tidemark.config.secrets import hidden
 from tidemark.core.windows import FixedWindows
+from tidemark.records.rows import ExplainRecord
 from tidemark.report.events import read_row
 from tidemark.report.explain.explain import SourceFacts, explain
 from tidemark.report.explain.late import WindowStep, late_for
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidemark.commands.read import Reader
 
 
-def explained_row(reader: Reader, source: str, partition: str, offset: int) -> Record:
+def explained_row(reader: Reader, source: str, partition: str, offset: int) -> ExplainRecord:
     """The story of a row of the live version. Raises UsageError if there is no such row."""
     from tidemark.commands.read import Reader, RunRecords
 

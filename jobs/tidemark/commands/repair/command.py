@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tidemark.commands.records import Record
 from tidemark.commands.repair.repair import Repairing
 from tidemark.commands.versions import rebuilt
 from tidemark.context import RunContext
@@ -10,10 +9,11 @@ from tidemark.errors import TidemarkError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables import integrity
 from tidemark.ledger.versions_rebuilt import mend
+from tidemark.records.versions import RepairRecord
 from tidemark.storage.sync import sync_tree
 
 
-def repair(context: RunContext, wait: bool) -> Record:
+def repair(context: RunContext, wait: bool) -> RepairRecord:
     """Rebuild the damaged tables of the live version; the record names them, and those that could not be rebuilt."""
     with context.hold(wait):
         listed = mend(context.root, context.clock())

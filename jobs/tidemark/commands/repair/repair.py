@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidemark.commands.abandon import Abandonment
-from tidemark.commands.records import Record
 from tidemark.commands.repair.ledger_rows import MADE, LedgerAgain
 from tidemark.commands.repair.rewrite import rewritten
 from tidemark.commands.replay import Replay, located
@@ -25,9 +24,12 @@ from tidemark.ledger.lost_commits import losses, must_know
 from tidemark.ledger.tables import integrity
 from tidemark.ledger.tables.integrity import Wound
 from tidemark.ledger.tail import PLANNED
+from tidemark.records.status import TableDamage
+from tidemark.records.versions import RebuiltRows, RepairRecord, RewrittenTable
 from tidemark.runner.executor import Before
 from tidemark.runner.recorded import spec_of
 from tidemark.runner.stream_progress import Ending, StreamProgress
+from tidemark.storage import Place
 from tidemark.storage.folders import tables_below
 
 if TYPE_CHECKING:
@@ -47,13 +49,13 @@ class Repairing:
 
     context: RunContext
     rebuilt: range | None
-    mended: dict[str, dict[str, Any]] = field(default_factory=dict)
-    left: list[Record] = field(default_factory=list)
+    mended: dict[str, RebuiltRows] = field(default_factory=dict)
+    left: list[TableDamage] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.spec, self.live, self.replay = self.context.spec, self.context.ledger, Replay(self.context, self.rebuilt)
 
-    def repair(self) -> Record:
+    def repair(self) -> RepairRecord:
         """Check every table and rebuild the damaged ones. Returns what was damaged, rebuilt and left."""
         aside = Abandonment(self.context)
         for table in aside.withdraw_again(losses(self.live).values()):
@@ -66,7 +68,7 @@ class Repairing:
         self._published({name: wound for name, wound in wounds.items() if name.partition("/")[0] in _PUBLISHED})
         rewritten = self._rewritten(wounds.keys() - self.mended.keys())
         return {
-            "repaired": [{"table": name, **told} for name, told in self.mended.items()],
+            "repaired": [{"table": name, **rows} for name, rows in self.mended.items()],
             "rewritten": rewritten,
             "left": self.left,
             "damaged": {name: str(wound) for name, wound in wounds.items()},
@@ -256,7 +258,7 @@ class Repairing:
             record, before.states, after, before.combined, record.combined, before.streams, before.brought(after)
         )
 
-    def _rewritten(self, damaged: set[str]) -> list[Record]:
+    def _rewritten(self, damaged: set[str]) -> list[RewrittenTable]:
         found = list(rewritten(self.live.folder, lambda: self.context.engine.spark, damaged))
         self.left += [each for each in found if "why" in each]
         return [each for each in found if "why" not in each]
@@ -293,7 +295,7 @@ class Repairing:
     def _then(self, record: BatchRecord) -> PipelineSpec:
         return located(spec_of(record.configuration, self.spec, self.live.root), self.spec)
 
-    def _aside(self, table: str) -> Any:  # noqa: ANN401 # a place
+    def _aside(self, table: str) -> Place:
         return self.live.root / "damaged" / f"v{self.live.version}" / table
 
     def _mend(self, table: str, batch_id: int, rows: int, source: str) -> None:

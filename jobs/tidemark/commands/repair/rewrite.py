@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from tidemark.commands.records import Record
 from tidemark.ledger.tables.null_counts import miscounted
 from tidemark.ledger.tables.schemas import TABLES
+from tidemark.records.status import TableDamage
+from tidemark.records.versions import RewrittenTable
 from tidemark.storage import Place, delta_table
 from tidemark.storage.folders import tables_below
 
 
-def rewritten(root: Place, spark: Callable[[], Any], damaged: Collection[str]) -> Iterator[Record]:
+def rewritten(
+    root: Place, spark: Callable[[], Any], damaged: Collection[str]
+) -> Iterator[RewrittenTable | TableDamage]:
     """Rewrite files with a wrong number of nulls, except in tables that are still damaged. Yields what was done to
     each table, or why it was not."""
     for name in sorted({*tables_below(root)} - TABLES.keys() - {*damaged}):
@@ -20,7 +23,7 @@ def rewritten(root: Place, spark: Callable[[], Any], damaged: Collection[str]) -
             yield _rewritten(name, root / name, spark(), files)
 
 
-def _rewritten(name: str, place: Place, spark: Any, files: Mapping[str, str | None]) -> Record:  # noqa: ANN401 # a session
+def _rewritten(name: str, place: Place, spark: Any, files: Mapping[str, str | None]) -> RewrittenTable | TableDamage:  # noqa: ANN401 # a session
     from tidemark.spark.tables.rewrite import rewrite_days
 
     columns = delta_table(place).metadata().partition_columns

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tidemark.core.times import MAX_TIME, MIN_TIME
+from tidemark.records.rows import ArrivalRecord
 from tidemark.report.events import EventRow
 from tidemark.report.explain.origin import Past, row_of_arrival
 from tidemark.report.words import iso, moment
@@ -31,7 +31,7 @@ class Arrival:
     def raised(self) -> bool:
         return self.own is not None and self.in_force is not None and self.own < self.in_force
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> ArrivalRecord:
         other = self.raised_by
         return {
             "in_force": iso(self.in_force),

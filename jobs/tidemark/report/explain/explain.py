@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pyarrow.dataset import Dataset
 
 from tidemark.core.policy import Fate
 from tidemark.errors import UsageError
+from tidemark.records.rows import ExplainRecord
 from tidemark.report.events import EventRow, read_row
 from tidemark.report.explain.arrival import Arrival, arrival_of
 from tidemark.report.explain.history import follows
@@ -40,7 +40,7 @@ class Explanation:
     sentences: tuple[str, ...]
     late: tuple[LateWindow, ...] = ()
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> ExplainRecord:
         """Return it as commands print it: times ISO 8601 with Z, durations readable and in microseconds."""
         return {
             "row": self.row.record(),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
 from tidemark.core.times import SECOND
+from tidemark.records.rows import LateRecord
 from tidemark.report.events import EventRow
 from tidemark.report.explain.origin import RunLookup
 from tidemark.report.values import micros_of
@@ -56,7 +56,7 @@ class LateWindow:
         """True if the row's own watermark is the one that had passed the window furthest."""
         return self.own is not None and self.own == self.passed
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> LateRecord:
         """Return it as commands print it."""
         needed = self.needed
         return {

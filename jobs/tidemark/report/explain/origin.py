@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
@@ -15,6 +15,7 @@ from tidemark.core.policy import Policy
 from tidemark.core.punctuation import POINT, Punctuation, Shape
 from tidemark.core.times import MAX_TIME
 from tidemark.core.watermarks import MIN_TIME, UNKNOWN, PartitionState
+from tidemark.records.rows import OriginRecord
 from tidemark.report.events import EventRow, instant, read_row
 from tidemark.report.explain.history import PolicyHistory, Span, may_be_staged, staged, staged_sql
 from tidemark.report.scan import Condition, both, first_offset, single, sql, stream
@@ -92,21 +93,22 @@ class Origin:
     policy: Policy | None = None
     time: int | None = None
 
-    def record(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": self.kind.value, "watermark": iso(self.watermark)}
+    def record(self) -> OriginRecord:
+        found: OriginRecord = {"kind": self.kind.value, "watermark": iso(self.watermark)}
         if self.row is not None:
-            full = self.row.record()
-            names = ("offset", "batch_id", "file", "event_time", "arrival_time", "system_timestamp", "substream")
-            return found | {name: full[name] for name in names}
+            found["offset"], found["batch_id"], found["file"] = self.row.offset, self.row.batch_id, self.row.file
+            found["event_time"] = iso(self.row.event_time)
+            found["arrival_time"] = iso(self.row.arrival_time)
+            found["system_timestamp"] = iso(self.row.system_timestamp)
+            found["substream"] = self.row.substream
+            return found
         if self.batch_id is not None:
-            found |= {"batch_id": self.batch_id, "as_of": iso(self.as_of)}
+            found["batch_id"], found["as_of"] = self.batch_id, iso(self.as_of)
         if self.state is not None:
-            found |= {
-                "last_arrival": iso(self.state.last_arrival),
-                "estimated_arrival": iso(self.state.estimated_arrival),
-                "last_seen": iso(self.state.last_seen),
-                "idle": self.state.idle,
-            }
+            found["last_arrival"] = iso(self.state.last_arrival)
+            found["estimated_arrival"] = iso(self.state.estimated_arrival)
+            found["last_seen"] = iso(self.state.last_seen)
+            found["idle"] = self.state.idle
         return found
 
 

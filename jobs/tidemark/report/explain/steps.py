@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tidemark.core.policy import Action, Policy, Reason, Tolerance
+from tidemark.records.rows import StepRecord
 from tidemark.report.events import EventRow
 from tidemark.report.words import duration, iso, moment, signed
 
@@ -38,7 +38,7 @@ class Comparison:
     tolerance: Tolerance | None = None
     sentence: str = ""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> StepRecord:
         compared = self.time is not None and self.reference is not None
         difference = self.time - self.reference if self.time is not None and self.reference is not None else 0
         return {

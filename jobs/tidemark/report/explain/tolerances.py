@@ -8,12 +8,12 @@ back: only later ones are read.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow.compute as pc
 
 from tidemark.core.policy import Action, Policy, Tolerance
 from tidemark.core.times import format_duration
+from tidemark.records.rows import NeedRecord
 from tidemark.report.events import instant
 from tidemark.report.explain.history import staged_sql
 from tidemark.report.explain.origin import Past
@@ -31,7 +31,7 @@ class LeastSetting:
     setting: str
     micros: int
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> NeedRecord:
         return {
             "setting": self.setting,
             "at_least": duration(self.micros),

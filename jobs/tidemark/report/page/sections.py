@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidemark.core.policy import Fate
+from tidemark.records.status import PartitionSummary
 from tidemark.report.page.charts.fates import MOST_BARS, adjusted_and_dropped, over_time, shift_sizes
 from tidemark.report.page.charts.lags import lag_picture
 from tidemark.report.page.charts.runs import delay_picture, idle_picture, letters_picture
@@ -13,7 +14,6 @@ from tidemark.report.page.charts.watermark import watermark_picture
 from tidemark.report.page.data.answers import Answers, SourceFates
 from tidemark.report.page.data.dead_letters import DeadLetters
 from tidemark.report.page.data.moves import Move, Sizes, drawn_together
-from tidemark.report.page.data.tables import Record
 from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, table
 from tidemark.report.words import duration, moment_of
 
@@ -125,7 +125,7 @@ def watermarks(answers: Answers) -> Html:
 
 def progress(answers: Answers) -> Html:
     """Return watermark delays, idle partitions, and the current reasons that hold sources back."""
-    status = answers.tables.status
+    status = answers.status
     inner = [*drawn("delay", delay_picture(answers.delays)), *drawn("idle", idle_picture(answers.idle, answers.ends))]
     if not answers.idle:
         inner.append(paragraph("No partition was idle in these runs."))
@@ -151,7 +151,7 @@ def progress(answers: Answers) -> Html:
     return section("progress", "Progress and idle partitions", *inner)
 
 
-def _partition(entry: Record) -> list[Cell]:
+def _partition(entry: PartitionSummary) -> list[Cell]:
     times = [
         moment_of(entry["watermark"]),
         entry["watermark_delay"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tidemark.core.policy import Fate
 from tidemark.report.page.charts.vega import words
@@ -32,7 +32,7 @@ def title(answers: Answers) -> str:
 
 def summary(answers: Answers) -> Iterator[Html]:
     """Yield the beginning of a page."""
-    totals, status = answers.runs.totals, answers.tables.status
+    totals, status = answers.runs.totals, answers.status
     if status["as_of"] is None:
         yield paragraph("No run has committed anything yet.")
     elif not totals["batches"]:
@@ -104,7 +104,7 @@ def _sources(answers: Answers) -> Iterator[str]:
 
 def _look(answers: Answers) -> Iterator[str]:
     """Yield what may need attention: uncommitted batches and failed checks first."""
-    status = answers.tables.status
+    status = answers.status
     if status["pending"]:
         batches = _some(status["pending"])
         yield f"Batches {batches} are planned or blocked, and not committed: no count of this page has them."
@@ -141,7 +141,7 @@ def _newest_failed(answers: Answers) -> list[dict[str, object]]:
     return [check for check in answers.quality if check["run_id"] == newest and not check["success"]]
 
 
-def _some(names: list[object]) -> str:
+def _some(names: Sequence[object]) -> str:
     shown = ", ".join(map(str, names[:_NAMED]))
     more = len(names) - _NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.core.policy import Fate, Reason
+from tidemark.records.versions import DifferenceRecord, ExcludedObject, OutputDifference, RowsDifference
 from tidemark.spark.rebuild.merge import DIFFERENCE, FATE, TOLD
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.delta import quoted
@@ -39,21 +39,19 @@ class Contrast:
     first: int
     begin: int
 
-    def tell(self, spec: PipelineSpec) -> dict[str, Any]:
+    def tell(self, spec: PipelineSpec) -> DifferenceRecord:
         """Differences by kind and name; names without any are left out."""
         rows = {name: told for name, source in spec.sources.items() if (told := self._rows(source))}
         published = [name for name, step in spec.streams.items() if step.published]
-        kinds = {"streams": published, "dead_letters": [each for each in published if spec.streams[each].windowed]}
-        outputs = {
-            kind: {name: told for name in names if (told := self._outputs(f"{kind}/{name}"))}
-            for kind, names in kinds.items()
-        }
-        return {"rows": rows, **outputs}
+        windowed = [name for name in published if spec.streams[name].windowed]
+        streams = {name: found for name in published if (found := self._outputs(f"streams/{name}"))}
+        letters = {name: found for name in windowed if (found := self._outputs(f"dead_letters/{name}"))}
+        return {"rows": rows, "streams": streams, "dead_letters": letters}
 
-    def excluded(self, objects: Mapping[str, Mapping[str, int]]) -> list[dict[str, Any]]:
+    def excluded(self, objects: Mapping[str, Mapping[str, int]]) -> list[ExcludedObject]:
         """Per excluded object: the number of its rows in the target, and as `left` how many of them are not
         excluded."""
-        found = []
+        found: list[ExcludedObject] = []
         for name, mine in objects.items():
             rows = self._brought(self.target, f"events/{name}", 1)
             if rows is None:
@@ -66,7 +64,7 @@ class Contrast:
             ]
         return found
 
-    def _rows(self, source: SourceSpec) -> dict[str, Any] | None:
+    def _rows(self, source: SourceSpec) -> RowsDifference | None:
         sides = [self._brought(place, f"events/{source.name}", self.first) for place in (self.base, self.target)]
         kinds = [{} if side is None else {field.name: field.dataType for field in side.schema} for side in sides]
         known = [each for each in kinds if each]
@@ -87,7 +85,7 @@ class Contrast:
             both = new.withColumn(_OLD, F.lit(None).cast(new.schema[_NEW].dataType))
         return self._told(source.name, both)
 
-    def _told(self, name: str, both: DataFrame) -> dict[str, Any] | None:
+    def _told(self, name: str, both: DataFrame) -> RowsDifference | None:
         old, new = F.col(_OLD), F.col(_NEW)
         differs = reduce(or_, [~old[each].eqNullSafe(new[each]) for each in ("_disposition", *TOLD)])
         found = both.where(differs).persist()
@@ -124,7 +122,7 @@ class Contrast:
         place = str(self.target / DIFFERENCE / "rows")
         told.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
 
-    def _outputs(self, table: str) -> dict[str, int] | None:
+    def _outputs(self, table: str) -> OutputDifference | None:
         sides = [self._brought(place, table, self.first) for place in (self.base, self.target)]
         known = [side for side in sides if side is not None]
         if not known:

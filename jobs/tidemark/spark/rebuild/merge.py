@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -17,6 +17,7 @@ from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.core.backfill.ranges import Range
 from tidemark.core.batch_result import TableDigest
 from tidemark.core.policy import Reason
+from tidemark.records.versions import RowsDifference
 from tidemark.spark.digests import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
 from tidemark.spark.judge.events import PARTITION_COLUMN
 from tidemark.spark.streams.paths import paths_into
@@ -109,7 +110,7 @@ class Rebuilding:
         merged = joined.select(*columns).repartitionByRange(F.col(PARTITION_COLUMN), F.col("_batch_id"))
         _replace(merged, place, f"{PARTITION_COLUMN} IN ({dates})")
 
-    def tell_rows(self, source: str, changed: ChangedRows) -> dict[str, Any]:
+    def tell_rows(self, source: str, changed: ChangedRows) -> RowsDifference:
         """Record the changed rows with both fates. Returns their number, in all and by pair of fates, and how many
         cross an end of the range."""
         old, new = F.col(_OLD), F.col(_NEW)

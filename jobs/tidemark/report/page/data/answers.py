@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidemark.records.status import StatusRecord
 from tidemark.report.page.data.advised import Advised, advised_of
 from tidemark.report.page.data.dead_letters import DeadLetters, letters_of
 from tidemark.report.page.data.delays import Delay, Idle, delays_of, ends_of, idle_of
@@ -42,6 +43,7 @@ class Answers:
     """The numbers of one page."""
 
     tables: Tables
+    status: StatusRecord
     runs: Runs
     sources: tuple[SourceFates, ...]
     ends: list[Row]
@@ -54,11 +56,15 @@ class Answers:
 
     @classmethod
     def of(cls, tables: Tables) -> Answers:
-        """Read what a page needs; each source's rows are released before the next source's are read."""
+        """Read what a page needs; each source's rows are released before the next source's are read. Raises
+        ValueError if the tables have no status."""
+        if tables.status is None:
+            raise ValueError("a page needs the status")
         runs, ends = runs_of(tables), ends_of(tables)
         counted = runs.by_source
         return cls(
             tables=tables,
+            status=tables.status,
             runs=runs,
             sources=tuple(SourceFates.of(each, tables.scope, counted.get(each.name, 0)) for each in tables.sources),
             ends=ends,

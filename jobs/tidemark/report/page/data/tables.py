@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from pyarrow.dataset import Dataset, dataset
 
 from tidemark.core.policy import Policy
+from tidemark.records.status import StatusRecord
 from tidemark.report.scan import Condition, both, sql, stream
 
-Record = Mapping[str, Any]
 Row = dict[str, Any]
 
 READ = (
@@ -77,7 +77,8 @@ class Scope:
 
 @dataclass(frozen=True)
 class Tables:
-    """The whole input of a page. `status` is the result of the command `status`; `letters` are the dead letters by
+    """The whole input of a page. `status` is the result of the command `status` (None: only
+    charts are drawn, and no page); `letters` are the dead letters by
     stream. `quality` is not limited to committed batches, since a run that quality blocks is committed later or
     never."""
 
@@ -88,11 +89,11 @@ class Tables:
     batches: Dataset
     watermarks: Dataset
     diagnostics: Dataset
-    status: Record
     letters: Mapping[str, Dataset] = field(default_factory=dict)
     quality: Dataset | None = None
     advice: Dataset | None = None
-    versions: Sequence[Record] = ()
+    versions: Sequence[Row] = ()
+    status: StatusRecord | None = None
 
 
 @contextmanager

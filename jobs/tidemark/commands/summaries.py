@@ -1,10 +1,8 @@
-"""The records that commands return: plain values, times as ISO 8601 UTC, ready for JSON."""
+"""Builds the parts of records that several commands share: plain values, times as ISO 8601 UTC, ready for JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from tidemark.core.advance import States
 from tidemark.core.batch import LandedObject
@@ -13,9 +11,20 @@ from tidemark.core.quality import Check
 from tidemark.core.streams import StreamEnd
 from tidemark.core.times import format_time, within_years
 from tidemark.core.watermarks import UNKNOWN, Combined
-
-LONGEST_LIST = 1000
-Record = dict[str, Any]
+from tidemark.errors import Problem
+from tidemark.records import LONGEST_LIST
+from tidemark.records.failures import ProblemRecord, ValidateRecord
+from tidemark.records.runs import (
+    BatchSummary,
+    CheckSummary,
+    FindingSummary,
+    PlanRecord,
+    RunSummary,
+    StreamSummary,
+    TakenObject,
+    WatermarkSummary,
+    rows_by_fate,
+)
 
 
 def time_text(time: int | None) -> str | None:
@@ -23,13 +32,13 @@ def time_text(time: int | None) -> str | None:
     return None if time is None else format_time(within_years(time))
 
 
-def batch_summary(record: BatchRecord) -> Record:
+def batch_summary(record: BatchRecord) -> BatchSummary:
     """Counts of one micro-batch."""
     fates, reasons = total(record.accounts)
     return {
         "batch_id": record.batch_id,
         "rows": sum(fates.values()),
-        **{fate.value: count for fate, count in fates.items()},
+        **rows_by_fate(fates),
         "by_reason": {reason.value: count for reason, count in reasons.items()},
         "objects": record.objects,
         "bytes": record.bytes,
@@ -37,9 +46,9 @@ def batch_summary(record: BatchRecord) -> Record:
     }
 
 
-def watermarks_summary(states: States, combined: Mapping[str, Combined]) -> Record:
+def watermarks_summary(states: States, combined: Mapping[str, Combined]) -> dict[str, WatermarkSummary]:
     """Per source the combined watermark and that of each partition."""
-    found: Record = {}
+    found: dict[str, WatermarkSummary] = {}
     for source, value in combined.items():
         known = sorted((part, state) for (name, part), state in states.items() if name == source and part != UNKNOWN)
         found[source] = {
@@ -52,7 +61,7 @@ def watermarks_summary(states: States, combined: Mapping[str, Combined]) -> Reco
     return found
 
 
-def stream_summary(end: StreamEnd) -> Record:
+def stream_summary(end: StreamEnd) -> StreamSummary:
     """Results of a run for one stream."""
     return {
         "rows": end.rows,
@@ -63,7 +72,7 @@ def stream_summary(end: StreamEnd) -> Record:
     }
 
 
-def finding_summary(finding: Finding) -> Record:
+def finding_summary(finding: Finding) -> FindingSummary:
     """One finding."""
     return {
         "source": finding.source,
@@ -74,9 +83,36 @@ def finding_summary(finding: Finding) -> Record:
     }
 
 
-def plan_summary(objects: Sequence[LandedObject], as_of: int, batches: int, findings: Sequence[Finding]) -> Record:
+def check_summary(check: Check) -> CheckSummary:
+    """Result of one check."""
+    return {
+        "table": check.table,
+        "expectation": check.expectation,
+        "observed": check.observed,
+        "limit": check.limit,
+        "success": check.success,
+        "severity": check.severity.value,
+        "examples": check.examples,
+        "message": check.message,
+    }
+
+
+def validation(errors: Iterable[Problem], warnings: Iterable[Problem]) -> ValidateRecord:
+    """Result of checking a configuration; it is valid without errors."""
+    found = [problem_summary(problem) for problem in errors]
+    return {"valid": not found, "errors": found, "warnings": [problem_summary(each) for each in warnings]}
+
+
+def problem_summary(problem: Problem) -> ProblemRecord:
+    """One problem of a configuration."""
+    return {"file": problem.file, "key": problem.key, "message": problem.message}
+
+
+def plan_summary(
+    objects: Sequence[LandedObject], as_of: int, batches: int, findings: Sequence[Finding]
+) -> PlanRecord:
     """The objects that a run would take."""
-    shown = [
+    shown: list[TakenObject] = [
         {"source": item.source, "uri": item.uri, "size": item.size, "modified": format_time(item.modified)}
         for item in objects[:LONGEST_LIST]
     ]
@@ -103,7 +139,7 @@ def run_summary(
     findings: Sequence[Finding],
     notes: Sequence[str],
     checks: Sequence[Check],
-) -> Record:
+) -> RunSummary:
     """Results of a run."""
     last = records[-1]
     return {
@@ -113,7 +149,7 @@ def run_summary(
         "truncated": len(records) > LONGEST_LIST,
         "watermarks": watermarks_summary(states, last.combined),
         "streams": {name: stream_summary(end) for name, end in last.streams.items()},
-        "quality": [asdict(check) | {"severity": check.severity.value} for check in checks[:LONGEST_LIST]],
+        "quality": [check_summary(check) for check in checks[:LONGEST_LIST]],
         "objects": sum(record.objects for record in records),
         "bytes": sum(record.bytes for record in records),
         "diagnostics": [finding_summary(finding) for finding in findings[:LONGEST_LIST]],

@@ -1,0 +1,91 @@
+"""Record of `advise`. Keys that end in `_micros` are microseconds."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+
+class OwnCounts(TypedDict):
+    """Numbers of rows under the source's own actions."""
+
+    adjusted: int
+    dropped: int
+
+
+class CandidateCounts(TypedDict):
+    """Numbers of rows: all, those adjusted if late and unordered rows are adjusted, those dropped if they are
+    dropped."""
+
+    rows: int
+    adjusted: int
+    dropped: int
+    own: OwnCounts
+
+
+class CandidateCost(CandidateCounts):
+    """Cost of a pair of tolerances. Delays say how far output is behind the latest arrival, at the median and at the
+    longest (null: there is no output)."""
+
+    late: str
+    out_of_order: str
+    delay: str | None
+    delay_micros: int | None
+    longest_delay: str | None
+    longest_delay_micros: int | None
+
+
+class CandidateRecord(CandidateCost):
+    """A pair of tolerances of a source's grid."""
+
+    source: str
+    present: bool
+    recommended: bool
+    meets_targets: bool
+    partitions: dict[str, CandidateCounts]
+
+
+class ChosenTolerances(CandidateCost):
+    """A pair of tolerances with its settings as YAML."""
+
+    yaml: str
+
+
+class OwnActions(TypedDict):
+    """Actions of a source for late and for unordered rows."""
+
+    late: str
+    out_of_order: str
+
+
+class AdvisedSource(TypedDict):
+    """A source that advice is given on. Targets are shares from 0 to 1 (null: none). `whole`: retention has deleted
+    none of its rows."""
+
+    source: str
+    rows: int
+    actions: OwnActions
+    target_dropped: float | None
+    target_adjusted: float | None
+    sentence: str
+    whole: bool
+
+
+class UnadvisedSource(TypedDict):
+    """A source without advice, and why."""
+
+    source: str
+    why: str
+
+
+class AdviseRecord(TypedDict):
+    """Record of `advise`, over the rows up to a batch. `recommended` is null for a source if no pair meets the
+    targets; `kept`: the report shows this advice."""
+
+    batch_id: int
+    as_of: str
+    grid: list[CandidateRecord]
+    recommended: dict[str, ChosenTolerances | None]
+    present: dict[str, ChosenTolerances]
+    sources: list[AdvisedSource]
+    not_applicable: list[UnadvisedSource]
+    kept: bool

@@ -1,0 +1,156 @@
+"""Record of `init`. Durations are microseconds, shares are from 0 to 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from tidemark.records.failures import ProblemRecord
+from tidemark.records.runs import RowsByFate
+
+
+class IntervalSummary(TypedDict):
+    """Time between consecutive landing times (null: all objects landed at one moment)."""
+
+    median: int | None
+    longest: int | None
+
+
+class SampleSummary(TypedDict):
+    """The sampled objects and rows. `whole`: these are all rows of the objects; `unread` counts lines that are no
+    rows, `without_time` rows that lack a required time."""
+
+    objects: list[str]
+    rows: int
+    whole: bool
+    unread: int
+    without_time: int
+
+
+class ColumnSummary(TypedDict):
+    """A column of the schema, with some of its values."""
+
+    name: str
+    type: str
+    note: str
+    nulls: int
+    samples: list[str]
+
+
+class CandidateTime(TypedDict):
+    """A column that holds times, its SQL expression, its scores, and shares of its values. `before_landing` is the
+    median from the time to the landing."""
+
+    column: str
+    expression: str
+    read_as: str
+    event_score: float
+    arrival_score: float
+    fits: float
+    filled: float
+    not_after_landing: float
+    in_order: float
+    before_landing: int
+
+
+class TimesSummary(TypedDict):
+    """Columns of the event time and of the arrival (null: none), and how sure that is."""
+
+    event_time: str | None
+    arrival_time: str | None
+    confidence: str
+    candidates: list[CandidateTime]
+
+
+class PartitionProposal(TypedDict):
+    """The proposed partition: a column, or a regular expression over paths."""
+
+    column: str | None
+    path: str | None
+    values: list[str]
+    why: str
+
+
+class QuantileSummary(TypedDict):
+    """Quantiles of durations."""
+
+    rows: int
+    p50: int
+    p95: int
+    p99: int
+    p999: int
+    largest: int
+
+
+class CostSummary(TypedDict):
+    """Number and share of rows that a tolerance's step would act on."""
+
+    tolerance: int
+    rows: int
+    share: float
+
+
+class ExpectedReasons(TypedDict):
+    """Numbers of sampled rows by reason."""
+
+    early: int
+    late: int
+    out_of_order: int
+
+
+class MeasuredSummary(TypedDict):
+    """Measures of sampled rows, the proposed tolerances, and the cost of these and others. A `late_arrival` of null:
+    `off`."""
+
+    lateness: QuantileSummary
+    disorder: QuantileSummary
+    earliness: QuantileSummary
+    late_arrival: int | None
+    out_of_order: int
+    early_arrival: int
+    late_costs: list[CostSummary]
+    out_of_order_costs: list[CostSummary]
+    fates: RowsByFate
+    by_reason: ExpectedReasons
+
+
+class SourceProposal(TypedDict):
+    """All findings on a source. `measured` is null if rows have no event time of their own, `landing_delay` if they
+    have no arrival of their own; `settings` are keys of the configuration; `strays` are objects of other kinds."""
+
+    landing: str
+    objects: int
+    bytes: int
+    first_landed: str
+    last_landed: str
+    interval: IntervalSummary
+    sampled: SampleSummary
+    columns: list[ColumnSummary]
+    left_out: dict[str, str]
+    times: TimesSummary
+    partition: PartitionProposal | None
+    over: list[str]
+    landing_delay: int | None
+    measured: MeasuredSummary | None
+    settings: dict[str, Any]
+    strays: list[str]
+
+
+class ProposalRecord(TypedDict):
+    """The proposed sources, and the kinds of files that no source takes, by folder."""
+
+    landing: str
+    pipeline: str
+    objects: int
+    sources: dict[str, SourceProposal]
+    left_out: dict[str, list[str]]
+    notes: list[str]
+
+
+class InitRecord(TypedDict):
+    """Record of `init`: the path of the configuration, and its warnings."""
+
+    path: str
+    proposal: ProposalRecord
+    warnings: list[ProblemRecord]

@@ -1,0 +1,184 @@
+"""Records of commands that look at rows and tables: `rows`, `explain`, `path`, `report`. Times are ISO 8601 UTC with
+Z; one that no calendar has is its number of microseconds, in words."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, Required
+
+from typing_extensions import TypedDict
+
+
+class PathRecord(TypedDict):
+    """Record of `path` (a table's folder) and of `report` (the page)."""
+
+    path: str
+
+
+class EventRecord(TypedDict):
+    """A row of `events/<source>`. `moved_by` and `moved_micros` are the system timestamp less the event time;
+    `payload` has the user's columns as JSON."""
+
+    source: str
+    partition: str
+    offset: int
+    disposition: str
+    reasons: list[str]
+    event_time: str | None
+    arrival_time: str | None
+    system_timestamp: str | None
+    end_time: str | None
+    watermark: str | None
+    substream: str | None
+    moved_by: str | None
+    moved_micros: int | None
+    batch_id: int
+    file: str | None
+    raw: str | None
+    payload: dict[str, Any]
+
+
+class WindowBounds(TypedDict, total=False):
+    """The window that a dead letter is late for."""
+
+    window_start: str | None
+    window_end: str | None
+
+
+class FoundRow(EventRecord, WindowBounds):
+    """A row that was found; of a dead letter with its window."""
+
+
+class RowsRecord(TypedDict):
+    """Record of `rows`. `total` counts all that match; `gone` counts dead letters whose row retention has
+    removed."""
+
+    rows: list[FoundRow]
+    total: int
+    truncated: bool
+    gone: NotRequired[int]
+
+
+class RowGroup(TypedDict, total=False):
+    """A group of rows: the dimensions that were asked for, and the number of its rows. A row without a reason counts
+    under null."""
+
+    source: str
+    partition: str | None
+    reason: str | None
+    fate: str
+    hour: str | None
+    day: str | None
+    file: str | None
+    run: str | None
+    rows: Required[int]
+
+
+class GroupsRecord(TypedDict):
+    """Record of `rows --by`. `total` counts each row once."""
+
+    groups: list[RowGroup]
+    by: list[str]
+    total: int
+    truncated: bool
+
+
+class ExportRecord(TypedDict):
+    """Record of `rows --format csv` and `parquet`: the file, and the number of rows in it."""
+
+    path: str
+    format: str
+    rows: int
+
+
+class RowReference(TypedDict):
+    """A row of the same source and partition."""
+
+    offset: int
+    batch_id: int
+    file: str | None
+
+
+class ArrivalRecord(TypedDict):
+    """Arrival of a row: the one in force, its own, the value of its column and the landing time of its object; and
+    what raised it: an earlier row, or the estimate at the end of a batch."""
+
+    in_force: str | None
+    own: str | None
+    column: str | None
+    landed: str | None
+    raised_by: RowReference | None
+    estimated_in: int | None
+
+
+class StepRecord(TypedDict):
+    """One step of judging a row: the compared times, their difference, and the row's time after the step."""
+
+    step: str
+    outcome: str
+    tolerance: str | None
+    tolerance_micros: int | None
+    action: str | None
+    time: str | None
+    reference: str | None
+    difference: str | None
+    difference_micros: int | None
+    after: str | None
+    sentence: str
+
+
+class OriginRecord(TypedDict):
+    """Cause of a watermark. `kind` is `row` (with its times), `floor`, `late_start` or `imported` (with the batch
+    that ended a run and the partition's state then), or `unknown`."""
+
+    kind: str
+    watermark: str | None
+    offset: NotRequired[int]
+    batch_id: NotRequired[int]
+    file: NotRequired[str | None]
+    event_time: NotRequired[str | None]
+    arrival_time: NotRequired[str | None]
+    system_timestamp: NotRequired[str | None]
+    substream: NotRequired[str | None]
+    as_of: NotRequired[str | None]
+    last_arrival: NotRequired[str | None]
+    estimated_arrival: NotRequired[str | None]
+    last_seen: NotRequired[str | None]
+    idle: NotRequired[bool]
+
+
+class NeedRecord(TypedDict):
+    """A setting and the least value with which the row would be on time, in words, in microseconds, and as a
+    configuration writes it."""
+
+    setting: str
+    at_least: str
+    micros: int
+    value: str
+    possible: bool
+
+
+class LateRecord(TypedDict):
+    """A window that a row is late for: the watermark that had passed it, by which (`row` or `step`), and the least
+    `allowed_lateness` that keeps the row."""
+
+    stream: str
+    window_start: str | None
+    window_end: str | None
+    watermark: str | None
+    passed_by: str | None
+    allowed_lateness: str | None
+    allowed_lateness_micros: int | None
+    sentence: str
+
+
+class ExplainRecord(TypedDict):
+    """Record of `explain`. `set_by` is the cause of the watermark before the row; `on_time_with` is null if no
+    tolerance keeps the row."""
+
+    row: EventRecord
+    arrival: ArrivalRecord
+    steps: list[StepRecord]
+    set_by: OriginRecord | None
+    on_time_with: list[NeedRecord] | None
+    late_for: list[LateRecord]
+    sentences: list[str]

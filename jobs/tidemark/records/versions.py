@@ -1,0 +1,197 @@
+"""Records of commands on versions and on what is wrong in them: `backfill`, `versions`, `promote`, `exclude`,
+`repair`."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, final
+
+from typing_extensions import TypedDict
+
+from tidemark.records.status import TableDamage
+
+
+class FateSide(TypedDict):
+    """Fate of a row in one of two versions."""
+
+    disposition: str
+    time: str | None
+    reasons: list[str] | None
+
+
+class ChangedRow(TypedDict):
+    """A row whose fate a backfill changed (null: it is not there). `crosses` names the end of the range (`T0`, `T1`)
+    that its time crosses."""
+
+    partition: str
+    offset: int
+    file: NotRequired[str | None]
+    event_time: str | None
+    crosses: str | None
+    before: FateSide | None
+    after: FateSide | None
+
+
+class RowsDifference(TypedDict):
+    """Changed rows of a source: their number, those that cross an end of the range, their number by both fates (`late
+    -> on_time`), and the first of them."""
+
+    changed: int
+    crossing: int
+    fates: dict[str, int]
+    examples: NotRequired[list[ChangedRow]]
+
+
+class ChangedWindow(TypedDict):
+    """A window with its values in both versions (null: there is no such window). `about` has its other columns."""
+
+    start: str | None
+    end: str | None
+    about: dict[str, Any]
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class OutputDifference(TypedDict):
+    """Numbers of rows that a table has no more, and has now; of windows also the newest of them."""
+
+    gone: int
+    new: int
+    windows: NotRequired[list[ChangedWindow]]
+
+
+class FateSides(TypedDict):
+    """Numbers of rows by source and fate, in both versions."""
+
+    before: dict[str, dict[str, int]]
+    after: dict[str, dict[str, int]]
+
+
+class ExcludedObject(TypedDict):
+    """An excluded object: its rows, and those of them that stand, since their time is outside of the range."""
+
+    source: str
+    uri: str
+    rows: int
+    left: int
+
+
+class DifferenceRecord(TypedDict):
+    """Differences between a version and its base, by source and by stream; names without any are left out."""
+
+    rows: dict[str, RowsDifference]
+    streams: dict[str, OutputDifference]
+    dead_letters: dict[str, OutputDifference]
+    fates: NotRequired[FateSides]
+    excluded: NotRequired[list[ExcludedObject]]
+
+
+def nothing_differs() -> DifferenceRecord:
+    """A difference without any row, output or dead letter."""
+    return {"rows": {}, "streams": {}, "dead_letters": {}}
+
+
+OutputRange = TypedDict("OutputRange", {"from": str, "to": str | None})
+"""Range of output times, `to` is null up to the last run. Written as a call, since `from` is a keyword."""
+
+PossibleRange = TypedDict("PossibleRange", {"from": str | None, "to": str | None})
+"""As OutputRange; `from` is null if no backfill made the version."""
+
+
+class BackfillRecord(OutputRange):
+    """Record of `backfill`: the version that was built from `base`, whose last batch was `through`."""
+
+    version: int
+    path: str
+    base: int
+    through: int
+    fingerprint: str
+    from_landing: bool
+    input_rows: int
+    identical: bool
+    difference: DifferenceRecord
+
+
+class VersionRecord(PossibleRange):
+    """One version. What a backfill determines is null in a version that runs alone have made."""
+
+    version: int
+    live: bool
+    path: str
+    created: str | None
+    promoted: str | None
+    fingerprint: str | None
+    base: int | None
+    through: int | None
+    from_landing: bool | None
+    label: str | None
+    difference: DifferenceRecord | None
+
+
+class VersionsRecord(TypedDict):
+    """Record of `versions`. `live` is null before the first run."""
+
+    live: int | None
+    versions: list[VersionRecord]
+
+
+class PromoteRecord(TypedDict):
+    """Record of `promote`: the batches that the version lacked, and the settings that the pipeline's file should
+    have (`edit`)."""
+
+    version: int
+    before: int
+    live: int
+    brought_up: list[int]
+    edit: list[str]
+    versions: list[VersionRecord]
+    path: str
+
+
+class TakenBy(TypedDict):
+    """A source, and the batch that took an object of it."""
+
+    source: str
+    batch_id: int
+
+
+class ExcludeRecord(TypedDict):
+    """Record of `exclude`."""
+
+    uri: str
+    reason: str
+    recorded: str
+    sources: list[TakenBy]
+
+
+class RebuiltRows(TypedDict):
+    """Rows that were rebuilt, batch by batch, and the input that they were made from."""
+
+    batches: list[int]
+    rows: int
+    input: str
+
+
+class RebuiltTable(RebuiltRows):
+    """A table that was rebuilt."""
+
+    table: str
+
+
+@final
+class RewrittenTable(TypedDict):
+    """A table with files that not all readers could read, which were written again as they were."""
+
+    table: str
+    files: int
+    rows: int
+
+
+class RepairRecord(TypedDict):
+    """Record of `repair`: damage by table, what was rebuilt and rewritten, what was `left`, and the folder in which
+    unreadable files are kept (null: there are none)."""
+
+    repaired: list[RebuiltTable]
+    rewritten: list[RewrittenTable]
+    left: list[TableDamage]
+    damaged: dict[str, str]
+    kept: str | None
