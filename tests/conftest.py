@@ -119,6 +119,24 @@ def plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     plain_checks.use(monkeypatch.setattr)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def faults() -> Iterator[list[str]]:
+    """Faults of the records that commands print and verbs return: each is validated against its command's schema."""
+    import checked_records
+
+    with pytest.MonkeyPatch.context() as patch:
+        yield checked_records.use(patch.setattr)
+
+
+@pytest.fixture(autouse=True)
+def sound_records(faults: list[str]) -> Iterator[None]:
+    """A test fails if one of its records is not as its schema says."""
+    yield
+    found = faults.copy()
+    faults.clear()
+    assert found == []
+
+
 @pytest.fixture
 def expectations() -> None:
     """Great Expectations judges the runs of a test."""

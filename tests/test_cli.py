@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from checked_records import TO_JSON
 from tidemark import cli
+from tidemark.cli import output
 from tidemark.cli.output import LONGEST_LIST
 from tidemark.commands import schedule
 from tidemark.core.times import MAX_TIME, parse_moment
@@ -107,6 +109,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], FakePipeli
             return pipeline
 
         monkeypatch.setattr(Pipeline, "load", load)
+        monkeypatch.setattr(output, "to_json", TO_JSON)  # answers of a fake are no records of a command
         return pipeline
 
     return install

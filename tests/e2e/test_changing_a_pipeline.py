@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from samples import PLAIN, at, contents, findings, hold_conservation, hold_replay, obj
 
+from checked_records import printed_record
 from oracle import Obj
 from product import SCHEMA, Product, line, micros
 from tidemark.errors import ConfigError
@@ -179,7 +180,7 @@ def test_the_command_line_refuses_with_status_2_and_the_keys(steady):
     steady.write(s={"clock_skew": "1s"})
     line_ = [sys.executable, "-m", "tidemark", "run", str(steady.config), "--as-of", "2026-01-01T00:00:22Z", "--json"]
     done = subprocess.run(line_, env=os.environ | {"PYTHONPATH": str(JOBS)}, capture_output=True, check=False)  # noqa: S603
-    error = json.loads(done.stdout)["error"]
+    error = printed_record("run", done.stdout.decode())["error"]
     assert (done.returncode, error["code"]) == (2, "configuration")
     assert "sources.s.clock_skew" in error["message"]
     assert "tidemark backfill" in error["hint"]

@@ -20,6 +20,7 @@ from ruamel.yaml import YAML
 from samples import at, obj
 
 import oracle
+from checked_records import printed_record
 from loopback import free_port
 from oracle import SECOND
 from product import Product, expected, verdicts
@@ -143,7 +144,7 @@ def test_a_cluster_named_by_a_variable_gets_the_jars_from_the_driver(tmp_path, c
         timeout=300,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr[-3000:]
-    assert [batch["rows"] for batch in json.loads(ran.stdout)["batches"]] == [60 * OBJECTS]
+    assert [batch["rows"] for batch in printed_record("run", ran.stdout)["batches"]] == [60 * OBJECTS]
     assert product.pipeline().replay(all_batches=True)["identical"]
 
 
@@ -156,7 +157,7 @@ def test_a_cluster_that_loses_a_worker_on_the_way_comes_to_the_same_digests(tmp_
     os.kill(cluster.processes["spark-worker-1"].pid, signal.SIGKILL)
     said, errors = running.communicate(timeout=300)
     assert running.returncode == 0, errors[-3000:]
-    assert sum(batch["rows"] for batch in json.loads(said)["batches"]) == 60 * OBJECTS
+    assert sum(batch["rows"] for batch in printed_record("run", said)["batches"]) == 60 * OBJECTS
     assert digests(spread) == digests(local)
     assert len(digests(local)) == OBJECTS
     runs = (oracle.Run(at(60), tuple(obj(f"{number}", 10 * number, 60) for number in range(1, OBJECTS + 1))),)

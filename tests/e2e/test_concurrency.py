@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -18,6 +17,7 @@ import pytest
 from samples import KEYED, PLAIN, at, contents, fork, hold_conservation, hold_replay, obj
 
 import tidemark.context
+from checked_records import printed_record
 from product import Product, verdicts
 from tidemark.core.times import format_time
 from tidemark.errors import Held
@@ -160,7 +160,7 @@ def test_a_killed_run_is_repaired_and_its_lock_does_not_block(tmp_path):
     second = command(product, "run", "--as-of", AS_OF)
     out, _ = second.communicate(timeout=60)
     assert second.returncode == 3
-    assert json.loads(out)["error"]["code"] == "held"
+    assert printed_record("run", out)["error"]["code"] == "held"
     log = product.folder_of("events/s") / "_delta_log"
     await_(lambda: log.exists() and list(log.glob("*.json")), process)
     process.kill()
@@ -197,7 +197,7 @@ def test_a_terminated_run_says_143_and_is_safe_to_repeat(tmp_path):
     out, said = process.communicate(timeout=60)
     assert process.returncode == 143
     assert "Traceback" not in said
-    assert json.loads(out)["error"]["code"] == "interrupted"
+    assert printed_record("run", out)["error"]["code"] == "interrupted"
     until = time.monotonic() + 30
     while processes(product) and time.monotonic() < until:
         time.sleep(0.1)
