@@ -233,9 +233,9 @@ class Merging:
         from tidemark.spark.judge import events
         from tidemark.spark.tables import accounts
 
-        source, engine = self.spec.sources[name], self.again.engine()
+        source, engine = self.spec.sources[name], self.again.context.engine
         place = str(self.target.folder / f"events/{name}")
-        rows = events.appended(self.again.context.engine.spark, source, place, record.batch_id)
+        rows = events.appended(engine.spark, source, place, record.batch_id)
         if rows is None:
             raise ValueError(f"batch {record.batch_id} has no rows of {name}")
         told = engine.count(source, rows, objects)

@@ -67,17 +67,12 @@ class Again:
 
     def engine(self) -> SliceEngine:
         """Open the engine that judges the recorded events again."""
+        from tidemark.spark.judge.engine import Engine
         from tidemark.spark.rebuild.rejudge import SliceEngine
 
-        return SliceEngine(
-            self.context.engine.spark,
-            self.target.folder,
-            reached=self.context.checkpoint,
-            base=self.base.folder,
-            states=self.base.states,
-            reads=self.reads,
-            excluded=self.excluded,
-        )
+        spark, folder = self.context.engine.spark, self.target.folder
+        engine = Engine(spark, folder, reached=self.context.checkpoint, excluded=self.excluded)
+        return SliceEngine(engine, self.base.folder, self.base.states, self.reads)
 
     def _outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None) -> Writing:
         from tidemark.spark.streams.writer import Outputs

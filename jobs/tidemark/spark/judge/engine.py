@@ -65,15 +65,13 @@ class Engine(Builder):
         rows = written.rows
         if rows is None:
             return self._without_rows(batch, found)
-        with self._timed("accounts"):
+        with self.timed("accounts"):
             counted = told or self.count(batch.source, rows(), batch.objects)
             outcome = self.report(batch, rows, counted, found)
             if told is None:
                 counted = counted_again(self.spark, batch, outcome.objects, counted)
-        kept = self._write_substreams(batch, rows, repairing)
-        left, lived = self._write_lifetimes(batch, rows, repairing)
-        digests = (*outcome.digests, *kept, *lived)
-        whole = replace(outcome, digests=digests, left_open=left, recorded=written.number)
+        left, states = self.write_states(batch, rows, repairing)
+        whole = replace(outcome, digests=(*outcome.digests, *states), left_open=left, recorded=written.number)
         return _with_content(batch.source, whole, counted)
 
     def recall(self, batch: MicroBatch, version: int = NEWEST) -> Outcome:
@@ -137,6 +135,19 @@ class Engine(Builder):
         tasks = self._tasks(source, sum(item.size for item in objects))
         return edges.kept(str(self.root), source, rows, batch_id, tasks)
 
+    def write_states(
+        self, batch: MicroBatch, rows: Callable[[], DataFrame], repairing: bool
+    ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
+        """Append the states of substreams and lifetimes that follow from a batch's event rows. Returns the end edges
+        whose lifetime stays open, by partition, and the digests of the tables."""
+        kept = self._write_substreams(batch, rows, repairing)
+        left, lived = self._write_lifetimes(batch, rows, repairing)
+        return left, (*kept, *lived)
+
+    def timed(self, phase: str) -> Timer:
+        """Context manager: adds the seconds of a block to those of a phase."""
+        return Timer(self.timings, phase)
+
     def _without_rows(self, batch: MicroBatch, found: Damage) -> Outcome:
         settled = settled_objects(batch.objects, {}, found)
         skipped = skipped_rows(self.spark, batch.source, None, settled, batch.opening)
@@ -152,7 +163,7 @@ class Engine(Builder):
             if told_crowded(error):
                 raise crowded(batch.source.name, batch.uris) from None
             missing = damage.gone(named)
-            with self._timed("damage"):
+            with self.timed("damage"):
                 unreadable = damage.find_unreadable(
                     self.spark, batch.source, [item for item in named if item.uri not in missing]
                 )
@@ -169,7 +180,7 @@ class Engine(Builder):
         sights = look_at(batch.source, [item for item in batch.objects if item.uri not in found.unreadable])
         shape, skewed = self._shape(batch, found.unreadable, sights), self._skewed_share(batch)
         with (
-            self._timed("judge"),
+            self.timed("judge"),
             prepared(
                 self.spark, shape, skewed, batch, lambda: self._planned(batch, found.unreadable, sights)
             ) as plan,
@@ -186,7 +197,7 @@ class Engine(Builder):
             return ()
         rows = substreams.changed(slice_(), source.name, batch_id, source.policy.disorder)
         place = self.place("substreams")
-        with self._timed("substreams"):
+        with self.timed("substreams"):
             digest = substreams.write(self.spark, rows, place, source.name, batch_id, repairing)
         self.reached("substreams")
         return (digest,)
@@ -196,12 +207,9 @@ class Engine(Builder):
     ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
         if not batch.source.lifetimes.edges:
             return {}, ()
-        with self._timed("lifetimes"), self.edges_of(batch.source, batch.number, slice_(), batch.objects) as found:
+        with self.timed("lifetimes"), self.edges_of(batch.source, batch.number, slice_(), batch.objects) as found:
             digests = tuple(found.write(str(self.root), repairing, self.reached))
         return found.left_open, digests
-
-    def _timed(self, phase: str) -> Timer:
-        return Timer(self.timings, phase)
 
 
 def _with_content(source: SourceSpec, outcome: Outcome, counted: Counts) -> Outcome:

@@ -7,7 +7,7 @@ of the slice's days. Numbers and arrivals of the rows left out come from recorde
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -32,52 +32,63 @@ from tidemark.storage import Place
 
 
 @dataclass(frozen=True)
-class SliceEngine(Engine):
-    """Judges rows of the version at `base` again, into `root`. `states` gives the base's recorded states before a
-    batch; `reads` the arrivals to read of each source (all of one that is not named)."""
+class SliceEngine:
+    """Judges rows of the version at `base` again, with an `engine` that writes into the tables of another. `states`
+    gives the base's recorded states before a batch; `reads` the arrivals to read of each source (all of one that is
+    not named)."""
 
-    base: Place = field(kw_only=True)
-    states: Callable[[int], States] = field(kw_only=True)
-    reads: Mapping[str, ReadRange] = field(kw_only=True)
+    engine: Engine
+    base: Place
+    states: Callable[[int], States]
+    reads: Mapping[str, ReadRange]
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds by phase."""
+        return self.engine.timings
 
     def judge(self, batch: MicroBatch, repairing: bool) -> Outcome:
         """Append the rows of a batch, judged again, and return their outcome."""
         source, batch_id, objects = batch.source, batch.number, batch.objects
         part = replace(batch, opening=replace(batch.opening, read_from=None), objects=_taken(objects))
-        place = self.place(batch.events)
+        place = self.engine.place(batch.events)
         told: Counts | None = None
         if repairing and delta.holds(place, batch_id):
-            written = events.as_appended(self.spark, source, place, batch_id)
+            written = events.as_appended(self.engine.spark, source, place, batch_id)
         else:
             told, written = self._rejudged(part)
-            self.reached("events")
+            self.engine.reached("events")
         if written.rows is None:
             return Outcome(objects=tuple(objects), skipped=self._left_out(source, batch_id, {}))
-        told = told or self.count(source, written.rows(), part.objects)
+        told = told or self.engine.count(source, written.rows(), part.objects)
         found = accounts.partitions_of(told, source.name)
         if source.punctuated is not None:
             left = marks.marks_of(written.rows(), source.punctuated, source.lifetimes, part.opening)
             found = accounts.with_marks(found, left)
         rows = {name: report.seen.rows for name, report in found.items()}
         skipped = self._left_out(source, batch_id, rows)
-        kept = self._write_substreams(part, written.rows, repairing)
-        open_, lived = self._write_lifetimes(part, written.rows, repairing)
-        digests = (told.digest(batch.events), *kept, *lived)
-        return Outcome(digests, found, tuple(objects), skipped, left_open=open_, recorded=written.number)
+        left_open, states = self.engine.write_states(part, written.rows, repairing)
+        digests = (told.digest(batch.events), *states)
+        return Outcome(digests, found, tuple(objects), skipped, left_open=left_open, recorded=written.number)
+
+    def judged(self, table: str, first: int, last: int) -> DataFrame | None:
+        """Rows of an events table that streams may take, as the engine has written them."""
+        return self.engine.judged(table, first, last)
 
     def _rejudged(self, batch: MicroBatch) -> tuple[Counts | None, CommitRows]:
         source, batch_id, objects = batch.source, batch.number, batch.objects
         rows = self.recorded(source, batch_id, batch_id)
         if not objects or rows is None or rows.isEmpty():
             return NOTHING, CommitRows(None, 0)
-        if source.name in self.excluded:
-            rows = without_events(rows, source, self.excluded[source.name])
-        again = rows_of_events(self.spark, source, rows, objects)
-        with self._timed("judge"):
-            judged = self.rejudge(batch, again, from_events=True)
-            tally = FateCounter(self.spark, source, batch.uris)
+        engine = self.engine
+        if source.name in engine.excluded:
+            rows = without_events(rows, source, engine.excluded[source.name])
+        again = rows_of_events(engine.spark, source, rows, objects)
+        with engine.timed("judge"):
+            judged = engine.rejudge(batch, again, from_events=True)
+            tally = FateCounter(engine.spark, source, batch.uris)
             counted = tally.counted(judged)
-            return events.write_events(counted, tally, source, self.place(batch.events), batch_id)
+            return events.write_events(counted, tally, source, engine.place(batch.events), batch_id)
 
     def recorded(self, source: SourceSpec, first: int, last: int) -> DataFrame | None:
         """Rows of batches first..last in the base that belong to the slice, with the columns that the source
@@ -85,7 +96,9 @@ class SliceEngine(Engine):
         place = str(self.base / f"events/{source.name}")
         if not delta.exists(place):
             return None
-        whole = self.spark.read.format("delta").load(place).where(within(self.reads.get(source.name, ReadRange())))
+        whole = (
+            self.engine.spark.read.format("delta").load(place).where(within(self.reads.get(source.name, ReadRange())))
+        )
         payload = [column.name for column in source.columns]
         fixed = [name for name in whole.columns if name.startswith("_") and name not in payload]
         mine = whole.where(F.col("_batch_id").between(first, last))
