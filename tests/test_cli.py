@@ -57,6 +57,7 @@ RUN = {
     "bytes": 3 << 20,
 }
 PLAN = {
+    "diagnostics": [],
     "run_id": None,
     "dry_run": True,
     "as_of": AS_OF,
@@ -73,7 +74,7 @@ OTHER = {
     "input": "events",
     "differences": ["events/readings: row 7: on_time, late"],
 }
-REPLAY = {"identical": False, "batches": [SAME, OTHER], "engine_changed": ["spark 4.1.0, now 4.2.0"]}
+REPLAY = {"rebuilt": None, "identical": False, "batches": [SAME, OTHER], "engine_changed": ["spark 4.1.0, now 4.2.0"]}
 
 
 class FakePipeline:
@@ -228,11 +229,11 @@ CALLS = [
 
 @pytest.mark.parametrize(("line", "verb", "given", "options"), CALLS, ids=[line for line, *_ in CALLS])
 def test_a_command_calls_one_verb_with_its_options(fake, capsys, line, verb, given, options):
-    pipeline = fake({"identical": True, "rows": []})
+    pipeline = fake({"run_id": "r", "identical": True, "rows": []})
     status, out, err = call(capsys, *line.split(), "--json")
     assert (status, err) == (0, "")
     assert pipeline.called == (verb, given, options)
-    assert parsed(out) == {"identical": True, "rows": []}
+    assert parsed(out) == {"run_id": "r", "identical": True, "rows": []}
 
 
 def test_help_says_of_times_what_is_taken(capsys):

@@ -16,6 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.core.times import parse_time
+from tidemark.records.rows import ExplainRecord, FoundRow, GroupsRecord, RowsRecord
+from tidemark.records.status import StatusRecord
 from tidemark.report.words import brief, moment_of
 
 FATE_STYLES = {"on_time": "green", "adjusted": "yellow", "dropped": "red", "quarantined": "magenta"}
@@ -30,7 +32,7 @@ _NUMBER: Mapping[str, Any] = {"no_wrap": True, "justify": "right"}
 _CUT: Mapping[str, Any] = {"min_width": 5}
 
 
-def rows_view(result: Mapping[str, Any], width: int, config: str = "CONFIG") -> RenderableType:
+def rows_view(result: RowsRecord, width: int, config: str = "CONFIG") -> RenderableType:
     """Show the result of `find_rows`: one line for each row, newest first, and the
     command that explains the first."""
     rows = result["rows"]
@@ -65,19 +67,20 @@ def rows_view(result: Mapping[str, Any], width: int, config: str = "CONFIG") -> 
     return Group(table, Text(f"{shown}{more}. The story of the first one:"), _command(shlex.join(story), width))
 
 
-def groups_view(result: Mapping[str, Any]) -> RenderableType:
+def groups_view(result: GroupsRecord) -> RenderableType:
     """Show the result of `count_rows`: one line for each group, the largest first."""
     if not result["total"]:
         return Text("No row matches.")
     table = _table([*((name, _CUT) for name in result["by"]), ("rows", _NUMBER)], wide=True)
-    for group in result["groups"]:
+    for each in result["groups"]:
+        group: Mapping[str, object] = each
         names = ("none" if group[name] is None else str(group[name]).replace("_", " ") for name in result["by"])
-        table.add_row(*map(_cell, names), _cell(f"{group['rows']:,}"))
+        table.add_row(*map(_cell, names), _cell(f"{each['rows']:,}"))
     more = f"; the {len(result['groups']):,} largest groups are shown" if result["truncated"] else ""
     return Group(table, Text(f"{result['total']:,} {'rows match' if result['total'] != 1 else 'row matches'}{more}."))
 
 
-def explanation_view(record: Mapping[str, Any]) -> RenderableType:
+def explanation_view(record: ExplainRecord) -> RenderableType:
     """Show the result of `Explanation.record`: one paragraph for each sentence, the result in the fate's colour."""
     style = FATE_STYLES.get(record["row"]["disposition"], "")
     lines: list[RenderableType] = []
@@ -88,7 +91,7 @@ def explanation_view(record: Mapping[str, Any]) -> RenderableType:
     return Group(*lines)
 
 
-def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
+def status_view(record: StatusRecord, width: int) -> RenderableType:
     """Show the result of `status`: one line for each partition, the causes that hold sources back, last runs, and the
     next command."""
     parts: list[RenderableType] = [*_standing(record, width)]
@@ -100,8 +103,8 @@ def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
     ]
     for each in record.get("abandoned", ()):
         parts += [Text(safe(f"Run {each['run_id']} is {each['status']}: {each['reason']}")), Text()]
-    for each in record.get("damaged", ()):
-        told = f"The table {each['table']} is damaged: {each['why']}. `tidemark repair` makes it again."
+    for damage in record.get("damaged", ()):
+        told = f"The table {damage['table']} is damaged: {damage['why']}. `tidemark repair` makes it again."
         parts += [Text(safe(told), style="bold"), Text()]
     parts.append(_partitions(record, wide=width >= WIDE_STATUS))
     if record["truncated"]:
@@ -115,10 +118,10 @@ def status_view(record: Mapping[str, Any], width: int) -> RenderableType:
     return Group(*parts)
 
 
-def _standing(record: Mapping[str, Any], width: int) -> Iterator[RenderableType]:
+def _standing(record: StatusRecord, width: int) -> Iterator[RenderableType]:
     """Yield the run that is not committed: its cause, the failed checks, and the commands to continue with."""
-    found = record.get("standing") or {}
-    if not found.get("sentence"):
+    found = record.get("standing")
+    if found is None or not found["sentence"]:
         return
     yield Text(safe(found["sentence"]), style="bold")
     yield from (_indented(Text(safe(each))) for each in found["failed"])
@@ -164,7 +167,7 @@ def _second(text: str | None) -> str:
     return moment_of(text).partition(".")[0]
 
 
-def _row_cells(row: Mapping[str, Any], *, several: bool, wide: bool) -> Iterator[Text]:
+def _row_cells(row: FoundRow, *, several: bool, wide: bool) -> Iterator[Text]:
     style = FATE_STYLES.get(row["disposition"], "")
     if several:
         yield _cell(row["source"])
@@ -184,7 +187,7 @@ def _row_cells(row: Mapping[str, Any], *, several: bool, wide: bool) -> Iterator
         yield _cell(row["file"] or "")
 
 
-def _distance(row: Mapping[str, Any]) -> str:
+def _distance(row: FoundRow) -> str:
     """Return in words how far the event time is before or after the arrival."""
     if row["event_time"] is None or row["arrival_time"] is None:
         return ""
@@ -192,7 +195,7 @@ def _distance(row: Mapping[str, Any]) -> str:
     return f"{brief(abs(gap))} {'after' if gap > 0 else 'before'}" if gap else "the same"
 
 
-def _partitions(record: Mapping[str, Any], *, wide: bool) -> Table:
+def _partitions(record: StatusRecord, *, wide: bool) -> Table:
     columns = [
         ("source", _CUT),
         ("part.", _CUT),
@@ -206,10 +209,10 @@ def _partitions(record: Mapping[str, Any], *, wide: bool) -> Table:
         held = entry["holds_back"]
         mark = "complete" if entry["complete"] else _second(entry["watermark"])
         cells = [_cell(entry["source"]), _cell(entry["partition"]), _cell(mark, "yellow" if held else "")]
-        cells += [_cell(_brief(entry[name])) for name in ("watermark_delay_micros", "idle_for_micros")]
+        cells += [_cell(_brief(each)) for each in (entry["watermark_delay_micros"], entry["idle_for_micros"])]
         cells.append(_cell(f"{entry['rows']:,}"))
         if wide:
-            cells += [_cell(_second(entry[name])) for name in ("last_arrival", "estimated_arrival")]
+            cells += [_cell(_second(each)) for each in (entry["last_arrival"], entry["estimated_arrival"])]
         table.add_row(*cells, _cell("holds back" if held else "", "yellow"))
     return table
 
@@ -218,7 +221,7 @@ def _brief(micros: int | None) -> str:
     return "" if micros is None else brief(micros)
 
 
-def _sources(record: Mapping[str, Any]) -> Iterator[RenderableType]:
+def _sources(record: StatusRecord) -> Iterator[RenderableType]:
     why = {(entry["source"], entry["partition"]): entry["why"] for entry in record["partitions"]}
     for source in record["sources"]:
         yield Text(_source(source))
@@ -229,7 +232,7 @@ def _sources(record: Mapping[str, Any]) -> Iterator[RenderableType]:
             yield _indented(Text(f"Held back by {len(held) - _MOST_REASONS:,} more partitions, marked above."))
 
 
-def _streams(record: Mapping[str, Any]) -> Iterator[RenderableType]:
+def _streams(record: StatusRecord) -> Iterator[RenderableType]:
     """Yield one sentence for each published stream."""
     for stream in record.get("streams", []):
         if stream["published"]:

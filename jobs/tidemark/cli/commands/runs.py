@@ -128,15 +128,16 @@ def validate(config: Path, deep: bool) -> Answer[ValidateRecord]:
 @click.option("--dry-run", is_flag=True, help="Say what would be taken; change nothing, start no Spark.")
 @click.option("--wait", is_flag=True, help="Wait for another run of this pipeline to end; default: exit 3.")
 @click.option("--quality", type=click.Choice(["block", "warn", "record"]), help="What a failed check does.")
-def run(config: Path, dry_run: bool, **options: Any) -> Answer[RunRecord | PlanRecord]:
+def run(config: Path, dry_run: bool, **options: Any) -> Answer[RunRecord] | Answer[PlanRecord]:
     """Take what has landed, judge it and commit it."""
     from tidemark.cli.text.runs import plan_text, run_text
 
     with opened(config) as pipeline:
         record = pipeline.run(dry_run=dry_run, **options)
+    if record["run_id"] is None:
+        return Answer(record, plan_text(config))
     differs = "verified" in record and not record["verified"]["identical"]
-    text = plan_text(config) if "dry_run" in record else run_text(config)
-    return Answer(record, text, int(differs))
+    return Answer(record, run_text(config), int(differs))
 
 
 @_command

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.table import Table
@@ -16,14 +16,15 @@ from tidemark.report.words import counted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from tidemark.records.advice import AdvisedSource, AdviseRecord, CandidateRecord, ChosenTolerances
+
 MOST_PARTITIONS = 20
-Record = Mapping[str, Any]
 
 
-def advice_text(config: Path) -> Callable[[Record], RenderableType]:
+def advice_text(config: Path) -> Callable[[AdviseRecord], RenderableType]:
     """Text of advice on the sources of this configuration."""
 
-    def text(record: Record) -> RenderableType:
+    def text(record: AdviseRecord) -> RenderableType:
         parts = [part for source in record["sources"] for part in _source(record, source)]
         parts += [
             Text(f"{each['source']}: no tolerances to advise on: {each['why']}.") for each in record["not_applicable"]
@@ -35,7 +36,7 @@ def advice_text(config: Path) -> Callable[[Record], RenderableType]:
     return text
 
 
-def _source(record: Record, source: Record) -> Iterator[RenderableType]:
+def _source(record: AdviseRecord, source: AdvisedSource) -> Iterator[RenderableType]:
     name = source["source"]
     cells = [cell for cell in record["grid"] if cell["source"] == name]
     rows = counted(source["rows"], "row")
@@ -54,7 +55,7 @@ def _source(record: Record, source: Record) -> Iterator[RenderableType]:
         yield Text("Rows and runs that retention has deleted are not counted; rows soon after them may differ.")
 
 
-def _counts(cells: Sequence[Record]) -> Iterator[Group]:
+def _counts(cells: Sequence[CandidateRecord]) -> Iterator[Group]:
     """Grids of counts; only one grid if adjusting and dropping would affect equally many rows."""
     if [*map(_adjusted, cells)] == [*map(_dropped, cells)]:
         yield _grid("Rows adjusted or dropped, whichever is done to late and out-of-order rows", cells, _adjusted)
@@ -63,15 +64,15 @@ def _counts(cells: Sequence[Record]) -> Iterator[Group]:
     yield _grid("Rows dropped, if late and out-of-order rows are dropped", cells, _dropped)
 
 
-def _adjusted(cell: Record) -> str:
+def _adjusted(cell: CandidateRecord) -> str:
     return share(cell["adjusted"], cell["rows"])
 
 
-def _dropped(cell: Record) -> str:
+def _dropped(cell: CandidateRecord) -> str:
     return share(cell["dropped"], cell["rows"])
 
 
-def _grid(title: str, cells: Sequence[Record], told: Callable[[Record], str]) -> Group:
+def _grid(title: str, cells: Sequence[CandidateRecord], told: Callable[[CandidateRecord], str]) -> Group:
     """A table with a line for each late tolerance and a column for each out-of-order tolerance."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
     table.add_column("late \\ out_of_order")
@@ -82,17 +83,17 @@ def _grid(title: str, cells: Sequence[Record], told: Callable[[Record], str]) ->
     return Group(Text(title), table)
 
 
-def _marked(cell: Record, text: str) -> str:
+def _marked(cell: CandidateRecord, text: str) -> str:
     return f"[{text}]" if cell["present"] and not cell["recommended"] else _starred(cell, text)
 
 
-def _starred(cell: Record, text: str) -> str:
+def _starred(cell: CandidateRecord, text: str) -> str:
     if not cell["recommended"]:
         return f"{text} "
     return f"[*{text}]" if cell["present"] else f"*{text} "
 
 
-def _partitions(cell: Record) -> Table:
+def _partitions(cell: CandidateRecord) -> Table:
     """Costs of the present tolerances by partition, partitions with most adjusted or dropped rows first."""
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     table.add_column("partition, at present")
@@ -107,12 +108,12 @@ def _partitions(cell: Record) -> Table:
     return table
 
 
-def _present(cell: Record) -> str:
+def _present(cell: ChosenTolerances) -> str:
     own = cost(cell["rows"], cell["own"]["adjusted"], cell["own"]["dropped"], cell["delay_micros"])
     return f"At present (late {cell['late']}, out_of_order {cell['out_of_order']}): {own}."
 
 
-def _next(record: Record, config: Path) -> str:
+def _next(record: AdviseRecord, config: Path) -> str:
     if not record["kept"]:
         return "A run holds the pipeline: this advice was not kept for the report."
     return f"Next: tidemark report {config} draws it."

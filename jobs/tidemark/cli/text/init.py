@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.table import Table
@@ -15,10 +15,10 @@ from tidemark.report.words import brief, counted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Record = Mapping[str, Any]
+    from tidemark.records.proposal import InitRecord, SourceProposal
 
 
-def init_text(record: Record) -> RenderableType:
+def init_text(record: InitRecord) -> RenderableType:
     """A table of the sources, points to look at, and the next commands."""
     proposal = record["proposal"]
     sources = proposal["sources"]
@@ -35,38 +35,38 @@ def init_text(record: Record) -> RenderableType:
     return Group(*parts, Text(""), _next(str(record["path"])))
 
 
-def _sources(sources: Record) -> Table:
+def _sources(sources: Mapping[str, SourceProposal]) -> Table:
     heads = ("source", "format", "objects", "event time", "arrival", "partition", "late", "out of order", "adjusted")
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for head in heads:
         table.add_column(head, justify="right" if head in ("objects", "adjusted") else "left")
     for name, source in sources.items():
-        settings, partition = source["settings"], source["partition"] or {}
+        settings, partition = source["settings"], source["partition"]
         table.add_row(
             name,
             settings["format"],
             f"{source['objects']:,}",
             settings.get("timestamp_by", "the arrival"),
             settings.get("arrival_time", "the landing"),
-            partition.get("column") or partition.get("path") or "one",
+            "one" if partition is None else partition["column"] or partition["path"],
             *_tolerances(source),
         )
     return table
 
 
-def _tolerances(source: Record) -> Iterator[str]:
+def _tolerances(source: SourceProposal) -> Iterator[str]:
     measured = source["measured"]
     if measured is None:
         yield from ("-", "-", "-")
         return
     fates = measured["fates"]
-    judged = sum(fates.values()) - fates["quarantined"]
+    judged = fates["on_time"] + fates["adjusted"] + fates["dropped"]
     yield "off" if measured["late_arrival"] is None else brief(measured["late_arrival"])
     yield brief(measured["out_of_order"])
     yield f"{100 * fates['adjusted'] / max(judged, 1):.1f} %"
 
 
-def _notes(sources: Record) -> Iterator[str]:
+def _notes(sources: Mapping[str, SourceProposal]) -> Iterator[str]:
     for name, source in sources.items():
         sampled, times = source["sampled"], source["times"]
         if times["confidence"] != "clear":
@@ -85,7 +85,7 @@ def _notes(sources: Record) -> Iterator[str]:
             yield f"{name}: the column {column} is left out: {why}."
 
 
-def _warnings(record: Record) -> Iterator[str]:
+def _warnings(record: InitRecord) -> Iterator[str]:
     for warning in record["warnings"]:
         yield f"{warning['key']} {warning['message']}."
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 
@@ -16,15 +16,24 @@ from tidemark.report.words import counted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Record = Mapping[str, Any]
+    from tidemark.records.versions import (
+        BackfillRecord,
+        DifferenceRecord,
+        ExcludeRecord,
+        FateSides,
+        PromoteRecord,
+        RepairRecord,
+        VersionsRecord,
+    )
+
 _WINDOWS = 3
 """Number of changed windows of a stream that are shown; its table has all of them."""
 
 
-def backfill_text(config: Path) -> Callable[[Record], RenderableType]:
+def backfill_text(config: Path) -> Callable[[BackfillRecord], RenderableType]:
     """Text of a backfill: the version it built, and what differs."""
 
-    def text(record: Record) -> RenderableType:
+    def text(record: BackfillRecord) -> RenderableType:
         to = f"to {record['to']}" if record["to"] else f"to the last run (batch {record['through']})"
         how = "read from landing again" if record["from_landing"] else "judged again"
         made = (
@@ -35,17 +44,17 @@ def backfill_text(config: Path) -> Callable[[Record], RenderableType]:
             return Group(made, "", "Nothing came out otherwise.", "", _next(config, record["version"]))
         found = record["difference"]
         where = f"Rows and outputs that differ are tables in {record['path']}/difference."
-        parts = [_fates(found.get("fates", {})), *_changed(found), *_excluded(found), where]
+        parts = [_fates(found.get("fates")), *_changed(found), *_excluded(found), where]
         parts.append(_next(config, record["version"]))
         return Group(made, *(line for part in parts for line in ("", part)))
 
     return text
 
 
-def versions_text(config: Path) -> Callable[[Record], RenderableType]:
+def versions_text(config: Path) -> Callable[[VersionsRecord], RenderableType]:
     """Text of the versions, as a table."""
 
-    def text(record: Record) -> RenderableType:
+    def text(record: VersionsRecord) -> RenderableType:
         if not record["versions"]:
             return (
                 f"No version is recorded yet: the first run makes one. Next: tidemark run {shlex.quote(str(config))}"
@@ -62,10 +71,10 @@ def versions_text(config: Path) -> Callable[[Record], RenderableType]:
     return text
 
 
-def promote_text(config: Path) -> Callable[[Record], RenderableType]:
+def promote_text(config: Path) -> Callable[[PromoteRecord], RenderableType]:
     """Text of a promotion: the version is live, and the settings that the file should have."""
 
-    def text(record: Record) -> RenderableType:
+    def text(record: PromoteRecord) -> RenderableType:
         version, before = record["version"], record["before"]
         if version == before:
             return f"Version {version} is live already: nothing was changed."
@@ -79,10 +88,10 @@ def promote_text(config: Path) -> Callable[[Record], RenderableType]:
     return text
 
 
-def exclude_text(config: Path) -> Callable[[Record], RenderableType]:
+def exclude_text(config: Path) -> Callable[[ExcludeRecord], RenderableType]:
     """Text of an exclusion: the object is recorded as wrong, and the command that takes its rows out."""
 
-    def text(record: Record) -> RenderableType:
+    def text(record: ExcludeRecord) -> RenderableType:
         where = ", ".join(f"batch {each['batch_id']} of source {each['source']}" for each in record["sources"])
         return Group(
             f"{record['uri']} is recorded as wrong ({record['reason']}); it was taken by {where}.",
@@ -93,10 +102,10 @@ def exclude_text(config: Path) -> Callable[[Record], RenderableType]:
     return text
 
 
-def repair_text(config: Path) -> Callable[[Record], RenderableType]:
+def repair_text(config: Path) -> Callable[[RepairRecord], RenderableType]:
     """Text of a repair: what was damaged, rebuilt, and left."""
 
-    def text(record: Record) -> RenderableType:
+    def text(record: RepairRecord) -> RenderableType:
         if not record["damaged"] and not record["rewritten"]:
             return "Every file of every table is there and can be read: nothing was changed."
         lines: list[RenderableType] = [f"{name}: {why}" for name, why in record["damaged"].items()]
@@ -105,11 +114,11 @@ def repair_text(config: Path) -> Callable[[Record], RenderableType]:
             lines.append(f"{each['table']}: {files} that not all readers could read, written again as they were.")
         if record["repaired"]:
             table = table_of("rebuilt", "batches>", "rows>", "from")
-            for each in record["repaired"]:
-                table.add_row(each["table"], f"{len(each['batches']):,}", f"{each['rows']:,}", each["input"])
+            for made in record["repaired"]:
+                table.add_row(made["table"], f"{len(made['batches']):,}", f"{made['rows']:,}", made["input"])
             lines += ["", table]
         if record["left"]:
-            lines += ["", "Not rebuilt:", *(f"  {each['table']}: {each['why']}" for each in record["left"])]
+            lines += ["", "Not rebuilt:", *(f"  {left['table']}: {left['why']}" for left in record["left"])]
         if record["kept"]:
             lines += ["", f"What could not be read is kept in {record['kept']}."]
         return Group(*lines, f"Next: tidemark replay {shlex.quote(str(config))} --all")
@@ -117,25 +126,24 @@ def repair_text(config: Path) -> Callable[[Record], RenderableType]:
     return text
 
 
-def _fates(fates: Mapping[str, Mapping[str, Mapping[str, int]]]) -> RenderableType:
+def _fates(fates: FateSides | None) -> RenderableType:
     """Counts by fate, before and after, of the batches that were made again."""
     table = table_of("source", "", *(f"{fate.replace('_', ' ')}>" for fate in FATES))
-    for source in fates.get("before", {}):
-        for when in ("before", "after"):
-            counts = fates[when].get(source, {})
-            name = source if when == "before" else ""
-            table.add_row(name, when, *(f"{counts.get(fate, 0):,}" for fate in FATES))
+    for source, before in fates["before"].items() if fates else ():
+        table.add_row(source, "before", *(f"{before.get(fate, 0):,}" for fate in FATES))
+        after = fates["after"].get(source, {}) if fates else {}
+        table.add_row("", "after", *(f"{after.get(fate, 0):,}" for fate in FATES))
     return table
 
 
-def _changed(found: Record) -> list[str]:
+def _changed(found: DifferenceRecord) -> list[str]:
     lines = []
-    for source, told in found["rows"].items():
-        ways = ", ".join(f"{way} {count:,}" for way, count in told["fates"].items())
-        crossing = f"; {told['crossing']:,} cross an end of the range" if told["crossing"] else ""
-        lines.append(f"{source}: {counted(told['changed'], 'row')} otherwise ({ways}){crossing}.")
-    for kind, what in (("streams", "row"), ("dead_letters", "dead letter")):
-        for name, told in found[kind].items():
+    for source, rows in found["rows"].items():
+        ways = ", ".join(f"{way} {count:,}" for way, count in rows["fates"].items())
+        crossing = f"; {rows['crossing']:,} cross an end of the range" if rows["crossing"] else ""
+        lines.append(f"{source}: {counted(rows['changed'], 'row')} otherwise ({ways}){crossing}.")
+    for outputs, what in ((found["streams"], "row"), (found["dead_letters"], "dead letter")):
+        for name, told in outputs.items():
             lines.append(f"{name}: {counted(told['gone'], what)} no more, {told['new']:,} new.")
             lines += [f"  {window_text(each)}" for each in told.get("windows", ())[:_WINDOWS]]
     return lines
@@ -145,7 +153,7 @@ def _next(config: Path, version: int) -> str:
     return f"Next: tidemark promote {shlex.quote(str(config))} {version}"
 
 
-def _excluded(found: Record) -> Iterator[str]:
+def _excluded(found: DifferenceRecord) -> Iterator[str]:
     """Effects of the backfill on excluded objects."""
     for each in found.get("excluded", ()):
         told = f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded"
