@@ -69,7 +69,7 @@ class AirflowHome:
             "AIRFLOW__API__WORKERS": "1",
             "AIRFLOW__API_AUTH__JWT_SECRET": self._secrets["jwt"],
             "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
-            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",  # `switch_on` asks for what came later
             "AIRFLOW__SCHEDULER__ENABLE_HEALTH_CHECK": "False",
             "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(self._logs),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(connection),
@@ -168,9 +168,16 @@ class AirflowHome:
     def patch(self, path: str, body: dict[str, Any]) -> Any:
         return self._call("PATCH", path, body)
 
+    def dags(self) -> dict[str, dict[str, Any]]:
+        """The DAGs that Airflow has read, by name."""
+        return {found["dag_id"]: found for found in self.get("/api/v2/dags?limit=100")["dags"]}
+
     def switch_on(self, dag: str) -> None:
-        """Wait for a DAG and let it run."""
-        self.until(lambda: any(found["dag_id"] == dag for found in self.get("/api/v2/dags?limit=100")["dags"]))
+        """Wait for a DAG and let it run. DAG files are read again if none that was read has it."""
+        if dag not in self.dags():
+            for token in {found["file_token"] for found in self.dags().values()}:
+                self._call("PUT", f"/api/v2/parseDagFile/{token}")
+        self.until(lambda: dag in self.dags())
         self.patch(f"/api/v2/dags/{dag}", {"is_paused": False})
 
     def run_ended(self, dag: str, run: str) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def home(executable, tmp_path_factory) -> Iterator[AirflowHome]:  # noqa: ARG001
     services, users = ("api-server", "dag-processor"), {"admin": "admin", "guest": ""}
     with running(folder, services=services, users=users) as home:
         known = {"tidemark_toll", "tidemark_maintenance"}
-        home.until(lambda: known <= {dag["dag_id"] for dag in home.get("/api/v2/dags?limit=100")["dags"]})
+        home.until(lambda: known <= home.dags().keys())
         home.post("/api/v2/dags/tidemark_toll/dagRuns", {"logical_date": None, "dag_run_id": RUN.format(1)})
         yield home
 
