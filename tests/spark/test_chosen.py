@@ -15,13 +15,14 @@ from tidemark.spark.tables.delta import append
 from tidemark.spark.tables.file_pruning import rows_of
 from tidemark.spark.tables.time_range import Span, needed
 
+pytestmark = pytest.mark.usefixtures("quick")
 START = "_system_timestamp"
 
 
-@pytest.fixture
-def place(spark, tmp_path):
+@pytest.fixture(scope="module")
+def place(spark, tmp_path_factory):
     """Batch n has rows that start at n seconds, 250 us later and at none; batch 4 has none that starts at all."""
-    found = str(tmp_path / "a table: 100%")
+    found = str(tmp_path_factory.mktemp("chosen") / "a table: 100%")
     for number in (1, 2, 3, 4):
         times = (None,) if number == 4 else (number * 1_000_000, number * 1_000_000 + 250, None)
         told = spark.createDataFrame([(time,) for time in times], "at BIGINT")
@@ -90,12 +91,13 @@ def test_a_table_whose_files_are_not_read_as_they_are_is_read_by_delta(spark, tm
 
 def test_a_plan_of_chosen_files_serves_those_of_a_table_elsewhere(spark, place, tmp_path):
     """As that of the live version does after another one is promoted."""
-    known = file_pruning.few_of(place, START, 0, 1, Span(), 4)
-    other = str(tmp_path / "elsewhere")
-    shutil.copytree(place, other)
+    here, other = str(tmp_path / "here"), str(tmp_path / "elsewhere")
+    for copy in (here, other):
+        shutil.copytree(place, copy)
+    known = file_pruning.few_of(here, START, 0, 1, Span(), 4)
     found = file_pruning.few_of(other, START, 0, 1, Span(since=3, only=True), 4)
     rows = bound(known.read(spark), found.whole, base=found.base)
-    shutil.rmtree(place)
+    shutil.rmtree(here)
     assert rows.columns == [START, "_batch_id", "day"]
     assert sorted(rows.collect(), key=str) == sorted(found.read(spark).collect(), key=str)
     assert {row["_batch_id"] for row in rows.collect()} == {3, 4}
