@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from loopback import free_port
+from short_lived import SHORT_LIVED
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -76,11 +77,12 @@ class AirflowHome:
             "TIDEMARK_PIPELINES": str(self.folder / "pipelines"),
             "TIDEMARK_REPORTS": str(self.folder / "reports"),
             "NO_PROXY": "*",
-            "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1",  # compiles less: no run here lasts long enough for more
         }
         if self.database is not None:
             given["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = self.database
-        return {key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW")} | given
+        return (
+            {key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW")} | given | SHORT_LIVED
+        )
 
     def tested(self, dag: str, *arguments: str) -> str:
         """What `airflow dags test` prints, on a copy of the SQLite database: a scheduler that sees the run takes it

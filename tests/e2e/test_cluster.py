@@ -24,6 +24,7 @@ from checked_records import printed_record
 from loopback import free_port
 from oracle import SECOND
 from product import Product, expected, verdicts
+from short_lived import OPTIONS, SHORT_LIVED
 from tidemark.spark.session.session import installed_jars
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,7 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_WORKER_CORES": "1",
+            "JDK_JAVA_OPTIONS": OPTIONS,  # of the services, and of executors, which inherit it
         }
 
     def start(self) -> None:
@@ -119,7 +121,7 @@ def submitted(product: Product, master: str) -> subprocess.Popen[str]:
     told = {"PYTHONPATH": str(ROOT / "jobs"), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     return subprocess.Popen(  # noqa: S603 - the product itself
         [*words, "--as-of", "2026-01-01T00:01:00Z", "--max-files", "1", "--json"],
-        env=os.environ | told,
+        env=os.environ | SHORT_LIVED | told,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -137,7 +139,7 @@ def test_a_cluster_named_by_a_variable_gets_the_jars_from_the_driver(tmp_path, c
     product = fed(tmp_path)
     ran = subprocess.run(  # noqa: S603 - the product itself
         [BIN / "tidemark", "run", str(product.config), "--as-of", "2026-01-01T00:01:00Z", "--json"],
-        env=os.environ | {"TIDEMARK_MASTER": cluster.url, "PYSPARK_PYTHON": sys.executable},
+        env=os.environ | SHORT_LIVED | {"TIDEMARK_MASTER": cluster.url, "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
         check=False,

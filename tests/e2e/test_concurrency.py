@@ -19,6 +19,7 @@ from samples import KEYED, PLAIN, at, contents, fork, hold_conservation, hold_re
 import tidemark.context
 from checked_records import printed_record
 from product import Product, verdicts
+from short_lived import SHORT_LIVED
 from tidemark.core.times import format_time
 from tidemark.errors import Held
 from tidemark.ledger.ledger import Ledger
@@ -40,7 +41,7 @@ def command(product: Product, *arguments: str, umask: int = -1) -> subprocess.Po
     """The command line in a process of its own, as `tidemark <verb> CONFIG ...`; -1: with the tests' umask."""
     verb, *options = arguments
     line = [sys.executable, "-m", "tidemark", verb, str(product.config), "--json", *options]
-    environment = os.environ | {"PYTHONPATH": str(JOBS), FOLDER: str(product.folder)}
+    environment = os.environ | SHORT_LIVED | {"PYTHONPATH": str(JOBS), FOLDER: str(product.folder)}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(line, env=environment, umask=umask, **pipes)  # noqa: S603 - the product itself
 

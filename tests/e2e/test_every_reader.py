@@ -5,6 +5,7 @@ delta-rs's queries are DataFusion's, whose way of reading Parquet Daft and the D
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 
 import stored
+from short_lived import SHORT_LIVED
 from tidemark.ledger.tables.null_counts import miscounted
 from tidemark.pipeline import Pipeline
 from tidemark.storage.folders import tables_below
@@ -118,6 +120,7 @@ def test_spark_reads_every_table_without_the_products_jar(warehouse, tmp_path):
     jars = ":".join(str(jar) for jar in installed_jars() if jar.name != JAR)
     tables = tables_below(warehouse)
     command = [sys.executable, str(script), jars, *(str(warehouse / name) for name in tables)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=900).stdout  # noqa: S603
+    environment = os.environ | SHORT_LIVED
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=900)  # noqa: S603
     counts = [DeltaTable(warehouse / name).to_pyarrow_dataset().count_rows() for name in tables]
-    assert told.strip().splitlines()[-1] == str(counts)
+    assert done.stdout.strip().splitlines()[-1] == str(counts)

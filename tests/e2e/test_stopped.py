@@ -20,6 +20,7 @@ from samples import KEYED, at, fork, hold_conservation, hold_replay, lines, obj
 
 import plain_checks
 from product import Product
+from short_lived import SHORT_LIVED
 from tidemark.cli import invoke
 from tidemark.core.times import format_time
 from tidemark.storage.folders import tables_below
@@ -50,7 +51,7 @@ def kill(spark: SparkSession, _: pytest.MonkeyPatch, line: list[str], step: int)
 def kill_all(_: SparkSession, __: pytest.MonkeyPatch, line: list[str], step: int) -> bool:
     """With a JVM of its own, which ends, too."""
     called = [sys.executable, stopped.__file__, str(step), str(int(signal.SIGKILL)), *line]
-    environment = os.environ | {"PYTHONPATH": f"{JOBS}{os.pathsep}{TESTS}"}
+    environment = os.environ | SHORT_LIVED | {"PYTHONPATH": f"{JOBS}{os.pathsep}{TESTS}"}
     done = subprocess.run(called, env=environment, capture_output=True, check=False)  # noqa: S603 - ours
     assert done.returncode in (0, -signal.SIGKILL), done.stderr[-2000:]
     return done.returncode != 0

@@ -21,6 +21,7 @@ from s3_service import SECRET
 
 from e2e.samples import KEYED, PLAIN, at, hold_conservation, hold_replay, obj
 from product import Product
+from short_lived import SHORT_LIVED
 from tidemark.errors import TidemarkError
 from tidemark.pipeline import Pipeline
 
@@ -187,7 +188,7 @@ def test_a_command_shows_no_secret_even_with_all_that_spark_says(tmp_path, servi
     remote = remote_of(tmp_path, service, bucket)
     remote.land("readings", OBJECTS[:1])
     command = [sys.executable, "-m", "tidemark", "run", str(remote.config)]
-    environment = {**os.environ, "TIDEMARK_DEBUG": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, **SHORT_LIVED, "TIDEMARK_DEBUG": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(  # noqa: S603
         command, env=environment, capture_output=True, text=True, check=False
     )
