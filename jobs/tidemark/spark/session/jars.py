@@ -19,13 +19,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tidemark.errors import TidemarkError
 from tidemark.spark.session.compiler import JAR, TOOLS, compile_into, java_command, left_out, quiet_jvm
-
-if TYPE_CHECKING:
-    pass
 
 JAVA_VERSIONS = (17, 21)
 """Versions of Java that Spark 4.2 runs on."""
