@@ -14,7 +14,8 @@ from tidemark.core.batch import Batch, LandedObject, ObjectState, RunPlan
 from tidemark.core.batch_result import Account, BatchRecord, Diagnostic, Finding, FindingSample, Shifts, TableDigest
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.watermarks import Combined, PartitionState
-from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tables.rows import batch_row, object_row, state_row
 from tidemark.ledger.tables.schemas import with_integer_times
 

@@ -12,7 +12,8 @@ from tidemark.core.batch import ObjectState, loaded_uri, stored_uri
 from tidemark.core.batch_result import Diagnostic
 from tidemark.landing.discover import discover, known_objects
 from tidemark.landing.listing import LandingPlace
-from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tables import files, store
 
 MINUTE = 60 * SECOND

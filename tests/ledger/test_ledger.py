@@ -24,7 +24,9 @@ from tidemark.core.batch_result import Diagnostic, FindingSample
 from tidemark.core.watermarks import Combined, PartitionState
 from tidemark.errors import Held, TidemarkError
 from tidemark.ledger.digest import digest_findings, digest_states
-from tidemark.ledger.ledger import Ledger, Noticed, records_all
+from tidemark.ledger.full_states import records_all
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tables.schemas import WATERMARKS
 from tidemark.ledger.tail import RunRange, Tail
 

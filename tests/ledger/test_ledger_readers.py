@@ -18,7 +18,8 @@ from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.watermarks import Combined, PartitionState
 from tidemark.core.windows import Passed
 from tidemark.ledger import versions
-from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tables.schemas import BATCHES
 
 EXTREMES = (FIRST_INSTANT, LAST_INSTANT)

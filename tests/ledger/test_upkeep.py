@@ -183,6 +183,6 @@ def test_states_after_retention_start_at_a_checkpoint(ledger):
     ledger.record_states(1000, {("readings", "0"): PartitionState(next_offset=2)})
     ledger.record_states(1001, {("readings", "1"): PartitionState(next_offset=3)})
     store = ledger.stores["watermarks"]
-    maintenance._drop(store, maintenance.checkpoint_before(1002))
+    maintenance._drop(store, maintenance.full_states_before(1002))
     assert {key[1]: state.next_offset for key, state in ledger.states(1002).items()} == {"0": 2, "1": 3}
     assert [file.first for file in store.files()] == [1000, 1001]

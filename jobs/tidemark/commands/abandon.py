@@ -17,7 +17,8 @@ from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writ
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger.abandoned import set_aside
 from tidemark.ledger.durability import lasting
-from tidemark.ledger.ledger import Ledger, records_all
+from tidemark.ledger.full_states import records_all
+from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import WRITERS, Loss, must_know
 from tidemark.ledger.tables.rows import state_rows
 from tidemark.ledger.tail import ABANDONED, ABANDONING

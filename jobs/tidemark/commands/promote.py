@@ -16,7 +16,8 @@ from tidemark.core.batch_result import LISTED, BatchRecord
 from tidemark.errors import UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.abandoned import skip
-from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tail import PLANNED
 from tidemark.records.versions import PromoteRecord
 from tidemark.runner.planner import judged_under

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,8 +25,9 @@ from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.digest import digest_rows
 from tidemark.ledger.durability import lasting, settle
+from tidemark.ledger.full_states import full_states_before
 from tidemark.ledger.lost_commits import written_with
-from tidemark.ledger.plans import lost_plan, of_objects, plan_rows
+from tidemark.ledger.plans import Noticed, lost_plan, of_objects, plan_rows
 from tidemark.ledger.tables.rows import (
     Row,
     accounts_of,
@@ -61,19 +62,8 @@ from tidemark.storage import Place
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-CHECKPOINT_EVERY = 1000
-"""A batch whose id is a multiple of this records the state of all partitions, changed or not."""
-
 _OPENED_AT_ONCE = 4
 """Number of tables opened at a time: more would wait for cores, or for connections to the storage."""
-
-
-@dataclass(frozen=True)
-class Noticed:
-    """Results of listing besides the objects to take: findings, and the contents that were reported."""
-
-    findings: tuple[Finding, ...] = ()
-    reported: tuple[LandedObject, ...] = ()
 
 
 class Accounted(NamedTuple):
@@ -81,16 +71,6 @@ class Accounted(NamedTuple):
 
     run_id: str
     accounts: tuple[Account, ...]
-
-
-def records_all(batch_id: int) -> bool:
-    """True if a batch records the state of all partitions, so that reading states stays cheap."""
-    return batch_id % CHECKPOINT_EVERY == 0
-
-
-def checkpoint_before(batch_id: int) -> int:
-    """The first batch whose states must be read to know those before `batch_id`."""
-    return (batch_id - 1) // CHECKPOINT_EVERY * CHECKPOINT_EVERY
 
 
 class Ledger:
@@ -155,7 +135,7 @@ class Ledger:
 
     def states(self, before: int) -> dict[tuple[str, str], PartitionState]:
         """The state of every partition as the batches before `before` left it."""
-        rows = self.stores["watermarks"].read(checkpoint_before(before), before - 1)
+        rows = self.stores["watermarks"].read(full_states_before(before), before - 1)
         rows.sort(key=itemgetter("batch_id"))
         newest = {(row["source"], row["partition"]): row for row in rows}
         return {key: partition_state(row) for key, row in newest.items()}

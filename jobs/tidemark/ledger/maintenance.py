@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from tidemark.ledger.ledger import Ledger, checkpoint_before
+from tidemark.ledger.full_states import full_states_before
+from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.store import Store
 
 MANY_FILES = 16
@@ -35,7 +36,7 @@ def retain(ledger: Ledger, first_batch: int, modified: int | None) -> None:
     first = min(first_batch, tail.last_run.first if tail.last_run else 0)
     _drop(ledger.stores["batches"], first)
     _drop(ledger.stores["diagnostics"], first)
-    _drop(ledger.stores["watermarks"], checkpoint_before(first))
+    _drop(ledger.stores["watermarks"], full_states_before(first))
     if modified is not None:
         _drop(ledger.stores["objects"], first, f" AND arrow_cast(modified, 'Int64') < {modified}")
 

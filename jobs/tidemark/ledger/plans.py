@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from tidemark.core.batch import RunPlan
-from tidemark.core.batch_result import BatchRecord
+from tidemark.core.batch import LandedObject, RunPlan
+from tidemark.core.batch_result import BatchRecord, Finding
 from tidemark.errors import TidemarkError
 from tidemark.ledger.tables.rows import Row, finding_text, object_row
 from tidemark.storage import Place
 
-if TYPE_CHECKING:
-    from tidemark.ledger.ledger import Noticed
+
+@dataclass(frozen=True)
+class Noticed:
+    """Results of listing besides the objects to take: findings, and the contents that were reported."""
+
+    findings: tuple[Finding, ...] = ()
+    reported: tuple[LandedObject, ...] = ()
 
 
 def plan_rows(plan: RunPlan, token: str, noticed: Noticed) -> list[Row]:

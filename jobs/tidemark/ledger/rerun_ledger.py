@@ -8,7 +8,8 @@ from dataclasses import replace
 from tidemark.core.batch import LandedObject
 from tidemark.core.batch_result import BatchRecord, LastWrite
 from tidemark.core.watermarks import PartitionState
-from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tables.rows import batch_row
 from tidemark.ledger.tail import COMMITTED
 from tidemark.storage import Place

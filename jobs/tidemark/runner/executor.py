@@ -31,7 +31,9 @@ from tidemark.core.batch_result import Account, BatchRecord, Outcome
 from tidemark.core.imported import with_imported
 from tidemark.core.streams import StreamEnd
 from tidemark.core.watermarks import Combined, PartitionState
-from tidemark.ledger.ledger import Ledger, Noticed, records_all
+from tidemark.ledger.full_states import records_all
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tail import COMMITTED
 from tidemark.runner.background import Behind
 from tidemark.runner.checks import Audit, blocked, blocks

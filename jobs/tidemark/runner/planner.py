@@ -17,7 +17,8 @@ from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
 from tidemark.core.batch_result import BatchRecord, Finding
 from tidemark.landing.discover import Discovery, discover
 from tidemark.landing.source_log import SourceLog, log_of
-from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tail import PLANNED, Tail
 from tidemark.quality import trial
 from tidemark.runner.recorded import key_of

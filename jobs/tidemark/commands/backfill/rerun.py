@@ -17,7 +17,8 @@ from tidemark.core.batch_result import LISTED, BatchRecord
 from tidemark.errors import UsageError
 from tidemark.landing.discover import known_objects
 from tidemark.landing.source_log import log_of
-from tidemark.ledger.ledger import Ledger, Noticed
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tail import PLANNED
 from tidemark.quality.suites import of_run
 from tidemark.runner.checks import Audit
