@@ -7,7 +7,7 @@ import pytest
 from ledger_samples import fabricate, landed, plan_run, taken
 from tidemark.core.watermarks import PartitionState
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.tables import file_rows, files, store
+from tidemark.ledger.tables import answers, file_rows, files, store
 from tidemark.ledger.tail import RunRange
 
 BATCHES = 100_000
@@ -99,9 +99,9 @@ def test_of_what_was_told_longest_ago_nothing_is_kept(tmp_path, touched, monkeyp
     for batch_id in (1, 2, 3):
         ledger.record_states(batch_id, {("readings", "0"): PartitionState(next_offset=batch_id)})
     watermarks = ledger.stores["watermarks"]
-    for batch_id in range(1, store.MOST_KEPT + 2):
+    for batch_id in range(1, answers.MOST_KEPT + 2):
         watermarks.read(batch_id, batch_id)
-    assert len(watermarks._known.answers) == store.MOST_KEPT
+    assert len(watermarks._known.answers) == answers.MOST_KEPT
     read = touched["rows"]
     assert (len(watermarks.read(1, 1)), touched["rows"]) == (1, read + 1)
 
@@ -118,7 +118,7 @@ def test_states_that_were_told_before_a_run_are_not_read_again_after_it(old, tou
 
 def test_what_is_large_is_not_kept(tmp_path, touched, monkeypatch):
     monkeypatch.setattr(file_rows, "MOST_BYTES_KEPT", 10)
-    monkeypatch.setattr(store, "MOST_ROWS_KEPT", 0)
+    monkeypatch.setattr(answers, "MOST_ROWS_KEPT", 0)
     ledger = Ledger(tmp_path)
     ledger.record_states(1, {("readings", "0"): PartitionState()})
     assert [len(ledger.stores["watermarks"].read(1, 1)) for _ in range(2)] == [1, 1]

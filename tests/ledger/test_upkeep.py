@@ -101,8 +101,8 @@ def test_a_file_that_was_written_anew_without_some_batches_is_read_batch_by_batc
 
 
 def test_a_full_file_is_not_written_again(ledger, monkeypatch):
-    monkeypatch.setattr("tidemark.ledger.tables.store.FULL_BYTES", 9000)
-    monkeypatch.setattr("tidemark.ledger.tables.store.MIDDLE_BYTES", 9000)
+    monkeypatch.setattr("tidemark.ledger.tables.file_sizes.FULL_BYTES", 9000)
+    monkeypatch.setattr("tidemark.ledger.tables.file_sizes.MIDDLE_BYTES", 9000)
     _run(ledger, maintenance.MANY_FILES + 2)
     maintenance.compact(ledger)
     full = {file.path for file in ledger.stores["batches"].files() if file.size >= 9000}
@@ -113,8 +113,8 @@ def test_a_full_file_is_not_written_again(ledger, monkeypatch):
 
 
 def test_merged_files_wait_until_many_have_gathered_and_are_merged_once_more(ledger, monkeypatch):
-    monkeypatch.setattr("tidemark.ledger.tables.store.MIDDLE_BYTES", 16_000)
-    monkeypatch.setattr("tidemark.ledger.tables.store.FULL_BYTES", 64_000)
+    monkeypatch.setattr("tidemark.ledger.tables.file_sizes.MIDDLE_BYTES", 16_000)
+    monkeypatch.setattr("tidemark.ledger.tables.file_sizes.FULL_BYTES", 64_000)
     objects = ledger.stores["objects"]
 
     def land(batch_id, number):

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from tidemark.errors import Held
-from tidemark.ledger.tables.cache import Cache
+from tidemark.ledger.tables.answers import ReadRows
+from tidemark.ledger.tables.commits import commit_properties, has_recorded, writer_properties
 from tidemark.ledger.tables.file_rows import FileRows
+from tidemark.ledger.tables.file_sizes import size_due
 from tidemark.ledger.tables.files import DataFile, live_files, read_all, read_hits
 from tidemark.ledger.tables.log import Log
 from tidemark.ledger.tables.rows import Row
-from tidemark.ledger.tables.schemas import ALL_DIFFERENT, GROUP_ROWS, bounded, properties, with_integer_times
+from tidemark.ledger.tables.schemas import properties, with_integer_times
 from tidemark.storage import Place, make, reachable, storage_options
 from tidemark.storage.damaged_files import UNREADABLE, unreadable_log
 
@@ -26,33 +27,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 4
 """Files that are searched in parallel: most of that is waiting, or done by Arrow, not by Python."""
-FULL_BYTES = 4 << 20
-"""A file of at least this size is never written again, so that the cost of compaction does not grow with history."""
-
-MIDDLE_BYTES = FULL_BYTES // 4
-"""Small files are compacted to files of this size, and these in their turn: each compaction rewrites few rows."""
-
-MOST_KEPT, MOST_ROWS_KEPT = 16, 4096
-"""The most answers that are kept, and the most rows of one."""
-
 _EVERYTHING = "true"
-
-
-@dataclass
-class _Answers:
-    """Answers from one version of a table: a run repeats its questions."""
-
-    version: int | None = None
-    files: list[DataFile] = field(default_factory=list)
-    answers: Cache[tuple[int | str, ...], list[Row]] = field(default_factory=lambda: Cache(MOST_KEPT))
-
-    def answer(self, asked: tuple[int | str, ...], read: Callable[[], list[Row]]) -> list[Row]:
-        """The kept answer, or what is read now; the oldest answers are forgotten."""
-        rows = self.answers.get(asked)
-        rows = read() if rows is None else rows
-        if len(rows) <= MOST_ROWS_KEPT:
-            self.answers.put(asked, rows)
-        return [dict(row) for row in rows]
 
 
 class Store:
@@ -66,10 +41,10 @@ class Store:
         self.path = path
         self.schema = schema
         self._integers = with_integer_times(schema)
-        self._writer = _writer(path.name)
+        self._writer = writer_properties(path.name)
         self._opened: DeltaTable | None = None
         self._log = Log(path)
-        self._known = _Answers()
+        self._known = ReadRows()
         self._parts = FileRows()
 
     def open(self) -> DeltaTable | None:
@@ -135,19 +110,19 @@ class Store:
 
     def close(self) -> None:
         """Forget what was read: others have changed the table's folder."""
-        self._opened, self._known, self._parts, self._log = None, _Answers(), FileRows(), Log(self.path)
+        self._opened, self._known, self._parts, self._log = None, ReadRows(), FileRows(), Log(self.path)
 
     def put_back(self, batch_id: int, rows: Sequence[Row], writer: str) -> None:
         """Replace the rows of a batch that a writer had recorded by these."""
         table = self._ready()
-        again = None if _has(table, writer, batch_id) else writer
-        self._write(table, rows, _commit(again, batch_id), f"batch_id = {batch_id}")
+        again = None if has_recorded(table, writer, batch_id) else writer
+        self._write(table, rows, commit_properties(again, batch_id), f"batch_id = {batch_id}")
 
     def append(self, rows: Sequence[Row], writer: str | None = None, version: int = 0) -> None:
         """Append in one commit. With a `writer`, a version not above its last one is skipped."""
         table = self._ready()
-        if not _has(table, writer, version):
-            self._write(table, rows, _commit(writer, version))
+        if not has_recorded(table, writer, version):
+            self._write(table, rows, commit_properties(writer, version))
 
     def append_next(self, rows: Sequence[Row], writer: str, first: int, last: int) -> None:
         """Append batches first..last in one commit on top of a table that ends at first - 1.
@@ -162,14 +137,14 @@ class Store:
                 where=str(self.path),
                 hint="another run went first; run again",
             )
-        self._write(table, rows, _commit(writer, last, retries=0))
+        self._write(table, rows, commit_properties(writer, last, retries=0))
 
     def replace(self, predicate: str, rows: Sequence[Row], writer: str, version: int) -> None:
         """Replace the rows that `predicate` (SQL) selects, in one commit. Repeated for a version, it changes
         nothing."""
         table = self._ready()
-        if not _has(table, writer, version):
-            self._write(table, rows, _commit(writer, version), predicate)
+        if not has_recorded(table, writer, version):
+            self._write(table, rows, commit_properties(writer, version), predicate)
 
     def all(self) -> list[Row]:
         """Every row; for tiny tables only."""
@@ -185,7 +160,7 @@ class Store:
         table = self._ready()
         rows = self._rows(self.schema.names, map(read_all, live_files(table, self.path)))
         changed = change(rows)
-        self._write(table, changed, _commit(writer, version, retries=0), _EVERYTHING)
+        self._write(table, changed, commit_properties(writer, version, retries=0), _EVERYTHING)
         return changed
 
     def delete(self, predicate: str) -> None:
@@ -197,9 +172,9 @@ class Store:
     def withdraw(self, first: int, last: int, writer: str) -> None:
         """Delete the rows of batches first..last in a commit that records that `writer` has done so."""
         table = self.open()
-        if table is not None and not _has(table, writer, last):
-            told, where = _commit(writer, last), f"batch_id >= {first} AND batch_id <= {last}"
-            self._guarded(lambda: table.delete(where, writer_properties=self._writer, commit_properties=told))
+        if table is not None and not has_recorded(table, writer, last):
+            commit, where = commit_properties(writer, last), f"batch_id >= {first} AND batch_id <= {last}"
+            self._guarded(lambda: table.delete(where, writer_properties=self._writer, commit_properties=commit))
 
     def compact(self, more_than: int) -> bool:
         """Compact small files if more than so many have gathered; no data changes. False: nothing was done.
@@ -210,7 +185,7 @@ class Store:
         table = self.open()
         if table is None:
             return False
-        target = _merged_to([file.size for file in live_files(table, self.path)], more_than)
+        target = size_due([file.size for file in live_files(table, self.path)], more_than)
         if target is None:
             return False
         try:
@@ -227,10 +202,10 @@ class Store:
         same = [_widened(part, kinds).select(list(names)).cast(kinds) for part in parts]
         return pa.concat_tables([kinds.empty_table(), *same]).cast(integers).to_pylist()
 
-    def _answered(self, table: DeltaTable) -> _Answers:
+    def _answered(self, table: DeltaTable) -> ReadRows:
         known = self._known
         if known.version != table.version():
-            self._known = known = _Answers(table.version(), live_files(table, self.path))
+            self._known = known = ReadRows(table.version(), live_files(table, self.path))
         return known
 
     def _ready(self) -> DeltaTable:
@@ -277,36 +252,3 @@ def _widened(part: pa.Table, kinds: pa.Schema) -> pa.Table:
         if known.name not in part.column_names:
             part = part.append_column(known, pa.nulls(part.num_rows, known.type))
     return part
-
-
-def _merged_to(sizes: Sequence[int], more_than: int) -> int | None:
-    """The smallest size to compact to for which more than `more_than` files are due; None if there is none. A file
-    below a quarter of a size is due for it."""
-    if sum(size < MIDDLE_BYTES // 4 for size in sizes) > more_than:
-        return MIDDLE_BYTES
-    if sum(MIDDLE_BYTES // 4 <= size < MIDDLE_BYTES for size in sizes) > more_than:
-        return FULL_BYTES
-    return None
-
-
-def _writer(table: str) -> WriterProperties:
-    """Settings for writing files. Row groups have bounds only for columns by which rows are looked up: others would
-    be half of a file of wide rows, read with it each time."""
-    kept = {name: ColumnProperties(statistics_enabled="CHUNK") for name in bounded(table)}
-    plain = ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
-    return WriterProperties(
-        compression="ZSTD",
-        max_row_group_size=GROUP_ROWS.get(table, 4096),
-        default_column_properties=ColumnProperties(statistics_enabled="NONE"),
-        column_properties=kept | dict.fromkeys(ALL_DIFFERENT.get(table, ()), plain),
-    )
-
-
-def _has(table: DeltaTable, writer: str | None, version: int) -> bool:
-    known = None if writer is None else table.transaction_version(writer)
-    return known is not None and known >= version
-
-
-def _commit(writer: str | None, version: int, retries: int | None = None) -> CommitProperties:
-    transactions = None if writer is None else [Transaction(writer, version)]
-    return CommitProperties(max_commit_retries=retries, app_transactions=transactions)

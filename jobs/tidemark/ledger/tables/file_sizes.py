@@ -1,0 +1,21 @@
+"""Sizes to which small files are compacted, so that the cost of compaction does not grow with history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+FULL_BYTES = 4 << 20
+"""A file of at least this size is never written again."""
+
+MIDDLE_BYTES = FULL_BYTES // 4
+"""Small files are compacted to files of this size, and these in their turn: each compaction rewrites few rows."""
+
+
+def size_due(sizes: Sequence[int], more_than: int) -> int | None:
+    """The smallest size to compact to for which more than `more_than` files are due; None if there is none. A file
+    below a quarter of a size is due for it."""
+    if sum(size < MIDDLE_BYTES // 4 for size in sizes) > more_than:
+        return MIDDLE_BYTES
+    if sum(MIDDLE_BYTES // 4 <= size < MIDDLE_BYTES for size in sizes) > more_than:
+        return FULL_BYTES
+    return None
