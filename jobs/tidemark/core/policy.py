@@ -23,6 +23,10 @@ class Fate(StrEnum):
     QUARANTINED = "quarantined"
 
 
+FATES = tuple(fate.value for fate in Fate)
+"""Names of the fates, in the order in which texts and tables show them."""
+
+
 class Reason(StrEnum):
     """Why a row was moved, dropped or quarantined, in the order the steps act."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidemark.core.policy import FATES
 from tidemark.core.times import from_datetime
 from tidemark.demo.flights import AS_OF, write_landing, write_pipeline
 from tidemark.demo.tables import tell_streams
@@ -20,7 +21,6 @@ from tidemark.pipeline import Pipeline
 from tidemark.records.runs import DemoRecord, RunRecord
 
 REPORT = "report.html"
-_FATES = ("on_time", "adjusted", "dropped", "quarantined")
 _WHY = {
     "late": "in the air for more than late_arrival (6h): dropped",
     "out_of_order": "more than out_of_order (2h) behind its airline's latest departure: moved up to the watermark",
@@ -89,7 +89,7 @@ def _tell_fates(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     told = pipeline.table("events/flights").to_table(columns=["_disposition", "_reasons"])
     fates, reasons = _counts(told["_disposition"]), _counts(pc.list_flatten(told["_reasons"]))
     say("\nWhat became of every record of the source flights:")
-    for fate in _FATES:
+    for fate in FATES:
         say(f"  {fate.replace('_', ' '):<12}{fates[fate]:>9,}  {100 * fates[fate] / told.num_rows:5.1f} %")
     say(f"  {'all':<12}{told.num_rows:>9,}")
     say("Why:")

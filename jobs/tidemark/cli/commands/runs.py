@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from tidemark import __version__
 from tidemark.cli.commands.export import export, fitting, only_given, shown
 from tidemark.cli.output import Answer, progress_bars, text_width
+from tidemark.core.policy import FATES
 from tidemark.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     )
     from tidemark.records.status import StatusRecord
 
-FATES = ("on_time", "adjusted", "dropped", "quarantined")
 DEMO_FOLDER = Path("demo")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tidemark.report.page.charts.runs import quality_picture
 from tidemark.report.page.data.answers import Answers
-from tidemark.report.page.data.runs import FATES
+from tidemark.report.page.data.runs import COUNTS
 from tidemark.report.page.data.runs import MOST_RUNS as LISTED_RUNS
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.differences import differences
@@ -90,9 +90,9 @@ def _finding(found: Row) -> list[Cell | Html]:
 def runs(answers: Answers) -> Html:
     """Return the runs, newest first."""
     found = answers.runs
-    heads = ("run", "as of", "micro-batches", "objects", *(name.replace("_", " ") for name in FATES))
+    heads = ("run", "as of", "micro-batches", "objects", *(name.replace("_", " ") for name in COUNTS))
     rows = [
-        (run["run_id"], moment(run["as_of"]), run["batches"], run["objects"], *(run[name] for name in FATES))
+        (run["run_id"], moment(run["as_of"]), run["batches"], run["objects"], *(run[name] for name in COUNTS))
         for run in found.listed
     ]
     more = found.totals["runs"] - len(rows)

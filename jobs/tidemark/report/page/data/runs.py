@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidemark.core.policy import FATES
 from tidemark.report.page.data.tables import Row, Tables, ask, in_scope
 
 MOST_RUNS = 50
 """Number of newest runs in the list."""
 
-FATES = ("rows", "on_time", "adjusted", "dropped", "quarantined")
-_SUMS = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in (*FATES, "objects", "bytes"))
-_COLUMNS = ["batch_id", "run_id", "run_first", "run_last", "as_of", *FATES, "objects", "bytes"]
+COUNTS = ("rows", *FATES)
+"""Columns of a batch that count its rows."""
+_SUMS = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in (*COUNTS, "objects", "bytes"))
+_COLUMNS = ["batch_id", "run_id", "run_first", "run_last", "as_of", *COUNTS, "objects", "bytes"]
 
 
 @dataclass(frozen=True)
