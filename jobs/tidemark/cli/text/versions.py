@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 
-from tidemark.cli.text.runs import FATES, table_of
+from tidemark.cli.text.layout import table_of
+from tidemark.core.policy import FATES
 from tidemark.report.changed import window_text
 from tidemark.report.words import counted
 
