@@ -139,7 +139,7 @@ class Rereading:
         again = LandingAgain(self.context, self.spec, self.live, target, wrong)
         made = again.make(by_run(records), late=True) if records else []
         contrast = Contrast(self.context.engine.spark, self.live.folder, target.folder, self.first, self.begin)
-        difference = contrast.tell(self.spec) if records else nothing_differs()
+        difference = contrast.find(self.spec) if records else nothing_differs()
         difference["fates"] = {"before": fates_of(records), "after": fates_of(made)}
         difference["excluded"] = contrast.excluded(self.excluded)
         return sum(account.rows for record in made for account in record.accounts), difference

@@ -27,7 +27,7 @@ from tidemark.storage import is_table
 from tidemark.storage.folders import remove_tree
 
 if TYPE_CHECKING:
-    from tidemark.spark.rebuild.merge import ChangedRows, ChangedTable, Rebuilding
+    from tidemark.spark.rebuild.merge import ChangedRows, ChangedTable, TableMerge
 
 OF_ROWS = frozenset(FINDINGS.values())
 _STATE = frozenset({"substreams", "lifetimes", "open_lifetimes"})
@@ -73,10 +73,10 @@ class Merging:
 
     def merge(self, reached: Callable[[str], None], progress: Callable[[str, int, int], None]) -> Merged:
         """Merge table by table, then the ledger."""
-        from tidemark.spark.rebuild.merge import Rebuilding
+        from tidemark.spark.rebuild.merge import TableMerge
 
         spark = self.again.context.engine.spark
-        tables = Rebuilding(spark, self.live.folder, self.slice.folder, self.target.folder, self.asked, self.last)
+        tables = TableMerge(spark, self.live.folder, self.slice.folder, self.target.folder, self.asked, self.last)
         try:
             rows = self._rows(tables, reached)
             outputs = self._outputs(tables, rows, reached, progress)
@@ -88,10 +88,10 @@ class Merging:
                 reached("recorded")
             difference = self._difference(tables, rows, outputs)
         finally:
-            tables.let_go()
+            tables.release()
         return Merged(self.first if otherwise else None, self._input_rows(), difference)
 
-    def _rows(self, tables: Rebuilding, reached: Callable[[str], None]) -> dict[str, ChangedRows]:
+    def _rows(self, tables: TableMerge, reached: Callable[[str], None]) -> dict[str, ChangedRows]:
         found, same = {}, unchanged_sources(self.then.resolved(), self.spec, self.excluded)
         for name, source in self.spec.sources.items():
             old = self.again.engine().recorded(source, self.first, self.last)
@@ -104,7 +104,7 @@ class Merging:
 
     def _outputs(
         self,
-        tables: Rebuilding,
+        tables: TableMerge,
         rows: dict[str, ChangedRows],
         reached: Callable[[str], None],
         progress: Callable[[str, int, int], None],
@@ -136,11 +136,11 @@ class Merging:
         return sum(account.rows for record in records for account in record.accounts)
 
     def _difference(
-        self, tables: Rebuilding, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]
+        self, tables: TableMerge, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]
     ) -> DifferenceRecord:
-        told = {name: tables.tell_rows(name, changed) for name, changed in rows.items() if changed.told}
+        changes = {name: tables.record_rows(name, changed) for name, changed in rows.items() if changed.reported}
         return {
-            "rows": told,
+            "rows": changes,
             "streams": _of_kind("streams", outputs),
             "dead_letters": _of_kind("dead_letters", outputs),
             "fates": {
@@ -156,7 +156,7 @@ class Merging:
 
     # -- the ledger
 
-    def _record(self, tables: Rebuilding, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]) -> None:
+    def _record(self, tables: TableMerge, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]) -> None:
         """Record in the version's ledger what its tables are now: counts, digests, findings, and the state to go on
         from."""
         sliced = {record.batch_id: record for record in self.slice.batches(self.first, self.through)}
@@ -165,9 +165,9 @@ class Merging:
             self._go_on(tables)
         made, findings = [], []
         for record in self.live.batches(self.first, self.through):
-            told = {name for name, changed in rows.items() if record.batch_id in changed.batches}
+            sources = {name for name, changed in rows.items() if record.batch_id in changed.batches}
             again = self._going_on(record, sliced.get(record.batch_id))
-            again, found = self._recounted(again, told)
+            again, found = self._recounted(again, sources)
             again = _with_outputs(again, digests, outputs)
             findings += finding_rows(record.batch_id, found)
             made.append(_with_digest(again, digest_findings(record.batch_id, found)))
@@ -176,7 +176,7 @@ class Merging:
         others = f"batch_id >= {self.first} AND status <> '{ABANDONED}'"
         self.target.stores["batches"].replace(others, rows_, "backfill", self.through)
 
-    def _go_on(self, tables: Rebuilding) -> None:
+    def _go_on(self, tables: TableMerge) -> None:
         """Replace the recorded watermarks by those of the slice, from which later runs go on."""
         store = self.slice.stores["watermarks"]
         rows = [row for row in store.read(self.first + 1, self.last) if row["batch_id"] > self.first]
@@ -238,8 +238,8 @@ class Merging:
         rows = events.appended(engine.spark, source, place, record.batch_id)
         if rows is None:
             raise ValueError(f"batch {record.batch_id} has no rows of {name}")
-        told = engine.count(source, rows, objects)
-        return Outcome(partitions=accounts.partitions_of(told, name)), told.digest(f"events/{name}")
+        counts = engine.count(source, rows, objects)
+        return Outcome(partitions=accounts.partitions_of(counts, name)), counts.digest(f"events/{name}")
 
 
 def _of_kind(kind: str, outputs: Mapping[str, ChangedTable]) -> dict[str, OutputDifference]:

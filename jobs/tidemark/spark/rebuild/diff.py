@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.core.policy import Fate, Reason
 from tidemark.records.versions import DifferenceRecord, ExcludedObject, OutputDifference, RowsDifference
-from tidemark.spark.rebuild.merge import DIFFERENCE, FATE, TOLD
+from tidemark.spark.rebuild.comparison import DIFFERENCE, FATE, REPORTED
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.delta import quoted
 from tidemark.storage import Place
@@ -39,9 +39,9 @@ class Contrast:
     first: int
     begin: int
 
-    def tell(self, spec: PipelineSpec) -> DifferenceRecord:
+    def find(self, spec: PipelineSpec) -> DifferenceRecord:
         """Differences by kind and name; names without any are left out."""
-        rows = {name: told for name, source in spec.sources.items() if (told := self._rows(source))}
+        rows = {name: changed for name, source in spec.sources.items() if (changed := self._rows(source))}
         published = [name for name, step in spec.streams.items() if step.published]
         windowed = [name for name in published if spec.streams[name].windowed]
         streams = {name: found for name in published if (found := self._outputs(f"streams/{name}"))}
@@ -83,11 +83,11 @@ class Contrast:
             both = old.withColumn(_NEW, F.lit(None).cast(old.schema[_OLD].dataType))
         elif new is not None:
             both = new.withColumn(_OLD, F.lit(None).cast(new.schema[_NEW].dataType))
-        return self._told(source.name, both)
+        return self._changed(source.name, both)
 
-    def _told(self, name: str, both: DataFrame) -> RowsDifference | None:
+    def _changed(self, name: str, both: DataFrame) -> RowsDifference | None:
         old, new = F.col(_OLD), F.col(_NEW)
-        differs = reduce(or_, [~old[each].eqNullSafe(new[each]) for each in ("_disposition", *TOLD)])
+        differs = reduce(or_, [~old[each].eqNullSafe(new[each]) for each in ("_disposition", *REPORTED)])
         found = both.where(differs).persist()
         try:
             before = [F.unix_micros(side["_system_timestamp"]) < self.begin for side in (old, new)]
@@ -116,11 +116,11 @@ class Contrast:
         sides = [
             side[each].alias(f"{each}_{when}") for side, when in ((old, "before"), (new, "after")) for each in FATE
         ]
-        told = found.select(
+        recorded = found.select(
             F.lit(name).alias("_source"), *about, *sides, F.when(crossing, F.lit("T0")).alias("_crosses")
         )
         place = str(self.target / DIFFERENCE / "rows")
-        told.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
+        recorded.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
 
     def _outputs(self, table: str) -> OutputDifference | None:
         sides = [self._brought(place, table, self.first) for place in (self.base, self.target)]
@@ -138,8 +138,8 @@ class Contrast:
             counts[number] = rows.count()
             if counts[number]:
                 place = str(self.target / DIFFERENCE / table)
-                told = rows.withColumn("_difference", F.lit(change))
-                told.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
+                recorded = rows.withColumn("_difference", F.lit(change))
+                recorded.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
         return {"gone": counts[0], "new": counts[1]} if any(counts) else None
 
     def _brought(self, root: Place, table: str, first: int) -> DataFrame | None:

@@ -6,9 +6,8 @@ replaced if it ends in the range. A table without a difference is not written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,22 +19,30 @@ from tidemark.core.policy import Reason
 from tidemark.records.versions import RowsDifference
 from tidemark.spark.digests import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
 from tidemark.spark.judge.events import PARTITION_COLUMN
+from tidemark.spark.rebuild.comparison import (
+    DIFFERENCE,
+    FATE,
+    REPORTED,
+    any_of,
+    content_of,
+    in_range,
+    time_of,
+    without,
+)
 from tidemark.spark.streams.paths import paths_into
 from tidemark.spark.streams.writer import STATISTICS
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.delta import quoted
 from tidemark.storage import Place
 
-FATE = ("_system_timestamp", "_disposition", "_reasons", "_watermark", "_substream")
-"""Columns that may change when a row is judged again."""
 _PUT = (*FATE, "_raw")
 """Columns that are replaced in a row with a new fate."""
-TOLD = FATE[:3]
-"""Columns whose changes are reported."""
-DIFFERENCE = "difference"
 _KEYS = ("_partition", "_offset")
 _OLD, _NEW = "__tidemark_old", "__tidemark_new"
 _FROM, _TO = "T0", "T1"
+_SIDE = "_difference"
+"""Column that says from which side a recorded output is: `before` or `after`."""
+_ABOUT = (PARTITION_COLUMN, "_batch_id", "_event_time", "_arrival_time")
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class ChangedRows:
     rows: DataFrame
     days: tuple[str, ...]
     batches: tuple[int, ...]
-    told: int
+    reported: int
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class ChangedTable:
 
 
 @dataclass(frozen=True)
-class Rebuilding:
+class TableMerge:
     """Compares the tables of `base` with those of a `slice` and merges what differs into `target`, a clone of the
     base. Outputs that the slice released after its `last` recorded batch count as released by that batch."""
 
@@ -86,12 +93,12 @@ class Rebuilding:
         ours = [in_range(F.col(side)["_system_timestamp"], self.asked) for side in (_OLD, _NEW)]
         out = F.array_contains(F.col(_NEW)["_reasons"], Reason.EXCLUDED.value)
         ours.append(out & F.col(_OLD)["_system_timestamp"].isNull())
-        counts = FATE if anew else TOLD
+        counts = FATE if anew else REPORTED
         differs = [~F.col(_OLD)[name].eqNullSafe(F.col(_NEW)[name]) for name in counts]
-        found = known.join(judged, list(_KEYS)).where(_any(ours) & _any(differs)).persist()
+        found = known.join(judged, list(_KEYS)).where(any_of(ours) & any_of(differs)).persist()
         self.kept.append(found)
-        told = F.count_if(_any(differs[: len(TOLD)]))
-        days = found.groupBy(PARTITION_COLUMN, "_batch_id").agg(told).collect()
+        reported = F.count_if(any_of(differs[: len(REPORTED)]))
+        days = found.groupBy(PARTITION_COLUMN, "_batch_id").agg(reported).collect()
         if not days:
             return None
         dates = tuple(sorted({str(row[0]) for row in days}))
@@ -110,11 +117,11 @@ class Rebuilding:
         merged = joined.select(*columns).repartitionByRange(F.col(PARTITION_COLUMN), F.col("_batch_id"))
         _replace(merged, place, f"{PARTITION_COLUMN} IN ({dates})")
 
-    def tell_rows(self, source: str, changed: ChangedRows) -> RowsDifference:
+    def record_rows(self, source: str, changed: ChangedRows) -> RowsDifference:
         """Record the changed rows with both fates. Returns their number, in all and by pair of fates, and how many
         cross an end of the range."""
         old, new = F.col(_OLD), F.col(_NEW)
-        differs = _any([~old[name].eqNullSafe(new[name]) for name in TOLD])
+        differs = any_of([~old[name].eqNullSafe(new[name]) for name in REPORTED])
         inside = [F.coalesce(in_range(side["_system_timestamp"], self.asked), F.lit(False)) for side in (old, new)]
         stamps = [F.unix_micros(side["_system_timestamp"]) for side in (old, new)]
         both = stamps[0].isNotNull() & stamps[1].isNotNull() & (inside[0] != inside[1])
@@ -122,14 +129,14 @@ class Rebuilding:
         sides = [
             side[name].alias(f"{name}_{when}") for side, when in ((old, "before"), (new, "after")) for name in FATE
         ]
-        told = changed.rows.where(differs).select(
+        recorded = changed.rows.where(differs).select(
             F.lit(source).alias("_source"),
             *_KEYS,
             *[name for name in _ABOUT if name != PARTITION_COLUMN],
             *sides,
             F.when(both, F.when(before, _FROM).otherwise(_TO)).alias("_crosses"),
         )
-        told.write.format("delta").mode("append").save(str(self.target / DIFFERENCE / "rows"))
+        recorded.write.format("delta").mode("append").save(str(self.target / DIFFERENCE / "rows"))
         ways = changed.rows.where(differs).groupBy(
             old["_disposition"].alias("before"), new["_disposition"].alias("after")
         )
@@ -149,10 +156,10 @@ class Rebuilding:
             new = new.withColumn("_batch_id", F.least("_batch_id", F.lit(self.last)))
         gone = None if old is None else self._ours(table, old, changed, passed)
         come = None if new is None else self._ours(table, new, changed, passed)
-        was, will = _content(gone), _content(come)
+        was, will = content_of(gone), content_of(come)
         if was.digest == will.digest:
             return None
-        counts = self._tell(table, _without(gone, come), _without(come, gone))
+        counts = self._record_outputs(table, without(gone, come), without(come, gone))
         batches = [number for each in (was, will) for number in each.batches]
         first, last = min(batches), max(batches)
         if come is not None and (old is None or old.isEmpty()):
@@ -192,7 +199,7 @@ class Rebuilding:
         found = mine.groupBy("_batch_id").agg(*digest_columns(row_hash(mine))).collect()
         return {row["_batch_id"]: table_digest(table, row[ROWS], row[LOW], row[HIGH]) for row in found}
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release the persisted rows."""
         for rows in self.kept:
             rows.unpersist()
@@ -212,7 +219,7 @@ class Rebuilding:
         if changed is None:
             return ours
         keys = changed.select(*_KEYS)
-        due = F.lit(True) if passed is None else F.col("_end_time") <= _time(passed)
+        due = F.lit(True) if passed is None else F.col("_end_time") <= time_of(passed)
         outside = rows.where(~self._ends(table) & due).join(keys, list(_KEYS), "left_semi")
         return ours.unionByName(outside.select(*map(quoted, rows.columns)))
 
@@ -227,10 +234,10 @@ class Rebuilding:
         """True if an output ends in the range. One without an end does if the range has none."""
         windowed = "_window_end" in self._columns(table)
         end = F.col("_window_end" if windowed else "_end_time")
-        after = end > _time(self.asked.begin)
+        after = end > time_of(self.asked.begin)
         if self.asked.end is None:
             return F.coalesce(after, F.lit(True))
-        return F.coalesce(after & (end <= _time(self.asked.end)), F.lit(False))
+        return F.coalesce(after & (end <= time_of(self.asked.end)), F.lit(False))
 
     def _columns(self, table: str) -> list[str]:
         for place in (self.base, self.slice):
@@ -239,68 +246,24 @@ class Rebuilding:
                 return found.columns
         return []
 
-    def _tell(self, table: str, lost: DataFrame | None, made: DataFrame | None) -> tuple[int, int]:
+    def _record_outputs(self, table: str, lost: DataFrame | None, made: DataFrame | None) -> tuple[int, int]:
         """Record outputs that are gone and outputs that are new. Returns the number of each."""
         sides = [
-            rows.withColumn(_DIFFERENCE, F.lit(change))
+            rows.withColumn(_SIDE, F.lit(change))
             for change, rows in (("before", lost), ("after", made))
             if rows is not None
         ]
         both = sides[0] if len(sides) == 1 else sides[0].unionByName(sides[1], allowMissingColumns=True)
-        new = F.col(_DIFFERENCE) == "after"
+        new = F.col(_SIDE) == "after"
         place = str(self.target / DIFFERENCE / table)
-        told = delta.append_measured(both, place, self.last, table, matching=new)
-        if told is None:
-            raise RuntimeError(f"the difference of {table} was told before")
-        return told.digest.rows - told.matching, told.matching
+        written = delta.append_measured(both, place, self.last, table, matching=new)
+        if written is None:
+            raise RuntimeError(f"the difference of {table} is recorded already")
+        return written.digest.rows - written.matching, written.matching
 
     def _table(self, root: Place, table: str) -> DataFrame | None:
         place = str(root / table)
         return self.spark.read.format("delta").load(place) if delta.exists(place) else None
-
-
-_DIFFERENCE, _FIRST, _LAST = "_difference", "first_batch", "last_batch"
-_ABOUT = (PARTITION_COLUMN, "_batch_id", "_event_time", "_arrival_time")
-
-
-def in_range(time: Column, asked: Range) -> Column:
-    """True if a time lies in the range; false for null."""
-    wanted = time >= _time(asked.begin)
-    if asked.end is not None:
-        wanted = wanted & (time < _time(asked.end))
-    return F.coalesce(wanted, F.lit(False))
-
-
-def _any(conditions: Sequence[Column]) -> Column:
-    found = conditions[0]
-    for condition in conditions[1:]:
-        found = found | condition
-    return found
-
-
-class _Content(NamedTuple):
-    """Digest of rows without their batch ids, and their first and last batch. Equal rows have equal digests, whatever
-    run wrote them."""
-
-    digest: TableDigest
-    batches: tuple[int, ...]
-
-
-def _content(rows: DataFrame | None) -> _Content:
-    if rows is None:
-        return _Content(table_digest("", 0, 0, 0), ())
-    hashed = row_hash(rows.drop("_batch_id"))
-    low, high = F.min("_batch_id").alias(_FIRST), F.max("_batch_id").alias(_LAST)
-    found = rows.agg(*digest_columns(hashed), low, high).collect()[0]
-    batches = () if found[_FIRST] is None else (found[_FIRST], found[_LAST])
-    return _Content(table_digest("", found[ROWS], found[LOW], found[HIGH]), batches)
-
-
-def _without(rows: DataFrame | None, others: DataFrame | None) -> DataFrame | None:
-    if rows is None:
-        return None
-    own = rows.drop("_batch_id")
-    return own if others is None else own.exceptAll(others.drop("_batch_id").select(*map(quoted, own.columns)))
 
 
 def _replace(rows: DataFrame, place: str, condition: str) -> None:
@@ -309,7 +272,3 @@ def _replace(rows: DataFrame, place: str, condition: str) -> None:
 
 def _statistics(rows: DataFrame) -> str:
     return ",".join(name for name in STATISTICS.split(",") if name in rows.columns)
-
-
-def _time(micros: int) -> Column:
-    return F.timestamp_micros(F.lit(micros))

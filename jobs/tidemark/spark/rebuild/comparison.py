@@ -1,0 +1,70 @@
+"""Compares rows of two versions: the columns that count, the times of a range, and the content of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidemark.core.backfill.ranges import Range
+from tidemark.core.batch_result import TableDigest
+from tidemark.spark.digests import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
+from tidemark.spark.tables.delta import quoted
+
+FATE = ("_system_timestamp", "_disposition", "_reasons", "_watermark", "_substream")
+"""Columns that may change when a row is judged again."""
+REPORTED = FATE[:3]
+"""Columns whose changes are reported."""
+DIFFERENCE = "difference"
+"""Folder of a version with the rows and outputs that differ from its base."""
+_FIRST, _LAST = "first_batch", "last_batch"
+
+
+def in_range(time: Column, asked: Range) -> Column:
+    """True if a time lies in the range; false for null."""
+    wanted = time >= time_of(asked.begin)
+    if asked.end is not None:
+        wanted = wanted & (time < time_of(asked.end))
+    return F.coalesce(wanted, F.lit(False))
+
+
+def any_of(conditions: Sequence[Column]) -> Column:
+    """True if one of the conditions is."""
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = found | condition
+    return found
+
+
+class Content(NamedTuple):
+    """Digest of rows without their batch ids, and their first and last batch. Equal rows have equal digests, whatever
+    run wrote them."""
+
+    digest: TableDigest
+    batches: tuple[int, ...]
+
+
+def content_of(rows: DataFrame | None) -> Content:
+    """The content of rows; None is no rows."""
+    if rows is None:
+        return Content(table_digest("", 0, 0, 0), ())
+    hashed = row_hash(rows.drop("_batch_id"))
+    low, high = F.min("_batch_id").alias(_FIRST), F.max("_batch_id").alias(_LAST)
+    found = rows.agg(*digest_columns(hashed), low, high).collect()[0]
+    batches = () if found[_FIRST] is None else (found[_FIRST], found[_LAST])
+    return Content(table_digest("", found[ROWS], found[LOW], found[HIGH]), batches)
+
+
+def without(rows: DataFrame | None, others: DataFrame | None) -> DataFrame | None:
+    """Rows whose content is not among `others`, each as often as it is missing there."""
+    if rows is None:
+        return None
+    own = rows.drop("_batch_id")
+    return own if others is None else own.exceptAll(others.drop("_batch_id").select(*map(quoted, own.columns)))
+
+
+def time_of(micros: int) -> Column:
+    """A time in microseconds as a timestamp."""
+    return F.timestamp_micros(F.lit(micros))
