@@ -16,7 +16,7 @@ from oracle import SECOND, Obj, Row, Source
 from product import Product
 from tidemark.commands.schedule import answer, blocking, foresee
 from tidemark.errors import Blocked, CheckFailed, ConfigError, UsageError
-from tidemark.spark.streams.paths import StreamRows
+from tidemark.spark.streams.stream_rows import StreamRows
 from tidemark.spark.tables.time_range import Span
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -235,7 +235,7 @@ def test_what_is_not_due_is_told_before_or_after_it_is_published(base, severity,
     (product.folder / "landing" / "s" / "b").unlink()
     product.land("s", objects("d", 30))
     monkeypatch.setattr("tidemark.spark.streams.writer.passing", lambda rows, *_: rows)
-    monkeypatch.setattr("tidemark.spark.streams.paths.StreamRows.along", everything(StreamRows.along))
+    monkeypatch.setattr("tidemark.spark.streams.stream_rows.StreamRows.along", everything(StreamRows.along))
     with pytest.raises(Blocked, match="published_in_time_order") if severity == "block" else nullcontext():
         product.run(at(51), quality=severity)
     checks = [row for row in product.table("quality") if row["batch_id"] == 2]

@@ -22,7 +22,7 @@ from tidemark.errors import ConfigError, Problem
 from tidemark.spark.columns import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOURCE, TEXT, WINDOW
 from tidemark.spark.compat.plans import require_plan
 from tidemark.spark.read import landed_rows
-from tidemark.spark.streams import paths, windows
+from tidemark.spark.streams import stream_rows, windows
 from tidemark.spark.streams.joins import Side, paired
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.validity import column_of
@@ -90,7 +90,7 @@ def _landed(spark: SparkSession, source: SourceSpec) -> DataFrame:
 def _of_source(spark: SparkSession, source: SourceSpec) -> DataFrame:
     """The rows of a source's stream."""
     kinds = [f"{column_of(column.name)} {column.type}" for column in source.columns]
-    own = [f"{name} {paths.kind_of(name)}" for name in paths.SYSTEM]
+    own = [f"{name} {stream_rows.kind_of(name)}" for name in stream_rows.SYSTEM]
     return _of_stream(_empty(spark, ", ".join([*own, *kinds])))
 
 
@@ -110,15 +110,17 @@ def _add(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> No
 
 def _step(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> DataFrame:
     if step.join:
-        left, right = (Side(name, rows[name], paths.names_of_order(rows[name]), None) for name in step.join)
+        left, right = (Side(name, rows[name], stream_rows.names_of_order(rows[name]), None) for name in step.join)
         pairs = paired(step, left, right, 0)
-        rest = [name for name in paths.SYSTEM if name not in pairs.columns]
-        return _of_stream(pairs.select("*", *[F.lit(None).cast(paths.kind_of(name)).alias(name) for name in rest]))
+        rest = [name for name in stream_rows.SYSTEM if name not in pairs.columns]
+        return _of_stream(
+            pairs.select("*", *[F.lit(None).cast(stream_rows.kind_of(name)).alias(name) for name in rest])
+        )
     whole = reduce(
         lambda one, other: one.unionByName(other, allowMissingColumns=True), [rows[n] for n in step.inputs]
     )
     payload = [column.name for column in columns_of(spec, step.inputs[0]) or ()]
-    stepped, _ = paths.stepped(whole, step, payload, last=True)
+    stepped, _ = stream_rows.stepped(whole, step, payload, last=True)
     return _windows(stepped, spec, step) if step.windowed else stepped
 
 
@@ -127,8 +129,8 @@ def _windows(rows: DataFrame, spec: PipelineSpec, step: StreamSpec) -> DataFrame
     counted = rows.withColumn(WINDOW, F.lit(0).cast("long"))
     found = windows.aggregated(counted, step, step.fixed, types, alone=True)
     given = {"_system_timestamp": F.col("_window_start"), "_end_time": F.col("_window_end")}
-    rest = [name for name in paths.SYSTEM if name not in (*found.columns, *given)]
-    return _of_stream(found.withColumns(given | {name: F.lit(None).cast(paths.kind_of(name)) for name in rest}))
+    rest = [name for name in stream_rows.SYSTEM if name not in (*found.columns, *given)]
+    return _of_stream(found.withColumns(given | {name: F.lit(None).cast(stream_rows.kind_of(name)) for name in rest}))
 
 
 def _require_stored(key: str, kind: DataType) -> None:

@@ -20,7 +20,7 @@ from tidemark.spark.columns import JUDGED, OPEN_UNTIL, WINDOW
 from tidemark.spark.expressions import aggregate_of
 from tidemark.spark.streams.distinct import with_firsts
 from tidemark.spark.streams.equal_values import alike
-from tidemark.spark.streams.paths import order_of
+from tidemark.spark.streams.stream_rows import order_of
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.times import divided
 from tidemark.spark.validity import fit

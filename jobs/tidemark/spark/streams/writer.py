@@ -26,8 +26,9 @@ from tidemark.spark.session.parallel import side_by_side
 from tidemark.spark.streams import windows
 from tidemark.spark.streams.due import cut_open, ends, not_due, passing, passing_span
 from tidemark.spark.streams.partitioned import PartitionedSteps
-from tidemark.spark.streams.paths import StreamRows, paths_into
+from tidemark.spark.streams.paths import paths_into
 from tidemark.spark.streams.session_state import Measuring
+from tidemark.spark.streams.stream_rows import StreamRows
 from tidemark.spark.streams.window_plans import closing, files_for
 from tidemark.spark.tables.delta import append_counted, holds, quoted, slice_of
 from tidemark.spark.tables.row_counter import Counting
