@@ -10,7 +10,8 @@ from tidemark.arguments import alias, file_path, number, number_or_none, texts
 from tidemark.arguments import partition as name_of_partition
 from tidemark.commands import exclude, recover, replay, versions
 from tidemark.commands import run as runs
-from tidemark.commands.read import Filters, Reader, checked_filters, instant
+from tidemark.commands.filters import Filters, checked_filters, instant
+from tidemark.commands.read import Reader
 from tidemark.commands.run import RunRequest
 from tidemark.commands.summaries import validation
 from tidemark.config import Loaded, PipelineSpec, load_pipeline

@@ -7,20 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemark.arguments import known_names, number, texts
-from tidemark.arguments import partition as name_of_partition
 from tidemark.commands.exclude import why
+from tidemark.commands.filters import Filters, instant
 from tidemark.commands.state import standing
 from tidemark.commands.summaries import stream_summary
 from tidemark.commands.versions import compared_spec, in_force
 from tidemark.config import PipelineSpec
 from tidemark.core.batch_result import BatchRecord
-from tidemark.core.times import parse_moment
 from tidemark.core.watermarks import PartitionState
 from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
@@ -43,20 +41,6 @@ if TYPE_CHECKING:
 
 LAST_BATCHES = 30
 SUBSTREAMS = "substreams"
-
-
-class Filters(TypedDict, total=False):
-    """Conditions on rows; all given ones must hold. Times are times of arrival: ISO 8601 with an offset, a date, an
-    age such as `2d`, or microseconds UTC."""
-
-    source: str | None
-    fate: str | None
-    reason: str | None
-    partition: str | int | None
-    since: str | int | None
-    until: str | int | None
-    batch: int | None
-    dead_letters: str | None
 
 
 @dataclass(frozen=True)
@@ -281,26 +265,3 @@ class Reader:
             instant(filters.get("until"), now),
             filters.get("batch"),
         )
-
-
-def instant(value: str | int | None, now: int) -> int | None:
-    """A given time in microseconds UTC; ages are counted back from `now`. Raises UsageError for other values."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
-        raise UsageError(f"{value!r} is not a time", hint="give ISO 8601 text, or microseconds UTC as a whole number")
-    try:
-        return parse_moment(value, now) if isinstance(value, str) else value
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
-def checked_filters(verb: str, filters: Filters) -> Filters:
-    """Filters with the partition as text. Raises UsageError for an unknown filter or an impossible value."""
-    known_names(verb, filters, ["limit", *["by"] * (verb == "rows"), *Filters.__annotations__])
-    found = Filters(**filters)
-    if filters.get("partition") is not None:
-        found["partition"] = name_of_partition(filters["partition"])
-    if filters.get("dead_letters") is not None:
-        (found["dead_letters"],) = texts("dead_letters", [filters["dead_letters"]], "hourly")
-    if filters.get("batch") is not None:
-        found["batch"] = number("batch", filters["batch"], 1)
-    return found

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidemark.commands import run as runs
-from tidemark.commands.read import instant
+from tidemark.commands.filters import instant
 from tidemark.commands.run import RunRequest
 from tidemark.context import RunContext
 from tidemark.core.advance import advance
