@@ -9,7 +9,7 @@ from tidemark.ledger.versions import Version
 from tidemark.storage import Place
 
 
-def mend(root: Place, now: int) -> tuple[int, str | None] | None:
+def rebuild(root: Place, now: int) -> tuple[int, str | None] | None:
     """Rebuild the table if it has lost commits. Returns the number of versions, and a note on what is uncertain
     (None: nothing is). None if nothing was lost."""
     if versions.lost(root) is None:

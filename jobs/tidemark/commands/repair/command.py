@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tidemark.commands.repair.repair import Repairing
+from tidemark.commands.repair.repair import TableRepair
 from tidemark.commands.versions import rebuilt
 from tidemark.context import RunContext
 from tidemark.errors import TidemarkError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables import integrity
-from tidemark.ledger.versions_rebuilt import mend
+from tidemark.ledger.versions_rebuilt import rebuild
 from tidemark.records.versions import RepairRecord
 from tidemark.storage.sync import sync_tree
 
@@ -16,13 +16,13 @@ from tidemark.storage.sync import sync_tree
 def repair(context: RunContext, wait: bool) -> RepairRecord:
     """Rebuild the damaged tables of the live version; the record names them, and those that could not be rebuilt."""
     with context.hold(wait):
-        listed = mend(context.root, context.clock())
+        listed = rebuild(context.root, context.clock())
         ensure_batches(context.ledger)
         made, _ = rebuilt(context.ledger, str(context.spec.path))
-        repairing = Repairing(context, made)
+        repairs = TableRepair(context, made)
         if listed is not None:
-            repairing.tell_versions(*listed)
-        found = repairing.repair()
+            repairs.add_versions(*listed)
+        found = repairs.repair()
         if found["repaired"] or found["rewritten"]:
             sync_tree(context.ledger.folder)
         context.forget()
@@ -31,7 +31,7 @@ def repair(context: RunContext, wait: bool) -> RepairRecord:
 
 def ensure_batches(ledger: Ledger) -> None:
     """Raise TidemarkError unless the table `batches` is sound; all rebuilding starts from it."""
-    damage = integrity.wounded(ledger.folder / "batches")
+    damage = integrity.damage_of(ledger.folder / "batches")
     if damage:
         raise TidemarkError(
             f"the table `batches` is damaged ({damage}): it says what there is to rebuild",

@@ -21,7 +21,7 @@ _DAMAGED = (pa.ArrowException, OSError, ValueError)
 
 
 @dataclass(frozen=True)
-class Wound:
+class Corruption:
     """Damage to a table. `log`: why its log cannot be read (None: it can); `files` that are missing or cannot be
     read; `lost`: how far its log is behind (None: it is not); `batches`: the first and last of which rows may be
     missing (None: any)."""
@@ -46,7 +46,7 @@ class Wound:
         """True if repair leaves files that could not be read."""
         return self.log is not None or bool(self.files)
 
-    def behind(self, known: int, recorded: int, why: str) -> Wound:
+    def behind(self, known: int, recorded: int, why: str) -> Corruption:
         """This damage, and that the table's log ends at batch `known` instead of `recorded`."""
         if self.log is not None:
             return self
@@ -75,19 +75,19 @@ def first_damage(folder: Path) -> TidemarkError | None:
     return None
 
 
-def examined(place: Place) -> Wound:
+def examined(place: Place) -> Corruption:
     """Read a table's log and each of its files to the end, and return the damage found."""
     try:
         actions = _files(place)
     except (DeltaError, *_DAMAGED) as error:
-        return Wound(log=_first_line(error))
+        return Corruption(log=_first_line(error))
     broken = [action for action in actions if not _sound(place / action["path"])]
     if not broken:
-        return Wound()
+        return Corruption()
     ends = [_batches(action) for action in broken]
     known = [each for each in ends if each is not None]
     whole = (min(low for low, _ in known), max(high for _, high in known)) if len(known) == len(ends) else None
-    return Wound(files=tuple(action["path"] for action in broken), batches=whole)
+    return Corruption(files=tuple(action["path"] for action in broken), batches=whole)
 
 
 def _files(place: Place) -> list[dict[str, Any]]:
@@ -95,12 +95,12 @@ def _files(place: Place) -> list[dict[str, Any]]:
     return pa.table(delta_table(place).get_add_actions(flatten=True)).to_pylist()
 
 
-def take_out(place: Place, wound: Wound, aside: Place) -> None:
+def take_out(place: Place, damage: Corruption, aside: Place) -> None:
     """Take the damaged files out of the table; those that exist are moved to `aside`."""
-    if not wound.files:
+    if not damage.files:
         return
     there = set(files_below(place))
-    for path in wound.files:
+    for path in damage.files:
         if path in there:
             move(place / path, aside / path)
     DeltaTable.repair(delta_table(place))
@@ -111,9 +111,9 @@ def put_aside(place: Place, aside: Place) -> None:
     move_tree(place, aside)
 
 
-def wounded(place: Place) -> Wound:
+def damage_of(place: Place) -> Corruption:
     """Damage to the table that should be at `place`. A missing log is damage, too."""
-    return examined(place) if is_table(place) else Wound(log="it is not there")
+    return examined(place) if is_table(place) else Corruption(log="it is not there")
 
 
 def _sound(place: Place) -> bool:

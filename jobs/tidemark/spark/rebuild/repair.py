@@ -56,14 +56,14 @@ def know(spark: SparkSession, place: str, writer: str, batch_id: int) -> None:
 
 
 @dataclass(frozen=True)
-class Mending(Outputs):
+class RepairedOutputs(Outputs):
     """Repairs the `broken` tables of a run by computing its rows again. `recorded` has the run's digests: only rows
     with that digest are put back, with columns in the order of `like`. Other digests go to `unlike`."""
 
     broken: Collection[str] = ()
     recorded: Mapping[str, TableDigest] = field(default_factory=dict)
     like: PipelineSpec | None = None
-    mended: dict[str, int] = field(default_factory=dict)
+    restored: dict[str, int] = field(default_factory=dict)
     unlike: dict[str, TableDigest] = field(default_factory=dict)
 
     def _ordered(self, stream: str, names: Sequence[str]) -> list[Column]:
@@ -72,7 +72,7 @@ class Mending(Outputs):
         own = [name for name in names if name not in known]
         return [quoted(name) for name in [*own, *(name for name in known if name in names)]]
 
-    def mend(self, due: Due) -> None:
+    def restore(self, due: Due) -> None:
         """Put back the rows that the run wrote for a stream."""
         for table, make in self._tables(due).items():
             if table not in self.broken or table not in self.recorded:
@@ -86,7 +86,7 @@ class Mending(Outputs):
                 if found == self.recorded[table]:
                     ranges = statistics_of(rows.columns)
                     put_back(self.spark, rows, f"{self.root}/{table}", due.last_batch, statistics=ranges)
-                    self.mended[table] = found.rows
+                    self.restored[table] = found.rows
                 else:
                     self.unlike[table] = found
             finally:

@@ -1,0 +1,105 @@
+"""Finds damaged tables of the live version, opens them for repair, and lists what was rebuilt and what was left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tidemark.commands.replay import located
+from tidemark.config import PipelineSpec
+from tidemark.context import RunContext
+from tidemark.core.batch_result import BatchRecord
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lost_commits import losses
+from tidemark.ledger.tables import integrity
+from tidemark.ledger.tables.integrity import Corruption
+from tidemark.records.status import TableDamage
+from tidemark.records.versions import RebuiltRows
+from tidemark.runner.recorded import spec_of
+from tidemark.storage import Place
+from tidemark.storage.folders import tables_below
+
+
+@dataclass(frozen=True)
+class DamagedTables:
+    """Tables of the live version during one repair. `made` are batches that a backfill made, so that no run can make
+    them again; `rebuilt` and `left` are the results by now."""
+
+    context: RunContext
+    made: range | None
+    rebuilt: dict[str, RebuiltRows] = field(default_factory=dict)
+    left: list[TableDamage] = field(default_factory=list)
+
+    @property
+    def live(self) -> Ledger:
+        """The ledger of the live version."""
+        return self.context.ledger
+
+    def find(self) -> dict[str, Corruption]:
+        """Damage by table; sound tables are left out."""
+        lost = losses(self.live)
+        names = sorted({*tables_below(self.live.folder), *self._recorded_tables(), *lost})
+        names = [name for name in names if not name.startswith(("difference/", "_slice"))]
+        found = {}
+        for done, name in enumerate(names):
+            self.context.progress("look", done, len(names))
+            damage = integrity.damage_of(self.live.folder / name)
+            if name in lost:
+                damage = damage.behind(lost[name].known, lost[name].recorded, str(lost[name]))
+            if damage:
+                found[name] = damage
+        self.context.progress("look", len(names), len(names))
+        return found
+
+    def _recorded_tables(self) -> set[str]:
+        last = self.live.last().committed_through
+        found = {digest.table for record in self.live.batches(1, last) for digest in record.digests if digest.rows}
+        return {name.partition("/")[0] if name.startswith("substreams/") else name for name in found}
+
+    def open(self, table: str, damage: Corruption) -> Corruption:
+        """Take the damage out of a table. If a pending run had appended to it, the whole table is put aside and made
+        from the beginning, as if its log were lost."""
+        place, through = self.live.folder / table, self.live.last().committed_through
+        pending = self.live.last().pending and (damage.batches is None or damage.batches[1] > through)
+        if damage.log is not None or pending:
+            integrity.put_aside(place, self.aside(table))
+            damage = Corruption(log=damage.log or "a pending run had rows in it")
+        else:
+            integrity.take_out(place, damage, self.aside(table))
+        self.live.store(table).close()
+        return damage
+
+    def records(self, table: str, damage: Corruption) -> Iterator[BatchRecord]:
+        """Committed batches whose rows in a table may be missing now; without batches that a backfill made."""
+        lost = []
+        for record in self.live.batches(1, self.live.last().committed_through):
+            has_rows = any(each.table == table and each.rows for each in record.digests)
+            has_rows = has_rows or (table == "objects" and record.objects > 0)
+            if not (has_rows and damage.meets(record.batch_id)):
+                continue
+            if self.made is not None and record.batch_id in self.made:
+                lost.append(record.batch_id)
+                continue
+            yield record
+        if lost:
+            made = f"batches {lost[0]} to {lost[-1]} were made by a backfill"
+            self.leave(table, f"{made}: promote another version, and build this one again")
+
+    def then(self, record: BatchRecord) -> PipelineSpec:
+        """The configuration that a batch was judged under, with the present locations."""
+        spec = self.context.spec
+        return located(spec_of(record.configuration, spec, self.live.root), spec)
+
+    def aside(self, table: str) -> Place:
+        """The folder in which unreadable files of a table are kept."""
+        return self.live.root / "damaged" / f"v{self.live.version}" / table
+
+    def add(self, table: str, batch_id: int, rows: int, source: str) -> None:
+        """Record that rows of a batch were rebuilt from `source`."""
+        whole = self.rebuilt.setdefault(table, {"batches": [], "rows": 0, "input": source})
+        whole["batches"].append(batch_id)
+        whole["rows"] += rows
+
+    def leave(self, table: str, why: str) -> None:
+        """Record that a table stays as it is, and why."""
+        self.left.append({"table": table, "why": why})
