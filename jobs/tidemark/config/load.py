@@ -60,8 +60,7 @@ def load_pipeline(path: Path | str, environ: Mapping[str, str] | None = None, se
     try:
         return _loaded(path, document, environ, settings, values)
     except ConfigError as error:
-        told = [Problem(each.file, each.key, said(each.message, values)) for each in error.problems]
-        raise ConfigError(told, hint=error.hint) from None
+        raise ConfigError(_mask(error.problems, values), hint=error.hint) from None
 
 
 def _loaded(
@@ -92,15 +91,30 @@ def _loaded(
     problems = _in_order(problems, [document, *(given.own for given in sources.values() if given.own)])
     if spec is None or problems:
         raise ConfigError(problems)
-    warnings = [
+    warnings = _mask(_warnings(document, sources, specs, spec, ruled), values)
+    return Loaded(spec.having(Taken(values, {key: frozenset(own) for key, own in taken.items()}, environ)), warnings)
+
+
+def _warnings(
+    document: Document,
+    sources: Mapping[str, Given],
+    specs: Mapping[str, SourceSpec],
+    spec: PipelineSpec,
+    ruled: CheckedStreams,
+) -> list[Problem]:
+    """Warnings about the settings of sources, then about those of the whole pipeline."""
+    found = [
         given.problem(path, message)
         for name, given in sources.items()
         for path, message in source_warnings(Source(specs[name], given.keys, frozenset()))
     ]
     of_all = (*pipeline_warnings(spec), *structure_warnings(ruled), *expression_warnings(ruled))
-    warnings += _placed(document, sources, of_all)
-    told = [Problem(each.file, each.key, said(each.message, values)) for each in warnings]
-    return Loaded(spec.having(Taken(values, {key: frozenset(own) for key, own in taken.items()}, environ)), told)
+    return [*found, *_placed(document, sources, of_all)]
+
+
+def _mask(problems: Iterable[Problem], values: Mapping[str, str]) -> list[Problem]:
+    """Problems whose messages show the names of environment variables instead of their values."""
+    return [Problem(each.file, each.key, said(each.message, values)) for each in problems]
 
 
 def from_resolved(resolved: Mapping[str, Any], *, at: PipelineSpec | None = None) -> PipelineSpec:

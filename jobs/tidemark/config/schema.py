@@ -28,7 +28,17 @@ def json_schema() -> dict[str, Any]:
         "anyOf": [{"const": "auto"}, {"$ref": "#/$defs/MicroBatchSpec"}],
     }
     models = schema["$defs"]
-    source = models["SourceSpec"]
+    _adapt_source(models["SourceSpec"])
+    models["PunctuationSpec"]["properties"]["delay"]["default"] = "0s"
+    _streams(models)
+    minimal = PipelineSpec.model_validate({"pipeline": "p", "warehouse": "/", "sources": {"s": _SOURCE}})
+    _defaults(schema["properties"], minimal.resolved())
+    models["LandedAtSpec"]["properties"]["plus"]["default"] = "0s"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "tidemark pipeline", **schema}
+
+
+def _adapt_source(source: dict[str, Any]) -> None:
+    """Give the model of a source the keys, choices and defaults that its file has."""
     del source["required"], source["properties"]["name"]
     source["properties"]["extends"] = {
         "description": "The source's own file; keys given here win",
@@ -42,13 +52,7 @@ def json_schema() -> dict[str, Any]:
         "description": shape["description"],
         "anyOf": [{"const": "point"}, {"$ref": "#/$defs/ShapeSpec"}],
     }
-    models["PunctuationSpec"]["properties"]["delay"]["default"] = "0s"
     _defaults(source["properties"], SourceSpec.model_validate(_SOURCE).model_dump(mode="json", by_alias=True))
-    _streams(models)
-    minimal = PipelineSpec.model_validate({"pipeline": "p", "warehouse": "/", "sources": {"s": _SOURCE}})
-    _defaults(schema["properties"], minimal.resolved())
-    models["LandedAtSpec"]["properties"]["plus"]["default"] = "0s"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "tidemark pipeline", **schema}
 
 
 def schema_text() -> str:
