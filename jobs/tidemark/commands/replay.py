@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from tidemark.commands import versions
 from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
-from tidemark.core.advance import SourceRules, advance, open_source
+from tidemark.core.advance import SourceRules, advance
 from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.core.batch_result import LISTED, BatchRecord, Finding, Outcome, TableDigest, versions_of
 from tidemark.core.findings import as_before
-from tidemark.core.imported import with_imported
 from tidemark.errors import UsageError
 from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
@@ -136,17 +135,14 @@ class Replay:
             mine = [item for item in objects if item.source == name]
             if not any(item.state is not ObjectState.VANISHED for item in mine):
                 continue
-            opening = open_source(rules_of(then)[name], states, before.combined, StreamProgress(then).read_from)
-            run = before.states, before.combined, (record.run_first, record.batch_id)
-            opening = with_imported(opening, rules_of(then), name, *run)
+            opening = before.opening(rules_of(then), name, states, record, StreamProgress(then).read_from)
             left = {partition: state for (owner, partition), state in after.items() if owner == name}
-            there = in_landing(mine)
-            if wanted == "landing" and not there:
+            from_landing = wanted != "events" and in_landing(mine)
+            if wanted == "landing" and not from_landing:
                 raise UsageError(
                     f"batch {record.batch_id}: objects of {name} are no longer in landing as they were",
                     hint="use --input events",
                 )
-            from_landing = there if wanted is None else wanted == "landing"
             batch = MicroBatch(source, record.batch_id, mine, opening)
             part = RecordedBatch(batch, left, versions_of(record.digests))
             parts[name] = Recomputed(self.context.engine, part, from_landing)

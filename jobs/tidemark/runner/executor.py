@@ -20,6 +20,7 @@ from tidemark.core.advance import (
     Advance,
     BatchPosition,
     Key,
+    Opening,
     SourceRules,
     States,
     advance,
@@ -72,6 +73,20 @@ class Before:
         """The recorded state before the run whose first batch is `first`."""
         prior, states = ledger.before(first), ledger.states(first)
         return cls(states, prior.combined, prior.streams) if prior else cls(states, {})
+
+    def opening(
+        self,
+        rules: Mapping[str, SourceRules],
+        name: str,
+        states: States,
+        record: BatchRecord,
+        read_from: int | None,
+    ) -> Opening:
+        """The state from which judging a source's part of a batch of the run starts; `states` are those before the
+        batch."""
+        opening = open_source(rules[name], states, self.combined, read_from)
+        batches = record.run_first, record.batch_id
+        return with_imported(opening, rules, name, self.states, self.combined, batches)
 
     def ending(self, record: BatchRecord, result: Advance) -> Ending:
         """The end of the run whose last batch has this result."""
@@ -162,9 +177,7 @@ class Run:
             mine = [item for item in objects if item.source == name]
             source = self.spec.sources[name].read_as(reading_of(record.engine))
             if mine:
-                opening = open_source(self.rules[name], states, before.combined, self.streams.read_from)
-                run = before.states, before.combined, (record.run_first, record.batch_id)
-                opening = with_imported(opening, self.rules, name, *run)
+                opening = before.opening(self.rules, name, states, record, self.streams.read_from)
                 engine = self.engine()
                 self.audit.begin()
                 outcomes[name] = engine.judge(MicroBatch(source, record.batch_id, mine, opening), repairing)
@@ -199,14 +212,19 @@ class Run:
         self.reached("diagnostics")
         self.audit.add(outcomes, states, result.states)
         judged = replace(record, accounts=accounts_of(outcomes), digests=tuple(digests))
-        committed = replace(judged, status=COMMITTED)
-        if record.ends_run:
-            ended = self._end(before.ending(judged, result), repairing)
-            digests += ended.digests
-            committed = replace(committed, digests=tuple(digests), combined=result.combined, streams=ended.ends)
+        committed = self._committed(judged, before, result, repairing)
         self.ledger.commit(committed, final)
         self.reached("committed")
         return committed
+
+    def _committed(self, judged: BatchRecord, before: Before, result: Advance, repairing: bool) -> BatchRecord:
+        """A judged batch as it is committed: if it ends a run, with the watermarks and streams that the end left."""
+        committed = replace(judged, status=COMMITTED)
+        if not judged.ends_run:
+            return committed
+        ended = self._end(before.ending(judged, result), repairing)
+        digests = (*judged.digests, *ended.digests)
+        return replace(committed, digests=digests, combined=result.combined, streams=ended.ends)
 
     def judged(self, table: str, first: int, last: int) -> Any:  # noqa: ANN401 # a data frame
         """The rows of an events table from batches first..last that streams may take."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
-from tidemark.core.advance import Advance, States, advance, in_import_order, open_source
+from tidemark.core.advance import Advance, States, advance, in_import_order
 from tidemark.core.batch import LandedObject
 from tidemark.core.batch_result import (
     APPLICATION,
@@ -21,7 +21,6 @@ from tidemark.core.batch_result import (
     TableDigest,
     versions_of,
 )
-from tidemark.core.imported import with_imported
 from tidemark.errors import TidemarkError
 from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
@@ -128,9 +127,7 @@ class LedgerAgain:
                 continue
             if self.ledger.store(f"events/{name}").number(APPLICATION) < record.batch_id:
                 raise TidemarkError(f"the table events/{name} does not have the batch")
-            opening = open_source(rules[name], states, before.combined, StreamProgress(then).read_from)
-            run = before.states, before.combined, (record.run_first, record.batch_id)
-            opening = with_imported(opening, rules, name, *run)
+            opening = before.opening(rules, name, states, record, StreamProgress(then).read_from)
             version = versions_of(record.digests).get(f"events/{name}", NEWEST)
             batch = MicroBatch(then.sources[name], record.batch_id, mine, opening)
             outcomes[name] = self.context.engine.recall(batch, version)
