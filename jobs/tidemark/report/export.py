@@ -86,30 +86,30 @@ def _query(
         *(f"p{n}" for n in range(len(payload))),
     ]
     titles = [*["_window_start", "_window_end"] * windows, "_source", *COLUMNS, moved, *payload]
-    parts = []
-    for number, each in enumerate(chosen):
-        found = matching(connection, f"rows{number}", each, where, None)
-        columns = _columns(each.source, each.events.schema, payload, text=text)
-        if each.letters is not None:
-            schema = pa.schema([(name, each.letters.schema.field("_window_start").type) for name in WINDOW_COLUMNS])
-            start, end = (_written(schema, name, text=text) for name in WINDOW_COLUMNS)
-            columns += f", {start} AS window_start, {end} AS window_end"
-        parts.append(f"SELECT {columns} FROM {found}")  # noqa: S608
+    parts = [
+        f"SELECT {_columns(each, payload, text=text)} FROM {matching(connection, f'rows{number}', each, where, None)}"  # noqa: S608
+        for number, each in enumerate(chosen)
+    ]
     renamed = ", ".join(f'{column} AS "{_quoted(title)}"' for column, title in zip(shown, titles, strict=True))
     union = " UNION ALL BY NAME ".join(parts)
     order = ", ".join(f"found.{each}" for each in [*NEWEST_FIRST.split(", "), *["window_start"] * windows])
     return f"SELECT {renamed} FROM ({union}) AS found ORDER BY {order}"  # noqa: S608 - sorted by unformatted columns
 
 
-def _columns(source: str, schema: pa.Schema, payload: Mapping[str, str], *, text: bool) -> str:
+def _columns(selected: Selection, payload: Mapping[str, str], *, text: bool) -> str:
     """Return the select list of one source: the columns to write, and the unformatted ones to sort by."""
-    name = source.replace("'", "''")
+    name, schema = selected.source.replace("'", "''"), selected.events.schema
     found = [f"'{name}' AS source", "_arrival_time", "_batch_id", "_partition", "_offset"]
     found += [f"{_written(schema, column, text=text)} AS r_{column}" for column in COLUMNS]
     found.append("epoch_us(_system_timestamp) - epoch_us(_event_time) AS moved")
     for number, column in enumerate(payload):
         if column in schema.names:
             found.append(f"{_written(schema, column, text=text)} AS p{number}")
+    if selected.letters is not None:
+        kind = selected.letters.schema.field("_window_start").type
+        times = pa.schema([(column, kind) for column in WINDOW_COLUMNS])
+        start, end = (_written(times, column, text=text) for column in WINDOW_COLUMNS)
+        found += [f"{start} AS window_start", f"{end} AS window_end"]
     return ", ".join(found)
 
 

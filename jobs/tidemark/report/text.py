@@ -47,16 +47,7 @@ def rows_view(result: RowsRecord, width: int, config: str = "CONFIG") -> Rendera
         return Text(f"{total:,} rows match.")
     several = len({row["source"] for row in rows}) > 1
     wide = width >= WIDE
-    columns = [("source", _CUT)] * several
-    cut = _FULL if wide else _CUT
-    columns += [("part.", _CUT), ("offset", _NUMBER), ("arrival (UTC)", _FULL), ("event is", cut), ("fate", _FULL)]
-    windowed = "window_start" in rows[0]
-    columns += [
-        ("why", cut),
-        ("moved", _NUMBER),
-        *([("late for window (UTC)", _FULL)] * windowed),
-        *([("batch", _NUMBER), ("file", _CUT)] * wide),
-    ]
+    columns = _row_columns(several=several, windowed="window_start" in rows[0], wide=wide)
     table = _table(columns, wide=wide)
     for row in rows:
         table.add_row(*_row_cells(row, several=several, wide=wide))
@@ -65,6 +56,23 @@ def rows_view(result: RowsRecord, width: int, config: str = "CONFIG") -> Rendera
     first = rows[0]
     story = ["tidemark", "explain", config, first["source"], first["partition"], str(first["offset"])]
     return Group(table, Text(f"{shown}{more}. The story of the first one:"), _command(shlex.join(story), width))
+
+
+def _row_columns(*, several: bool, windowed: bool, wide: bool) -> list[tuple[str, Mapping[str, Any]]]:
+    """Headings of the table of rows, with how each is shown."""
+    cut = _FULL if wide else _CUT
+    return [
+        *([("source", _CUT)] * several),
+        ("part.", _CUT),
+        ("offset", _NUMBER),
+        ("arrival (UTC)", _FULL),
+        ("event is", cut),
+        ("fate", _FULL),
+        ("why", cut),
+        ("moved", _NUMBER),
+        *([("late for window (UTC)", _FULL)] * windowed),
+        *([("batch", _NUMBER), ("file", _CUT)] * wide),
+    ]
 
 
 def groups_view(result: GroupsRecord) -> RenderableType:
