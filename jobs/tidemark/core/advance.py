@@ -6,7 +6,7 @@ their results cannot differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from tidemark.core.batch_result import Finding, Outcome
@@ -148,21 +148,26 @@ def advance(
             after[name, partition] = after_batch(before, seen, rules.policy, step.as_of, rules.substreams)
             brought.add((name, partition))
         findings += row_findings(rules, outcome)
-    found = dict(combined)
-    if step.ends_run:
-        for rules in in_import_order(sources):
-            recorded = combined.get(rules.name, Combined(None))
-            if recorded.closed and (recorded.complete or rules.import_from is None):
-                continue
-            below = found.get(rules.import_from or "", Combined(None))
-            complete = recorded.complete or below.complete or completes(rules, step)
-            ended = _ended(rules, after, brought, step, below.watermark)
-            ended = {key: replace(state, complete=complete) for key, state in ended.items()}
-            findings += standing_still(rules, after, ended, step)
-            after |= ended
-            watermark = latest(_combined(rules, after, recorded.watermark), below.watermark)
-            found[rules.name] = Combined(watermark, complete, recorded.closed or rules.name in step.closing)
-    return Advance(after, tuple(findings), found, frozenset(brought))
+    judged = Advance(after, tuple(findings), dict(combined), frozenset(brought))
+    return _after_run(judged, sources, step) if step.ends_run else judged
+
+
+def _after_run(judged: Advance, sources: Mapping[str, SourceRules], step: BatchPosition) -> Advance:
+    """The result of a run's last micro-batch with the end of the run: states, findings and combined watermarks."""
+    after, findings, combined = dict(judged.states), list(judged.findings), dict(judged.combined)
+    for rules in in_import_order(sources):
+        recorded = judged.combined.get(rules.name, Combined(None))
+        if recorded.closed and (recorded.complete or rules.import_from is None):
+            continue
+        below = combined.get(rules.import_from or "", Combined(None))
+        complete = recorded.complete or below.complete or completes(rules, step)
+        ended = _ended(rules, after, judged.brought, step, below.watermark)
+        ended = {key: replace(state, complete=complete) for key, state in ended.items()}
+        findings += standing_still(rules, after, ended, step)
+        after |= ended
+        watermark = latest(_combined(rules, after, recorded.watermark), below.watermark)
+        combined[rules.name] = Combined(watermark, complete, recorded.closed or rules.name in step.closing)
+    return Advance(after, tuple(findings), combined, judged.brought)
 
 
 def completes(rules: SourceRules, step: BatchPosition) -> bool:
@@ -198,7 +203,7 @@ def _seen(outcome: Outcome) -> dict[str, Seen]:
 def _ended(
     rules: SourceRules,
     states: Mapping[Key, PartitionState],
-    brought: set[Key],
+    brought: Collection[Key],
     step: BatchPosition,
     imported: int | None,
 ) -> States:

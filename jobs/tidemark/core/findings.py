@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tidemark.core.batch_result import Diagnostic, Finding, FindingSample, Outcome
+from tidemark.core.batch_result import Diagnostic, Finding, FindingSample, Occurrence, Outcome
 from tidemark.core.times import format_duration, format_time
 from tidemark.core.watermarks import UNKNOWN, PartitionState, not_progressing
 
@@ -41,8 +41,8 @@ def as_before(rules: SourceRules, finding: Finding) -> Finding:
     """The finding as earlier releases worded it: a replay of old batches is compared with what they recorded."""
     order, moved = rules.policy.out_of_order.micros, format_time(finding.first_time or 0)
     if finding.type is Diagnostic.OUT_OF_ORDER:
-        told = f"rows behind the watermark that earlier rows had set (out_of_order {format_duration(order)})"
-        return replace(finding, tolerance=order, message=told)
+        message = f"rows behind the watermark that earlier rows had set (out_of_order {format_duration(order)})"
+        return replace(finding, tolerance=order, message=message)
     if finding.type is Diagnostic.EDGE_LEFT_OPEN:
         open_ = "the lifetimes that they would have ended stay open"
         return replace(finding, message=f"end edges behind the punctuation were dropped: {open_}")
@@ -57,46 +57,26 @@ def row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
         for diagnostic, found in report.occurrences.items():
             micros = _in_effect(rules, diagnostic)
             sentence = _sentence(rules, diagnostic, micros)
-            yield Finding(
-                rules.name,
-                partition,
-                diagnostic,
-                found.count,
-                found.first,
-                found.last,
-                found.sample,
-                micros,
-                sentence,
-            )
-    yield from _left_open(rules, outcome)
-    for partition, found in sorted(outcome.landed_too_late.items()):
-        yield Finding(
-            rules.name,
-            partition,
-            Diagnostic.LANDED_TOO_LATE,
-            found.count,
-            found.first,
-            found.last,
-            found.sample,
-            rules.landing_delay,
-            "rows that arrived before an arrival already estimated for their partition: "
-            f"landing_delay ({format_duration(rules.landing_delay)}) is too small",
-        )
-
-
-def _left_open(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
+            yield _of_rows(rules, partition, diagnostic, found, micros, sentence)
     for partition, found in sorted(outcome.left_open.items()):
-        yield Finding(
-            rules.name,
-            partition,
-            Diagnostic.EDGE_LEFT_OPEN,
-            found.count,
-            found.first,
-            found.last,
-            found.sample,
-            None,
-            "end edges behind the punctuation were dropped: each left its lifetime open for a later end edge",
+        sentence = "end edges behind the punctuation were dropped: each left its lifetime open for a later end edge"
+        yield _of_rows(rules, partition, Diagnostic.EDGE_LEFT_OPEN, found, None, sentence)
+    for partition, found in sorted(outcome.landed_too_late.items()):
+        delay = rules.landing_delay
+        sentence = (
+            "rows that arrived before an arrival already estimated for their partition: "
+            f"landing_delay ({format_duration(delay)}) is too small"
         )
+        yield _of_rows(rules, partition, Diagnostic.LANDED_TOO_LATE, found, delay, sentence)
+
+
+def _of_rows(
+    rules: SourceRules, partition: str, kind: Diagnostic, found: Occurrence, tolerance: int | None, sentence: str
+) -> Finding:
+    """The finding about rows of one kind in a partition."""
+    return Finding(
+        rules.name, partition, kind, found.count, found.first, found.last, found.sample, tolerance, sentence
+    )
 
 
 def standing_still(rules: SourceRules, before: States, ended: States, step: BatchPosition) -> Iterator[Finding]:
