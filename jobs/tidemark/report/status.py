@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 
 from tidemark.core.advance import SourceRules
@@ -35,29 +35,21 @@ def status(
 
     `as_of` is the last recorded one: delays and idle times are measured from it, never from a clock. `batches` are
     the recent ones; a run whose first batches are missing only dates the run after it. `sources` adds declared
-    partitions that have no state yet, and the policies that sentences mention. `limits` are the longest delays of
-    each source: its `attention` names delays beyond them and partitions that do not progress. `config` is the
-    pipeline's file, as the shown commands name it.
+    partitions that have no state yet, and policies for the sentences. `limits` are the longest delays of each
+    source. `config` is the pipeline's file, as the shown commands name it.
     """
     rules = sources or {}
-    declared = {(rule.name, name): PartitionState() for rule in rules.values() for name in rule.partitions}
-    known = declared | dict(states)
-    names = sorted({source for source, _ in known} | set(combined) | set(rules))
+    known = _with_declared(states, rules)
     before = max((record.as_of for record in batches if record.as_of != as_of), default=None)
+    described: list[SourceSummary] = []
     held: dict[str, dict[str, str]] = {}
-    still: dict[str, set[str]] = {}
-    for source in names:
-        own = {part: state for (name, part), state in known.items() if name == source}
-        held[source] = _holding(own, combined.get(source), rules.get(source))
-        still[source] = standing_still(own, rules.get(source), as_of, before)
+    for name in sorted({source for source, _ in known} | set(combined) | set(rules)):
+        own = {part: state for (source, part), state in known.items() if source == name}
+        held[name] = _holding(own, combined.get(name), rules.get(name))
+        still = standing_still(own, rules.get(name), as_of, before)
+        summary = _source(name, combined.get(name, Combined(None)), _newest(known, name), as_of, held[name])
+        described.append(_with_attention(summary, (limits or {}).get(name, Limits()), held[name], still))
     partitions = [_partition(key, known[key], as_of, held[key[0]].get(key[1])) for key in sorted(known, key=_by_name)]
-    described = [
-        _source(name, combined.get(name, Combined(None)), _newest(known, name), as_of, held[name]) for name in names
-    ]
-    for each in described:
-        name, delays = each["source"], Limits(each["watermark_delay_micros"], each["output_delay_micros"])
-        limit = Limits() if each["complete"] else (limits or {}).get(name, Limits())
-        each["attention"] = list(abnormal(delays, limit, held[name], still[name]))
     shown = _cut(partitions)
     return {
         "as_of": iso(as_of),
@@ -66,6 +58,22 @@ def status(
         "runs": list(_runs(batches, rules, config)),
         "truncated": len(shown) < len(partitions),
     }
+
+
+def _with_declared(states: States, rules: Mapping[str, SourceRules]) -> States:
+    """States with empty ones of declared partitions that have none yet."""
+    declared = {(rule.name, name): PartitionState() for rule in rules.values() for name in rule.partitions}
+    return declared | dict(states)
+
+
+def _with_attention(
+    summary: SourceSummary, limits: Limits, held: Mapping[str, str], still: Collection[str]
+) -> SourceSummary:
+    """A source with what needs attention: delays beyond its limits, unless it is complete, and partitions that stand
+    still."""
+    delays = Limits(summary["watermark_delay_micros"], summary["output_delay_micros"])
+    found = abnormal(delays, Limits() if summary["complete"] else limits, held, still)
+    return {**summary, "attention": list(found)}
 
 
 def _by_name(key: tuple[str, str]) -> tuple[str, bool, int, str]:
@@ -168,8 +176,8 @@ def _lowest(name: str, state: PartitionState, rules: SourceRules | None) -> str:
     if rules is not None and rules.punctuation is not None:
         return f"partition {name} is lowest, at {mark}: no later punctuation has reached it"
     if state.last_seen is None:
-        told = "no committed run has brought a row of it, its arrival is only estimated"
-        return f"partition {name} is lowest, at {mark}: {told}"
+        unseen = "no committed run has brought a row of it, its arrival is only estimated"
+        return f"partition {name} is lowest, at {mark}: {unseen}"
     arrived = f"its last row arrived at {moment(state.last_arrival)}"
     if not state.idle:
         return f"partition {name} is lowest, at {mark}: {arrived}"

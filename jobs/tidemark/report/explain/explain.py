@@ -17,7 +17,7 @@ from tidemark.report.explain.late import LateWindow
 from tidemark.report.explain.origin import Origin, Past, RunLookup, SourceFacts, origin_of_watermark
 from tidemark.report.explain.punctuated import origin_of_punctuation, steps_of_punctuated
 from tidemark.report.explain.steps import Comparison, steps_of
-from tidemark.report.explain.story import tell
+from tidemark.report.explain.story import sentences
 from tidemark.report.explain.tolerances import LeastSetting, needs_of
 from tidemark.report.scan import sql, stream
 from tidemark.report.words import day_of
@@ -72,13 +72,13 @@ def explain(
     arrival = arrival_of(past)
     if judged and facts.punctuation is not None:
         compared, set_by = tuple(steps_of_punctuated(past, day)), origin_of_punctuation(past)
-        told = tuple(tell(past, arrival, compared, set_by, None, late))
+        told = tuple(sentences(past, arrival, compared, set_by, None, late))
         return Explanation(row, arrival, compared, set_by, None, told, late)
     if not judged or not follows(facts.policy, row):
-        return Explanation(row, arrival, (), None, None, tuple(tell(past, arrival, (), None, None, late)), late)
+        return Explanation(row, arrival, (), None, None, tuple(sentences(past, arrival, (), None, None, late)), late)
     steps = tuple(steps_of(row, facts.policy, day))
     origin, needs = origin_of_watermark(past), needs_of(past)
-    told = tuple(tell(past, arrival, steps, origin, needs, late))
+    told = tuple(sentences(past, arrival, steps, origin, needs, late))
     return Explanation(row, arrival, steps, origin, needs, told, late)
 
 

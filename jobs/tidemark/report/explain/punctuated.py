@@ -117,7 +117,7 @@ def _matched(row: EventRow, day: str | None) -> Comparison:
     return Comparison(Reason.UNMATCHED, PASSED, row.event_time, after=row.system_timestamp, sentence=sentence)
 
 
-def tell_punctuated(past: Past, origin: Origin | None, day: str | None) -> Iterator[str]:
+def punctuation_sentences(past: Past, origin: Origin | None, day: str | None) -> Iterator[str]:
     """Yield the kind of the row, the punctuation in force before it, and the cause of that punctuation."""
     row, mark = past.row, mark_of(past.row, past)
     lives = f", its end {moment(row.end_time, day)}" if row.end_time is not None else ""

@@ -9,7 +9,7 @@ from tidemark.core.watermarks import UNKNOWN
 from tidemark.report.explain.arrival import Arrival
 from tidemark.report.explain.late import LateWindow, outcome
 from tidemark.report.explain.origin import Origin, OriginKind, Past
-from tidemark.report.explain.punctuated import kept_with, tell_punctuated
+from tidemark.report.explain.punctuated import kept_with, punctuation_sentences
 from tidemark.report.explain.steps import DROPPED, Comparison
 from tidemark.report.explain.tolerances import LeastSetting
 from tidemark.report.words import day_of, duration, moment, signed
@@ -17,7 +17,7 @@ from tidemark.report.words import day_of, duration, moment, signed
 _LONGEST_RAW = 500
 
 
-def tell(
+def sentences(
     past: Past,
     arrival: Arrival,
     steps: Sequence[Comparison],
@@ -34,33 +34,34 @@ def tell(
         return
     yield _times(past, day)
     yield from arrival.sentences(day)
+    yield from _judged(past, steps, origin, day)
+    yield from (each.sentence(day) for each in late)
+    yield _result(past, day) + outcome(late)
     if past.facts.punctuation is not None:
-        yield from tell_punctuated(past, origin, day)
-        yield from (step.sentence for step in steps)
-        yield from (each.sentence(day) for each in late)
-        yield _result(past, day) + outcome(late)
         yield from kept_with(steps, past.facts.punctuation, past.facts.history)
+    elif steps and row.disposition != Fate.ON_TIME:
+        yield _kept(past, needs)
+
+
+def _judged(past: Past, steps: Sequence[Comparison], origin: Origin | None, day: str | None) -> Iterator[str]:
+    """Yield how the row was judged: the result of each step that acted, and the watermark's cause."""
+    if past.facts.punctuation is not None:
+        yield from punctuation_sentences(past, origin, day)
+        yield from (step.sentence for step in steps)
         return
     if not steps:
         yield (
-            f"The watermark in force before it was {moment(row.watermark, day)}. The settings that judged it are not "
-            "kept any more: only what came of it is recorded."
+            f"The watermark in force before it was {moment(past.row.watermark, day)}. The settings that judged it "
+            "are not kept any more: only what came of it is recorded."
         )
-        yield from (each.sentence(day) for each in late)
-        yield _result(past, day) + outcome(late)
         return
     if past.facts.timestamp_by is None:
         yield "The source has no timestamp_by: arrival is the event time, and no tolerance can act."
     else:
         yield from (step.sentence for step in steps[:2])
-    dropped = any(step.outcome == DROPPED for step in steps[:2])
-    if not dropped:
+    if not any(step.outcome == DROPPED for step in steps[:2]):
         yield _watermark(past, origin, day)
         yield steps[2].sentence
-    yield from (each.sentence(day) for each in late)
-    yield _result(past, day) + outcome(late)
-    if row.disposition != Fate.ON_TIME:
-        yield _kept(past, needs)
 
 
 def _where(past: Past, day: str | None) -> str:

@@ -18,12 +18,12 @@ _STRONGEST = 0.55
 def moved_picture(advised: Advised, fate: str) -> Picture:
     """Draw the shares of rows that would be `adjusted` or `dropped`; one chart for both where they are equal."""
     whole = "adjusted or dropped" if advised.alike else fate
-    told = (
+    caption = (
         f"Rows that would be {whole} with each pair of tolerances, if that is what is done to late and out-of-order"
     )
     return Picture(
         f"Tolerances and rows {whole}: {advised.source}",
-        f"{told} rows. {_FRAMES}",
+        f"{caption} rows. {_FRAMES}",
         f"Heat map of rows {whole} by late and out-of-order tolerance. {_listed(advised, lambda c: _share(c, fate))}",
         lambda width: _squares(
             advised,
@@ -37,10 +37,10 @@ def moved_picture(advised: Advised, fate: str) -> Picture:
 
 def delay_picture(advised: Advised) -> Picture:
     """Draw the delay of output."""
-    told = "How far output would be behind the latest arrival, in the middle of the runs that brought rows."
+    caption = "How far output would be behind the latest arrival, in the middle of the runs that brought rows."
     return Picture(
         f"Tolerances and output delay: {advised.source}",
-        f"{told} {_FRAMES}",
+        f"{caption} {_FRAMES}",
         f"Heat map of the delay by late and out-of-order tolerance. {_listed(advised, lambda c: behind(c['delay']))}",
         lambda width: _squares(
             advised,
@@ -62,27 +62,32 @@ def _short(text: str) -> str:
     return number if number[0] in "<>" else f"{float(number):.2g}"
 
 
-def _listed(advised: Advised, told: Callable[[Row], str]) -> str:
+def _listed(advised: Advised, text_of: Callable[[Row], str]) -> str:
     best = advised.recommended
     shown = [("present", advised.present), *([("recommended", best)] if best is not None else [])]
     return "; ".join(
-        f"{name}: late {tolerance(cell['late'])}, out_of_order {tolerance(cell['out_of_order'])}, {told(cell)}"
+        f"{name}: late {tolerance(cell['late'])}, out_of_order {tolerance(cell['out_of_order'])}, {text_of(cell)}"
         for name, cell in shown
     )
 
 
-def _squares(advised: Advised, costs: Sequence[float], told: Sequence[str], colour: str, width: int) -> Spec:
-    rows = [
+def _candidates(advised: Advised, costs: Sequence[float], texts: Sequence[str]) -> list[Row]:
+    """Data of the squares: each candidate with its cost, and the text in its square."""
+    return [
         {
             "late": tolerance(cell["late"]),
             "order": tolerance(cell["out_of_order"]),
             "cost": cost,
-            "told": text,
+            "text": text,
             "present": cell["present"],
             "recommended": cell["recommended"],
         }
-        for cell, cost, text in zip(advised.cells, costs, told, strict=True)
+        for cell, cost, text in zip(advised.cells, costs, texts, strict=True)
     ]
+
+
+def _squares(advised: Advised, costs: Sequence[float], texts: Sequence[str], colour: str, width: int) -> Spec:
+    rows = _candidates(advised, costs, texts)
     lates, orders = [[*dict.fromkeys(row[name] for row in rows)] for name in ("late", "order")]
     extent = max(costs) or 1
     opacity = {"type": "linear", "domain": [0, extent], "range": [0.03, _STRONGEST]}
@@ -98,7 +103,7 @@ def _squares(advised: Advised, costs: Sequence[float], told: Sequence[str], colo
         },
         "layer": [
             {"mark": {"type": "rect", "color": colour}, "encoding": {"fillOpacity": filled}},
-            {"mark": {"type": "text", "fontSize": 10 if small else 12}, "encoding": {"text": {"field": "told"}}},
+            {"mark": {"type": "text", "fontSize": 10 if small else 12}, "encoding": {"text": {"field": "text"}}},
             _frame("present", []),
             _frame("recommended", [5, 3]),
         ],
