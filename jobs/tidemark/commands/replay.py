@@ -120,11 +120,7 @@ class Replay:
         """
         if not any(item.state is not ObjectState.VANISHED for item in objects):
             return {}
-        from tidemark.spark.rebuild.replay import (  # starts a JVM: only with rows
-            Recomputed,
-            RecordedBatch,
-            in_landing,
-        )
+        from tidemark.spark.rebuild.replay import Recomputed, RecordedBatch  # starts a JVM: only with rows
 
         self._follow(record, kept)
         then = self._then(record)
@@ -137,15 +133,9 @@ class Replay:
                 continue
             opening = before.opening(rules_of(then), name, states, record, StreamProgress(then).read_from)
             left = {partition: state for (owner, partition), state in after.items() if owner == name}
-            from_landing = wanted != "events" and in_landing(mine)
-            if wanted == "landing" and not from_landing:
-                raise UsageError(
-                    f"batch {record.batch_id}: objects of {name} are no longer in landing as they were",
-                    hint="use --input events",
-                )
             batch = MicroBatch(source, record.batch_id, mine, opening)
             part = RecordedBatch(batch, left, versions_of(record.digests))
-            parts[name] = Recomputed(self.context.engine, part, from_landing)
+            parts[name] = Recomputed(self.context.engine, part, _reads_landing(batch, wanted))
             kept.callback(parts[name].close)
         return parts
 
@@ -182,6 +172,20 @@ class Replay:
         then = located(spec_of(record.configuration, self.spec, self.ledger.root), self.spec)
         rules = reading_of(record.engine)
         return then.model_copy(update={"sources": {name: each.read_as(rules) for name, each in then.sources.items()}})
+
+
+def _reads_landing(batch: MicroBatch, wanted: str | None) -> bool:
+    """True if a batch is computed from landing: if its objects are there as they were, and events are not `wanted`.
+    Raises UsageError if landing is wanted and they are not."""
+    from tidemark.spark.rebuild.replay import in_landing
+
+    there = wanted != "events" and in_landing(batch.objects)
+    if wanted == "landing" and not there:
+        raise UsageError(
+            f"batch {batch.number}: objects of {batch.source.name} are no longer in landing as they were",
+            hint="use --input events",
+        )
+    return there
 
 
 def _as_recorded(finding: Finding, recorded: Collection[Finding], rules: Mapping[str, SourceRules]) -> Finding:

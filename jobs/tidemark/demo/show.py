@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from tidemark.core.policy import FATES
 from tidemark.core.times import from_datetime
 from tidemark.demo.flights import AS_OF, write_landing, write_pipeline
-from tidemark.demo.tables import tell_streams
+from tidemark.demo.tables import say_streams
 from tidemark.demo.weather import write_weather
 from tidemark.pipeline import Pipeline
 from tidemark.records.runs import DemoRecord, RunRecord
@@ -40,19 +40,12 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> DemoReco
     tables = Path(str(pipeline.root))
     if tables.exists():
         shutil.rmtree(tables)
-    with ThreadPoolExecutor(1) as starting:
-        spark = starting.submit(lambda: pipeline.context.engine)  # Spark starts while the files are written
-        landing = write_landing(folder / "landing", hooks.get("progress") and _writing(hooks["progress"]))
-        hours = write_weather(folder / "landing")
-        spark.result()
-    say(f"{landing.rows:,} flights of 2013 landed as {landing.files} files, one a day, in {landing.folder}")
-    say("A record lands when its flight does and carries its departure: short flights overtake long ones.")
-    say(f"{hours:,} hourly observations of the weather at the three airports landed beside them.\n")
+    _land(pipeline, folder / "landing", say, hooks.get("progress") and _writing(hooks["progress"]))
     runs = [_one_run(pipeline, as_of, say) for as_of in map(from_datetime, AS_OF)]
     batches = [batch for run in runs for batch in run["batches"]]
-    _tell_fates(pipeline, say)
-    _tell_examples(pipeline, say)
-    tell_streams(pipeline, say)
+    _say_fates(pipeline, say)
+    _say_examples(pipeline, say)
+    say_streams(pipeline, say)
     with ThreadPoolExecutor(1) as drawing:
         page = drawing.submit(pipeline.report, folder / REPORT)  # in parallel with the replay: it needs no Spark
         replay = pipeline.replay(all_batches=True)
@@ -61,11 +54,30 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> DemoReco
     say(f"\nReplayed from landing: {same} of {len(batches)} batches came out identical, digest by digest.")
     say(f"What became of all records, in pictures: {report} (open it in a browser)")
     say(f"All of it took {time.monotonic() - started:.0f} s. Look around:")
+    _say_commands(config, say)
+    return {**runs[-1], "batches": batches, "replay": replay, "report": report}
+
+
+def _land(
+    pipeline: Pipeline, folder: Path, say: Callable[[str], None], progress: Callable[[int, int], None] | None
+) -> None:
+    """Write the files of flights and weather while Spark starts."""
+    with ThreadPoolExecutor(1) as starting:
+        spark = starting.submit(lambda: pipeline.context.engine)
+        landing = write_landing(folder, progress)
+        hours = write_weather(folder)
+        spark.result()
+    say(f"{landing.rows:,} flights of 2013 landed as {landing.files} files, one a day, in {landing.folder}")
+    say("A record lands when its flight does and carries its departure: short flights overtake long ones.")
+    say(f"{hours:,} hourly observations of the weather at the three airports landed beside them.\n")
+
+
+def _say_commands(config: Path, say: Callable[[str], None]) -> None:
+    """List commands that show more of the demo."""
     for command in ("status", "rows --fate dropped", "rows --fate quarantined", "explain", "path"):
         rest = {"explain": " flights JFK 4711", "path": " dead_letters/board_hours"}.get(command, "")
         verb, *options = command.split()
         say("  " + " ".join(["tidemark", verb, str(config), *options]) + rest)
-    return {**runs[-1], "batches": batches, "replay": replay, "report": report}
 
 
 def _writing(progress: Callable[[str, int, int], Any]) -> Callable[[int, int], None]:
@@ -85,13 +97,13 @@ def _one_run(pipeline: Pipeline, as_of: int, say: Callable[[str], None]) -> RunR
     return run
 
 
-def _tell_fates(pipeline: Pipeline, say: Callable[[str], None]) -> None:
-    told = pipeline.table("events/flights").to_table(columns=["_disposition", "_reasons"])
-    fates, reasons = _counts(told["_disposition"]), _counts(pc.list_flatten(told["_reasons"]))
+def _say_fates(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+    rows = pipeline.table("events/flights").to_table(columns=["_disposition", "_reasons"])
+    fates, reasons = _counts(rows["_disposition"]), _counts(pc.list_flatten(rows["_reasons"]))
     say("\nWhat became of every record of the source flights:")
     for fate in FATES:
-        say(f"  {fate.replace('_', ' '):<12}{fates[fate]:>9,}  {100 * fates[fate] / told.num_rows:5.1f} %")
-    say(f"  {'all':<12}{told.num_rows:>9,}")
+        say(f"  {fate.replace('_', ' '):<12}{fates[fate]:>9,}  {100 * fates[fate] / rows.num_rows:5.1f} %")
+    say(f"  {'all':<12}{rows.num_rows:>9,}")
     say("Why:")
     for reason, why in _WHY.items():
         say(f"  {reason:<13}{reasons[reason]:>8,}  {why}")
@@ -102,12 +114,12 @@ def _counts(values: pa.ChunkedArray[Any] | pa.Array[Any]) -> dict[str, int]:
     return {each["value"]: each["count_all"] for each in counted.to_pylist()}
 
 
-def _tell_examples(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+def _say_examples(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     """Explain one adjusted and one dropped row in sentences."""
     for fate in ("adjusted", "dropped"):
         found = pipeline.rows(source="flights", fate=fate, limit=1)["rows"]
         for row in found:
-            told = pipeline.explain(row["source"], row["partition"], row["offset"])
+            story = pipeline.explain(row["source"], row["partition"], row["offset"])
             say(f"\nOne {fate} record, explained:")
-            for sentence in told["sentences"]:
+            for sentence in story["sentences"]:
                 say(f"  {sentence}")

@@ -13,7 +13,7 @@ from tidemark.pipeline import Pipeline
 Order = Literal["ascending", "descending"]
 
 
-def tell_streams(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+def say_streams(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     """Print hours in which airlines were late, delays with and without rain, and rows that came late for an hour."""
     _tell_hours(pipeline, say)
     _tell_weather(pipeline, say)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby, zip_longest
 
 from tidemark.core.advance import SourceRules
@@ -39,41 +41,61 @@ def status(
     source. `config` is the pipeline's file, as the shown commands name it.
     """
     rules = sources or {}
-    known = _with_declared(states, rules)
     before = max((record.as_of for record in batches if record.as_of != as_of), default=None)
-    described: list[SourceSummary] = []
-    held: dict[str, dict[str, str]] = {}
-    for name in sorted({source for source, _ in known} | set(combined) | set(rules)):
-        own = {part: state for (source, part), state in known.items() if source == name}
-        held[name] = _holding(own, combined.get(name), rules.get(name))
-        still = standing_still(own, rules.get(name), as_of, before)
-        summary = _source(name, combined.get(name, Combined(None)), _newest(known, name), as_of, held[name])
-        described.append(_with_attention(summary, (limits or {}).get(name, Limits()), held[name], still))
-    partitions = [_partition(key, known[key], as_of, held[key[0]].get(key[1])) for key in sorted(known, key=_by_name)]
-    shown = _cut(partitions)
+    progress = _Progress(_with_declared(states, rules), combined, rules, limits or {}, as_of, before)
+    shown = _cut(progress.partitions())
     return {
         "as_of": iso(as_of),
         "partitions": shown,
-        "sources": described,
+        "sources": progress.sources(),
         "runs": list(_runs(batches, rules, config)),
-        "truncated": len(shown) < len(partitions),
+        "truncated": len(shown) < len(progress.states),
     }
+
+
+@dataclass(frozen=True)
+class _Progress:
+    """Progress as of a run, and as of the run `before` it."""
+
+    states: States
+    combined: Mapping[str, Combined]
+    rules: Mapping[str, SourceRules]
+    limits: Mapping[str, Limits]
+    as_of: int | None
+    before: int | None
+
+    def partitions(self) -> list[PartitionSummary]:
+        """The progress of each partition, by source and name."""
+        keys = sorted(self.states, key=_by_name)
+        return [_partition(key, self.states[key], self.as_of, self._held[key[0]].get(key[1])) for key in keys]
+
+    def sources(self) -> list[SourceSummary]:
+        """The progress of each source, by name, with what needs attention."""
+        return [self._source(name) for name in self._held]
+
+    @cached_property
+    def _held(self) -> dict[str, dict[str, str]]:
+        """By source, the partitions that hold it back, and why."""
+        names = sorted({source for source, _ in self.states} | set(self.combined) | set(self.rules))
+        return {name: _holding(self._own(name), self.combined.get(name), self.rules.get(name)) for name in names}
+
+    def _own(self, source: str) -> dict[str, PartitionState]:
+        return {partition: state for (name, partition), state in self.states.items() if name == source}
+
+    def _source(self, name: str) -> SourceSummary:
+        newest, held = _newest(self.states, name), self._held[name]
+        found = _source(name, self.combined.get(name, Combined(None)), newest, self.as_of, held)
+        delays = Limits(found["watermark_delay_micros"], found["output_delay_micros"])
+        limits = Limits() if found["complete"] else self.limits.get(name, Limits())
+        still = standing_still(self._own(name), self.rules.get(name), self.as_of, self.before)
+        found["attention"] = list(abnormal(delays, limits, held, still))
+        return found
 
 
 def _with_declared(states: States, rules: Mapping[str, SourceRules]) -> States:
     """States with empty ones of declared partitions that have none yet."""
     declared = {(rule.name, name): PartitionState() for rule in rules.values() for name in rule.partitions}
     return declared | dict(states)
-
-
-def _with_attention(
-    summary: SourceSummary, limits: Limits, held: Mapping[str, str], still: Collection[str]
-) -> SourceSummary:
-    """A source with what needs attention: delays beyond its limits, unless it is complete, and partitions that stand
-    still."""
-    delays = Limits(summary["watermark_delay_micros"], summary["output_delay_micros"])
-    found = abnormal(delays, Limits() if summary["complete"] else limits, held, still)
-    return {**summary, "attention": list(found)}
 
 
 def _by_name(key: tuple[str, str]) -> tuple[str, bool, int, str]:

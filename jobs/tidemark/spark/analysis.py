@@ -84,7 +84,7 @@ def _landed(spark: SparkSession, source: SourceSpec) -> DataFrame:
     """The rows of a source as they come from landing."""
     kinds = ", ".join([f"{column_of(column.name)} {column.type}" for column in source.columns])
     parsed = _empty(spark, f"{kinds}, {CORRUPT} BOOLEAN, {TEXT} STRING, {PATH} STRING, {BLOCK} BIGINT, {ROW} BIGINT")
-    return landed_rows.placed(source, parsed)
+    return landed_rows.judgeable(source, parsed)
 
 
 def _of_source(spark: SparkSession, source: SourceSpec) -> DataFrame:

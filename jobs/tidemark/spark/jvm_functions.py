@@ -77,19 +77,26 @@ def _from_json(
     names = cast(StructType, StructType.fromDDL(schema)).names
     harmless = F.array(*[F.lit(name) for name in excused or ()]).cast("array<string>")
 
-    def kept(both: Column) -> Column:
-        row, lost = both["row"], both["losses"]["lost"]
-        columns = {name: row.getField(name) for name in names}
-        columns |= {
-            name: F.when(~F.array_contains(lost, name), columns[name]) for name in columns if name not in added
-        }
-        columns[plain] = F.when(F.size(F.array_except(lost, harmless)) > 0, F.lit(False))
+    def sound(both: Column) -> Column:
+        lost = both["losses"]["lost"]
+        own = {plain: F.when(F.size(F.array_except(lost, harmless)) > 0, F.lit(False))}
         if unknown is not None and excused is not None:
-            columns[unknown] = both["losses"]["unknown"]
-        return F.when(row.isNotNull(), F.struct(*[value.alias(name) for name, value in columns.items()]))
+            own[unknown] = both["losses"]["unknown"]
+        return _without_lost(both["row"], lost, names, added, own)
 
     once = F.array(F.struct(parsed.alias("row"), losses.alias("losses")))
-    return F.transform(once, kept)[0]
+    return F.transform(once, sound)[0]
+
+
+def _without_lost(
+    row: Column, lost: Column, names: Sequence[str], added: Sequence[str], own: Mapping[str, Column]
+) -> Column:
+    """A parsed row with null for each value whose name is in `lost`, except for the `added` columns, and with values
+    of its `own`; null if the row is."""
+    columns = {name: row.getField(name) for name in names}
+    columns |= {name: F.when(~F.array_contains(lost, name), columns[name]) for name in names if name not in added}
+    columns |= own
+    return F.when(row.isNotNull(), F.struct(*[value.alias(name) for name, value in columns.items()]))
 
 
 def unknown_members(row: Column, schema: str, options: Mapping[str, str]) -> Column:

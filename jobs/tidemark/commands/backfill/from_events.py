@@ -140,15 +140,8 @@ class Backfill:
 
     def _rebuilt(self, number: int, folder: Place, first: int) -> Merged:
         ledger = SliceLedger(folder / SLICE, self.live)
-        again = Again(
-            self.context,
-            self.spec,
-            self.live,
-            ledger,
-            self.reads,
-            {name: tuple(objects) for name, objects in self.excluded.items()},
-            checked=False,
-        )
+        excluded = {name: tuple(objects) for name, objects in self.excluded.items()}
+        again = Again(self.context, self.spec, self.live, ledger, self.reads, excluded, checked=False)
         if first > 1:
             self._begin(ledger, first)
         last = self._execute(again, ledger, first)

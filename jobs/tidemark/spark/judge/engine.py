@@ -16,7 +16,7 @@ from tidemark.core.batch_result import NEWEST, Occurrence, Outcome, TableDigest
 from tidemark.spark.columns import OBJECT, OWN
 from tidemark.spark.judge import events, substreams
 from tidemark.spark.judge.empty_objects import without_rows
-from tidemark.spark.judge.judge import told_crowded
+from tidemark.spark.judge.judge import too_many_partitions
 from tidemark.spark.judge.object_states import settled_objects, skipped_rows
 from tidemark.spark.judge.plan_cache import prepared
 from tidemark.spark.judge.planner import Builder
@@ -160,7 +160,7 @@ class Engine(Builder):
         try:
             told, written = self._attempt(batch, found)
         except damage.SPARK_ERRORS as error:
-            if told_crowded(error):
+            if too_many_partitions(error):
                 raise crowded(batch.source.name, batch.uris) from None
             missing = damage.gone(named)
             with self.timed("damage"):

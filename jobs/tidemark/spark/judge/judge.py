@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
+from tidemark.core.punctuation import Punctuation
 from tidemark.spark.columns import (
     ARRIVAL,
     BAD,
@@ -40,7 +41,7 @@ from tidemark.spark.maxima import punctuated, reached, unseen
 from tidemark.spark.partitioning.layout import Layout
 from tidemark.spark.partitioning.shuffle import Placed, spread
 from tidemark.spark.punctuation.imported import with_imported
-from tidemark.spark.punctuation.state import seed_of, told_of
+from tidemark.spark.punctuation.state import punctuation_columns, seed_of
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -75,23 +76,28 @@ def stage(
     seed, run = F.col(SEED), F.col(_RUN)
     own_time = source.timestamp_by is not None
     group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
-    placed = spread(rows, layout, opening, own_time, tasks).sortWithinPartitions(*group, *ORDER)
+    sent = spread(rows, layout, opening, own_time, tasks).sortWithinPartitions(*group, *ORDER)
     start = start or unseen(opening.unseen.watermark)
     running = reached(F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
-    placed = placed.withColumn(_RUN, running)
+    sent = sent.withColumn(_RUN, running)
     if source.punctuated is not None:
-        told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT) if own_time else run["arrival"])
-        mark = F.greatest(seed["watermark"], seed["high"])
-        known = F.when(seed.isNotNull(), seed_of(seed["counted"], seed["period"], mark))
-        issued = punctuated(run["group"], F.lit(None).cast("binary"), known, *told)
-        placed = placed.withColumn(PUNCTUATED, issued)
-    placed = placed.where(seed.isNull())
-    places = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: run["watermark"]}
-    return staged_by_arrival(placed.withColumns(places).drop(SEED, OWN), source, opening)
+        event = F.col(EVENT) if own_time else run["arrival"]
+        sent = sent.withColumn(PUNCTUATED, _issued(source.punctuated, event))
+    numbers = {ARRIVAL: run["arrival"], OFFSET: run["number"] - 1, _STARTED: run["watermark"]}
+    return staged_by_arrival(sent.where(seed.isNull()).withColumns(numbers).drop(SEED, OWN), source, opening)
+
+
+def _issued(punctuation: Punctuation, event: Column) -> Column:
+    """The punctuations before and after each row, with `_RUN`; `event` is its time in microseconds."""
+    seed = F.col(SEED)
+    columns = punctuation_columns(punctuation, F.col(BAD).isNull(), event)
+    mark = F.greatest(seed["watermark"], seed["high"])
+    known = F.when(seed.isNotNull(), seed_of(seed["counted"], seed["period"], mark))
+    return punctuated(F.col(_RUN)["group"], F.lit(None).cast("binary"), known, *columns)
 
 
 def limited(staged: DataFrame, most: int, tasks: int) -> DataFrame:
-    """Staged rows whose job fails if there are more than about `most` partitions in all tasks; see `told_crowded`.
+    """Staged rows whose job fails if there are more than about `most` partitions in all tasks: `too_many_partitions`.
 
     Each task counts the partitions and chunks that it meets, and has a share of `most`.
     """
@@ -101,7 +107,7 @@ def limited(staged: DataFrame, most: int, tasks: int) -> DataFrame:
     return staged.withColumn(OFFSET, F.when(F.col(_RUN)["group"] > bound, crowd).otherwise(F.col(OFFSET)))
 
 
-def told_crowded(error: Exception) -> bool:
+def too_many_partitions(error: Exception) -> bool:
     """True if a job failed because its rows have too many partitions."""
     return _CROWDED in str(error)
 
@@ -169,5 +175,5 @@ def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> 
         skipped = F.coalesce(F.col(ARRIVAL) < opening.read_from, F.lit(False))
     if source.timestamp_by is not None:
         event = F.col(EVENT)
-    told = rows.withColumns({EVENT: event, SKIPPED: skipped})
-    return told.withColumn(STAGED, F.when(F.col(BAD).isNull() & ~F.col(SKIPPED), bounded(source.policy)))
+    timed = rows.withColumns({EVENT: event, SKIPPED: skipped})
+    return timed.withColumn(STAGED, F.when(F.col(BAD).isNull() & ~F.col(SKIPPED), bounded(source.policy)))

@@ -158,12 +158,17 @@ class Builder:
             if landed and _is_text(source):
                 rows.persist()
             layout = cut_hot(rows, source, opening, layout, scattered)
-        if opening.imported is not None:
-            share = None if sample is None else sampled_share(source, batch.size, opening)
-            looked, share = (rows if sample is None else sample), share or 1.0
-            found = ranges_of(looked, share, opening.imported, str(self.root), layout.tasks)
-            layout = replace(layout, ranges=found)
+        layout = self._with_ranges(layout, batch, rows, sample)
         return layout, stage(rows, source, opening, layout, start, placed)
+
+    def _with_ranges(self, layout: Layout, batch: MicroBatch, rows: DataFrame, sample: DataFrame | None) -> Layout:
+        """The layout with the ranges of arrivals by which imported punctuations are found, if there are any."""
+        imported = batch.opening.imported
+        if imported is None:
+            return layout
+        share = None if sample is None else sampled_share(batch.source, batch.size, batch.opening)
+        found = ranges_of(rows if sample is None else sample, share or 1.0, imported, str(self.root), layout.tasks)
+        return replace(layout, ranges=found)
 
     def _judged(self, batch: MicroBatch, staged: DataFrame, recorded: DataFrame | None, layout: Layout) -> DataFrame:
         """Staged rows with the columns that their fate follows from; `recorded` has the watermarks of substreams."""

@@ -35,7 +35,7 @@ from tidemark.spark.judge.judge import staged_by_arrival
 from tidemark.spark.maxima import latest_in_cell, punctuated
 from tidemark.spark.partitioning.layout import FilePiece, Layout, Reached, cell_of_row
 from tidemark.spark.partitioning.shuffle import chunked, opened
-from tidemark.spark.punctuation.state import seed_of, told_of
+from tidemark.spark.punctuation.state import punctuation_columns, seed_of
 
 _CELL = (PARTITION, OBJECT, BLOCK, CELL)
 
@@ -69,7 +69,7 @@ def _cells(hot: DataFrame, source: SourceSpec) -> list[FilePiece]:
     if source.punctuated is not None:
         if source.timestamp_by is None:
             hot = hot.withColumn(EVENT, _arrival_in_cell())
-        told = told_of(source.punctuated, F.col(BAD).isNull(), F.col(EVENT))
+        told = punctuation_columns(source.punctuated, F.col(BAD).isNull(), F.col(EVENT))
         counts, period = told.counts, told.period
     reached = F.count("*"), F.max(OWN), F.count_if(counts), F.max(F.when(counts, period))
     found = hot.groupBy(*_CELL).agg(*reached).collect()
@@ -95,7 +95,7 @@ def _issued(known: DataFrame, source: SourceSpec) -> list[tuple[str, int, int | 
     if source.punctuated is None:
         raise ValueError(f"{source.name} is not punctuated")
     event = F.col(ARRIVAL) if source.timestamp_by is None else F.col(EVENT)
-    told = told_of(source.punctuated, F.col(BAD).isNull(), event)
+    told = punctuation_columns(source.punctuated, F.col(BAD).isNull(), event)
     seed = seed_of(F.col(COUNTED_BEFORE), F.col(PERIOD_BEFORE))
     part = F.col(PARTITION).cast("binary")
     rows = known.withColumn(PUNCTUATED, punctuated(_cell_number(), part, seed, *told))

@@ -40,8 +40,8 @@ def mark_columns(rows: DataFrame, punctuation: Punctuation, shape: Shape) -> dic
         kind = text_of(rows, shape.kind, "shape.edge.kind")
         mark = F.when(kind == shape.start, Mark.START.value).when(kind == shape.end, Mark.END.value)
     if punctuation.row is not None:
-        told = value_of(rows, punctuation.row, "punctuation.row")[0].cast("boolean")
-        mark = F.when(F.coalesce(told, F.lit(False)), Mark.PUNCTUATION.value).otherwise(mark)
+        given = value_of(rows, punctuation.row, "punctuation.row")[0].cast("boolean")
+        mark = F.when(F.coalesce(given, F.lit(False)), Mark.PUNCTUATION.value).otherwise(mark)
     end = F.lit(None).cast("long")
     if shape.end_time is not None:
         end = F.when(mark.isin(*WITH_END), micros_of(rows, shape.end_time, "shape.end_time"))
@@ -70,7 +70,7 @@ class PunctuationColumns(NamedTuple):
     sets: Column
 
 
-def told_of(punctuation: Punctuation, sound: Column, event: Column) -> PunctuationColumns:
+def punctuation_columns(punctuation: Punctuation, sound: Column, event: Column) -> PunctuationColumns:
     """`PunctuationColumns` of rows with `MARK`; `sound` is false for quarantined rows, `event` in microseconds."""
     every, none = punctuation.every, F.lit(None).cast("long")
     return PunctuationColumns(
@@ -99,8 +99,8 @@ def issued_by_events(
     first. Cells are divided among tasks, so that no partition needs a task of its own.
     """
     rows = marked_events(events, punctuation, shape).withColumn(ARRIVAL, F.unix_micros("_arrival_time"))
-    told = told_of(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
-    named = {name: column.alias(name) for name, column in told._asdict().items()}
+    columns = punctuation_columns(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
+    named = {name: column.alias(name) for name, column in columns._asdict().items()}
     if punctuation.every is None:
         return rows.select(PARTITION, ARRIVAL, named["sets"].alias(PUNCTUATED))
     cell = F.shiftright(F.col(OFFSET), layout.bits if layout.tasks > 1 else _WHOLE).alias(CELL)
@@ -149,17 +149,25 @@ def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening:
     the last row that counts has issued one, for which aggregates in any order suffice.
     """
     rows = marked_events(events, punctuation, shape)
-    told = told_of(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
+    columns = punctuation_columns(punctuation, F.col("_disposition") != Fate.QUARANTINED.value, F.col(EVENT))
     there = F.col("_system_timestamp").isNotNull()
     opened = F.when(there & (F.col(MARK) == Mark.START.value), 1).when(there & (F.col(MARK) == Mark.END.value), -1)
     rows = rows.select(
         PARTITION,
-        F.greatest(F.unix_micros("_watermark"), told.sets).alias("mark"),
-        F.when(told.counts, F.col(OFFSET)).alias("place"),
-        F.when(told.counts, told.period).alias("period"),
-        told.given.alias("given"),
+        F.greatest(F.unix_micros("_watermark"), columns.sets).alias("mark"),
+        F.when(columns.counts, F.col(OFFSET)).alias("place"),
+        F.when(columns.counts, columns.period).alias("period"),
+        columns.given.alias("given"),
         opened.alias("opened"),
     )
+    every = punctuation.every
+    return {
+        row[0]: _left(row, every, opening.states.get(row[0], opening.unseen)) for row in _by_partition(rows).collect()
+    }
+
+
+def _by_partition(rows: DataFrame) -> DataFrame:
+    """Aggregates of each partition for `_left`, from rows with `mark`, `place`, `period`, `given` and `opened`."""
     periods = rows.groupBy(PARTITION, "period").agg(
         F.max("mark").alias("mark"),
         F.count("place").alias("counted"),
@@ -168,7 +176,7 @@ def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening:
         F.max_by("given", "place").alias("last"),
         F.max("place").alias("place"),
     )
-    found = periods.groupBy(PARTITION).agg(
+    return periods.groupBy(PARTITION).agg(
         F.max("mark").alias("mark"),
         F.sum("counted").alias("counted"),
         F.max("period").alias("period"),
@@ -176,9 +184,6 @@ def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening:
         F.max_by("first", "period").alias("entering"),
         F.max_by("last", "place").alias("last"),
     )
-    return {
-        row[0]: _left(row, punctuation.every, opening.states.get(row[0], opening.unseen)) for row in found.collect()
-    }
 
 
 def _left(row: Row, every: Every | None, state: PartitionState) -> Marks:

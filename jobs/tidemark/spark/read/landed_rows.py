@@ -54,7 +54,7 @@ def read_rows(
     damaged: Mapping[str, str] | None = None,
     share: float = 1.0,
     sights: Mapping[str, Sight] | None = None,
-    told: Objects | None = None,
+    known: Objects | None = None,
 ) -> DataFrame:
     """Rows of `objects`, which are in log order, with their payload columns and the columns that judging needs.
 
@@ -71,19 +71,31 @@ def read_rows(
     sights = look_at(source, unread) if sights is None else sights
     refused = {uri: sight.refusal for uri, sight in sights.items() if sight.refusal is not None}
     damaged = {**refused, **(damaged or {})}
+    parsed = _parsed(spark, source, objects, damaged, sights, share)
+    return _judgeable(source, _with_object(parsed, known or Objects(source, objects, 0)))
+
+
+def _parsed(
+    spark: SparkSession,
+    source: SourceSpec,
+    objects: Sequence[LandedObject],
+    damaged: Mapping[str, str],
+    sights: Mapping[str, Sight],
+    share: float,
+) -> DataFrame:
+    """Rows of sound objects as their format parses them, and one row for each damaged object."""
     sound = [item for item in objects if item.uri not in damaged]
     notes = [(place_of(item), damaged[item.uri]) for item in objects if item.uri in damaged]
     frames = [formats.read(spark, source, sound, sights, share)] if sound else []
     if notes:
         frames.append(formats.unreadable(spark, source, notes))
-    parsed = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-    return _placed(source, _with_object(parsed, told or Objects(source, objects, 0)))
+    return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
 
 
-def placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
+def judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     """Rows in the form of `read_rows`, from parsed rows that belong to no object."""
     rows = parsed.withColumn(BEYOND, F.lit(None).cast("string")) if source.counts_unknown else parsed
-    return _placed(source, _with_object(rows, Objects(source, [], 0)))
+    return _judgeable(source, _with_object(rows, Objects(source, [], 0)))
 
 
 def rows_of_events(
@@ -93,20 +105,18 @@ def rows_of_events(
 
     Quarantined rows stay quarantined. Times are computed again from the payload.
     """
-    placed = _with_marks(source, _of_events(spark, events, objects))
-    event = (
-        micros_of(placed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
-    )
+    rows = _with_marks(source, _of_events(spark, events, objects))
+    event = micros_of(rows, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
     bad = F.when(F.col("_disposition") == Fate.QUARANTINED.value, F.element_at("_reasons", 1))
     payload = [quoted(column.name) for column in source.columns]
-    return placed.select(
+    return rows.select(
         OBJECT,
         F.shiftright("_offset", POSITION_BITS).alias(BLOCK),
         F.col("_offset").alias(ROW),
         F.col("_partition").alias(PARTITION),
-        _own_arrival(source, placed).alias(OWN),
+        _own_arrival(source, rows).alias(OWN),
         event.alias(EVENT),
-        _substream(source, placed).alias(SUBSTREAM),
+        _substream(source, rows).alias(SUBSTREAM),
         bad.alias(BAD),
         F.col("_raw").alias(RAW),
         *([F.lit(None).cast("string").alias(BEYOND)] if source.counts_unknown else []),
@@ -119,8 +129,8 @@ def with_own_arrival(
     spark: SparkSession, source: SourceSpec, events: DataFrame, objects: Sequence[LandedObject]
 ) -> DataFrame:
     """Event rows with their own arrival, before it was raised to that of earlier rows."""
-    placed = _of_events(spark, events, objects)
-    return placed.withColumn(OWN, _own_arrival(source, placed))
+    rows = _of_events(spark, events, objects)
+    return rows.withColumn(OWN, _own_arrival(source, rows))
 
 
 def with_object(spark: SparkSession, events: DataFrame, objects: Sequence[LandedObject]) -> DataFrame:
@@ -137,11 +147,11 @@ def _of_events(spark: SparkSession, events: DataFrame, objects: Sequence[LandedO
 def _with_object(parsed: DataFrame, objects: Objects) -> DataFrame:
     """Rows with the number and landing time of their object, and the partition in its name."""
     known = F.col(_KNOWN)
-    told = {OBJECT: known["object"], MODIFIED: known["modified"], _PATH_PARTITION: known["partition"]}
-    return parsed.withColumn(_KNOWN, objects.at(F.col(PATH))).withColumns(told)
+    metadata = {OBJECT: known["object"], MODIFIED: known["modified"], _PATH_PARTITION: known["partition"]}
+    return parsed.withColumn(_KNOWN, objects.at(F.col(PATH))).withColumns(metadata)
 
 
-def _placed(source: SourceSpec, parsed: DataFrame) -> DataFrame:
+def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     """Rows with their partition, times, substream and quarantine."""
     partition = _partition(source, parsed)
     own = _own_arrival(source, parsed)

@@ -111,19 +111,11 @@ def parsed(
         doubts.dubious, parse(value, ddl({name: _without_times(kind) for name, kind in types.items()}), options)
     )
     rows = rows.withColumn(_LOOSE, texts)
-    unfit = F.col(EXACT).isNull() | F.col(EXACT).getField(FLAG).isNotNull()
-    times = required_times(source)
-    if times:
-        named = {source.names_in_files[name]: paths for name, paths in times.items() if name in source.names_in_files}
-        required = {name: _as_text(kind, named[name]) if name in named else kind for name, kind in types.items()}
-        unfit = F.when(unfit, parse(value, ddl(required), options).getField(FLAG).isNotNull()).otherwise(F.lit(False))
-    names = source.names_in_files
+    names, times = source.names_in_files, required_times(source)
     exact = {column: F.col(EXACT).getField(name) for column, name in names.items()}
-    bad = _not_values(rows, "timestampFormat" in options)
-    for name, lost in parser.lost.items():
-        bad[name] = bad.get(name, F.lit(False)) | F.coalesce(lost, F.lit(False))
-    wrong = {column: bad[name] for column, name in names.items() if name in bad}
-    payload, misfits = payload_of(exact, wrong, times)
+    bad = _bad(rows, parser, options)
+    payload, misfits = payload_of(exact, {name: bad[own] for name, own in names.items() if own in bad}, times)
+    unfit = _unfit(lambda kinds: parse(value, ddl(kinds), options), source, types, times)
     corrupt = unfit | misfits | doubts.flawed | doubts.invalid | (F.lit(False) if far is None else far)
     return rows.select(
         *payload,
@@ -134,6 +126,29 @@ def parsed(
         BLOCK,
         ROW,
     )
+
+
+def _unfit(
+    parse: Callable[[Mapping[str, str]], Column],
+    source: SourceSpec,
+    types: Mapping[str, str],
+    times: Mapping[str, list[list[str]]],
+) -> Column:
+    """True if a line does not fit the schema even with text for the required times, which are missing then."""
+    unfit = F.col(EXACT).isNull() | F.col(EXACT).getField(FLAG).isNotNull()
+    if not times:
+        return unfit
+    named = {source.names_in_files[name]: paths for name, paths in times.items() if name in source.names_in_files}
+    required = {name: _as_text(kind, named[name]) if name in named else kind for name, kind in types.items()}
+    return F.when(unfit, parse(required).getField(FLAG).isNotNull()).otherwise(F.lit(False))
+
+
+def _bad(rows: DataFrame, parser: Parser, options: Mapping[str, str]) -> dict[str, Column]:
+    """By column in files, true if its value is not valid or was lost; only columns where this can happen."""
+    bad = _not_values(rows, "timestampFormat" in options)
+    for name, lost in parser.lost.items():
+        bad[name] = bad.get(name, F.lit(False)) | F.coalesce(lost, F.lit(False))
+    return bad
 
 
 def types_in_files(source: SourceSpec) -> dict[str, str]:
