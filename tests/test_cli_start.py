@@ -6,16 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
 
-JOBS = Path(__file__).parents[1] / "jobs"
-
-
-def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-    environment = os.environ | {"PYTHONPATH": str(JOBS)}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True}
-    return subprocess.Popen([sys.executable, *arguments], env=environment, **pipes, **options)  # noqa: S603
+from processes import JOBS, start
 
 
 def test_help_starts_in_a_moment_and_imports_nothing_heavy():

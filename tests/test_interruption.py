@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from processes import start
 from tidemark.cli import failures
-
-JOBS = Path(__file__).parents[1] / "jobs"
 
 STAND_IN = """
 import sys, time
@@ -44,12 +39,6 @@ class Busy:
 Pipeline.load = lambda path, **hooks: Busy()
 cli.main(sys.argv[2:])
 """
-
-
-def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-    environment = os.environ | {"PYTHONPATH": str(JOBS)}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True}
-    return subprocess.Popen([sys.executable, *arguments], env=environment, **pipes, **options)  # noqa: S603
 
 
 @pytest.mark.parametrize(
