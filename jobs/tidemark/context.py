@@ -94,11 +94,18 @@ class RunContext:
 
         return Upkeep(self.engine.spark, self.ledger.folder)
 
-    def outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None, recompute: bool = False) -> Outputs:
-        """Writes the streams of a specification; starts a JVM."""
+    def outputs(
+        self,
+        spec: PipelineSpec,
+        ahead: Mapping[str, Any] | None = None,
+        recompute: bool = False,
+        folder: Place | None = None,
+    ) -> Outputs:
+        """Writes the streams of a specification into the folder of a version, by default the live one; starts a
+        JVM."""
         from tidemark.spark.streams.writer import Outputs
 
-        return Outputs(self.engine.spark, str(self.ledger.folder), spec, recompute, ahead or {})
+        return Outputs(self.engine.spark, str(folder or self.ledger.folder), spec, recompute, ahead or {})
 
     @contextmanager
     def hold(self, wait: bool) -> Iterator[None]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tidemark.context import RunContext
 from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
+from tidemark.core.stream_output import OUTPUTS
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger.abandoned import set_aside
 from tidemark.ledger.durability import lasting
@@ -26,7 +27,6 @@ from tidemark.records.runs import AbandonRecord
 from tidemark.storage.folders import tables_below
 
 _STATE = ("events", "lifetimes", "open_lifetimes")
-_PUBLISHED = ("streams", "dead_letters", "before_start")
 _SUBSTREAMS = "substreams"
 
 
@@ -108,14 +108,14 @@ class Abandonment:
         found = [
             name
             for name in tables_below(self.ledger.folder)
-            if name.partition("/")[0] in (*_STATE, *_PUBLISHED, _SUBSTREAMS)
+            if name.partition("/")[0] in (*_STATE, *OUTPUTS, _SUBSTREAMS)
         ]
         return [name for name in found if self._last_of(name) >= first]
 
     def _published(self, first: int) -> Iterator[str]:
         """Tables that readers follow and that the run has already published to."""
         for name in tables_below(self.ledger.folder):
-            if name.partition("/")[0] in _PUBLISHED and self._last_of(name) >= first:
+            if name.partition("/")[0] in OUTPUTS and self._last_of(name) >= first:
                 yield name
 
     def _last_of(self, table: str) -> int:
@@ -128,7 +128,7 @@ class Abandonment:
         before = must_know(self.ledger, self.ledger.settled_before(first))
         yield from (each for each in before if each.writer != ABANDONED)
         withdrawn = {each.table: each.batch_id for each in before if each.writer == ABANDONED}
-        kinds = (*_STATE, *_PUBLISHED)
+        kinds = (*_STATE, *OUTPUTS)
         names = [*WRITERS, *(name for name in tables_below(self.ledger.folder) if name.partition("/")[0] in kinds)]
         for table in sorted({*names, _SUBSTREAMS, *withdrawn}):
             known = self.ledger.store(table).number(ABANDONED)

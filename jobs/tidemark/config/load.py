@@ -14,7 +14,7 @@ from tidemark.config.files.merge import Given, read_source
 from tidemark.config.files.messages import findings, unknown_key
 from tidemark.config.files.overrides import overridden
 from tidemark.config.files.paths import folder
-from tidemark.config.files.yaml import Document, KeyPath, key_text, read_yaml
+from tidemark.config.files.yaml import Document, KeyFinding, KeyPath, key_text, read_yaml
 from tidemark.config.models.pipeline import PIPELINE_KEYS, PipelineSpec, checked_name, named
 from tidemark.config.models.sources import SOURCE_KEYS, SourceSpec
 from tidemark.config.models.streams import StreamSpec
@@ -23,14 +23,7 @@ from tidemark.config.rules.expressions import expression_errors, expression_warn
 from tidemark.config.rules.imports import import_errors
 from tidemark.config.rules.joins import join_errors
 from tidemark.config.rules.read_streams import read_streams
-from tidemark.config.rules.sources import (
-    Finding,
-    Source,
-    pipeline_errors,
-    pipeline_warnings,
-    source_errors,
-    source_warnings,
-)
+from tidemark.config.rules.sources import Source, pipeline_errors, pipeline_warnings, source_errors, source_warnings
 from tidemark.config.rules.streams import CheckedStreams, structure_errors, structure_warnings
 from tidemark.config.secrets import Taken, said
 from tidemark.errors import ConfigError, Problem
@@ -229,7 +222,7 @@ def _pipeline_spec(
     return spec
 
 
-def _placed(document: Document, sources: Mapping[str, Given], found: Iterable[Finding]) -> list[Problem]:
+def _placed(document: Document, sources: Mapping[str, Given], found: Iterable[KeyFinding]) -> list[Problem]:
     """Findings of the whole pipeline, each in the file that has its key."""
     return [
         sources[str(path[1])].problem(path[2:], message)

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, replace
 from tidemark.core.streams import StepRules, StreamState, part_reached
 from tidemark.core.windows import DataDrivenWindows
 
+OUTPUTS = ("streams", "dead_letters", "before_start")
+"""Kinds of the tables that a run writes for streams: the part of a table's name before the slash."""
+
 
 @dataclass(frozen=True)
 class PartitionProgress:

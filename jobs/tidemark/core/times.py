@@ -31,13 +31,13 @@ DURATION_PATTERN = "(?=[0-9])" + "".join(f"(?:[0-9]+{unit})?" for unit in _UNITS
 """A duration without its sign: each unit once at most, the largest first."""
 _DURATION = re.compile(f"(-?)({DURATION_PATTERN})")
 _PART = re.compile(r"([0-9]+)([a-z]+)")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SIZE = re.compile(r"([0-9]+) ?([KMGT]?i?B)", re.IGNORECASE)
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2})"
     r"(:[0-9]{2})?(\.[0-9]+)?(Z|z|[+-][0-9]{2}:?[0-9]{2})?"
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_duration(text: str, *, signed: bool = False) -> int:
@@ -99,7 +99,7 @@ def parse_moment(text: str, now: int) -> int:
     """
     if _DURATION.fullmatch(text):
         return _in_range(now - parse_duration(text), text)
-    if _DATE.fullmatch(text):
+    if DATE.fullmatch(text):
         return parse_time(f"{text}T00:00:00Z")
     try:
         return parse_time(text)
@@ -122,7 +122,7 @@ def format_time(micros: int) -> str:
 
     Raises ValueError outside the years 1-9999.
     """
-    return (_EPOCH + timedelta(microseconds=_in_range(micros, f"{micros} us"))).isoformat()[:-6] + "Z"
+    return (EPOCH + timedelta(microseconds=_in_range(micros, f"{micros} us"))).isoformat()[:-6] + "Z"
 
 
 def parse_size(text: str) -> int:
@@ -147,7 +147,7 @@ def format_size(size: int) -> str:
 def from_datetime(value: datetime) -> int:
     """The instant of a datetime; one without zone is taken as UTC."""
     zoned = value if value.tzinfo else value.replace(tzinfo=UTC)
-    return (zoned - _EPOCH) // timedelta(microseconds=1)
+    return (zoned - EPOCH) // timedelta(microseconds=1)
 
 
 def _offset(text: str, whole: str) -> int:

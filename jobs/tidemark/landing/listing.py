@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from tidemark.config.address import is_s3
+from tidemark.core.times import EPOCH
 from tidemark.errors import TidemarkError
 from tidemark.landing.listing_s3 import COPYING, is_hidden, objects_below, unreadable
 
 _PLACEHOLDER = re.compile(r"\{(?:yyyy|MM|dd|HH)\}")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST = datetime(3, 1, 1, tzinfo=UTC)
 _LAST = datetime(9997, 12, 31, tzinfo=UTC)
 
@@ -236,5 +236,5 @@ def _on(template: str, time: datetime) -> str:
 
 def _moment(micros: int) -> datetime:
     """A time as a date, kept two years away from the first and the last possible date."""
-    least, most = ((bound - _EPOCH) // timedelta(microseconds=1) for bound in (_FIRST, _LAST))
-    return _EPOCH + timedelta(microseconds=min(max(micros, least), most))
+    least, most = ((bound - EPOCH) // timedelta(microseconds=1) for bound in (_FIRST, _LAST))
+    return EPOCH + timedelta(microseconds=min(max(micros, least), most))

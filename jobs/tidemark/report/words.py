@@ -1,6 +1,8 @@
-"""Times and durations as people read them. Exact: nothing is rounded except by `brief`."""
+"""Times, durations and values as people read them. Exact: nothing is rounded except by `brief`."""
 
 from __future__ import annotations
+
+import json
 
 from tidemark.core.times import DAY, HOUR, MAX_TIME, MILLISECOND, MIN_TIME, MINUTE, SECOND, TICK, format_time
 
@@ -25,6 +27,11 @@ def brief(micros: int) -> str:
 def counted(number: int, name: str, more: str = "s") -> str:
     """Return `1 row`, `1,200 rows`; `more` is the plural's ending."""
     return f"{number:,} {name}{more * (number != 1)}"
+
+
+def value_text(value: object) -> str | None:
+    """Return text as it is, and other values as JSON; None stays None."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def iso(micros: int | None) -> str | None:

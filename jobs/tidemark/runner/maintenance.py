@@ -9,13 +9,13 @@ from typing import Protocol
 
 from tidemark.config import PipelineSpec
 from tidemark.core.batch_result import BatchRecord
+from tidemark.core.stream_output import OUTPUTS
 from tidemark.core.times import DAY
 from tidemark.ledger import maintenance
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
 from tidemark.runner.executor import rules_of
 
-OUTPUTS = ("streams", "dead_letters", "before_start")
 MERGE_EVERY = 50
 """Number of batches after which events and substreams are compacted; the small tables have their own rule."""
 

@@ -43,6 +43,11 @@ def at_bounds(micros: Column) -> Column:
     return F.least(F.greatest(micros, F.lit(MIN_TIME)), F.lit(MAX_TIME))
 
 
+def timestamp_of(micros: int) -> Column:
+    """A time in microseconds UTC as a timestamp."""
+    return F.timestamp_micros(F.lit(micros))
+
+
 def came(names: Collection[str], of: Callable[[str], Column] = F.col) -> Column:
     """The batch that brought a row, from the columns `names` that it has; of a pair, the batch of its later row."""
     return F.coalesce(of(CAME), of("_batch_id")) if CAME in names else of("_batch_id")

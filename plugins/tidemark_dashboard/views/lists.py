@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from tidemark.commands.dashboard import ListPage
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Cell, Html, element, paragraph, table
-from tidemark.report.words import duration, moment
+from tidemark.report.words import duration, moment, value_text
 from tidemark_dashboard.asked import Checks, LetterFilter
 from tidemark_dashboard.links import Links, link
 from tidemark_dashboard.shell import Page, form, pager, quiet, select, void
@@ -37,8 +36,8 @@ def _check(name: str, row: Row, links: Links) -> list[Cell | Html]:
         link(row["run_id"], links.pipeline(name, "runs", row["run_id"])) if row.get("run_id") else None,
         row.get("table"),
         row.get("expectation"),
-        _value(row.get("observed")),
-        _value(row.get("limit")),
+        value_text(row.get("observed")),
+        value_text(row.get("limit")),
         _result(row),
         row.get("severity"),
         _examples(row.get("examples")),
@@ -50,14 +49,8 @@ def _result(row: Row) -> Html:
     return element("span", "held" if held else "failed", class_="fate on-time" if held else "fate dropped")
 
 
-def _value(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _examples(value: object) -> Html | None:
-    return element("span", _value(value), class_="long") if value else None
+    return element("span", value_text(value), class_="long") if value else None
 
 
 def letters(

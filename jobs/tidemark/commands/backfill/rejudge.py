@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from tidemark.config import PipelineSpec, with_on_failure
 from tidemark.context import RunContext, show_nothing
@@ -18,7 +19,7 @@ from tidemark.runner.executor import Run
 
 if TYPE_CHECKING:
     from tidemark.runner.checks import Checked
-    from tidemark.runner.stream_progress import Ending, Writing
+    from tidemark.runner.stream_progress import Ending
     from tidemark.spark.rebuild.rejudge import SliceEngine
 
 
@@ -57,7 +58,7 @@ class Again:
             self.spec,
             self.target,
             self.engine,
-            self._outputs,
+            partial(self.context.outputs, folder=self.target.folder),
             lambda item: item,
             self.context.checkpoint,
             self.progress,
@@ -73,8 +74,3 @@ class Again:
         spark, folder = self.context.engine.spark, self.target.folder
         engine = Engine(spark, folder, reached=self.context.checkpoint, excluded=self.excluded)
         return SliceEngine(engine, self.base.folder, self.base.states, self.reads)
-
-    def _outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None) -> Writing:
-        from tidemark.spark.streams.writer import Outputs
-
-        return Outputs(self.context.engine.spark, str(self.target.folder), spec, False, ahead or {})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from tidemark.commands.versions import blank
 from tidemark.config import PipelineSpec, with_on_failure
@@ -26,7 +26,6 @@ from tidemark.runner.executor import Run
 from tidemark.runner.planner import Planning, judged_under
 
 if TYPE_CHECKING:
-    from tidemark.runner.stream_progress import Writing
     from tidemark.spark.judge.engine import Engine
 
 _SHOWN = 5
@@ -70,7 +69,7 @@ class LandingAgain:
             self.spec,
             self.target,
             lambda: self._engine,
-            self._outputs,
+            partial(self.context.outputs, folder=self.target.folder),
             Planning(self.spec, self.target, show_nothing).place,
             self.context.checkpoint,
             show_nothing,
@@ -92,11 +91,6 @@ class LandingAgain:
 
         spark = self.context.engine.spark
         return Engine(spark, self.target.folder, reached=self.context.checkpoint, excluded=self.excluded)
-
-    def _outputs(self, spec: PipelineSpec, ahead: Mapping[str, Any] | None = None) -> Writing:
-        from tidemark.spark.streams.writer import Outputs
-
-        return Outputs(self.context.engine.spark, str(self.target.folder), spec, False, ahead or {})
 
     def _past(self, runs: Sequence[Sequence[BatchRecord]]) -> Iterator[PastRun]:
         before = self.base.before(runs[0][0].batch_id)

@@ -20,6 +20,7 @@ from tidemark.config.rules.imports import import_order
 from tidemark.context import RunContext
 from tidemark.core.batch import LandedObject
 from tidemark.core.batch_result import BatchRecord, versions_of
+from tidemark.core.stream_output import OUTPUTS
 from tidemark.errors import UsageError
 from tidemark.ledger.lost_commits import losses, must_know
 from tidemark.ledger.tables import integrity
@@ -37,7 +38,6 @@ _REPORTED_ONCE = ("quality", "diagnostics")
 _SPARE = ("advice", "plans")
 """Small tables that nothing needs while no run is pending: the next write to them makes them anew."""
 _COPY = "restore the folder from a copy"
-_PUBLISHED = ("streams", "dead_letters", "before_start")
 
 
 @dataclass
@@ -63,7 +63,7 @@ class TableRepair:
         )
         self._report_once(damaged)
         self._state(damaged)
-        self._published({name: damage for name, damage in damaged.items() if name.partition("/")[0] in _PUBLISHED})
+        self._published({name: damage for name, damage in damaged.items() if name.partition("/")[0] in OUTPUTS})
         rewritten = self._rewritten(damaged.keys() - self.tables.rebuilt.keys())
         return {
             "repaired": [{"table": name, **rows} for name, rows in self.tables.rebuilt.items()],

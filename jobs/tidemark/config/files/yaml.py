@@ -22,6 +22,8 @@ from tidemark.config.environment import substitute, taken_from
 from tidemark.errors import ConfigError, Problem
 
 KeyPath = tuple[str | int, ...]
+KeyFinding = tuple[KeyPath, str]
+"""A key, and a message about its value."""
 
 _MAX_DEPTH = 50
 _MAX_NODES = 100_000

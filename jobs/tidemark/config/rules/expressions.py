@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from tidemark.config.files.yaml import KeyFinding
 from tidemark.config.models.stream_graph import ROW_COLUMNS, Columns, sides_of
 from tidemark.config.models.streams import StreamSpec
-from tidemark.config.rules.sources import Finding
 from tidemark.config.rules.streams import CheckedStreams, Stream
 from tidemark.config.sql.expressions import expression_findings, plain_type
 from tidemark.config.sql.row import KnownColumn, ReadableColumns
 from tidemark.config.types import SYSTEM_COLUMNS, parse_type, unstorable
 
 
-def expression_errors(streams: CheckedStreams) -> Iterator[Finding]:
+def expression_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
     """Problems of the expressions of streams and of the names they are given."""
     for name, stream in streams.streams.items():
         before = None if stream.spec.join else streams.before(stream.spec)
@@ -26,7 +26,7 @@ def expression_errors(streams: CheckedStreams) -> Iterator[Finding]:
 _ANY_WINDOW = "tumbling, hopping, session, sliding or snapshot"
 
 
-def expression_warnings(streams: CheckedStreams) -> Iterator[Finding]:
+def expression_warnings(streams: CheckedStreams) -> Iterator[KeyFinding]:
     """Warnings about expressions: aggregates that need sorted rows, and sums that may wrap."""
     windowed = {name: stream for name, stream in streams.streams.items() if stream.spec.windowed}
     if not windowed:
@@ -62,7 +62,7 @@ def _row(before: Columns | None, stream: StreamSpec) -> ReadableColumns:
     return ReadableColumns(columns, repr(stream.inputs[0]) if stream.inputs else "its input")
 
 
-def _where(stream: Stream, row: ReadableColumns) -> Iterator[Finding]:
+def _where(stream: Stream, row: ReadableColumns) -> Iterator[KeyFinding]:
     text = stream.spec.where
     if text is None or not stream.sound("where"):
         return
@@ -74,7 +74,7 @@ def _where(stream: Stream, row: ReadableColumns) -> Iterator[Finding]:
         yield ("where",), message
 
 
-def _select(stream: Stream, row: ReadableColumns) -> Iterator[Finding]:
+def _select(stream: Stream, row: ReadableColumns) -> Iterator[KeyFinding]:
     if not stream.sound("select"):
         return
     groups = {name.lower() for name in stream.spec.group_by}
@@ -113,7 +113,7 @@ def _of_one_row(text: str, row: ReadableColumns, key: str, stream: Stream) -> li
     return expression_findings(text, row, constants=True)
 
 
-def _group_by(stream: Stream, before: Columns | None) -> Iterator[Finding]:
+def _group_by(stream: Stream, before: Columns | None) -> Iterator[KeyFinding]:
     if not stream.sound("group_by"):
         return
     names = stream.spec.group_by

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidemark.config.files.yaml import KeyFinding
 from tidemark.config.models.stream_graph import ROW_COLUMNS, Columns
-from tidemark.config.rules.sources import Finding
 from tidemark.config.rules.streams import CheckedStreams, Stream, sources_of_rows
 from tidemark.config.sql.row import ReadableColumns
 from tidemark.config.types import parse_type
 from tidemark.core.policy import Action
 
 
-def join_errors(streams: CheckedStreams) -> Iterator[Finding]:
+def join_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
     """Problems that make joins impossible, whatever their expressions are."""
     for name, stream in streams.streams.items():
         for path, message in _of_one(stream, streams):
             yield ("streams", name, *path), message
 
 
-def _of_one(stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
+def _of_one(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
     if "join" not in stream.given:
         if "on" in stream.given:
             yield ("on",), "is for joins alone: name two streams in join: [a, b], or remove it"
@@ -35,7 +35,7 @@ def _of_one(stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
         yield from _equal_on(stream, streams)
 
 
-def _two_sides(stream: Stream) -> Iterator[Finding]:
+def _two_sides(stream: Stream) -> Iterator[KeyFinding]:
     sides = stream.spec.join
     if len(sides) != 2:
         yield ("join",), f"pairs two streams, not {len(sides)}: join a third in a step over this one"
@@ -47,7 +47,7 @@ def _two_sides(stream: Stream) -> Iterator[Finding]:
         )
 
 
-def _nothing_behind(stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
+def _nothing_behind(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
     """Require that no row can arrive after the pairs at its time have been written."""
     for index, side in enumerate(stream.spec.join):
         below = streams.streams.get(side)
@@ -63,7 +63,7 @@ def _nothing_behind(stream: Stream, streams: CheckedStreams) -> Iterator[Finding
                 )
 
 
-def _required(stream: Stream) -> Iterator[Finding]:
+def _required(stream: Stream) -> Iterator[KeyFinding]:
     if not stream.spec.on and stream.sound("on"):
         yield (
             ("on",),
@@ -77,7 +77,7 @@ def _required(stream: Stream) -> Iterator[Finding]:
         )
 
 
-def _equal_on(stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
+def _equal_on(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
     names = stream.spec.on
     for index, name in enumerate(names):
         path = ("on",) if len(names) == 1 else ("on", index)

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tidemark.config.files.yaml import KeyPath
+from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.sources import SourceSpec
 from tidemark.config.sql.expressions import expression_findings, key_findings, plain_type, time_findings
 from tidemark.config.sql.row import ReadableColumns
 
-Finding = tuple[KeyPath, str]
 TOLERANCES = ("early_arrival", "late_arrival", "out_of_order")
 
 
-def punctuation_errors(spec: SourceSpec, given: Collection[str], bad: Collection[str]) -> Iterator[Finding]:
+def punctuation_errors(spec: SourceSpec, given: Collection[str], bad: Collection[str]) -> Iterator[KeyFinding]:
     """Problems that make `shape` and `punctuation` impossible; `given` keys were written, `bad` ones are wrong."""
     if "punctuation" not in given:
         if "shape" in given and "shape" not in bad:
@@ -30,7 +29,7 @@ def punctuation_errors(spec: SourceSpec, given: Collection[str], bad: Collection
         yield from _punctuation(spec, row)
 
 
-def punctuation_warnings(spec: SourceSpec) -> Iterator[Finding]:
+def punctuation_warnings(spec: SourceSpec) -> Iterator[KeyFinding]:
     """Warnings about settings of a punctuated source that are legal but rarely meant."""
     punctuation = spec.punctuation
     if punctuation is None:
@@ -50,7 +49,7 @@ def punctuation_warnings(spec: SourceSpec) -> Iterator[Finding]:
         )
 
 
-def _beside_tolerances(given: Collection[str]) -> Iterator[Finding]:
+def _beside_tolerances(given: Collection[str]) -> Iterator[KeyFinding]:
     for key in TOLERANCES:
         if key in given:
             yield (
@@ -61,7 +60,7 @@ def _beside_tolerances(given: Collection[str]) -> Iterator[Finding]:
         yield ("over",), "cannot be beside `punctuation`: punctuations are of partitions, which have no substreams"
 
 
-def _shape(spec: SourceSpec, given: Collection[str], row: ReadableColumns) -> Iterator[Finding]:
+def _shape(spec: SourceSpec, given: Collection[str], row: ReadableColumns) -> Iterator[KeyFinding]:
     edge, interval = spec.shape.edge, spec.shape.interval
     if edge is None and interval is None:
         return
@@ -77,7 +76,7 @@ def _shape(spec: SourceSpec, given: Collection[str], row: ReadableColumns) -> It
             yield from ((path, message) for message in key_findings(text, row))
 
 
-def _punctuation(spec: SourceSpec, row: ReadableColumns) -> Iterator[Finding]:
+def _punctuation(spec: SourceSpec, row: ReadableColumns) -> Iterator[KeyFinding]:
     punctuation = spec.punctuation
     if punctuation is None:
         return

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tidemark.config.files.yaml import KeyPath
+from tidemark.config.files.yaml import KeyFinding
 from tidemark.config.formats import names_where
 from tidemark.config.models.sources import SourceSpec
 from tidemark.config.models.values import shown
 from tidemark.config.types import SYSTEM_COLUMNS, unstorable
 
-_Finding = tuple[KeyPath, str]
 
-
-def reader_errors(spec: SourceSpec, bad: Collection[str]) -> Iterator[_Finding]:
+def reader_errors(spec: SourceSpec, bad: Collection[str]) -> Iterator[KeyFinding]:
     """Contradictions among these keys; `bad` names keys whose values cannot be relied on."""
     if "format" in bad or "schema" in bad:
         return
@@ -26,7 +24,7 @@ def reader_errors(spec: SourceSpec, bad: Collection[str]) -> Iterator[_Finding]:
         yield from _rescue(spec)
 
 
-def _names(spec: SourceSpec, options_unknown: bool) -> Iterator[_Finding]:
+def _names(spec: SourceSpec, options_unknown: bool) -> Iterator[KeyFinding]:
     at = "header_columns"
     options = {name.lower(): value.lower() for name, value in spec.options.items()}
     if not spec.file_format.renamed:
@@ -48,7 +46,7 @@ def _names(spec: SourceSpec, options_unknown: bool) -> Iterator[_Finding]:
             yield (at,), f"columns {seen[key]!r} and {column!r} would both be named {name!r} in files"
 
 
-def _rescue(spec: SourceSpec) -> Iterator[_Finding]:
+def _rescue(spec: SourceSpec) -> Iterator[KeyFinding]:
     name = spec.rescue or ""
     if not spec.file_format.members:
         those = names_where(lambda each: each.members)

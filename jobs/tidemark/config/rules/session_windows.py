@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidemark.config.files.yaml import KeyFinding
 from tidemark.config.models.streams import StreamSpec
-from tidemark.config.rules.sources import Finding, Ruled
+from tidemark.config.rules.sources import Ruled
 
 _DATA_DRIVEN = ("session", "sliding", "snapshot")
 
 
-def session_warnings(stream: Ruled[StreamSpec], kept: bool) -> Iterator[Finding]:
+def session_warnings(stream: Ruled[StreamSpec], kept: bool) -> Iterator[KeyFinding]:
     """Warnings about session windows that are legal but rarely meant; `kept`: rows from a source that keeps
     out-of-order rows reach them."""
     written = next((key for key in _DATA_DRIVEN if key in stream.given), None)

@@ -12,12 +12,12 @@ from typing import Generic, TypeVar
 
 from tidemark.config.address import is_s3
 from tidemark.config.files.paths import fixed_part, overlap
-from tidemark.config.files.yaml import KeyPath
+from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.sources import SINGLE_PARTITION, SourceSpec
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.options import option_findings
-from tidemark.config.rules.punctuation import punctuation_errors, punctuation_warnings
+from tidemark.config.rules.punctuation import TOLERANCES, punctuation_errors, punctuation_warnings
 from tidemark.config.rules.reader import reader_errors
 from tidemark.config.sql.expressions import key_findings, time_findings
 from tidemark.config.sql.row import ReadableColumns
@@ -25,10 +25,7 @@ from tidemark.config.types import parse_type
 from tidemark.core.policy import Action
 from tidemark.core.times import format_duration
 
-Finding = tuple[KeyPath, str]
-
 UNKNOWN_PARTITION = "_unknown"
-_POLICIES = ("early_arrival", "late_arrival", "out_of_order")
 
 
 Spec = TypeVar("Spec", SourceSpec, StreamSpec)
@@ -50,7 +47,7 @@ class Ruled(Generic[Spec]):
 Source = Ruled[SourceSpec]
 
 
-def source_errors(source: Source) -> Iterator[Finding]:
+def source_errors(source: Source) -> Iterator[KeyFinding]:
     """Problems that make a source impossible."""
     yield from punctuation_errors(source.spec, source.given, source.bad)
     yield from _options(source)
@@ -63,7 +60,7 @@ def source_errors(source: Source) -> Iterator[Finding]:
     yield from _nothing_to_take(source)
 
 
-def source_warnings(source: Source) -> Iterator[Finding]:
+def source_warnings(source: Source) -> Iterator[KeyFinding]:
     """Warnings about settings of a source without errors that are legal but rarely meant."""
     if source.spec.punctuation is not None:
         yield from punctuation_warnings(source.spec)
@@ -77,7 +74,7 @@ def source_warnings(source: Source) -> Iterator[Finding]:
     yield from _coarse_arrival(source.spec)
 
 
-def pipeline_errors(spec: PipelineSpec) -> Iterator[Finding]:
+def pipeline_errors(spec: PipelineSpec) -> Iterator[KeyFinding]:
     """Problems that make the folders of a pipeline impossible."""
     tables = f"{spec.warehouse.rstrip('/')}/{spec.name}"
     if _is_file(spec.warehouse):
@@ -98,7 +95,7 @@ def _is_file(place: str) -> bool:
     return not is_s3(place) and Path(place).is_file()
 
 
-def pipeline_warnings(spec: PipelineSpec) -> Iterator[Finding]:
+def pipeline_warnings(spec: PipelineSpec) -> Iterator[KeyFinding]:
     """Warnings about settings of a pipeline without errors that are legal but rarely meant."""
     for name, source in spec.sources.items():
         landing = fixed_part(source.landing)
@@ -114,13 +111,13 @@ def pipeline_warnings(spec: PipelineSpec) -> Iterator[Finding]:
             )
 
 
-def _options(source: Source) -> Iterator[Finding]:
+def _options(source: Source) -> Iterator[KeyFinding]:
     if source.sound("options", "format"):
         for name, message in option_findings(source.spec.format, source.spec.options):
             yield ("options", name), message
 
 
-def _unheld_types(source: Source) -> Iterator[Finding]:
+def _unheld_types(source: Source) -> Iterator[KeyFinding]:
     """Types and names that the format cannot write or that its reader cannot read."""
     if not source.sound("schema", "format"):
         return
@@ -139,7 +136,7 @@ def _unheld_types(source: Source) -> Iterator[Finding]:
             yield ("schema",), f"{name}, but the keys of a {form.name} object are text: read it as MAP<STRING, ...>"
 
 
-def _expressions(source: Source) -> Iterator[Finding]:
+def _expressions(source: Source) -> Iterator[KeyFinding]:
     spec = source.spec
     row = ReadableColumns(spec.held() if source.sound("schema") else None)
     for key in ("arrival_time", "timestamp_by"):
@@ -155,7 +152,7 @@ def _expressions(source: Source) -> Iterator[Finding]:
             yield ("partition", "column"), message
 
 
-def _required(source: Source) -> Iterator[Finding]:
+def _required(source: Source) -> Iterator[KeyFinding]:
     if "arrival_time" in source.given and "landing_delay" not in source.given:
         yield (
             ("landing_delay",),
@@ -171,7 +168,7 @@ def _required(source: Source) -> Iterator[Finding]:
         )
 
 
-def _substreams_without_late(source: Source) -> Iterator[Finding]:
+def _substreams_without_late(source: Source) -> Iterator[KeyFinding]:
     spec = source.spec
     sound = source.sound("over", "late_arrival", "timestamp_by") and "punctuation" not in source.given
     if sound and spec.timestamp_by is not None and spec.over and spec.late_arrival is None:
@@ -182,7 +179,7 @@ def _substreams_without_late(source: Source) -> Iterator[Finding]:
         )
 
 
-def _nothing_to_take(source: Source) -> Iterator[Finding]:
+def _nothing_to_take(source: Source) -> Iterator[KeyFinding]:
     age, settle = source.spec.max_object_age, source.spec.settle
     if source.sound("settle", "max_object_age") and age is not None and age <= settle:
         yield (
@@ -192,7 +189,7 @@ def _nothing_to_take(source: Source) -> Iterator[Finding]:
         )
 
 
-def _partitions(source: Source) -> Iterator[Finding]:
+def _partitions(source: Source) -> Iterator[KeyFinding]:
     if not source.sound("partition", "partitions"):
         return
     names = source.spec.partitions
@@ -210,8 +207,8 @@ def _partitions(source: Source) -> Iterator[Finding]:
             )
 
 
-def _ignored(source: Source) -> Iterator[Finding]:
-    for key in ("over", *_POLICIES):
+def _ignored(source: Source) -> Iterator[KeyFinding]:
+    for key in ("over", *TOLERANCES):
         if key in source.given:
             yield (
                 (key,),
@@ -219,7 +216,7 @@ def _ignored(source: Source) -> Iterator[Finding]:
             )
 
 
-def _out_of_order_beyond_late(spec: SourceSpec) -> Iterator[Finding]:
+def _out_of_order_beyond_late(spec: SourceSpec) -> Iterator[KeyFinding]:
     policy = spec.policy
     late, disorder = policy.late, policy.out_of_order
     if late and disorder.action is not Action.KEEP and disorder.micros > late.micros:
@@ -230,7 +227,7 @@ def _out_of_order_beyond_late(spec: SourceSpec) -> Iterator[Finding]:
         )
 
 
-def _late_off(spec: SourceSpec) -> Iterator[Finding]:
+def _late_off(spec: SourceSpec) -> Iterator[KeyFinding]:
     if spec.late_arrival is None and (spec.partition or len(spec.partitions) > 1):
         yield (
             ("late_arrival",),
@@ -239,7 +236,7 @@ def _late_off(spec: SourceSpec) -> Iterator[Finding]:
         )
 
 
-def _default_late_with_over(source: Source) -> Iterator[Finding]:
+def _default_late_with_over(source: Source) -> Iterator[KeyFinding]:
     if source.spec.over and "late_arrival" not in source.given:
         yield (
             ("late_arrival",),
@@ -248,7 +245,7 @@ def _default_late_with_over(source: Source) -> Iterator[Finding]:
         )
 
 
-def _coarse_arrival(spec: SourceSpec) -> Iterator[Finding]:
+def _coarse_arrival(spec: SourceSpec) -> Iterator[KeyFinding]:
     if spec.arrival_time is None and spec.late_arrival is not None:
         late = format_duration(spec.late_arrival.tolerance)
         fate = "dropped" if spec.late_arrival.action == "drop" else "moved"

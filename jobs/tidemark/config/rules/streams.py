@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 
-from tidemark.config.files.yaml import KeyPath
+from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.sources import SourceSpec
 from tidemark.config.models.stream_graph import Columns, all_columns, sources_below, united, walked
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.rules.session_windows import session_warnings
-from tidemark.config.rules.sources import Finding, Ruled
+from tidemark.config.rules.sources import Ruled
 from tidemark.config.sql.row import KnownColumn
 from tidemark.core.policy import Action
 
@@ -69,7 +69,7 @@ class CheckedStreams:
 _SHAPING = ("from", "select", "group_by")
 
 
-def structure_errors(streams: CheckedStreams) -> Iterator[Finding]:
+def structure_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
     """Problems that make streams impossible, whatever their expressions are."""
     for name, stream in streams.streams.items():
         for path, message in _stream_errors(name, stream, streams):
@@ -80,7 +80,7 @@ def structure_errors(streams: CheckedStreams) -> Iterator[Finding]:
         yield ("streams", cycle[0], *key), f"{' -> '.join(cycle)} is a circle: a stream cannot be made of itself"
 
 
-def structure_warnings(streams: CheckedStreams) -> Iterator[Finding]:
+def structure_warnings(streams: CheckedStreams) -> Iterator[KeyFinding]:
     """Warnings about settings of streams that are legal but rarely meant."""
     for name, stream in streams.streams.items():
         spec = stream.spec
@@ -96,7 +96,7 @@ def structure_warnings(streams: CheckedStreams) -> Iterator[Finding]:
             yield ("streams", name, *path), message
 
 
-def _stream_errors(name: str, stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
+def _stream_errors(name: str, stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
     if name in streams.sources or name in streams.bad:
         yield (), f"{name!r} is the name of a source: name the stream otherwise"
     yield from _one_input(stream)
@@ -110,7 +110,7 @@ def _stream_errors(name: str, stream: Stream, streams: CheckedStreams) -> Iterat
             yield ("partition_by",), message
 
 
-def _one_input(stream: Stream) -> Iterator[Finding]:
+def _one_input(stream: Stream) -> Iterator[KeyFinding]:
     if {"from", "union"} <= stream.given:
         yield ("union",), "cannot be beside from: put together by union first, in a stream of its own"
     elif {"from", "join"} <= stream.given:
@@ -124,7 +124,7 @@ def _one_input(stream: Stream) -> Iterator[Finding]:
         yield ("union",), "puts two or more together: name another, or write from"
 
 
-def _known_inputs(name: str, stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
+def _known_inputs(name: str, stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
     known = [*dict.fromkeys([*streams.sources, *streams.bad, *streams.streams])]
     if not streams.sources and not streams.bad:
         return
@@ -140,7 +140,7 @@ def _known_inputs(name: str, stream: Stream, streams: CheckedStreams) -> Iterato
             yield path, f"{each!r} is not a source or stream: {asked}"
 
 
-def _equal_columns(stream: Stream, streams: CheckedStreams) -> Iterator[Finding]:
+def _equal_columns(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
     """Require that the inputs of a union have equal columns, with equal types where these are known."""
     first, *others = stream.spec.union or ("",)
     before = streams.columns.get(first)
@@ -168,7 +168,7 @@ def _equal_columns(stream: Stream, streams: CheckedStreams) -> Iterator[Finding]
                 )
 
 
-def _one_operator(stream: Stream) -> Iterator[Finding]:
+def _one_operator(stream: Stream) -> Iterator[KeyFinding]:
     written = [key for key in OPERATORS if key in stream.given]
     for key in written[1:]:
         yield (
@@ -178,7 +178,7 @@ def _one_operator(stream: Stream) -> Iterator[Finding]:
         )
 
 
-def _keys_of_windows(stream: Stream) -> Iterator[Finding]:
+def _keys_of_windows(stream: Stream) -> Iterator[KeyFinding]:
     if not stream.windowed:
         for key in _OF_WINDOWS:
             if key in stream.given:
@@ -190,7 +190,7 @@ def _keys_of_windows(stream: Stream) -> Iterator[Finding]:
         )
 
 
-def _few_windows(stream: Stream) -> Iterator[Finding]:
+def _few_windows(stream: Stream) -> Iterator[KeyFinding]:
     hopping = stream.spec.hopping
     if hopping is not None and stream.sound("hopping") and hopping.size > MOST_WINDOWS * hopping.hop:
         yield (

@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 
-from tidemark.core.times import MAX_TIME, MILLISECOND, MIN_TIME, SECOND, from_datetime
+from tidemark.core.times import DATE, MAX_TIME, MILLISECOND, MIN_TIME, SECOND, from_datetime
 
-DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ISO = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)"
     r"(?: ?(Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?"

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from tidemark.config.types import quoted
+from tidemark.core.times import DATE
 from tidemark.proposal.columns.names import storable
-from tidemark.proposal.columns.timestamps import DATE, iso_micros
+from tidemark.proposal.columns.timestamps import iso_micros
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|-?Inf")

@@ -15,7 +15,7 @@ from tidemark.report.page.data.tables import Row
 from tidemark.report.page.differences import differences
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
 from tidemark.report.page.sections import drawn
-from tidemark.report.words import moment
+from tidemark.report.words import moment, value_text
 
 _MOST_CHECKS = 200
 _DIGITS = 16
@@ -40,7 +40,7 @@ def quality(answers: Answers) -> Html:
 
 def _check(check: Row) -> list[Cell | Html]:
     result = "held" if check["success"] else "failed"
-    told = [_value(check[name]) for name in ("observed", "limit")]
+    told = [value_text(check[name]) for name in ("observed", "limit")]
     return [
         check["run_id"],
         check["table"],
@@ -52,15 +52,9 @@ def _check(check: Row) -> list[Cell | Html]:
     ]
 
 
-def _value(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _long(value: object) -> Html | None:
-    told = _value(value)
-    return None if told in {None, "[]"} else element("span", told, class_="long")
+    text = value_text(value)
+    return None if text in {None, "[]"} else element("span", text, class_="long")
 
 
 def diagnostics(answers: Answers) -> Html:

@@ -12,6 +12,7 @@ from tidemark.core.backfill.ranges import Range
 from tidemark.core.batch_result import TableDigest
 from tidemark.spark.digests import HIGH, LOW, ROWS, digest_columns, row_hash, table_digest
 from tidemark.spark.tables.delta import quoted
+from tidemark.spark.times import timestamp_of
 
 FATE = ("_system_timestamp", "_disposition", "_reasons", "_watermark", "_substream")
 """Columns that may change when a row is judged again."""
@@ -24,9 +25,9 @@ _FIRST, _LAST = "first_batch", "last_batch"
 
 def in_range(time: Column, asked: Range) -> Column:
     """True if a time lies in the range; false for null."""
-    wanted = time >= time_of(asked.begin)
+    wanted = time >= timestamp_of(asked.begin)
     if asked.end is not None:
-        wanted = wanted & (time < time_of(asked.end))
+        wanted = wanted & (time < timestamp_of(asked.end))
     return F.coalesce(wanted, F.lit(False))
 
 
@@ -63,8 +64,3 @@ def without(rows: DataFrame | None, others: DataFrame | None) -> DataFrame | Non
         return None
     own = rows.drop("_batch_id")
     return own if others is None else own.exceptAll(others.drop("_batch_id").select(*map(quoted, own.columns)))
-
-
-def time_of(micros: int) -> Column:
-    """A time in microseconds as a timestamp."""
-    return F.timestamp_micros(F.lit(micros))

@@ -26,13 +26,13 @@ from tidemark.spark.rebuild.comparison import (
     any_of,
     content_of,
     in_range,
-    time_of,
     without,
 )
 from tidemark.spark.streams.paths import paths_into
 from tidemark.spark.streams.writer import STATISTICS
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.delta import quoted
+from tidemark.spark.times import timestamp_of
 from tidemark.storage import Place
 
 _PUT = (*FATE, "_raw")
@@ -219,7 +219,7 @@ class TableMerge:
         if changed is None:
             return ours
         keys = changed.select(*_KEYS)
-        due = F.lit(True) if passed is None else F.col("_end_time") <= time_of(passed)
+        due = F.lit(True) if passed is None else F.col("_end_time") <= timestamp_of(passed)
         outside = rows.where(~self._ends(table) & due).join(keys, list(_KEYS), "left_semi")
         return ours.unionByName(outside.select(*map(quoted, rows.columns)))
 
@@ -234,10 +234,10 @@ class TableMerge:
         """True if an output ends in the range. One without an end does if the range has none."""
         windowed = "_window_end" in self._columns(table)
         end = F.col("_window_end" if windowed else "_end_time")
-        after = end > time_of(self.asked.begin)
+        after = end > timestamp_of(self.asked.begin)
         if self.asked.end is None:
             return F.coalesce(after, F.lit(True))
-        return F.coalesce(after & (end <= time_of(self.asked.end)), F.lit(False))
+        return F.coalesce(after & (end <= timestamp_of(self.asked.end)), F.lit(False))
 
     def _columns(self, table: str) -> list[str]:
         for place in (self.base, self.slice):

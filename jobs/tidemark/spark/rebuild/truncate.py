@@ -11,13 +11,14 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.advance import States
+from tidemark.core.stream_output import OUTPUTS
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.spark.judge import substreams
 from tidemark.spark.tables.delta import append, exists
 from tidemark.storage import Place
 
 _REPAIR = "tidemark/repair"
-KINDS = ("events", "streams", "dead_letters", "before_start")
+KINDS = ("events", *OUTPUTS)
 
 
 def truncate(

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from tidemark.core.times import MAX_TIME
 from tidemark.spark.columns import CLOSED, WAS
+from tidemark.spark.times import timestamp_of
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,10 @@ def needed(start: Column, end: Column, begin: int, length: int, span: Span, open
     `open_` has no end."""
     wanted = F.lit(not span.only)
     if span.after is not None:
-        later = end > _time(span.after - begin - length)
+        later = end > timestamp_of(span.after - begin - length)
         wanted = wanted & (later if open_ is None else open_ | later)
     if span.before is not None:
-        wanted = wanted & (start < _time(span.before - begin))
+        wanted = wanted & (start < timestamp_of(span.before - begin))
     return wanted if span.since is None else wanted | (F.col("_batch_id") >= span.since)
 
 
@@ -53,8 +54,4 @@ def ends_before(rows: DataFrame, span: Span) -> list[Column]:
     """Column `WAS` of rows between edges, or none: rows that ended in batches from `since` on were open before."""
     if CLOSED not in rows.columns or span.since is None:
         return []
-    return [F.when(F.col(CLOSED) >= span.since, _time(MAX_TIME)).alias(WAS)]
-
-
-def _time(micros: int) -> Column:
-    return F.timestamp_micros(F.lit(micros))
+    return [F.when(F.col(CLOSED) >= span.since, timestamp_of(MAX_TIME)).alias(WAS)]
