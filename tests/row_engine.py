@@ -44,7 +44,7 @@ class Event:
 class RowEngine:
     """Implements `tidemark.runner.executor.JudgingEngine`."""
 
-    reached: Callable[[str], None] = lambda _: None
+    checkpoint: Callable[[str], None] = lambda _: None
     rows: dict[tuple[str, int], list[Event]] = field(default_factory=dict)
     """Events by source and batch."""
     timings: dict[str, float] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class RowEngine:
         if not (repairing and key in self.rows):
             assert key not in self.rows, f"{key} is appended twice"
             self.rows[key] = judging.events
-            self.reached("events")
+            self.checkpoint("events")
         return judging.outcome(self.rows[key])
 
     def judged(self, table: str, first: int, last: int) -> Any:

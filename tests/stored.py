@@ -128,7 +128,7 @@ def make(folder: Path) -> None:
             raise Died
 
     try:
-        Pipeline.load(config, {}, reached=die).run(as_of(RUNS), run_id=f"run-{RUNS}")
+        Pipeline.load(config, {}, on_checkpoint=die).run(as_of(RUNS), run_id=f"run-{RUNS}")
     except Died:
         return
     raise RuntimeError("the last run has not died")

@@ -145,13 +145,13 @@ def blocked() -> None:
 def dead_at(step: str) -> None:
     """A run that was planned, and whose process ended at a step."""
 
-    def reached(name: str) -> None:
+    def on_checkpoint(name: str) -> None:
         if name == step:
             raise Died
 
     land_next(late=1)
     with suppress(Died):
-        Pipeline.load("toll.yml", reached=reached).run()
+        Pipeline.load("toll.yml", on_checkpoint=on_checkpoint).run()
     assert status()["standing"]["state"] == "interrupted"
 
 

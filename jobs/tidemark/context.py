@@ -37,13 +37,13 @@ def _pass_on(step: str) -> None:
 class RunContext:
     """One pipeline as its commands see it.
 
-    `progress(phase, done, all)` is called as long work goes on; `reached(step)` at each checkpoint, a step of a run
-    that a crash may follow; `clock` gives microseconds UTC; `environ` replaces the process's environment.
+    `progress(phase, done, all)` is called as long work goes on; `on_checkpoint(step)` at each checkpoint, a step of a
+    run that a crash may follow; `clock` gives microseconds UTC; `environ` replaces the process's environment.
     """
 
     spec: PipelineSpec
     progress: Callable[[str, int, int], None] = show_nothing
-    reached: Callable[[str], None] = _pass_on
+    on_checkpoint: Callable[[str], None] = _pass_on
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
     environ: Mapping[str, str] | None = field(default=None, repr=False)
     _still_held: Callable[[], None] | None = field(default=None, init=False, repr=False)
@@ -75,7 +75,7 @@ class RunContext:
         from tidemark.spark.judge.engine import Engine  # a run without rows never imports it
         from tidemark.spark.session.session import open_session
 
-        return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, reached=self.checkpoint)
+        return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, checkpoint=self.checkpoint)
 
     def has_engine(self) -> bool:
         """True if a command has started the engine."""
@@ -114,10 +114,10 @@ class RunContext:
             yield
 
     def checkpoint(self, step: str) -> None:
-        """Mark a step of a run: the lock must still be held, and `reached` is called."""
+        """Mark a step of a run: the lock must still be held, and `on_checkpoint` is called."""
         if self._still_held is not None:
             self._still_held()
-        self.reached(step)
+        self.on_checkpoint(step)
 
     def forget(self) -> None:
         """Open the live version anew at its next use: another one is live, or its tables were rebuilt."""

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 class Pipeline:
     """One pipeline. `Pipeline.load(path)` reads its file.
 
-    Hooks are fields of its context: `progress(phase, done, all)` is called as long work goes on; `reached(step)` at
-    each step of a run that a crash may follow; `clock` gives microseconds UTC.
+    Hooks are fields of its context: `progress(phase, done, all)` is called as long work goes on;
+    `on_checkpoint(step)` at each step of a run that a crash may follow; `clock` gives microseconds UTC.
     """
 
     def __init__(self, spec: PipelineSpec, warnings: Sequence[Problem] = (), **hooks: Any) -> None:

@@ -221,7 +221,7 @@ def feed(
 
 def _finished(product: Product, go: Callable[[], dict[str, Any]], crashes: Sequence[CrashAt]) -> dict[str, Any]:
     for crash in crashes:
-        product.hooks = {"reached": crash}
+        product.hooks = {"on_checkpoint": crash}
         with pytest.raises(Crash):
             go()
     product.hooks = {}

@@ -39,12 +39,12 @@ def crashed(product: Product, step: str, times: int = 1) -> None:
     """The second run ends when it has come to a step so many times; its batches have one object each."""
     left = [times]
 
-    def reached(name: str) -> None:
+    def on_checkpoint(name: str) -> None:
         left[0] -= name == step
         if left[0] <= 0:
             raise Crash(step)
 
-    product.hooks = {"reached": reached}
+    product.hooks = {"on_checkpoint": on_checkpoint}
     with pytest.raises(Crash):
         product.run(at(30), run_id="stuck", max_files=1)
     product.hooks = {}
@@ -92,7 +92,7 @@ def test_a_stuck_run_is_abandoned_and_its_objects_are_taken_anew(product, step, 
 @pytest.mark.parametrize("step", [pytest.param("abandoning", marks=pytest.mark.long), "withdrawn"])
 def test_an_abandonment_that_crashed_is_finished_by_the_next_run(product, step):
     crashed(product, "diagnostics")
-    product.hooks = {"reached": CrashAt(1 if step == "abandoning" else 2)}
+    product.hooks = {"on_checkpoint": CrashAt(1 if step == "abandoning" else 2)}
     with pytest.raises(Crash):
         product.pipeline().abandon("stuck", REASON)
     product.hooks = {}

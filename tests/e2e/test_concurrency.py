@@ -74,14 +74,14 @@ def twice(first: Product, second: Product, step: str) -> list[Any]:
     """Run `second` when `first` has reached `step`; returns what `second` came to."""
     came: list[Any] = []
 
-    def reached(name: str) -> None:
+    def on_checkpoint(name: str) -> None:
         if name == step and not came:
             try:
                 came.append(second.run(at(12)))
             except Held as error:
                 came.append(error)
 
-    first.hooks = {"reached": reached}
+    first.hooks = {"on_checkpoint": on_checkpoint}
     first.run(at(12))
     return came
 
@@ -102,13 +102,13 @@ def test_a_run_that_waits_goes_on_when_the_other_has_ended(tmp_path):
     waiting, order = Product(product.folder, product.sources), []
     thread = threading.Thread(target=lambda: order.append(waiting.run(at(13), wait=True)["objects"]))
 
-    def reached(step: str) -> None:
+    def on_checkpoint(step: str) -> None:
         if step == "planned":
             thread.start()
             time.sleep(0.3)
         order.append(step)
 
-    product.hooks = {"reached": reached}
+    product.hooks = {"on_checkpoint": on_checkpoint}
     product.run(at(12))
     thread.join(60)
     assert order == ["planned", "events", "watermarks", "diagnostics", "quality", "committed", 0]

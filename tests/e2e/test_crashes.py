@@ -92,7 +92,7 @@ def scene(tmp_path_factory) -> Scene:
 def crash(product: Product, number: int, as_of: int = SECOND, order: Sequence[str] = (), **options: int) -> list[str]:
     """Begin a run that ends at its `number`-th step; returns the steps, which come in this `order`."""
     hook = CrashAt(number, order=order)
-    product.hooks = {"reached": hook}
+    product.hooks = {"on_checkpoint": hook}
     with pytest.raises(Crash):
         product.run(as_of, **options)
     product.hooks = {}
@@ -274,12 +274,12 @@ def test_an_object_missed_by_an_attempt_that_crashed_later_is_not_taken_for_read
     hook = CrashAt(STEPS.index("events") + 1)
     undone: list[Callable[[], None]] = []
 
-    def reached(step: str) -> None:
+    def on_checkpoint(step: str) -> None:
         if step == "planned":
             undone.append(spoil(file_of(product, "b"), how))
         hook(step)
 
-    product.hooks = {"reached": reached}
+    product.hooks = {"on_checkpoint": on_checkpoint}
     with pytest.raises(Crash):
         product.run(at(12))
     product.hooks = {}
@@ -322,7 +322,7 @@ def test_a_log_that_a_crash_left_without_a_commit_is_no_table(tmp_path):
 
 def test_a_close_that_crashed_is_finished_by_a_run(tmp_path):
     product = landed(tmp_path)
-    product.hooks = {"reached": CrashAt(STEPS.index("events") + 1)}
+    product.hooks = {"on_checkpoint": CrashAt(STEPS.index("events") + 1)}
     with pytest.raises(Crash):
         product.pipeline().close(as_of=at(12))
     product.hooks = {}

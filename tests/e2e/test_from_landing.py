@@ -225,10 +225,10 @@ def test_a_version_from_landing_has_no_end(product):
 def test_a_backfill_from_landing_that_dies_is_made_again(product, tmp_path):
     repair(product)
     watch = CrashAt()
-    fork(product, tmp_path / "watched", reached=watch).pipeline().backfill(T0, from_landing=True)
+    fork(product, tmp_path / "watched", on_checkpoint=watch).pipeline().backfill(T0, from_landing=True)
     number = watch.steps.index("events") + 1
     with pytest.raises(Crash):
-        fork(product, tmp_path / "died", reached=CrashAt(number)).pipeline().backfill(T0, from_landing=True)
+        fork(product, tmp_path / "died", on_checkpoint=CrashAt(number)).pipeline().backfill(T0, from_landing=True)
     died = Product(tmp_path / "died", product.sources, product.settings)
     assert [each["version"] for each in died.pipeline().versions()["versions"]] == [1]
     died.pipeline().backfill(T0, from_landing=True)

@@ -41,11 +41,11 @@ def run(folder: Path, **hooks) -> dict:
 def dying(step: str) -> Callable[[str], None]:
     """A hook by which a run ends at a step."""
 
-    def reached(name: str) -> None:
+    def on_checkpoint(name: str) -> None:
         if name == step:
             raise Crash(name)
 
-    return reached
+    return on_checkpoint
 
 
 def after_power_loss(whole: Path, tmp_path: Path, monkeypatch, step: str, emptied: bool) -> Path:
@@ -55,7 +55,7 @@ def after_power_loss(whole: Path, tmp_path: Path, monkeypatch, step: str, emptie
         disk = power.watched(patched)
         sync_tree(folder)
         try:
-            run(folder, reached=dying(step))
+            run(folder, on_checkpoint=dying(step))
         except Crash:
             assert step
         else:

@@ -288,7 +288,7 @@ def test_forgetting_substreams_at_or_below_the_floor_changes_nothing(spark, tmp_
 def finish(product: Product, runs: Sequence[Run], crash: int) -> None:
     """Feed runs; the last one crashes at a step and is repaired."""
     product.feed("s", runs[:-1])
-    product.hooks = {"reached": CrashAt(crash)}
+    product.hooks = {"on_checkpoint": CrashAt(crash)}
     with pytest.raises(Crash):
         product.feed("s", runs[-1:])
     product.hooks = {}

@@ -152,7 +152,7 @@ def test_a_released_run_comes_to_what_it_would_without_limits(blocked, unlimited
 )
 def test_a_crash_on_the_way_to_a_block_ends_in_the_same_block(base, blocked, number, tmp_path):
     product = fork(base, tmp_path / "p")
-    product.hooks = {"reached": (hook := CrashAt(number))}
+    product.hooks = {"on_checkpoint": (hook := CrashAt(number))}
     with pytest.raises(Crash):
         product.run(at(51), run_id="bad")
     assert hook.steps == BLOCKED_AT[:number]
@@ -167,7 +167,7 @@ def test_a_crash_on_the_way_to_a_block_ends_in_the_same_block(base, blocked, num
 @pytest.mark.parametrize("number", [1, pytest.param(6, marks=pytest.mark.long)])
 def test_a_crash_of_a_release_is_carried_on_by_the_next_run(blocked, unlimited, number, tmp_path):
     product = fork(blocked, tmp_path / "p")
-    product.hooks = {"reached": CrashAt(number)}
+    product.hooks = {"on_checkpoint": CrashAt(number)}
     with pytest.raises(Crash):
         product.pipeline().release("bad", "looked at")
     product.hooks = {}
@@ -178,7 +178,7 @@ def test_a_crash_of_a_release_is_carried_on_by_the_next_run(blocked, unlimited, 
 
 def test_a_repaired_run_keeps_what_was_asked_for_it(base, unlimited, tmp_path):
     product = fork(base, tmp_path / "p")
-    product.hooks = {"reached": CrashAt(1)}
+    product.hooks = {"on_checkpoint": CrashAt(1)}
     with pytest.raises(Crash):
         product.run(at(51), run_id="bad", quality="record")
     product.hooks = {}
@@ -192,14 +192,14 @@ def test_a_check_that_stops_nothing_is_made_beside_the_streams_and_a_crash_of_ei
 ):
     product, ended = fork(base, tmp_path / "p"), threading.Event()
 
-    def reached(step: str) -> None:
+    def on_checkpoint(step: str) -> None:
         if step == crashing:
             ended.wait(60)  # for the other, which ends only if it was begun
             raise Crash(step)
         if step in ("quality", "streams"):
             ended.set()
 
-    product.hooks = {"reached": reached}
+    product.hooks = {"on_checkpoint": on_checkpoint}
     with pytest.raises(Crash, match=crashing):
         product.run(at(51), run_id="bad", quality="record")
     assert ended.is_set()
@@ -316,7 +316,7 @@ def test_a_repaired_run_is_judged_by_the_suites_that_it_was_planned_with(base, t
     (product.folder / "landing" / "s" / "b").unlink()
     product.land("s", objects("d", 30))
     expect(product, {"events/s": [{"type": "expect_table_row_count_to_equal", "kwargs": {"value": 7}}]})
-    product.hooks = {"reached": CrashAt(2)}
+    product.hooks = {"on_checkpoint": CrashAt(2)}
     with pytest.raises(Crash):
         product.run(at(51), run_id="bad")
     product.hooks = {}

@@ -124,7 +124,7 @@ def test_a_run_that_died_is_finished_by_whoever_comes_next(landed):
             raise Died
 
     pipeline = landed.pipeline()
-    pipeline.context.reached = die
+    pipeline.context.on_checkpoint = die
     with pytest.raises(Died):
         answer(pipeline.context, at(10), "scheduled-10")
     assert foresee(landed.pipeline().context, at(10), "scheduled-10").need is ScheduledWork.RUN

@@ -72,7 +72,7 @@ class Soak:
         """The command's record; None where it died at one of its steps, or at a commit of the ledger."""
         fate = self.dice.random()
         if fate < 0.25:
-            self.product.hooks = {"reached": CrashAt(self.dice.randint(1, LONGEST))}
+            self.product.hooks = {"on_checkpoint": CrashAt(self.dice.randint(1, LONGEST))}
         with self._broken_commit() if fate > 0.85 else nullcontext(), suppress(Crash):
             found = command()
             self.product.hooks = {}

@@ -77,12 +77,12 @@ class Scene:
     def crash(self, verb: str, step: str, *given: Any, **options: Any) -> None:
         """Call a verb that ends when it has come to a step."""
 
-        def reached(name: str) -> None:
+        def on_checkpoint(name: str) -> None:
             if name == step:
                 raise Crash(step)
 
         with pytest.raises(Crash):
-            getattr(Pipeline.load(self.config, {}, reached=reached), verb)(*given, **options)
+            getattr(Pipeline.load(self.config, {}, on_checkpoint=on_checkpoint), verb)(*given, **options)
 
     def plan(self, step: str = "planned") -> None:
         self.crash("run", step, stored.as_of(NEXT), run_id="next")

@@ -69,12 +69,12 @@ def fed(product: Product, engine: RowEngine, runs: Any, crash: int, max_files: i
         for number, run in enumerate(runs):
             last = number == len(runs) - 1
             steps = Steps(crash if last else 0)
-            engine.reached, product.hooks = steps, {"reached": steps}
+            engine.checkpoint, product.hooks = steps, {"on_checkpoint": steps}
             product.land("s", run.objects)
             try:
                 go(product, run, max_files)
             except Crash:
-                engine.reached, product.hooks = Steps(0), {}
+                engine.checkpoint, product.hooks = Steps(0), {}
                 pending = {batch.run_id for batch in product.pipeline().ledger.last().pending}
                 if pending:
                     product.run(run.as_of, run_id=pending.pop())

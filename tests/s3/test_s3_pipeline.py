@@ -77,7 +77,7 @@ def test_objects_that_change_or_vanish_after_they_were_listed_are_not_read(tmp_p
             client.put_object(Bucket=bucket, Key="landing/readings/one.json", Body=b"{}\n{}\n")
             client.delete_object(Bucket=bucket, Key="landing/readings/a/two words.json")
 
-    remote = remote_of(tmp_path, service, bucket, reached=meddle)
+    remote = remote_of(tmp_path, service, bucket, on_checkpoint=meddle)
     remote.land("readings", OBJECTS[:3])
     remote.run(at(60))
     assert states(remote) == {NAMES[0]: "vanished", NAMES[1]: "vanished", NAMES[2]: "read"}

@@ -147,12 +147,12 @@ def test_a_damaged_object_that_was_mended_is_taken_by_the_next_run(tmp_path):
 def stopped(product: Product, step: str, act) -> None:
     """Do `act` when a run has reached `step`, and crash if it says so."""
 
-    def reached(now: str) -> None:
+    def on_checkpoint(now: str) -> None:
         if now == step:
             product.hooks.clear()
             act()
 
-    product.hooks["reached"] = reached
+    product.hooks["on_checkpoint"] = on_checkpoint
 
 
 def states(product: Product) -> dict[str, list[tuple[int, str, int]]]:
@@ -250,7 +250,7 @@ def _run_with_live_hooks(product: Product) -> None:
     pipeline = type(product.pipeline()).load(
         product.config,
         {},
-        reached=lambda step: hooks.get("reached", print)(step),  # noqa: PLW0108 # it changes
+        on_checkpoint=lambda step: hooks.get("on_checkpoint", print)(step),  # noqa: PLW0108 # it changes
     )
     pipeline.run(AS_OF)
 

@@ -125,7 +125,7 @@ def test_members_outside_the_schema_are_counted_as_another_parser_counts_them(tm
 def test_a_run_that_crashed_comes_to_the_same_finding(tmp_path):
     rows = [drawn(random.Random(number)) for number in range(60)]  # noqa: S311
     whole, crashed = fed(tmp_path / "whole", rows), fed(tmp_path / "crashed", rows)
-    crashed.hooks["reached"] = crash
+    crashed.hooks["on_checkpoint"] = crash
     with pytest.raises(Crash):
         crashed.run(LANDED + 1)
     assert crashed.table("events/s")

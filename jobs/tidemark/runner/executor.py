@@ -126,14 +126,14 @@ def rules_of(spec: PipelineSpec) -> dict[str, SourceRules]:
 @dataclass
 class Run:
     """One run of a pipeline, or the rest of one that crashed. `place` gives a planned object its present path;
-    `reached` is called at each step that a crash may follow."""
+    `checkpoint` is called with the name of each step that a crash may follow."""
 
     spec: PipelineSpec
     ledger: Ledger
     engine: Callable[[], JudgingEngine]
     outputs: Callable[[PipelineSpec, Mapping[str, Any]], Writing]
     place: Callable[[LandedObject], LandedObject]
-    reached: Callable[[str], None]
+    checkpoint: Callable[[str], None]
     progress: Callable[[str, int, int], None]
     audit: Audit
     rules: dict[str, SourceRules] = field(init=False)
@@ -208,13 +208,13 @@ class Run:
         changed = changed_states(states, result.states, batch_id)
         recorded = self.ledger.record(batch_id, changed, findings, () if record.ends_run else final)
         digests = [digest for outcome in outcomes.values() for digest in outcome.digests] + recorded
-        self.reached("watermarks")
-        self.reached("diagnostics")
+        self.checkpoint("watermarks")
+        self.checkpoint("diagnostics")
         self.audit.add(outcomes, states, result.states)
         judged = replace(record, accounts=accounts_of(outcomes), digests=tuple(digests))
         committed = self._committed(judged, before, result, repairing)
         self.ledger.commit(committed, final)
-        self.reached("committed")
+        self.checkpoint("committed")
         return committed
 
     def _committed(self, judged: BatchRecord, before: Before, result: Advance, repairing: bool) -> BatchRecord:
@@ -253,16 +253,16 @@ class Run:
     def _check(self, record: BatchRecord, ending: Ending) -> None:
         """Check the run before it publishes anything. Raises Blocked."""
         checks = self.audit.of_run(record, ending, self)
-        self.reached("quality")
+        self.checkpoint("quality")
         if blocks(self.ledger, checks, record):
             self.ledger.block(record)
-            self.reached("blocked")
+            self.checkpoint("blocked")
             raise blocked(record, checks)
 
     def _advance(self, ending: Ending, repairing: bool) -> Published:
         self.progress("streams", 0, 1)
         writing = cache(lambda: self.outputs(self.spec, self.audit.made))
-        found = take_on(self.streams, ending, writing, repairing, self.reached)
+        found = take_on(self.streams, ending, writing, repairing, self.checkpoint)
         self.progress("streams", 1, 1)
         return found
 

@@ -159,7 +159,7 @@ def take_on(
     ending: Ending,
     writing: Callable[[], Writing],
     repairing: bool,
-    reached: Callable[[str], None],
+    checkpoint: Callable[[str], None],
 ) -> Published:
     """Write the rows that a run's end adds to streams and windows. Starts no JVM if nothing is due."""
     found = Published({}, [], {})
@@ -168,7 +168,7 @@ def take_on(
         if due is None or not due.anything:
             continue
         written = writing().write(due, repairing)
-        reached("streams")
+        checkpoint("streams")
         found.digests.extend(written)
         rows = {digest.table.partition("/")[0]: digest.rows for digest in written}
         table = f"streams/{name}"

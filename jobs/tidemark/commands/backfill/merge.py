@@ -71,27 +71,27 @@ class Merging:
         """True if later runs go on from the state after the slice."""
         return self.asked.end is None
 
-    def merge(self, reached: Callable[[str], None], progress: Callable[[str, int, int], None]) -> Merged:
+    def merge(self, checkpoint: Callable[[str], None], progress: Callable[[str, int, int], None]) -> Merged:
         """Merge table by table, then the ledger."""
         from tidemark.spark.rebuild.merge import TableMerge
 
         spark = self.again.context.engine.spark
         tables = TableMerge(spark, self.live.folder, self.slice.folder, self.target.folder, self.asked, self.last)
         try:
-            rows = self._rows(tables, reached)
-            outputs = self._outputs(tables, rows, reached, progress)
+            rows = self._rows(tables, checkpoint)
+            outputs = self._outputs(tables, rows, checkpoint, progress)
             otherwise = bool(rows or outputs) or (
                 self.going_on and relevant(self.spec.resolved()) != relevant(self.then.resolved())
             )
             if otherwise:
                 self._record(tables, rows, outputs)
-                reached("recorded")
+                checkpoint("recorded")
             difference = self._difference(tables, rows, outputs)
         finally:
             tables.release()
         return Merged(self.first if otherwise else None, self._input_rows(), difference)
 
-    def _rows(self, tables: TableMerge, reached: Callable[[str], None]) -> dict[str, ChangedRows]:
+    def _rows(self, tables: TableMerge, checkpoint: Callable[[str], None]) -> dict[str, ChangedRows]:
         found, same = {}, unchanged_sources(self.then.resolved(), self.spec, self.excluded)
         for name, source in self.spec.sources.items():
             old = self.again.engine().recorded(source, self.first, self.last)
@@ -99,14 +99,14 @@ class Merging:
             if changed is not None:
                 tables.put_rows(source, changed)
                 found[name] = changed
-                reached("events")
+                checkpoint("events")
         return found
 
     def _outputs(
         self,
         tables: TableMerge,
         rows: dict[str, ChangedRows],
-        reached: Callable[[str], None],
+        checkpoint: Callable[[str], None],
         progress: Callable[[str, int, int], None],
     ) -> dict[str, ChangedTable]:
         published = [name for name, step in self.spec.streams.items() if step.published]
@@ -120,7 +120,7 @@ class Merging:
             changed = tables.outputs(table, rows[one].rows if one in rows else None, self._passed(stream))
             if changed is not None:
                 found[table] = changed
-                reached(kind)
+                checkpoint(kind)
         progress("merge", len(names), len(names))
         return found
 

@@ -72,5 +72,5 @@ class Again:
         from tidemark.spark.rebuild.rejudge import SliceEngine
 
         spark, folder = self.context.engine.spark, self.target.folder
-        engine = Engine(spark, folder, reached=self.context.checkpoint, excluded=self.excluded)
+        engine = Engine(spark, folder, checkpoint=self.context.checkpoint, excluded=self.excluded)
         return SliceEngine(engine, self.base.folder, self.base.states, self.reads)

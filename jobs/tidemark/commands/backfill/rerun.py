@@ -90,7 +90,7 @@ class LandingAgain:
         from tidemark.spark.judge.engine import Engine
 
         spark = self.context.engine.spark
-        return Engine(spark, self.target.folder, reached=self.context.checkpoint, excluded=self.excluded)
+        return Engine(spark, self.target.folder, checkpoint=self.context.checkpoint, excluded=self.excluded)
 
     def _past(self, runs: Sequence[Sequence[BatchRecord]]) -> Iterator[PastRun]:
         before = self.base.before(runs[0][0].batch_id)

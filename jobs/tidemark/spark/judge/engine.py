@@ -36,17 +36,17 @@ from tidemark.spark.tables.fate_counter import NOTHING, Counts, FateCounter
 
 
 def _nothing(step: str) -> None:
-    """Do nothing after a step: the default of `Engine.reached`."""
+    """Do nothing after a step: the default of `Engine.checkpoint`."""
 
 
 @dataclass(frozen=True)
 class Engine(Builder):
     """Judges micro-batches into the tables under `root`, the folder of one version.
 
-    `reached` is called with the name of each step that a crash may follow. `timings` sums up the seconds by phase.
+    `checkpoint` is called with the name of each step that a crash may follow. `timings` sums up the seconds by phase.
     """
 
-    reached: Callable[[str], None] = _nothing
+    checkpoint: Callable[[str], None] = _nothing
     timings: dict[str, float] = field(default_factory=dict)
 
     def judge(self, batch: MicroBatch, repairing: bool) -> Outcome:
@@ -58,7 +58,7 @@ class Engine(Builder):
         told: Counts | None = None
         if not (repairing and delta.holds(place, batch.number)):
             told, found, written = self._write(batch)
-            self.reached("events")
+            self.checkpoint("events")
         if told is None:
             written = events.as_appended(self.spark, batch.source, place, batch.number)
             found = found_then(self.spark, batch, written.rows() if written.rows else None)
@@ -199,7 +199,7 @@ class Engine(Builder):
         place = self.place("substreams")
         with self.timed("substreams"):
             digest = substreams.write(self.spark, rows, place, source.name, batch_id, repairing)
-        self.reached("substreams")
+        self.checkpoint("substreams")
         return (digest,)
 
     def _write_lifetimes(
@@ -208,7 +208,7 @@ class Engine(Builder):
         if not batch.source.lifetimes.edges:
             return {}, ()
         with self.timed("lifetimes"), self.edges_of(batch.source, batch.number, slice_(), batch.objects) as found:
-            digests = tuple(found.write(str(self.root), repairing, self.reached))
+            digests = tuple(found.write(str(self.root), repairing, self.checkpoint))
         return found.left_open, digests
 
 

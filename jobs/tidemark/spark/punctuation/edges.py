@@ -50,8 +50,8 @@ class KeptLifetimes:
     opened: DataFrame
     left_open: dict[str, Occurrence]
 
-    def write(self, root: str, repairing: bool, reached: Callable[[str], None]) -> tuple[TableDigest, ...]:
-        """Append the rows of both tables and return their digests; `reached` is called with the name of each table.
+    def write(self, root: str, repairing: bool, checkpoint: Callable[[str], None]) -> tuple[TableDigest, ...]:
+        """Append the rows of both tables and return their digests; `checkpoint` is called with the name of each.
 
         With `repairing`, rows already there are kept.
         """
@@ -64,7 +64,7 @@ class KeptLifetimes:
                 made.append(measured(table, slice_of(rows.sparkSession, place, self.batch_id)))
             else:
                 made.append(written.digest)
-            reached(table.partition("/")[0])
+            checkpoint(table.partition("/")[0])
         return tuple(made)
 
     def digests(self, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:

@@ -57,7 +57,7 @@ class SliceEngine:
             written = events.as_appended(self.engine.spark, source, place, batch_id)
         else:
             told, written = self._rejudged(part)
-            self.engine.reached("events")
+            self.engine.checkpoint("events")
         if written.rows is None:
             return Outcome(objects=tuple(objects), skipped=self._left_out(source, batch_id, {}))
         told = told or self.engine.count(source, written.rows(), part.objects)
