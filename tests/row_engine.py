@@ -50,14 +50,14 @@ class RowEngine:
     timings: dict[str, float] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)
 
-    def judge(self, batch: MicroBatch, repairing: bool) -> Outcome:
+    def judge(self, batch: MicroBatch, recovering: bool) -> Outcome:
         key = (batch.source.name, batch.number)
         self.calls["judged"] += 1
         judging = _Judging(batch)
         for item in batch.objects:
             if item.refusal is None:
                 judging.read(item)
-        if not (repairing and key in self.rows):
+        if not (recovering and key in self.rows):
             assert key not in self.rows, f"{key} is appended twice"
             self.rows[key] = judging.events
             self.checkpoint("events")

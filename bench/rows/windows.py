@@ -91,7 +91,7 @@ def closed(spark: SparkSession, spec: PipelineSpec, name: str, events: Path, roo
     due = Due(
         step, before, replace(before, complete=True), 1, last, brought=True, joined=has_pairs(spec.streams, name)
     )
-    Outputs(spark, str(root), spec).write(due, repairing=False)
+    Outputs(spark, str(root), spec).write(due, recovering=False)
 
 
 def _plain(spark: SparkSession, kind: Kind, events: Path, root: Path) -> None:

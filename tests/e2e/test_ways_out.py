@@ -263,10 +263,10 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ValueError("cannot resolve wrong")
         return judge(engine, batch, *given, **more)
 
-    def writing(outputs: Outputs, due: Due, repairing: bool) -> Any:
+    def writing(outputs: Outputs, due: Due, recovering: bool) -> Any:
         if "wrong" in outputs.spec.streams and outputs.written:
             raise ValueError("cannot resolve wrong")
-        return write(outputs, due, repairing)
+        return write(outputs, due, recovering)
 
     monkeypatch.setattr(Engine, "judge", judging)
     monkeypatch.setattr(Outputs, "write", writing)

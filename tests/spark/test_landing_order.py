@@ -213,7 +213,7 @@ def _offsets(spark, source, folder: Path, tasks: int, bits: int):
     """(partition, offset) -> n, as one batch wrote them; computed again, they are the same."""
     engine = Engine(spark, folder, tasks=tasks, cell_bits=bits)
     batch = MicroBatch(source, 1, objects_in(source.landing), _opening())
-    outcome = engine.judge(batch, repairing=False)
+    outcome = engine.judge(batch, recovering=False)
     assert {item.state for item in outcome.objects} == {ObjectState.READ}
     for from_landing in (True, False):
         again = Recomputed(engine, RecordedBatch(replace(batch, objects=outcome.objects), {}), from_landing)

@@ -77,7 +77,7 @@ class Promotion:
         again: Again | LandingAgain = LandingAgain(*tools) if apart else Again(*tools, progress=self.context.progress)
         done = []
         if pending := target.last().pending:
-            done += again.execute(pending, repairing=True)
+            done += again.execute(pending, recovering=True)
         runs = by_run(self.live.batches(target.last().committed_through + 1, self.live.last().committed_through))
         if isinstance(again, LandingAgain):
             return done + (again.make(runs, late=False) if runs else [])

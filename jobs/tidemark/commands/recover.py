@@ -31,12 +31,12 @@ def recover(context: RunContext) -> list[str]:
         Abandonment(context).finish(pending)
         return []
     then = located(spec_of(pending[0].configuration, context.spec, context.ledger.root), context.spec)
-    execute(context, then, pending, repairing=True)
+    execute(context, then, pending, recovering=True)
     return [pending[0].run_id]
 
 
 def execute(
-    context: RunContext, spec: PipelineSpec, records: Sequence[BatchRecord], *, repairing: bool
+    context: RunContext, spec: PipelineSpec, records: Sequence[BatchRecord], *, recovering: bool
 ) -> list[BatchRecord]:
     """Execute a planned run under `spec`. Errors that would occur again with this plan name `abandon`."""
     run = Run(
@@ -50,7 +50,7 @@ def execute(
         Audit(spec, context.ledger, of_run(records[-1].suites, context.spec)),
     )
     try:
-        return run.execute(records, repairing)
+        return run.execute(records, recovering)
     except TidemarkError:
         raise
     except Exception as error:

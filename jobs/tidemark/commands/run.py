@@ -146,7 +146,7 @@ def _taken(
     records = planning.records(plan, spec, suites, tail.unended)
     context.ledger.plan(plan, records, found.landed.noticed)
     context.checkpoint("planned")
-    done = recover.execute(context, spec, records, repairing=False)
+    done = recover.execute(context, spec, records, recovering=False)
     record = _with_repaired(finished(context, done, notes), recovered)
     record["compacted_seconds"] = _maintain(context, done)
     return record

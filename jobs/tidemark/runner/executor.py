@@ -51,7 +51,7 @@ class JudgingEngine(Protocol):
         """Seconds by phase, summed since they were last cleared."""
         ...
 
-    def judge(self, batch: MicroBatch, repairing: bool) -> Outcome:
+    def judge(self, batch: MicroBatch, recovering: bool) -> Outcome:
         """Append the judged rows of one source's objects; returns the outcome."""
         ...
 
@@ -143,7 +143,7 @@ class Run:
         self.rules = rules_of(self.spec)
         self.streams = StreamProgress(self.spec)
 
-    def execute(self, records: Sequence[BatchRecord], repairing: bool) -> list[BatchRecord]:
+    def execute(self, records: Sequence[BatchRecord], recovering: bool) -> list[BatchRecord]:
         """Execute the planned batches of one run in order; returns them as committed."""
         first, count = records[0].run_first, records[0].run_last - records[0].run_first + 1
         before = Before.run(self.ledger, first)
@@ -155,10 +155,10 @@ class Run:
                 started = time.perf_counter()
                 objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
                 noticed = self.ledger.noticed(record)
-                outcomes = self._judge(record, objects, states, before, repairing)
+                outcomes = self._judge(record, objects, states, before, recovering)
                 result = advance(self.rules, states, before.combined, outcomes, step_of(record, brought))
                 timed = replace(record, timings=self._timings(outcomes, started))
-                given = timed, objects, noticed, outcomes, before, states, result, repairing
+                given = timed, objects, noticed, outcomes, before, states, result, recovering
                 (behind.do if record.ends_run else behind.begin)(partial(self._record, *given))
                 states, brought = result.states, result.brought
         self.progress("judge", count, count)
@@ -170,7 +170,7 @@ class Run:
         objects: Sequence[LandedObject],
         states: States,
         before: Before,
-        repairing: bool,
+        recovering: bool,
     ) -> dict[str, Outcome]:
         outcomes = {}
         for name in (rules.name for rules in in_import_order(self.rules)):
@@ -180,7 +180,7 @@ class Run:
                 opening = before.opening(self.rules, name, states, record, self.streams.read_from)
                 engine = self.engine()
                 self.audit.begin()
-                outcomes[name] = engine.judge(MicroBatch(source, record.batch_id, mine, opening), repairing)
+                outcomes[name] = engine.judge(MicroBatch(source, record.batch_id, mine, opening), recovering)
         return outcomes
 
     def _timings(self, outcomes: Mapping[str, Outcome], started: float) -> dict[str, float]:
@@ -198,7 +198,7 @@ class Run:
         before: Before,
         states: States,
         result: Advance,
-        repairing: bool,
+        recovering: bool,
     ) -> BatchRecord:
         batch_id = record.batch_id
         content = [finding for outcome in outcomes.values() for finding in outcome.content]
@@ -212,17 +212,17 @@ class Run:
         self.checkpoint("diagnostics")
         self.audit.add(outcomes, states, result.states)
         judged = replace(record, accounts=accounts_of(outcomes), digests=tuple(digests))
-        committed = self._committed(judged, before, result, repairing)
+        committed = self._committed(judged, before, result, recovering)
         self.ledger.commit(committed, final)
         self.checkpoint("committed")
         return committed
 
-    def _committed(self, judged: BatchRecord, before: Before, result: Advance, repairing: bool) -> BatchRecord:
+    def _committed(self, judged: BatchRecord, before: Before, result: Advance, recovering: bool) -> BatchRecord:
         """A judged batch as it is committed: if it ends a run, with the watermarks and streams that the end left."""
         committed = replace(judged, status=COMMITTED)
         if not judged.ends_run:
             return committed
-        ended = self._end(before.ending(judged, result), repairing)
+        ended = self._end(before.ending(judged, result), recovering)
         digests = (*judged.digests, *ended.digests)
         return replace(committed, digests=digests, combined=result.combined, streams=ended.ends)
 
@@ -234,17 +234,17 @@ class Run:
         """Make the rows that the run's end adds to streams, before any of them is written."""
         return staged(self.streams, ending, lambda ahead: self.outputs(self.spec, ahead), made)
 
-    def _end(self, ending: Ending, repairing: bool) -> Published:
+    def _end(self, ending: Ending, recovering: bool) -> Published:
         """Check the run, then advance its streams; both in parallel if the check stops nothing."""
         try:
             if self.audit.apart:
                 with ThreadPoolExecutor(1) as pool:
                     checking = pool.submit(self._check, ending.record, ending)
-                    published = self._advance(ending, repairing)
+                    published = self._advance(ending, recovering)
                 checking.result()
             else:
                 self._check(ending.record, ending)
-                published = self._advance(ending, repairing)
+                published = self._advance(ending, recovering)
             self.audit.of_streams(ending.record, published.not_due)
             return published
         finally:
@@ -259,10 +259,10 @@ class Run:
             self.checkpoint("blocked")
             raise blocked(record, checks)
 
-    def _advance(self, ending: Ending, repairing: bool) -> Published:
+    def _advance(self, ending: Ending, recovering: bool) -> Published:
         self.progress("streams", 0, 1)
         writing = cache(lambda: self.outputs(self.spec, self.audit.made))
-        found = take_on(self.streams, ending, writing, repairing, self.checkpoint)
+        found = take_on(self.streams, ending, writing, recovering, self.checkpoint)
         self.progress("streams", 1, 1)
         return found
 

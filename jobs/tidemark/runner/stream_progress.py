@@ -34,7 +34,7 @@ class Writing(Looked, Protocol):
         """Number of written rows that are not due, by table."""
         ...
 
-    def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
+    def write(self, due: Due, recovering: bool) -> tuple[TableDigest, ...]:
         """Append the rows that are due of a stream; returns a digest for each written table."""
         ...
 
@@ -158,7 +158,7 @@ def take_on(
     streams: StreamProgress,
     ending: Ending,
     writing: Callable[[], Writing],
-    repairing: bool,
+    recovering: bool,
     checkpoint: Callable[[str], None],
 ) -> Published:
     """Write the rows that a run's end adds to streams and windows. Starts no JVM if nothing is due."""
@@ -167,7 +167,7 @@ def take_on(
         found.ends[name] = StreamEnd(state)
         if due is None or not due.anything:
             continue
-        written = writing().write(due, repairing)
+        written = writing().write(due, recovering)
         checkpoint("streams")
         found.digests.extend(written)
         rows = {digest.table.partition("/")[0]: digest.rows for digest in written}

@@ -51,7 +51,7 @@ class Again:
     checked: bool = True
     progress: Callable[[str, int, int], None] = show_nothing
 
-    def execute(self, records: Sequence[BatchRecord], repairing: bool = False) -> list[BatchRecord]:
+    def execute(self, records: Sequence[BatchRecord], recovering: bool = False) -> list[BatchRecord]:
         """Execute the planned batches of one run."""
         recorded, unchecked = with_on_failure(self.spec, "record"), Unchecked(self.spec, self.target)
         run = Run(
@@ -64,7 +64,7 @@ class Again:
             self.progress,
             Audit(recorded, self.target, of_run(records[-1].suites, self.spec)) if self.checked else unchecked,
         )
-        return run.execute(records, repairing)
+        return run.execute(records, recovering)
 
     def engine(self) -> SliceEngine:
         """Open the engine that judges the recorded events again."""

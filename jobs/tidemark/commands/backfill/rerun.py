@@ -62,7 +62,7 @@ class LandingAgain:
         self.context.progress("backfill", len(runs), len(runs))
         return done
 
-    def execute(self, records: Sequence[BatchRecord], repairing: bool = False) -> list[BatchRecord]:
+    def execute(self, records: Sequence[BatchRecord], recovering: bool = False) -> list[BatchRecord]:
         """Execute the planned batches of one run."""
         recorded = with_on_failure(self.spec, "record")
         run = Run(
@@ -75,7 +75,7 @@ class LandingAgain:
             show_nothing,
             Audit(recorded, self.target, of_run(records[-1].suites, self.spec)),
         )
-        return run.execute(records, repairing)
+        return run.execute(records, recovering)
 
     @cached_property
     def _sources(self) -> Sources:

@@ -49,14 +49,14 @@ class Engine(Builder):
     checkpoint: Callable[[str], None] = _nothing
     timings: dict[str, float] = field(default_factory=dict)
 
-    def judge(self, batch: MicroBatch, repairing: bool) -> Outcome:
+    def judge(self, batch: MicroBatch, recovering: bool) -> Outcome:
         """Append the judged rows of a micro-batch, and the tables that follow from them, and return the outcome.
 
-        With `repairing` (recovery after a crash), rows that the crashed attempt appended are kept and only read.
+        With `recovering` (recovery after a crash), rows that the crashed attempt appended are kept and only read.
         """
         place = self.place(batch.events)
         told: Counts | None = None
-        if not (repairing and delta.holds(place, batch.number)):
+        if not (recovering and delta.holds(place, batch.number)):
             told, found, written = self._write(batch)
             self.checkpoint("events")
         if told is None:
@@ -70,7 +70,7 @@ class Engine(Builder):
             outcome = self.report(batch, rows, counted, found)
             if told is None:
                 counted = counted_again(self.spark, batch, outcome.objects, counted)
-        left, states = self.write_states(batch, rows, repairing)
+        left, states = self.write_states(batch, rows, recovering)
         whole = replace(outcome, digests=(*outcome.digests, *states), left_open=left, recorded=written.number)
         return _with_content(batch.source, whole, counted)
 
@@ -136,12 +136,12 @@ class Engine(Builder):
         return edges.kept(str(self.root), source, rows, batch_id, tasks)
 
     def write_states(
-        self, batch: MicroBatch, rows: Callable[[], DataFrame], repairing: bool
+        self, batch: MicroBatch, rows: Callable[[], DataFrame], recovering: bool
     ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
         """Append the states of substreams and lifetimes that follow from a batch's event rows. Returns the end edges
         whose lifetime stays open, by partition, and the digests of the tables."""
-        kept = self._write_substreams(batch, rows, repairing)
-        left, lived = self._write_lifetimes(batch, rows, repairing)
+        kept = self._write_substreams(batch, rows, recovering)
+        left, lived = self._write_lifetimes(batch, rows, recovering)
         return left, (*kept, *lived)
 
     def timed(self, phase: str) -> Timer:
@@ -190,7 +190,7 @@ class Engine(Builder):
         return told and of_files(told, batch.objects, sights), written
 
     def _write_substreams(
-        self, batch: MicroBatch, slice_: Callable[[], DataFrame], repairing: bool
+        self, batch: MicroBatch, slice_: Callable[[], DataFrame], recovering: bool
     ) -> tuple[TableDigest, ...]:
         source, batch_id = batch.source, batch.number
         if not source.over or source.timestamp_by is None:
@@ -198,17 +198,17 @@ class Engine(Builder):
         rows = substreams.changed(slice_(), source.name, batch_id, source.policy.disorder)
         place = self.place("substreams")
         with self.timed("substreams"):
-            digest = substreams.write(self.spark, rows, place, source.name, batch_id, repairing)
+            digest = substreams.write(self.spark, rows, place, source.name, batch_id, recovering)
         self.checkpoint("substreams")
         return (digest,)
 
     def _write_lifetimes(
-        self, batch: MicroBatch, slice_: Callable[[], DataFrame], repairing: bool
+        self, batch: MicroBatch, slice_: Callable[[], DataFrame], recovering: bool
     ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
         if not batch.source.lifetimes.edges:
             return {}, ()
         with self.timed("lifetimes"), self.edges_of(batch.source, batch.number, slice_(), batch.objects) as found:
-            digests = tuple(found.write(str(self.root), repairing, self.checkpoint))
+            digests = tuple(found.write(str(self.root), recovering, self.checkpoint))
         return found.left_open, digests
 
 

@@ -97,11 +97,11 @@ def _keyed(rows: DataFrame, watermark: Column) -> DataFrame:
 
 
 def write(
-    spark: SparkSession, rows: DataFrame, place: str, source: str, batch_id: int, repairing: bool
+    spark: SparkSession, rows: DataFrame, place: str, source: str, batch_id: int, recovering: bool
 ) -> TableDigest:
-    """Append the rows that a batch changed and return their digest; with `repairing`, rows already there are kept."""
+    """Append the rows that a batch changed and return their digest; `recovering`: rows already there are kept."""
     application, table = writer_of(source), table_of(source)
-    if not (repairing and holds(place, batch_id, application)):
+    if not (recovering and holds(place, batch_id, application)):
         written = append_measured(rows, place, batch_id, table, application=application)
         if written is not None:
             return written.digest

@@ -50,15 +50,15 @@ class KeptLifetimes:
     opened: DataFrame
     left_open: dict[str, Occurrence]
 
-    def write(self, root: str, repairing: bool, checkpoint: Callable[[str], None]) -> tuple[TableDigest, ...]:
+    def write(self, root: str, recovering: bool, checkpoint: Callable[[str], None]) -> tuple[TableDigest, ...]:
         """Append the rows of both tables and return their digests; `checkpoint` is called with the name of each.
 
-        With `repairing`, rows already there are kept.
+        With `recovering`, rows already there are kept.
         """
         made = []
         for table, (rows, by, ranges) in self._tables().items():
             place, written = f"{root}/{table}", None
-            if not (repairing and holds(place, self.batch_id)):
+            if not (recovering and holds(place, self.batch_id)):
                 written = append_measured(rows, place, self.batch_id, table, partition_by=by, statistics=ranges)
             if written is None:
                 made.append(measured(table, slice_of(rows.sparkSession, place, self.batch_id)))

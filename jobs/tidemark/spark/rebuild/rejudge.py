@@ -47,13 +47,13 @@ class SliceEngine:
         """Seconds by phase."""
         return self.engine.timings
 
-    def judge(self, batch: MicroBatch, repairing: bool) -> Outcome:
+    def judge(self, batch: MicroBatch, recovering: bool) -> Outcome:
         """Append the rows of a batch, judged again, and return their outcome."""
         source, batch_id, objects = batch.source, batch.number, batch.objects
         part = replace(batch, opening=replace(batch.opening, read_from=None), objects=_taken(objects))
         place = self.engine.place(batch.events)
         told: Counts | None = None
-        if repairing and delta.holds(place, batch_id):
+        if recovering and delta.holds(place, batch_id):
             written = events.as_appended(self.engine.spark, source, place, batch_id)
         else:
             told, written = self._rejudged(part)
@@ -67,7 +67,7 @@ class SliceEngine:
             found = accounts.with_marks(found, left)
         rows = {name: report.seen.rows for name, report in found.items()}
         skipped = self._left_out(source, batch_id, rows)
-        left_open, states = self.engine.write_states(part, written.rows, repairing)
+        left_open, states = self.engine.write_states(part, written.rows, recovering)
         digests = (told.digest(batch.events), *states)
         return Outcome(digests, found, tuple(objects), skipped, left_open=left_open, recorded=written.number)
 

@@ -72,14 +72,14 @@ class Outputs:
         rows = self.ahead.get(f"streams/{due.step.name}")
         return 0 if rows is None else rows.where(not_due(due, self.known)).count()
 
-    def write(self, due: Due, repairing: bool) -> tuple[TableDigest, ...]:
+    def write(self, due: Due, recovering: bool) -> tuple[TableDigest, ...]:
         """Append the rows that the run has for a stream, its tables side by side, and return their digests.
 
-        With `repairing`, rows that a crashed attempt appended are kept.
+        With `recovering`, rows that a crashed attempt appended are kept.
         """
 
         def writing(table: str, make: Callable[[], DataFrame | None]) -> Callable[[], TableDigest]:
-            return lambda: self._written(table, f"{self.root}/{table}", make, due, repairing)
+            return lambda: self._written(table, f"{self.root}/{table}", make, due, recovering)
 
         written = side_by_side(self.spark, [writing(table, make) for table, make in self._tables(due).items()])
         return tuple(digest for digest in written if digest.rows)
@@ -99,11 +99,11 @@ class Outputs:
         return sum(windows.outside(rows, _window(due)).count() for rows in found if rows is not None)
 
     def _written(
-        self, table: str, place: str, make: Callable[[], DataFrame | None], due: Due, repairing: bool
+        self, table: str, place: str, make: Callable[[], DataFrame | None], due: Due, recovering: bool
     ) -> TableDigest:
         batch_id = due.last_batch
         self.written.add(table)
-        if not (repairing and holds(place, batch_id)):
+        if not (recovering and holds(place, batch_id)):
             with self._counting(table, make, due) as counting:
                 if counting is None:
                     return table_digest(table, 0, 0, 0)
