@@ -129,15 +129,17 @@ def test_a_hot_partition_is_cut_from_the_micro_batch_after_on(tmp_path, built, m
 
 
 def test_partitions_go_where_those_of_the_micro_batch_before_would_have_gone_best(tmp_path, built, monkeypatch):
-    told, tell = [], shuffle.Placed.tell
-    monkeypatch.setattr(shuffle.Placed, "tell", lambda self, tasks: (told.append(dict(tasks)), tell(self, tasks)))
+    taken, set_tasks = [], shuffle.PartitionTasks.set
+    monkeypatch.setattr(
+        shuffle.PartitionTasks, "set", lambda self, tasks: (taken.append(dict(tasks)), set_tasks(self, tasks))
+    )
     several_tasks(monkeypatch, 1)
     product = Product(tmp_path, {"s": PLAIN})
     product.feed("s", mixed(("p0", "p0", "p1", "p1", "p2"), ("p2", "p2", "p1", "p1", "p0"), ("p0", "p1", "p2")))
     sizes = [Counter(r["_partition"] for r in product.events("s") if r["_batch_id"] == batch) for batch in (1, 2)]
     first, second = (layout.balanced(each, 3) for each in sizes)
     assert first != second
-    assert told == [first, first, second], "the first looks how large they are"
+    assert taken == [first, first, second], "the first looks how large they are"
     assert built == [1]
 
 

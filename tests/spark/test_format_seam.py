@@ -21,7 +21,7 @@ from tidemark.core.batch import LandedObject
 from tidemark.errors import ConfigError
 from tidemark.spark.columns import BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.read import codecs
-from tidemark.spark.read.format import METADATA, FormatReader, Sight, placed
+from tidemark.spark.read.format import METADATA, FormatReader, Sight, positioned
 from tidemark.spark.read.formats import READERS
 from tidemark.spark.read.text_formats import has_no_line
 
@@ -41,7 +41,7 @@ def _scan(reader: DataFrameReader, _: SourceSpec, paths: Sequence[str], __: Sigh
 
 
 def _parse(source: SourceSpec, found: DataFrame, _: Sight, share: float) -> DataFrame:
-    rows = placed(found, F.col(METADATA), share, F.col("value"))
+    rows = positioned(found, F.col(METADATA), share, F.col("value"))
     texts = {column.name: _text(column.name) for column in source.columns}
     values = {column.name: texts[column.name].try_cast(column.type) for column in source.columns}
     lost = [texts[name].isNotNull() & value.isNull() for name, value in values.items()]

@@ -9,8 +9,8 @@ from tidemark.spark.partitioning.layout import (
     FilePiece,
     Layout,
     Reached,
+    assigned_by,
     balanced,
-    placed_by,
     skewed_share,
     tasks_of,
 )
@@ -72,7 +72,7 @@ def test_one_task_judges_what_is_not_worth_a_shuffle(size, text, partitioned, ta
 def test_a_partition_is_cut_where_that_pays_for_reading_its_rows_twice(size, cores, largest, cut):
     """Four partitions with a quarter of the rows each, on four cores: a percent more than its share cuts none."""
     sizes = {"large": largest, "others": 100 - largest} if largest < 100 else {"large": 100}
-    layout = placed_by(sizes, 100, Layout(cores), skewed_share(size, cores, text=False))
+    layout = assigned_by(sizes, 100, Layout(cores), skewed_share(size, cores, text=False))
     assert ("large" in layout.hot) == cut
 
 

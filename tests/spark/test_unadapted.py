@@ -82,5 +82,5 @@ def test_a_number_that_is_told_stays_open_in_a_simplified_plan(spark):
     rows = spark.range(4)
     whole = simplified(rows.where(F.col("id").isNotNull()).where(F.col("id") >= held("least", 1, "id")))
     for least in (3, 2):
-        held.tell({"least": least})
+        held.set({"least": least})
         assert sorted(row.id for row in unadapted(whole, 1).collect()) == list(range(least, 4))

@@ -106,12 +106,12 @@ class Trial:
     ) -> dict[str, GridCounts]:
         """By partition, the fates of its rows under each candidate. `starts`: the watermarks of partitions that start
         late; `reached`: the arrivals that floors follow from, by partition and batch."""
-        told = java_class("count.CandidateAccumulator").registered(context_of(self.engine.spark))
-        function = java_class("count.CandidateCounter").function(told, self._told(grid, highs, starts))
+        counts = java_class("count.CandidateAccumulator").registered(context_of(self.engine.spark))
+        function = java_class("count.CandidateCounter").function(counts, self._told(grid, highs, starts))
         columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, (ARRIVAL, EVENT, _REACHED))]
         tried = Column(function.apply(scala_columns(columns)))
         self._in_order(reached).where(tried).count()
-        return {name: GridCounts(grid, numbers) for name, numbers in json.loads(told.json()).items()}
+        return {name: GridCounts(grid, numbers) for name, numbers in json.loads(counts.json()).items()}
 
     def _rows(self, *more: str) -> DataFrame:
         """All rows; quarantined ones have no event time."""

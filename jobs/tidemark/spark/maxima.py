@@ -31,8 +31,8 @@ def reached(chunk: Column, partition: Column, own: Column, seed: Column, start: 
     """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and the `watermark`
     and `high` of the group's seed. Without a seed the watermark is that of `start`. `chunk` and `partition` are not
     null."""
-    told = [or_none(seed[name]) for name in ("rows", "watermark", "high")]
-    return invoked("rows.RunningState", chunk, partition, or_none(own), *told, settings=(start,))
+    numbers = [or_none(seed[name]) for name in ("rows", "watermark", "high")]
+    return invoked("rows.RunningState", chunk, partition, or_none(own), *numbers, settings=(start,))
 
 
 def greatest_before(group: Column, part: Column, value: Column) -> Column:
@@ -64,19 +64,19 @@ def bounds_of_snapshots(group: Column, time: Column, end: Column, after: Column,
     return call("rows.SnapshotBounds", group, time, end, after, until)
 
 
-def punctuated(group: Column, part: Column, seed: Column, *told: Column) -> Column:
+def punctuated(group: Column, part: Column, seed: Column, *columns: Column) -> Column:
     """`before` and `after`: the punctuation before each row of a group and after it. `seed`, read in a group's first
     row, is null or has the watermark, counted rows and period that the group begins with. The last columns are, of
     each row: whether it counts, the number of rows for a punctuation or null, its period or null, the punctuation
     that it would set, and the one that it sets in any case. Groups of several parts may come in turns."""
-    return call("rows.PunctuationState", group, part, seed, *told)
+    return call("rows.PunctuationState", group, part, seed, *columns)
 
 
-def paired(*told: Column) -> Column:
+def paired(*columns: Column) -> Column:
     """`offset` and `start` of the oldest open start edge among earlier rows of a row's group. The first three columns
     name the group (partition and match as bytes, original start); then come the row's role, offset and start in
     force."""
-    return call("rows.EdgePairing", *told)
+    return call("rows.EdgePairing", *columns)
 
 
 def least(partition: Column, mark: Column) -> Column:

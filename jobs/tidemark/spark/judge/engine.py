@@ -55,20 +55,20 @@ class Engine(Builder):
         With `recovering` (recovery after a crash), rows that the crashed attempt appended are kept and only read.
         """
         place = self.place(batch.events)
-        told: Counts | None = None
+        counts: Counts | None = None
         if not (recovering and delta.holds(place, batch.number)):
-            told, found, written = self._write(batch)
+            counts, found, written = self._write(batch)
             self.checkpoint("events")
-        if told is None:
+        if counts is None:
             written = events.as_appended(self.spark, batch.source, place, batch.number)
             found = found_then(self.spark, batch, written.rows() if written.rows else None)
         rows = written.rows
         if rows is None:
             return self._without_rows(batch, found)
         with self.timed("accounts"):
-            counted = told or self.count(batch.source, rows(), batch.objects)
+            counted = counts or self.count(batch.source, rows(), batch.objects)
             outcome = self.report(batch, rows, counted, found)
-            if told is None:
+            if counts is None:
                 counted = counted_again(self.spark, batch, outcome.objects, counted)
         left, states = self.write_states(batch, rows, recovering)
         whole = replace(outcome, digests=(*outcome.digests, *states), left_open=left, recorded=written.number)
@@ -84,9 +84,9 @@ class Engine(Builder):
         found = found_then(self.spark, batch, rows() if rows else None)
         if rows is None:
             return self._without_rows(batch, found)
-        told = self.count(batch.source, rows(), batch.objects, version)
-        outcome = self.report(batch, rows, told, found)
-        outcome = _with_content(batch.source, outcome, counted_again(self.spark, batch, outcome.objects, told))
+        counts = self.count(batch.source, rows(), batch.objects, version)
+        outcome = self.report(batch, rows, counts, found)
+        outcome = _with_content(batch.source, outcome, counted_again(self.spark, batch, outcome.objects, counts))
         if not batch.source.lifetimes.edges:
             return outcome
         with self.edges_of(batch.source, batch.number, rows(), batch.objects) as lived:
@@ -100,10 +100,10 @@ class Engine(Builder):
         rows = self.spark.read.format("delta").load(place)
         return rows.where(F.col("_batch_id").between(first, last) & F.col("_system_timestamp").isNotNull())
 
-    def report(self, batch: MicroBatch, rows: Callable[[], DataFrame], told: Counts, found: Damage) -> Outcome:
+    def report(self, batch: MicroBatch, rows: Callable[[], DataFrame], counts: Counts, found: Damage) -> Outcome:
         """Return the outcome of judged rows, whether written or only recomputed, from their counts."""
         source, opening = batch.source, batch.opening
-        partitions = accounts.partitions_of(told, source.name)
+        partitions = accounts.partitions_of(counts, source.name)
         if source.punctuated is not None:
             left = marks.marks_of(rows(), source.punctuated, source.lifetimes, opening)
             partitions = accounts.with_marks(partitions, left)
@@ -116,9 +116,9 @@ class Engine(Builder):
         if limits:
             arrived = with_own_arrival(self.spark, source, rows(), batch.objects)
             late = accounts.count_arrivals_before(arrived, OWN, limits)
-        settled = settled_objects(batch.objects, accounts.files_of(told), found)
+        settled = settled_objects(batch.objects, accounts.files_of(counts), found)
         skipped = skipped_rows(self.spark, source, rows, settled, opening)
-        return Outcome((told.digest(batch.events),), partitions, settled, skipped, late)
+        return Outcome((counts.digest(batch.events),), partitions, settled, skipped, late)
 
     def count(
         self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject], version: int = NEWEST
@@ -158,7 +158,7 @@ class Engine(Builder):
         refused = {item.uri: item.refusal for item in batch.objects if item.refusal is not None}
         found = Damage(refused, damage.gone(named))
         try:
-            told, written = self._attempt(batch, found)
+            counts, written = self._attempt(batch, found)
         except damage.SPARK_ERRORS as error:
             if too_many_partitions(error):
                 raise crowded(batch.source.name, batch.uris) from None
@@ -170,8 +170,8 @@ class Engine(Builder):
             if not unreadable and missing == found.gone:
                 raise
             found = Damage(refused | unreadable, missing)
-            told, written = self._attempt(batch, found)
-        return told, found, written
+            counts, written = self._attempt(batch, found)
+        return counts, found, written
 
     def _attempt(self, whole: MicroBatch, found: Damage) -> tuple[Counts | None, CommitRows]:
         batch = replace(whole, objects=[item for item in whole.objects if item.uri not in found.gone])
@@ -186,8 +186,8 @@ class Engine(Builder):
             ) as plan,
         ):
             place = self.place(batch.events)
-            told, written = events.write_events(plan.counted, plan.tally, batch.source, place, batch.number)
-        return told and of_files(told, batch.objects, sights), written
+            counts, written = events.write_events(plan.counted, plan.tally, batch.source, place, batch.number)
+        return counts and of_files(counts, batch.objects, sights), written
 
     def _write_substreams(
         self, batch: MicroBatch, slice_: Callable[[], DataFrame], recovering: bool

@@ -39,7 +39,7 @@ from tidemark.spark.judge.policy import bounded, fate
 from tidemark.spark.judge.substreams import REACHED
 from tidemark.spark.maxima import punctuated, reached, unseen
 from tidemark.spark.partitioning.layout import Layout
-from tidemark.spark.partitioning.shuffle import Placed, spread
+from tidemark.spark.partitioning.shuffle import PartitionTasks, repartition
 from tidemark.spark.punctuation.imported import with_imported
 from tidemark.spark.punctuation.state import punctuation_columns, seed_of
 
@@ -64,7 +64,7 @@ def stage(
     opening: Opening,
     layout: Layout,
     start: JavaObject | None = None,
-    tasks: Placed | None = None,
+    tasks: PartitionTasks | None = None,
 ) -> DataFrame:
     """Send rows to their tasks, with offset, arrival, and the time that the early and late steps leave them
     (`STAGED`).
@@ -76,7 +76,7 @@ def stage(
     seed, run = F.col(SEED), F.col(_RUN)
     own_time = source.timestamp_by is not None
     group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
-    sent = spread(rows, layout, opening, own_time, tasks).sortWithinPartitions(*group, *ORDER)
+    sent = repartition(rows, layout, opening, own_time, tasks).sortWithinPartitions(*group, *ORDER)
     start = start or unseen(opening.unseen.watermark)
     running = reached(F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
     sent = sent.withColumn(_RUN, running)

@@ -24,8 +24,8 @@ from tidemark.spark.compat.jvm import frame_of, java_list, rows_of, session_of
 from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.micro_batch import MicroBatch
-from tidemark.spark.partitioning.layout import Layout, placed_by
-from tidemark.spark.partitioning.shuffle import Placed, known_before
+from tidemark.spark.partitioning.layout import Layout, assigned_by
+from tidemark.spark.partitioning.shuffle import PartitionTasks, known_before
 from tidemark.spark.plans.static_plan import simplified, unadapted
 from tidemark.spark.read.format import Sight
 from tidemark.spark.read.object_columns import Objects
@@ -66,7 +66,7 @@ class Prepared:
     start: JavaObject
     objects: Objects
     layout: Layout
-    placed: Placed
+    tasks: PartitionTasks
 
     def after(self, skewed: float) -> Prepared | None:
         """The plan to cache for the next micro-batch, once this one's job has ended; None if a partition is skewed.
@@ -77,7 +77,7 @@ class Prepared:
         if self.layout.hot or self.layout.tasks == 1:
             return None if self.layout.hot else self
         counted = self.tally.last
-        layout = placed_by(counted.sizes, counted.rows, self.layout, skewed)
+        layout = assigned_by(counted.sizes, counted.rows, self.layout, skewed)
         return None if layout.hot else replace(self, layout=layout)
 
     def simplified(self) -> Prepared:
@@ -94,9 +94,9 @@ class Prepared:
     def bound(self, batch: MicroBatch) -> Prepared:
         """The plan bound to another micro-batch of its shape."""
         spark, opening = self.counted.sparkSession, batch.opening
-        self.objects.tell(batch.source, batch.objects, batch.number)
+        self.objects.set(batch.source, batch.objects, batch.number)
         if self.layout.tasks > 1:
-            self.placed.tell(self.layout.placed)
+            self.tasks.set(self.layout.assigned)
         before = known_before(spark, self.layout, opening, batch.source.timestamp_by is not None)
         self.start.set(opening.unseen.watermark)
         self.tally.begin(batch.uris)

@@ -29,7 +29,7 @@ from tidemark.spark.partitioning.layout import (
     skewed_share,
     tasks_of,
 )
-from tidemark.spark.partitioning.shuffle import Placed
+from tidemark.spark.partitioning.shuffle import PartitionTasks
 from tidemark.spark.punctuation import edges
 from tidemark.spark.punctuation.imported import ranges_of
 from tidemark.spark.punctuation.verdict import stamped
@@ -89,18 +89,18 @@ class Builder:
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch.number, floors)
-        told = Objects(source, batch.objects, batch.number)
-        rows = self._read(batch, damaged, 1.0, sights, told)
+        known = Objects(source, batch.objects, batch.number)
+        rows = self._read(batch, damaged, 1.0, sights, known)
         share = sampled_share(source, batch.size, opening)
         sample = None if share is None else self._read(batch, damaged, share, sights)
-        start, placed = unseen(opening.unseen.watermark), Placed()
+        start, tasks = unseen(opening.unseen.watermark), PartitionTasks()
         try:
-            layout, staged = self._staged(batch, rows, sample, landed=True, start=start, placed=placed)
+            layout, staged = self._staged(batch, rows, sample, landed=True, start=start, tasks=tasks)
             staged = limited(staged, most_after(), layout.tasks)
             judged = self._judged(batch, staged, recorded, layout)
             tally = FateCounter(self.spark, source, batch.uris)
-            found = events.event_rows(judged, source, told)
-            yield Prepared(tally.counted(found), tally, start, told, layout, placed)
+            found = events.event_rows(judged, source, known)
+            yield Prepared(tally.counted(found), tally, start, known, layout, tasks)
         finally:
             if rows.is_cached:
                 rows.unpersist()
@@ -126,10 +126,10 @@ class Builder:
         damaged: Mapping[str, str],
         share: float,
         sights: Mapping[str, Sight],
-        told: Objects | None = None,
+        known: Objects | None = None,
     ) -> DataFrame:
         source, objects = batch.source, batch.objects
-        rows = read_rows(self.spark, source, objects, damaged, share, sights, told)
+        rows = read_rows(self.spark, source, objects, damaged, share, sights, known)
         return without_objects(rows, source, objects, self.excluded.get(source.name, ()))
 
     def _staged(
@@ -140,7 +140,7 @@ class Builder:
         landed: bool = False,
         scattered: bool = False,
         start: JavaObject | None = None,
-        placed: Placed | None = None,
+        tasks: PartitionTasks | None = None,
     ) -> tuple[Layout, DataFrame]:
         """The layout, found from a `sample` of the rows if there is one, and the staged rows.
 
@@ -159,7 +159,7 @@ class Builder:
                 rows.persist()
             layout = cut_hot(rows, source, opening, layout, scattered)
         layout = self._with_ranges(layout, batch, rows, sample)
-        return layout, stage(rows, source, opening, layout, start, placed)
+        return layout, stage(rows, source, opening, layout, start, tasks)
 
     def _with_ranges(self, layout: Layout, batch: MicroBatch, rows: DataFrame, sample: DataFrame | None) -> Layout:
         """The layout with the ranges of arrivals by which imported punctuations are found, if there are any."""

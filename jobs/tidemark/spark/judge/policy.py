@@ -35,12 +35,12 @@ def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column) 
 
 def verdict() -> dict[str, Column]:
     """Columns `_system_timestamp`, `_disposition`, `_reasons` and `_watermark` of a row, from its `FATE`."""
-    told = F.col(FATE)
+    result = F.col(FATE)
     return {
-        "_system_timestamp": told["stamp"],
-        "_disposition": told["fate"],
-        "_reasons": told["reasons"],
-        "_watermark": told["watermark"],
+        "_system_timestamp": result["stamp"],
+        "_disposition": result["fate"],
+        "_reasons": result["reasons"],
+        "_watermark": result["watermark"],
     }
 
 

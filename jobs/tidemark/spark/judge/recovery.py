@@ -47,8 +47,8 @@ def found_then(spark: SparkSession, batch: MicroBatch, rows: DataFrame | None) -
         whole = {item.uri: "" for item in spoken if kept[stored_uri(item.uri)][1]}
         unreadable |= whole
     staged = stage(read_rows(spark, source, rest, unreadable), source, opening, Layout(1))
-    told = {row[0] for row in staged.where(~F.col(SKIPPED)).select(OBJECT).distinct().collect()}
-    missed = {rest[rank].uri for rank in told} & {item.uri for item in there}
+    with_rows = {row[0] for row in staged.where(~F.col(SKIPPED)).select(OBJECT).distinct().collect()}
+    missed = {rest[rank].uri for rank in with_rows} & {item.uri for item in there}
     return Damage({uri: note for uri, note in unreadable.items() if uri not in missed}, gone | missed)
 
 

@@ -69,8 +69,8 @@ def _cells(hot: DataFrame, source: SourceSpec) -> list[FilePiece]:
     if source.punctuated is not None:
         if source.timestamp_by is None:
             hot = hot.withColumn(EVENT, _arrival_in_cell())
-        told = punctuation_columns(source.punctuated, F.col(BAD).isNull(), F.col(EVENT))
-        counts, period = told.counts, told.period
+        columns = punctuation_columns(source.punctuated, F.col(BAD).isNull(), F.col(EVENT))
+        counts, period = columns.counts, columns.period
     reached = F.count("*"), F.max(OWN), F.count_if(counts), F.max(F.when(counts, period))
     found = hot.groupBy(*_CELL).agg(*reached).collect()
     return [FilePiece(row[0], (row[1], row[2], row[3]), Reached(*row[4:])) for row in found]
@@ -95,10 +95,10 @@ def _issued(known: DataFrame, source: SourceSpec) -> list[tuple[str, int, int | 
     if source.punctuated is None:
         raise ValueError(f"{source.name} is not punctuated")
     event = F.col(ARRIVAL) if source.timestamp_by is None else F.col(EVENT)
-    told = punctuation_columns(source.punctuated, F.col(BAD).isNull(), event)
+    columns = punctuation_columns(source.punctuated, F.col(BAD).isNull(), event)
     seed = seed_of(F.col(COUNTED_BEFORE), F.col(PERIOD_BEFORE))
     part = F.col(PARTITION).cast("binary")
-    rows = known.withColumn(PUNCTUATED, punctuated(_cell_number(), part, seed, *told))
+    rows = known.withColumn(PUNCTUATED, punctuated(_cell_number(), part, seed, *columns))
     return _by_chunk(rows, F.col(PUNCTUATED)["after"])
 
 

@@ -30,34 +30,34 @@ _LONGEST = 80
 """Most characters of a name that are shown."""
 
 
-def of_files(told: Counts, objects: Sequence[LandedObject], sights: Mapping[str, Sight]) -> Counts:
+def of_files(counts: Counts, objects: Sequence[LandedObject], sights: Mapping[str, Sight]) -> Counts:
     """Counts with the rows of files that have further columns, by the names of these; unchanged without any."""
     beyond = [(stored_uri(item.uri), sights[item.uri].beyond) for item in objects if item.uri in sights]
-    rows = {uri: told.files.get(uri, (0, False))[0] for uri, names in beyond if names}
+    rows = {uri: counts.files.get(uri, (0, False))[0] for uri, names in beyond if names}
     found = [(uri, names, rows[uri]) for uri, names in beyond if rows.get(uri)]
     if not found:
-        return told
+        return counts
     names: Counter[str] = Counter()
     for _, each, count in found:
         names.update(dict.fromkeys(each, count))
     kept = dict(islice(sorted(names.items()), _MOST))
     unknown = Unknown(sum(rows.values()), found[0][0], found[-1][0], kept, len(names) > _MOST)
-    return replace(told, unknown=unknown)
+    return replace(counts, unknown=unknown)
 
 
-def counted_again(spark: SparkSession, batch: MicroBatch, settled: Sequence[LandedObject], told: Counts) -> Counts:
+def counted_again(spark: SparkSession, batch: MicroBatch, settled: Sequence[LandedObject], counts: Counts) -> Counts:
     """Counts of rows that a crashed attempt appended, with what its objects have beyond the schema.
 
     Events tables don't have it: of the `settled` objects, those that are still there as they were are read once more.
     """
     read = [item for item in settled if item.state is ObjectState.READ and item.rows]
     if batch.source.file_format.by_place or not read:
-        return told
+        return counts
     missing = gone(read)
     there = [item for item in read if item.uri not in missing]
     if not batch.source.counts_unknown:
-        return of_files(told, there, look_at(batch.source, there))
-    return replace(told, unknown=_unknown_in(spark, replace(batch, objects=there))) if there else told
+        return of_files(counts, there, look_at(batch.source, there))
+    return replace(counts, unknown=_unknown_in(spark, replace(batch, objects=there))) if there else counts
 
 
 def unknown_columns(

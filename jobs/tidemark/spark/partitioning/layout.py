@@ -101,16 +101,16 @@ class FilePiece:
 
     partition: str
     place: Place
-    told: Reached
+    state: Reached
 
 
 @dataclass(frozen=True)
 class Layout:
     """Assignment of rows to tasks.
 
-    `hot` are the skewed partitions: `cells` maps their cells to chunks, `reached` to the state before them. `placed`
-    maps other large partitions to tasks; the rest go by the hash of their name. `ranges` divide imported punctuation
-    by arrival.
+    `hot` are the skewed partitions: `cells` maps their cells to chunks, `reached` to the state before them.
+    `assigned` maps other large partitions to tasks; the rest go by the hash of their name. `ranges` divide imported
+    punctuation by arrival.
     """
 
     tasks: int
@@ -119,7 +119,7 @@ class Layout:
     cells: dict[tuple[str, Place], int] = field(default_factory=dict)
     reached: dict[tuple[str, Place], Reached] = field(default_factory=dict)
     chunks: dict[tuple[str, int], Chunk] = field(default_factory=dict)
-    placed: dict[str, int] = field(default_factory=dict)
+    assigned: dict[str, int] = field(default_factory=dict)
     ranges: Ranges = field(default_factory=Ranges)
 
     def with_cells(
@@ -132,7 +132,7 @@ class Layout:
         its cell.
         """
         ordered = sorted(cells, key=lambda cell: (cell.partition, cell.place))
-        grain = max(1 << self.bits, sum(cell.told.rows for cell in ordered) // (4 * self.tasks))
+        grain = max(1 << self.bits, sum(cell.state.rows for cell in ordered) // (4 * self.tasks))
         numbers: dict[tuple[str, Place], int] = {}
         reached: dict[tuple[str, Place], Reached] = {}
         chunks: dict[tuple[str, int], Chunk] = {}
@@ -144,7 +144,7 @@ class Layout:
                 number, filled = number + 1, 0
                 chunks[partition, number] = Chunk(partition, number, known)
             numbers[partition, cell.place], reached[partition, cell.place] = number, known
-            filled, known = filled + cell.told.rows, _after(known, cell.told, every)
+            filled, known = filled + cell.state.rows, _after(known, cell.state, every)
         return replace(self, cells=numbers, reached=reached, chunks=chunks)
 
     def with_highs(self, highs: Iterable[tuple[str, int, int | None]]) -> Layout:
@@ -158,13 +158,13 @@ class Layout:
         return replace(self, chunks=chunks)
 
 
-def _after(known: Reached, told: Reached, every: int | None) -> Reached:
-    arrived = known.arrival // every if every is not None and known.arrival is not None and told.counted else None
+def _after(known: Reached, own: Reached, every: int | None) -> Reached:
+    arrived = known.arrival // every if every is not None and known.arrival is not None and own.counted else None
     return Reached(
-        known.rows + told.rows,
-        latest(known.arrival, told.arrival),
-        known.counted + told.counted,
-        latest(known.period, told.period, arrived),
+        known.rows + own.rows,
+        latest(known.arrival, own.arrival),
+        known.counted + own.counted,
+        latest(known.period, own.period, arrived),
     )
 
 
@@ -186,22 +186,22 @@ def place(sizes: DataFrame, layout: Layout, skewed: float) -> Layout:
     whole = Observation()
     observed = sizes.observe(whole, F.sum("rows").alias("all"))
     largest = observed.orderBy(F.desc("rows"), PARTITION).limit(_WORTH_PLACING * layout.tasks).collect()
-    return placed_by({row[0]: row[1] for row in largest}, whole.get["all"] or 0, layout, skewed)
+    return assigned_by({row[0]: row[1] for row in largest}, whole.get["all"] or 0, layout, skewed)
 
 
-def placed_by(largest: Mapping[str, int], rows: int, layout: Layout, skewed: float) -> Layout:
+def assigned_by(largest: Mapping[str, int], rows: int, layout: Layout, skewed: float) -> Layout:
     """Layout as from `place`, given the sizes of the largest partitions and the number of rows of all."""
     worth = {name: size for name, size in largest.items() if size > rows / layout.tasks / _WORTH_PLACING}
     hot = tuple(name for name, size in worth.items() if size > skewed * rows)
-    return replace(layout, hot=hot, placed=balanced({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
+    return replace(layout, hot=hot, assigned=balanced({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
 
 
 def balanced(sizes: Mapping[Name, int], tasks: int) -> dict[Name, int]:
     """Task of each name: the largest first, each to the task with the fewest rows so far."""
     loads = [(0, task) for task in range(tasks)]
-    placed = {}
+    assigned = {}
     for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
         load, task = heapq.heappop(loads)
-        placed[name] = task
+        assigned[name] = task
         heapq.heappush(loads, (load + size, task))
-    return placed
+    return assigned

@@ -67,30 +67,30 @@ class _Seed(NamedTuple):
     period: int | None
 
 
-class Placed:
+class PartitionTasks:
     """Plan parameter: the tasks of partitions that are not assigned by the hash of their names.
 
     Tasks get it as a job begins, so that a batch with other partitions needs no other plan.
     """
 
     def __init__(self) -> None:
-        self._told: JavaObject = java_class("plans.PlanTasks")()
+        self._lookup: JavaObject = java_class("plans.PlanTasks")()
 
-    def tell(self, placed: Mapping[str, int]) -> None:
+    def set(self, tasks: Mapping[str, int]) -> None:
         """Set the tasks of partitions for later jobs."""
-        self._told.set(json.dumps(dict(placed)))
+        self._lookup.set(json.dumps(dict(tasks)))
 
     def at(self, partition: Column, by_name: Column) -> Column:
         """Task of a partition; `by_name` if none was set for it."""
-        return Column(self._told.at(scala_columns([partition, by_name])))
+        return Column(self._lookup.at(scala_columns([partition, by_name])))
 
 
-def spread(
-    rows: DataFrame, layout: Layout, opening: Opening, own_time: bool, placed: Placed | None = None
+def repartition(
+    rows: DataFrame, layout: Layout, opening: Opening, own_time: bool, tasks: PartitionTasks | None = None
 ) -> DataFrame:
     """Send each row to its task, with its chunk; each task's seeds come first.
 
-    Columns not needed for judging are packed in `REST`. `SEED` is null except in seeds. `placed` gets the tasks of
+    Columns not needed for judging are packed in `REST`. `SEED` is null except in seeds. `tasks` gets the tasks of
     partitions, and may get others for later jobs.
     """
     kept = [*_NARROW, *[name for name in _MARKS if name in rows.columns]]
@@ -101,15 +101,15 @@ def spread(
         chunk = F.coalesce(F.col(CHUNK), F.lit(_NOT_CHUNKED))
     narrow = rows.select(*kept, rest.alias(REST), chunk.alias(CHUNK))
     seeds = _as_rows(known_before(rows.sparkSession, layout, opening, own_time), narrow)
-    task = (F.lit(0) if layout.tasks == 1 else _task(layout, placed or Placed())).alias(TASK)
+    task = (F.lit(0) if layout.tasks == 1 else _task(layout, tasks or PartitionTasks())).alias(TASK)
     none = F.lit(None).cast(seeds.schema[SEED].dataType)
     whole = narrow.select("*", task, none.alias(SEED)).unionByName(seeds.select("*", task))
     return whole.coalesce(1) if layout.tasks == 1 else whole.repartitionById(layout.tasks, F.col(TASK))
 
 
-def _task(layout: Layout, placed: Placed) -> Column:
-    placed.tell(layout.placed)
-    task = placed.at(F.col(PARTITION), F.pmod(F.hash(PARTITION), F.lit(layout.tasks)))
+def _task(layout: Layout, tasks: PartitionTasks) -> Column:
+    tasks.set(layout.assigned)
+    task = tasks.at(F.col(PARTITION), F.pmod(F.hash(PARTITION), F.lit(layout.tasks)))
     if layout.cells:
         task = F.when(F.col(CHUNK) >= 0, F.pmod(F.col(CHUNK), F.lit(layout.tasks))).otherwise(task)
     return task

@@ -31,16 +31,16 @@ def constant(name: str, number: int | None, beside: str) -> Column:  # noqa: ARG
 class PlanParameters:
     """Numbers that tasks get as a job begins, so that a plan built with them serves later jobs with other numbers."""
 
-    _held: dict[str, JavaObject] = field(default_factory=dict)
+    _parameters: dict[str, JavaObject] = field(default_factory=dict)
 
     def __call__(self, name: str, number: int | None, beside: str) -> Column:
-        if name not in self._held:
-            self._held[name] = java_class("plans.PlanNumber")()
-        held = self._held[name]
-        held.set(number)
-        return Column(held.beside(scala_columns([F.hash(beside)])))
+        if name not in self._parameters:
+            self._parameters[name] = java_class("plans.PlanNumber")()
+        parameter = self._parameters[name]
+        parameter.set(number)
+        return Column(parameter.beside(scala_columns([F.hash(beside)])))
 
-    def tell(self, numbers: Mapping[str, int | None]) -> None:
+    def set(self, numbers: Mapping[str, int | None]) -> None:
         """Set the numbers for later jobs; each parameter of the plan must be given, else KeyError."""
-        for name, held in self._held.items():
-            held.set(numbers[name])
+        for name, parameter in self._parameters.items():
+            parameter.set(numbers[name])

@@ -154,9 +154,9 @@ def _keyed(open_: DataFrame | None, source: SourceSpec) -> DataFrame | None:
     if open_ is None:
         return None
     match = mark_columns(open_, _punctuation(source), source.lifetimes)[MATCH]
-    told = {PARTITION: F.col("_partition"), MATCH: match, OFFSET: F.col("_offset")}
-    told |= {EVENT: F.unix_micros("_event_time"), STAMP: F.unix_micros("_system_timestamp")}
-    return open_.select(*[column.alias(name) for name, column in told.items()])
+    columns = {PARTITION: F.col("_partition"), MATCH: match, OFFSET: F.col("_offset")}
+    columns |= {EVENT: F.unix_micros("_event_time"), STAMP: F.unix_micros("_system_timestamp")}
+    return open_.select(*[column.alias(name) for name, column in columns.items()])
 
 
 def _punctuation(source: SourceSpec) -> Punctuation:
@@ -175,6 +175,6 @@ def _paired(rows: DataFrame, open_: DataFrame | None, tasks: int) -> DataFrame:
         whole = whole.unionByName(open_.select(*filled, F.lit(True).alias(EARLIER)))
     whole = whole.coalesce(1) if tasks == 1 else whole.repartition(tasks, *_KEY)
     whole = whole.sortWithinPartitions(*_KEY, OFFSET)
-    told = [F.col(PARTITION).cast("binary"), F.col(MATCH).cast("binary"), F.col(EVENT)]
-    pair = paired(*told, F.col(_ROLE), F.col(OFFSET).cast("long"), F.col(STAMP))
+    columns = [F.col(PARTITION).cast("binary"), F.col(MATCH).cast("binary"), F.col(EVENT)]
+    pair = paired(*columns, F.col(_ROLE), F.col(OFFSET).cast("long"), F.col(STAMP))
     return whole.withColumn(PAIR, pair).where(~F.col(EARLIER)).drop(EARLIER)

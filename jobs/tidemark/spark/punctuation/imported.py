@@ -67,14 +67,14 @@ def with_imported(rows: DataFrame, imported: Imported, root: str, layout: Layout
         F.lit(1).alias(_IS_ROW),
         ranges.shared_place(F.col(ARRIVAL), apart).alias(_RANGE),
     )
-    placed = set_.withColumn(_RANGE, ranges.place(F.col(ARRIVAL)))
+    ranged = set_.withColumn(_RANGE, ranges.place(F.col(ARRIVAL)))
     if ranges.tasks > 1:
-        placed = placed.unionByName(_known_steps(set_, ranges))
+        ranged = ranged.unionByName(_known_steps(set_, ranges))
     types = {field.name: field.dataType for field in rows.schema}
     filled = [
         (F.col(name) if name == ARRIVAL else F.lit(None).cast(kind)).alias(name) for name, kind in types.items()
     ]
-    whole = marked.unionByName(placed.select(*filled, _SET, F.lit(0).alias(_IS_ROW), _RANGE))
+    whole = marked.unionByName(ranged.select(*filled, _SET, F.lit(0).alias(_IS_ROW), _RANGE))
     whole = whole.coalesce(1) if ranges.tasks == 1 else whole.repartitionById(ranges.tasks, F.col(_RANGE))
     whole = whole.sortWithinPartitions(F.col(ARRIVAL).asc_nulls_last(), _IS_ROW)
     one = F.lit(0).cast("long"), F.lit(None).cast("binary")
@@ -129,8 +129,8 @@ def _marks(events: DataFrame, imported: Imported, layout: Layout) -> DataFrame:
     """
     rules, arrival = imported.rules, F.unix_micros("_arrival_time").alias(ARRIVAL)
     if rules.punctuation is not None:
-        told = issued_by_events(events, rules.punctuation, rules.shape, imported.opening, layout)
-        return told.select(PARTITION, ARRIVAL, F.col(PUNCTUATED).alias(_SET))
+        issued = issued_by_events(events, rules.punctuation, rules.shape, imported.opening, layout)
+        return issued.select(PARTITION, ARRIVAL, F.col(PUNCTUATED).alias(_SET))
     return events.select(F.col("_partition").alias(PARTITION), arrival, _reached(rules).alias(_SET))
 
 
@@ -155,9 +155,9 @@ def _combined(marks: DataFrame, imported: Imported, layout: Layout) -> DataFrame
     whole = each.unionByName(known)
     whole = whole.repartitionById(len(ranges.bounds) + 1, F.col(_RANGE)) if ranges.bounds else whole.coalesce(1)
     whole = whole.sortWithinPartitions(ARRIVAL, PARTITION)
-    told = whole.withColumn(_SET, least(F.col(PARTITION), F.col(_SET)))
-    told = told.withColumn(_PLACE, F.monotonically_increasing_id()).where(F.col(ARRIVAL) != _NEVER)
-    return told.groupBy(ARRIVAL).agg(F.max_by(_SET, _PLACE).alias(_SET)).select(ARRIVAL, _SET)
+    steps = whole.withColumn(_SET, least(F.col(PARTITION), F.col(_SET)))
+    steps = steps.withColumn(_PLACE, F.monotonically_increasing_id()).where(F.col(ARRIVAL) != _NEVER)
+    return steps.groupBy(ARRIVAL).agg(F.max_by(_SET, _PLACE).alias(_SET)).select(ARRIVAL, _SET)
 
 
 def _known_marks(imported: Imported, reached: Sequence[Row], last: int) -> Iterator[tuple[str, int, int, int | None]]:

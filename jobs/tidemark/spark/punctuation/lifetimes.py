@@ -115,8 +115,8 @@ def _as_rows(rows: DataFrame, source: SourceSpec, end: Column, closed: Column) -
     substream = F.lit(None).cast("string").alias("_substream")
     start = F.col("_system_timestamp")
     tentative = F.when(closed.isNull() & (start > F.col("_event_time")), start).alias(TENTATIVE)
-    told = [end.alias("_end_time"), closed.alias(CLOSED), F.col(BROUGHT).alias("_batch_id"), substream, tentative]
-    return rows.select(*START, *told, *_payload(rows, source))
+    added = [end.alias("_end_time"), closed.alias(CLOSED), F.col(BROUGHT).alias("_batch_id"), substream, tentative]
+    return rows.select(*START, *added, *_payload(rows, source))
 
 
 def _unforgotten(spark: SparkSession, place: str) -> tuple[int, DataFrame]:

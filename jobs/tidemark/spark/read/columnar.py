@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.spark.columns import BLOCK, CORRUPT, PATH, ROW, TEXT
-from tidemark.spark.read.format import METADATA, Sight, placed, required_times, row_text
+from tidemark.spark.read.format import METADATA, Sight, positioned, required_times, row_text
 from tidemark.spark.times import divided
 from tidemark.spark.validity import beyond_years, column_of, not_utf8, payload_of
 
@@ -26,7 +26,7 @@ def scan(reader: DataFrameReader, source: SourceSpec, paths: Sequence[str], sigh
 
 def parse(source: SourceSpec, found: DataFrame, sight: Sight, share: float) -> DataFrame:
     """Rows as `FormatReader.parse` returns them; those with a value that no table can hold are corrupt."""
-    rows = placed(found, found.metadataColumn(METADATA), share)
+    rows = positioned(found, found.metadataColumn(METADATA), share)
     typed = [_value_in(sight, column.name, column.type).alias(column.name) for column in source.columns]
     rows = rows.select(*typed, PATH, BLOCK, ROW)
     values = {column.name: F.col(column_of(column.name)) for column in source.columns}

@@ -17,7 +17,7 @@ from tidemark.spark.compat.plans import null_on_error
 from tidemark.spark.jvm_functions import is_utf8
 from tidemark.spark.read import codecs, lossless
 from tidemark.spark.read.documents import records, scanned_whole, texts_of, too_large
-from tidemark.spark.read.format import METADATA, SHOWN, FormatReader, Sight, placed
+from tidemark.spark.read.format import METADATA, SHOWN, FormatReader, Sight, positioned
 from tidemark.spark.read.text_formats import (
     EXACT,
     FAR,
@@ -126,9 +126,9 @@ def _scan(reader: DataFrameReader, source: SourceSpec, paths: Sequence[str], _: 
 
 def _parse(source: SourceSpec, found: DataFrame, _: Sight, share: float) -> DataFrame:
     if source.spans_lines:
-        return _rows(source, placed(texts_of(source, found, records), F.col(METADATA), share, F.col(VALUE)))
+        return _rows(source, positioned(texts_of(source, found, records), F.col(METADATA), share, F.col(VALUE)))
     line = F.encode(F.coalesce(FLAG, VALUE), _BYTES).cast("string").alias(VALUE)
-    return _rows(source, placed(found, F.col(METADATA), share, line))
+    return _rows(source, positioned(found, F.col(METADATA), share, line))
 
 
 def _rows(source: SourceSpec, lines: DataFrame) -> DataFrame:

@@ -62,8 +62,8 @@ class FormatReader:
     """Rows that Spark's reader gives for objects, by path, that have one `Sight`; nothing of them is parsed."""
     parse: Callable[[SourceSpec, DataFrame, Sight, float], DataFrame]
     """Columns of the schema, `CORRUPT`, `TEXT` (null if the columns hold all of the row), `BEYOND` if the source
-    counts members outside the schema, `PATH`, `BLOCK` and `ROW`, of scanned rows. The last three come from `placed`,
-    which also draws the share of rows (the float, at most 1) before any is parsed."""
+    counts members outside the schema, `PATH`, `BLOCK` and `ROW`, of scanned rows. The last three come from
+    `positioned`, which also draws the share of rows (the float, at most 1) before any is parsed."""
     verify: Callable[[LandedObject], object]
     """Raises if an object looks damaged. Called when Spark failed to read a batch."""
     is_bare: Callable[[SourceSpec, LandedObject], bool]
@@ -73,7 +73,7 @@ class FormatReader:
     failed."""
 
 
-def placed(rows: DataFrame, place: Column, share: float, *given: Column) -> DataFrame:
+def positioned(rows: DataFrame, place: Column, share: float, *given: Column) -> DataFrame:
     """Rows (`given` columns, or all of them) with path, split and number.
 
     A `share` below 1 keeps the rows that a hash of their number picks, which costs less than a random number for

@@ -16,7 +16,7 @@ from tidemark.spark.columns import BEYOND, TEXT
 from tidemark.spark.jvm_functions import LineScan, json_line, scan_line, unknown_members
 from tidemark.spark.read import codecs
 from tidemark.spark.read.documents import documents, scanned_whole, texts_of, too_large
-from tidemark.spark.read.format import METADATA, FormatReader, Sight, placed, required_times
+from tidemark.spark.read.format import METADATA, FormatReader, Sight, positioned, required_times
 from tidemark.spark.read.text_formats import (
     EXACT,
     FAR,
@@ -51,8 +51,8 @@ def _scan(reader: DataFrameReader, source: SourceSpec, paths: Sequence[str], _: 
 
 def _parse(source: SourceSpec, found: DataFrame, _: Sight, share: float) -> DataFrame:
     if source.spans_lines:
-        return _rows(source, placed(texts_of(source, found, documents), F.col(METADATA), share, F.col(VALUE)))
-    return _rows(source, placed(found.withColumnRenamed("value", VALUE), F.col(METADATA), share))
+        return _rows(source, positioned(texts_of(source, found, documents), F.col(METADATA), share, F.col(VALUE)))
+    return _rows(source, positioned(found.withColumnRenamed("value", VALUE), F.col(METADATA), share))
 
 
 def _rows(source: SourceSpec, lines: DataFrame) -> DataFrame:

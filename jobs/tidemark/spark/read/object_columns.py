@@ -28,16 +28,16 @@ class Objects:
     """
 
     def __init__(self, source: SourceSpec, objects: Sequence[LandedObject], batch_id: int) -> None:
-        self._told: JavaObject = java_class("plans.ObjectLookup")()
-        self.tell(source, objects, batch_id)
+        self._lookup: JavaObject = java_class("plans.ObjectLookup")()
+        self.set(source, objects, batch_id)
 
-    def tell(self, source: SourceSpec, objects: Sequence[LandedObject], batch_id: int) -> None:
+    def set(self, source: SourceSpec, objects: Sequence[LandedObject], batch_id: int) -> None:
         """Set the objects for later jobs."""
         known = [
             (stored_uri(item.uri), item.modified, _partition_of_path(source, item.uri), _places_of(item))
             for item in objects
         ]
-        self._told.set(json.dumps([batch_id, known]))
+        self._lookup.set(json.dumps([batch_id, known]))
 
     def at(self, path: Column) -> Column:
         """Metadata of the object at a path given by Spark: `object` (its number), `modified` and `partition`.
@@ -45,12 +45,12 @@ class Objects:
         `modified` is the landing time in microseconds, `partition` the one in the object's name. A path of no object
         fails the job.
         """
-        return Column(self._told.at(scala_columns([path])))
+        return Column(self._lookup.at(scala_columns([path])))
 
     def named(self, number: Column) -> Column:
         """The `uri` of an object by its number, and its `batch`; looked up after judging, so that it is not
         shuffled."""
-        return Column(self._told.named(scala_columns([number])))
+        return Column(self._lookup.named(scala_columns([number])))
 
 
 def spark_path(path: str) -> str:

@@ -52,23 +52,23 @@ class SliceEngine:
         source, batch_id, objects = batch.source, batch.number, batch.objects
         part = replace(batch, opening=replace(batch.opening, read_from=None), objects=_taken(objects))
         place = self.engine.place(batch.events)
-        told: Counts | None = None
+        counts: Counts | None = None
         if recovering and delta.holds(place, batch_id):
             written = events.as_appended(self.engine.spark, source, place, batch_id)
         else:
-            told, written = self._rejudged(part)
+            counts, written = self._rejudged(part)
             self.engine.checkpoint("events")
         if written.rows is None:
             return Outcome(objects=tuple(objects), skipped=self._left_out(source, batch_id, {}))
-        told = told or self.engine.count(source, written.rows(), part.objects)
-        found = accounts.partitions_of(told, source.name)
+        counts = counts or self.engine.count(source, written.rows(), part.objects)
+        found = accounts.partitions_of(counts, source.name)
         if source.punctuated is not None:
             left = marks.marks_of(written.rows(), source.punctuated, source.lifetimes, part.opening)
             found = accounts.with_marks(found, left)
         rows = {name: report.seen.rows for name, report in found.items()}
         skipped = self._left_out(source, batch_id, rows)
         left_open, states = self.engine.write_states(part, written.rows, recovering)
-        digests = (told.digest(batch.events), *states)
+        digests = (counts.digest(batch.events), *states)
         return Outcome(digests, found, tuple(objects), skipped, left_open=left_open, recorded=written.number)
 
     def judged(self, table: str, first: int, last: int) -> DataFrame | None:

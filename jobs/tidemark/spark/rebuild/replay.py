@@ -77,8 +77,8 @@ class Recomputed:
     def outcome(self) -> Outcome:
         """Digests and counts, computed as in the first run."""
         source, batch_id, taken = self.batch.source, self.batch.number, self.batch.objects
-        told = self.engine.count(source, self.counted, taken, self.part.version(self.batch.events))
-        found = self.engine.report(self.batch, lambda: self.rows, told, unreadable.Damage())
+        counts = self.engine.count(source, self.counted, taken, self.part.version(self.batch.events))
+        found = self.engine.report(self.batch, lambda: self.rows, counts, unreadable.Damage())
         digests = list(found.digests)
         if source.over and source.timestamp_by:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)

@@ -63,11 +63,11 @@ def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
         both = both.where(value_of(both, step.where, f"{key}.where")[0].cast("boolean"))
     keys = [side.column(name) for side in (left, right) for name in side.order]
     order = [column.alias(ordinal(rank, number)) for number, column in enumerate(keys)]
-    told = [fit(kind, value).alias(name) for name, (value, kind) in _values(both, step, key)]
+    selected = [fit(kind, value).alias(name) for name, (value, kind) in _values(both, step, key)]
     start = F.greatest(left.column(_START), right.column(_START)).alias(_START)
     end = F.least(left.column(_END), right.column(_END)).alias(_END)
     brought = F.greatest(*[came(side.rows.columns, side.column) for side in (left, right)]).alias(CAME)
-    return both.select(start, end, brought, *_was((left, right), end), *_tentative((left, right)), *order, *told)
+    return both.select(start, end, brought, *_was((left, right), end), *_tentative((left, right)), *order, *selected)
 
 
 def _was(sides: Sequence[Side], end: Column) -> list[Column]:

@@ -38,12 +38,12 @@ class PartitionedSteps:
     opened: Callable[[Due], DataFrame | None]
     known: Parameter = constant
 
-    def told(self, rows: DataFrame, due: Due) -> DataFrame:
+    def with_passed_times(self, rows: DataFrame, due: Due) -> DataFrame:
         """Rows with the times `BEFORE` and `AFTER` that their part had passed, microseconds or null."""
         by = due.step.partition_by
         if by is None:
             passed = {BEFORE: ("before", due.before.reached), AFTER: ("after", due.after.reached)}
-            return rows.withColumns({name: self.known(*told, "_batch_id") for name, told in passed.items()})
+            return rows.withColumns({name: self.known(*values, "_batch_id") for name, values in passed.items()})
         listed = small_frame(
             self.spark,
             [(part.partition, part.before, part.after) for part in (due.reached() if due.listed else due.parts)],

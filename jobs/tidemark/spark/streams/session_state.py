@@ -39,7 +39,7 @@ class Measuring:
     step: StreamSpec
     due: Due
     along: Callable[[Span], DataFrame | None]
-    told: Callable[[DataFrame], DataFrame]
+    with_passed_times: Callable[[DataFrame], DataFrame]
 
     @property
     def windows(self) -> DataDrivenWindows:
@@ -89,8 +89,8 @@ class Measuring:
         rows = self._rows(None)
         if rows is None:
             return None, None
-        placed = session_windows.in_windows(rows, self.windows, self.groups, self._settled()[0], None)
-        return session_windows.ends_about(placed, self.windows.lateness, limit)
+        assigned = session_windows.in_windows(rows, self.windows, self.groups, self._settled()[0], None)
+        return session_windows.ends_about(assigned, self.windows.lateness, limit)
 
     def _settled(self) -> tuple[Time, Time]:
         """Times that were settled before the run and are after it, for all rows or by the row."""
@@ -122,7 +122,7 @@ class Measuring:
             return None
         lateness = self.windows.lateness
         if self.step.parts:
-            found = self.told(found)
+            found = self.with_passed_times(found)
             found = found.withColumns({name: F.col(name) - lateness for name in (BEFORE, AFTER)})
         rows = session_windows.taking_part(found, lateness, self.due.after.bounds)
         if isinstance(self.windows, SessionWindows) and (begun is not None or self.step.parts):

@@ -82,13 +82,13 @@ def closing(
     A window may end exactly at `after`, which was passed before, if a row has come or ended since. It is not a closed
     one if it begins where its group's last closed window `ENDED`, or later. No open window begins before `begun`.
     """
-    placed = in_windows(rows, windows, groups, after, until, TICK)
+    assigned = in_windows(rows, windows, groups, after, until, TICK)
     if after is None or isinstance(windows, SessionWindows):
-        return placed
+        return assigned
     last = F.greatest(ENDED, F.lit(begun).cast("long"))
     open_ = last.isNull() | (F.col(WINDOW) >= last)
     later = F.unix_micros("_window_end") > _time(after)
-    return placed.where(F.coalesce(later, F.lit(True)) | open_)
+    return assigned.where(F.coalesce(later, F.lit(True)) | open_)
 
 
 def certain(rows: DataFrame, lateness: int, until: Time) -> DataFrame:
@@ -112,14 +112,14 @@ def in_windows(
     Null in their column: nothing has ended before, or nothing ends.
     """
     if isinstance(windows, SessionWindows):
-        placed = _in_sessions(rows, windows, groups)
+        assigned = _in_sessions(rows, windows, groups)
     else:
-        placed = _in_snapshots(rows, groups, after, until, sooner)
+        assigned = _in_snapshots(rows, groups, after, until, sooner)
     end = F.unix_micros("_window_end")
     if after is not None:
         bound = _time(after) - sooner
-        placed = placed.where(bound.isNull() | (end > bound))
-    return placed if until is None else placed.where(end <= _time(until))
+        assigned = assigned.where(bound.isNull() | (end > bound))
+    return assigned if until is None else assigned.where(end <= _time(until))
 
 
 def open_starts(rows: DataFrame, windows: DataDrivenWindows, groups: Sequence[str], settled: int | str) -> DataFrame:
@@ -130,35 +130,35 @@ def open_starts(rows: DataFrame, windows: DataDrivenWindows, groups: Sequence[st
     return _bounded(begun, groups, settled, None).withColumn(WINDOW, F.get(_BOUNDS, F.lit(0)))
 
 
-def ends_about(placed: DataFrame, lateness: int, limit: int) -> tuple[int | None, int | None]:
+def ends_about(assigned: DataFrame, lateness: int, limit: int) -> tuple[int | None, int | None]:
     """Of windows, the latest time up to `limit` at which one ends or closes, and the first after it.
 
     Times are microseconds, None if there is none; a window closes `lateness` after its end.
     """
     end = F.unix_micros("_window_end")
     times = [end, end + lateness] if lateness else [end]
-    told = placed.select(F.explode(F.array(*times)).alias(_AT))
+    moments = assigned.select(F.explode(F.array(*times)).alias(_AT))
     at = F.col(_AT)
-    bound, following = told.agg(F.max(F.when(at <= limit, at)), F.min(F.when(at > limit, at))).collect()[0]
+    bound, following = moments.agg(F.max(F.when(at <= limit, at)), F.min(F.when(at > limit, at))).collect()[0]
     return bound, following
 
 
 def _in_sessions(rows: DataFrame, session: SessionWindows, groups: Sequence[str]) -> DataFrame:
-    told = start_of_session(_group(groups), F.col(FROM), F.col(UNTIL), session)
-    placed = _together(rows, groups).sortWithinPartitions(*map(quoted, groups), FROM).withColumn(WINDOW, told)
+    begin = start_of_session(_group(groups), F.col(FROM), F.col(UNTIL), session)
+    assigned = _together(rows, groups).sortWithinPartitions(*map(quoted, groups), FROM).withColumn(WINDOW, begin)
     whole = Window.partitionBy(*map(quoted, groups), F.col(WINDOW))
     end = F.least(F.max(UNTIL).over(whole) - 1 + session.gap, F.col(WINDOW) + session.max_duration)
     bounds = {"_window_start": F.timestamp_micros(WINDOW), "_window_end": F.timestamp_micros(end)}
-    return placed.withColumns(bounds)
+    return assigned.withColumns(bounds)
 
 
 def _in_snapshots(rows: DataFrame, groups: Sequence[str], after: Time, until: Time, sooner: int) -> DataFrame:
     found = _bounded(rows, groups, after, until, sooner)
     pairs = F.expr(f"sequence(0, size({_BOUNDS}) - 2)")
-    placed = found.select(f"{_ROW}.*", _BOUNDS, F.explode(pairs).alias(WINDOW))
+    assigned = found.select(f"{_ROW}.*", _BOUNDS, F.explode(pairs).alias(WINDOW))
     start, end = (F.timestamp_micros(F.get(_BOUNDS, F.col(WINDOW) + step)) for step in (0, 1))
-    placed = placed.withColumns({"_window_start": start, "_window_end": end})
-    return placed.withColumn(WINDOW, F.unix_micros("_window_start")).drop(_BOUNDS)
+    assigned = assigned.withColumns({"_window_start": start, "_window_end": end})
+    return assigned.withColumn(WINDOW, F.unix_micros("_window_start")).drop(_BOUNDS)
 
 
 def _bounded(rows: DataFrame, groups: Sequence[str], after: Time, until: Time, sooner: int = 0) -> DataFrame:
@@ -174,8 +174,8 @@ def _bounded(rows: DataFrame, groups: Sequence[str], after: Time, until: Time, s
     times = rows.select(F.explode(F.array(at_start, at_end)).alias(_BOUNDS)).select(f"{_BOUNDS}.*")
     ordered = _together(times, groups).sortWithinPartitions(*map(quoted, groups), F.col(_AT).desc())
     bounds = (_time(after) - sooner, _time(until))
-    told = bounds_of_snapshots(_group(groups), F.col(_AT), F.col(_ROW)[UNTIL], *bounds)
-    return ordered.withColumn(_BOUNDS, told).where(F.col(_BOUNDS).isNotNull())
+    found = bounds_of_snapshots(_group(groups), F.col(_AT), F.col(_ROW)[UNTIL], *bounds)
+    return ordered.withColumn(_BOUNDS, found).where(F.col(_BOUNDS).isNotNull())
 
 
 def _together(rows: DataFrame, groups: Sequence[str]) -> DataFrame:

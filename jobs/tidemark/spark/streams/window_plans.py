@@ -55,11 +55,11 @@ class Closing:
     """A plan of the windows that a run closes, counted as they pass, and its plan parameters."""
 
     counting: Counting
-    held: PlanParameters
+    parameters: PlanParameters
 
     def bound(self, due: Due, files: SelectedFiles) -> Closing:
         """The plan bound to another run of its shape."""
-        self.held.tell(numbers_of(due))
+        self.parameters.set(numbers_of(due))
         self.counting.begin()
         rows = bound(self.counting.rows, files.whole, base=files.base)
         return replace(self, counting=replace(self.counting, rows=rows))
@@ -120,13 +120,13 @@ def numbers_of(due: Due) -> dict[str, int | None]:
 
 
 def _built(spark: SparkSession, due: Due, files: SelectedFiles, build: Build) -> Closing | None:
-    held, rows, alone = PlanParameters(), files.read(spark), _alone(files)
-    made = build(rows.coalesce(1) if alone else rows, alone, held)
+    parameters, rows, alone = PlanParameters(), files.read(spark), _alone(files)
+    made = build(rows.coalesce(1) if alone else rows, alone, parameters)
     if made is None:
         return None
-    held.tell(numbers_of(due))
+    parameters.set(numbers_of(due))
     counting = Counting.of(*made)
-    return Closing(replace(counting, rows=simplified(counting.rows)), held)
+    return Closing(replace(counting, rows=simplified(counting.rows)), parameters)
 
 
 def _planned(counting: Counting, files: SelectedFiles) -> Counting:

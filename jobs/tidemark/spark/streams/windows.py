@@ -141,8 +141,10 @@ def _groups(
     """Selected values of each group, and `more`; ConfigError if Spark cannot resolve an expression."""
     groups = rows.groupBy(*grouped)
     try:
-        told = [aggregate_of(groups, rows, text, f"{_key(step)}.{name}").alias(name) for name, text in select.items()]
-        return groups.agg(*([*told, *more] or [F.lit(0).alias(_FIRST)]))
+        selected = [
+            aggregate_of(groups, rows, text, f"{_key(step)}.{name}").alias(name) for name, text in select.items()
+        ]
+        return groups.agg(*([*selected, *more] or [F.lit(0).alias(_FIRST)]))
     except AnalysisException as error:
         reason = str(error).splitlines()[0]
         raise ConfigError([Problem("", _key(step), f"cannot be resolved: {reason}")]) from error

@@ -197,7 +197,7 @@ class Outputs:
             return None
         points = all(path.points(self.spec) for path in paths_into(self.spec, self.spec.streams[due.step.name]))
         rows = cut_open(rows, due) if due.after.complete and due.step.endless else rows
-        known = self._parts().told(rows, due)
+        known = self._parts().with_passed_times(rows, due)
         return windows.closing(known, window, due.after.complete, kept=due.kept, points=points)
 
     def _late(self, due: Due) -> DataFrame | None:
@@ -209,7 +209,7 @@ class Outputs:
             found = self._measuring(due).late(rows)
         else:
             window = _window(due)
-            found = windows.bounded(windows.late(self._parts().told(rows, due), window), window)
+            found = windows.bounded(windows.late(self._parts().with_passed_times(rows, due), window), window)
         times = ("_system_timestamp", "_watermark", "_window_start", "_window_end")
         source = F.col(SOURCE).alias("_source")
         own = ["_partition", "_offset", "_event_time"]
@@ -230,7 +230,9 @@ class Outputs:
         def along(span: Span) -> DataFrame | None:
             return self._along(due, span)
 
-        return Measuring(self.spark, self.root, step, due, along, lambda rows: self._parts().told(rows, due))
+        return Measuring(
+            self.spark, self.root, step, due, along, lambda rows: self._parts().with_passed_times(rows, due)
+        )
 
     def _parts(self) -> PartitionedSteps:
         return PartitionedSteps(self.spark, self.root, self.spec, self.recompute, self._opened, self.known)

@@ -21,9 +21,9 @@ from tidemark.spark.tables.fate_counter import Counted, Counts, FateGroup
 _LIMIT = "__tidemark_limit"
 
 
-def partitions_of(told: Counts, source: str) -> dict[str, PartitionReport]:
+def partitions_of(counts: Counts, source: str) -> dict[str, PartitionReport]:
     """Fates, reasons, moves, progress and findings of each partition."""
-    return {name: _report(source, name, counted) for name, counted in told.partitions.items()}
+    return {name: _report(source, name, counted) for name, counted in counts.partitions.items()}
 
 
 def with_marks(partitions: Mapping[str, PartitionReport], marks: Mapping[str, Marks]) -> dict[str, PartitionReport]:
@@ -33,9 +33,9 @@ def with_marks(partitions: Mapping[str, PartitionReport], marks: Mapping[str, Ma
     }
 
 
-def files_of(told: Counts) -> dict[str, tuple[int, bool]]:
+def files_of(counts: Counts) -> dict[str, tuple[int, bool]]:
     """By URI: the number of an object's rows, and True if its only row says that it cannot be read."""
-    return {uri: (rows, rows == whole == 1) for uri, (rows, whole) in told.files.items()}
+    return {uri: (rows, rows == whole == 1) for uri, (rows, whole) in counts.files.items()}
 
 
 def rows_per_file(events: DataFrame) -> dict[str, tuple[int, bool]]:

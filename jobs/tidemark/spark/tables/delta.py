@@ -72,9 +72,9 @@ def _appended(
         made = holds(place, batch_id, application)
         return None if made else _appended_by_delta(rows, place, partition_by, options | table)
     by = scala_sequence([partition_by] if partition_by else [])
-    told = scala_map(options), scala_map(table)
+    settings = scala_map(options), scala_map(table)
     version: int = java_class("plans.TableAppend").appendOnce(
-        session_of(spark), place, rows_of(rows), by, *told, application, batch_id
+        session_of(spark), place, rows_of(rows), by, *settings, application, batch_id
     )
     return None if version < 0 else version
 
