@@ -55,13 +55,13 @@ class AirflowHost:
         """Read the results of the task `discover` of newer DAG runs, which name the run to verify, and the end of
         their `process`."""
         with create_session() as session:
-            told = session.execute(
+            rows = session.execute(
                 select(XComModel.run_id, XComModel.value)
                 .where(XComModel.dag_id == dag, XComModel.task_id == "discover", XComModel.key == "return_value")
                 .order_by(XComModel.timestamp.desc())
                 .limit(REMEMBERED)
             ).all()
-            asked = {by: verified_run(value) for by, value in told}
+            asked = {by: verified_run(value) for by, value in rows}
             asked = {by: run for by, run in asked.items() if run in run_ids}
             ended = session.execute(
                 select(TaskInstance.run_id, TaskInstance.state, TaskInstance.end_date)
@@ -74,8 +74,8 @@ class AirflowHost:
 
 def verified_run(value: object) -> str | None:
     """Return the run that a DAG run verifies, from the result of its task `discover`; None: it verifies none."""
-    told = json.loads(value) if isinstance(value, str) else value
-    if not isinstance(told, dict) or told.get("need") != "verify":
+    note = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(note, dict) or note.get("need") != "verify":
         return None
-    answered = told.get("answered_by")
+    answered = note.get("answered_by")
     return answered if isinstance(answered, str) else None

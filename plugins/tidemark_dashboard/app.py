@@ -23,7 +23,7 @@ from tidemark_dashboard.host import Host, User
 from tidemark_dashboard.known import Pipelines
 from tidemark_dashboard.links import Links
 from tidemark_dashboard.served import Served, one_of, within
-from tidemark_dashboard.shell import HEADERS, answer, at, told
+from tidemark_dashboard.shell import HEADERS, answer, at, message
 from tidemark_dashboard.views import history, listing, lists, overview, row, runs
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -162,21 +162,21 @@ def _dags(served: Served) -> APIRouter:
     def of_dag(request: Request, dag: DagId, _: Annotated[asked.Nothing, Query()]) -> Response:
         links, name = Links.of(request), _pipeline_of(served, dag)
         if name is None:
-            return answer(told(dag, "This DAG is of no pipeline.", 200), links)
+            return answer(message(dag, "This DAG is of no pipeline.", 200), links)
         return RedirectResponse(links.pipeline(name), 303, HEADERS)
 
     @router.get("/runs/{run_id:path}")
     def of_run(request: Request, dag: DagId, run_id: RunId, _: Annotated[asked.Nothing, Query()]) -> Response:
         links, name = Links.of(request), _pipeline_of(served, dag)
         if name is None:
-            return answer(told(dag, "This DAG is of no pipeline.", 200), links)
+            return answer(message(dag, "This DAG is of no pipeline.", 200), links)
         if served.pages(name).run(run_id, 1) is not None:
             return RedirectResponse(links.pipeline(name, "runs", run_id), 303, HEADERS)
         sentence = (
             "The ledger has no batch of this run: nothing had landed, or it verified an earlier run, "
             "or it has not begun. The log of its task discover says which."
         )
-        return answer(at(told(f"{name}: run {run_id}", sentence, 200), name, "runs"), links)
+        return answer(at(message(f"{name}: run {run_id}", sentence, 200), name, "runs"), links)
 
     return router
 

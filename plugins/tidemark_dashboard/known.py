@@ -48,10 +48,10 @@ class Pipelines:
     def _load(self, path: Path) -> PipelineFile:
         now = self.clock()
         try:
-            told = path.stat()
+            found = path.stat()
         except OSError as error:
             raise TidemarkError(f"{path}: {error.strerror}") from error
-        stat, kept = (told.st_mtime_ns, told.st_size), self._kept.get(path)
+        stat, kept = (found.st_mtime_ns, found.st_size), self._kept.get(path)
         if kept is None or kept.stat != stat or now - kept.at > KEPT:
             kept = self._kept[path] = _Kept(stat, now, _loaded(path))
         if isinstance(kept.found, TidemarkError):

@@ -35,15 +35,15 @@ class Links:
         """Return the address of a page of a pipeline."""
         return self.to("pipelines", name, *segments, **query)
 
-    def airflow(self, told: object, *segments: object) -> Html:
+    def airflow(self, text: object, *segments: object) -> Html:
         """Return a link to a page of Airflow, which replaces the whole page around the dashboard."""
         address = f"{self.home}/{_path(segments)}"
-        return element("a", told, href=address, target="_top", class_="outward")
+        return element("a", text, href=address, target="_top", class_="outward")
 
 
-def link(told: object, address: str) -> Html:
+def link(text: object, address: str) -> Html:
     """Return a link to a page of the dashboard."""
-    return element("a", told, href=address)
+    return element("a", text, href=address)
 
 
 def _path(segments: tuple[object, ...]) -> str:

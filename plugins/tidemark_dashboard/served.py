@@ -16,7 +16,7 @@ from tidemark_dashboard.asked import DagId, Name
 from tidemark_dashboard.failures import UNREADABLE, refusal
 from tidemark_dashboard.host import Host, User
 from tidemark_dashboard.known import Pipelines
-from tidemark_dashboard.views.listing import SHOWN, Told
+from tidemark_dashboard.views.listing import SHOWN, Listed
 from tidemark_dashboard.views.runs import Around
 
 T = TypeVar("T")
@@ -71,14 +71,14 @@ class Served:
         sound = {name: files.sound[name] for name in sorted(files.sound) if dag_id(name) in allowed}
         return Files(sound, files.broken if errors else {})
 
-    def glances(self, found: Collection[PipelineFile], page: int) -> ListPage[tuple[PipelineFile, Told]]:
+    def glances(self, found: Collection[PipelineFile], page: int) -> ListPage[tuple[PipelineFile, Listed]]:
         """Return a page of pipelines with summaries of their ledgers; an unreadable ledger
         does not hide the others."""
         begin, pages = (page - 1) * SHOWN, max(1, -(-len(found) // SHOWN))
         shown = [(file, self._glance(file)) for file in list(found)[begin : begin + SHOWN]]
         return within(ListPage(shown, page, pages, len(found)))
 
-    def _glance(self, file: PipelineFile) -> Told:
+    def _glance(self, file: PipelineFile) -> Listed:
         try:
             return self.reader.pages(file).glance()
         except TidemarkError as error:

@@ -87,27 +87,27 @@ def _header(page: Page, links: Links) -> Html:
     if page.pipeline is None:
         return element("header", trail)
     tabs = [
-        _entry(told, links.pipeline(page.pipeline, *[tab] * (tab != "")), current=tab == page.tab)
-        for tab, told in TABS.items()
+        _entry(label, links.pipeline(page.pipeline, *[tab] * (tab != "")), current=tab == page.tab)
+        for tab, label in TABS.items()
     ]
     return element("header", trail, element("nav", element("ul", *tabs), aria_label="pages", class_="tabs"))
 
 
-def _entry(told: str, address: str, *, current: bool) -> Html:
-    return element("li", element("a", told, href=address, aria_current="page" if current else None))
+def _entry(label: str, address: str, *, current: bool) -> Html:
+    return element("li", element("a", label, href=address, aria_current="page" if current else None))
 
 
 def pager(part: ListPage[object], address: str, noun: str, more: str = "s") -> Html:
     """Return the links to a list's neighbouring pages; `address` is that of the list, with filters and without a
     page."""
-    told = f"Page {part.page:,} of {part.pages:,}; {counted(part.total, noun, more)} in all."
+    text = f"Page {part.page:,} of {part.pages:,}; {counted(part.total, noun, more)} in all."
     joined = "&" if "?" in address else "?"
     ways = [
         element("a", name, href=f"{address}{joined}page={number}", rel=rel)
         for name, rel, number in (("Newer", "prev", part.page - 1), ("Older", "next", part.page + 1))
         if 1 <= number <= part.pages
     ]
-    return element("nav", element("span", told), *ways, aria_label="pages of the list", class_="pager")
+    return element("nav", element("span", text), *ways, aria_label="pages of the list", class_="pager")
 
 
 def select(name: str, label: str, options: list[str], chosen: str | None, every: str | None) -> Html:
@@ -124,7 +124,7 @@ def form(address: str, *inner: Html, button: str) -> Html:
     return element("form", *inner, element("button", button, type="submit"), method="get", action=address)
 
 
-def told(title: str, sentence: str, status: int) -> Page:
+def message(title: str, sentence: str, status: int) -> Page:
     """Return a page that consists of one sentence."""
     return Page(title, (paragraph(text(sentence)),), status=status)
 
@@ -134,4 +134,4 @@ def quiet(sentence: str) -> Html:
     return paragraph(sentence, class_="quiet")
 
 
-__all__ = ["HEADERS", "Page", "answer", "at", "form", "link", "pager", "quiet", "select", "told", "void"]
+__all__ = ["HEADERS", "Page", "answer", "at", "form", "link", "message", "pager", "quiet", "select", "void"]

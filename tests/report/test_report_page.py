@@ -148,7 +148,7 @@ def test_every_number_is_what_the_rows_say(usual: Warehouse) -> None:
     dropped = counts["dropped"]
     assert page.sentences[:2] == [
         "3 runs in 3 micro-batches, as of times from 2026-01-01 13:00:00 to 2026-01-01 15:00:00 (UTC), "
-        f"took 6 objects with {len(verdicts)} rows. This page tells of everything that is recorded; "
+        f"took 6 objects with {len(verdicts)} rows. This page covers everything that is recorded; "
         "all times are UTC.",
         f"readings: {len(verdicts)} rows; reasons: {listed}. Adjusted rows were moved by {sizes[0]} in the middle, "
         f"by {sizes[3]} at most.",
@@ -224,7 +224,7 @@ def test_a_page_of_some_batches_counts_no_others(usual: Warehouse) -> None:
     page = Page.of(build(replace(usual.tables, scope=Scope(2, 2, "runs as of that day"))))
     check_against_rows(page, [v for v in usual.outcome.verdicts if v.run == 1])
     assert [line["run"] for line in page.lines("runs-table")] == ["r2"]
-    assert page.sentences[0].endswith("This page tells of runs as of that day; all times are UTC.")
+    assert page.sentences[0].endswith("This page covers runs as of that day; all times are UTC.")
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -135,7 +135,7 @@ def test_the_bands_are_those_of_the_policy(tmp_path: Path) -> None:
     assert {(row["to"] - row["arrival"], row["arrival"] - row["from"]) for row in area} == {(300_000, 300_000)}
     order = next(layer for layer in layers if layer["mark"].get("interpolate") and layer["mark"]["type"] == "area")
     assert {row["upper"] - row["time"] for row in order["data"]["values"]} == {120_000}
-    assert picture.told == (
+    assert picture.caption == (
         "All 12 rows that have both times: 8 on time, 3 adjusted, 1 dropped. A row on the thin diagonal arrives when "
         "it happens; the further below, the later it is. The stepped line is the watermark. A row above the band is "
         "early (5m) and is dropped; a row below the band is late (5m) and is moved to its edge; a row below the "
@@ -171,6 +171,6 @@ def test_a_punctuated_source_has_no_bands_and_its_line_ends_where_its_last_row_m
     stretch = stretch_of(replace(tables, sources=[source]))
     picture = watermark_picture("readings", stretch)
     assert picture is not None
-    assert picture.told.endswith("It is set by punctuations: what lies below it violates a promise.")
+    assert picture.caption.endswith("It is set by punctuations: what lies below it violates a promise.")
     assert not [layer for layer in picture.spec(WIDE)["layer"] if layer["mark"]["type"] in {"area", "text"}][1:]
     assert stretch.line(stretch.keys[0])[-1][1] == stretch.points[-1].watermark

@@ -34,12 +34,12 @@ def target(dropped: float | None, adjusted: float | None) -> str:
 
 def cost(rows: int, adjusted: int, dropped: int, delay: int | None) -> str:
     """Return in words how many rows tolerances adjust and drop, and how late they make output."""
-    told = (
+    counts = (
         f"{counted(adjusted, 'row')} adjusted ({share(adjusted, rows)}), {dropped:,} dropped ({share(dropped, rows)})"
     )
     if delay is None:
-        return f"{told}; there is no output, since some partition never has a watermark"
-    return f"{told}; output {brief(delay)} behind the latest arrival"
+        return f"{counts}; there is no output, since some partition never has a watermark"
+    return f"{counts}; output {brief(delay)} behind the latest arrival"
 
 
 def yaml_of(late: int | None, out_of_order: int, actions: Iterable[str]) -> str:

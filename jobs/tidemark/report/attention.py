@@ -33,8 +33,8 @@ def abnormal(delays: Limits, limits: Limits, held: Mapping[str, str], standing: 
     """
     over = [name for name in ("watermark_delay", "output_delay") if _exceeds(delays, limits, name)]
     for name in over:
-        told, limit = (duration(getattr(each, name)) for each in (delays, limits))
-        yield f"its {name.replace('_', ' ')} of {told} exceeds max_{name} {limit}"
+        delay, limit = (duration(getattr(each, name)) for each in (delays, limits))
+        yield f"its {name.replace('_', ' ')} of {delay} exceeds max_{name} {limit}"
     named = list(held) if "output_delay" in over else [name for name in held if name in standing]
     yield from (held[name] for name in named[:MOST_NAMED])
     if len(named) > MOST_NAMED:

@@ -59,12 +59,12 @@ def changed_windows(rows: Dataset, values: Collection[str]) -> list[ChangedWindo
         for place, name in enumerate(shown)
     ]
     there = [f"count(*) FILTER (WHERE _difference = '{side}') > 0 AS there_{side}" for side in _SIDES]
-    told = ", ".join(["_window_start", "_window_end", *map(_quoted, keys)])
+    columns = ", ".join(["_window_start", "_window_end", *map(_quoted, keys)])
     answer = _asked(
         rows,
         [*names, "_window_start", "_window_end", "_difference"],
-        f"SELECT {', '.join([told, *sides, *there])} FROM t GROUP BY {told} "  # noqa: S608
-        f"ORDER BY _window_start DESC, {told} LIMIT {SHOWN}",
+        f"SELECT {', '.join([columns, *sides, *there])} FROM t GROUP BY {columns} "  # noqa: S608
+        f"ORDER BY _window_start DESC, {columns} LIMIT {SHOWN}",
         None,
     )
     return [

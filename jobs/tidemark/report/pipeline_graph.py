@@ -59,12 +59,12 @@ def _id(name: str) -> str:
 
 
 def _label(stream: StreamSpec) -> str:
-    told = [stream.name, *_operator(stream)]
+    lines = [stream.name, *_operator(stream)]
     if stream.group_by:
-        told.append("by " + ", ".join(stream.group_by))
+        lines.append("by " + ", ".join(stream.group_by))
     if stream.where is not None:
-        told.append(f"where {stream.where}")
-    return "<br/>".join(_escaped(text) for text in told)
+        lines.append(f"where {stream.where}")
+    return "<br/>".join(_escaped(text) for text in lines)
 
 
 def _operator(stream: StreamSpec) -> Iterator[str]:
@@ -97,8 +97,8 @@ def _policies(source: SourceSpec) -> str:
         return f"| {source.name} | punctuated | {source.punctuated.violations.value} | | | {_partitions(source)} |"
     policy = source.policy
     delay = format_duration(source.landing_delay)
-    told = " | ".join(map(_tolerance, (policy.early, policy.late, policy.out_of_order)))
-    return f"| {source.name} | {told} | {delay} | {_partitions(source)} |"
+    tolerances = " | ".join(map(_tolerance, (policy.early, policy.late, policy.out_of_order)))
+    return f"| {source.name} | {tolerances} | {delay} | {_partitions(source)} |"
 
 
 def _tolerance(tolerance: Tolerance | None) -> str:

@@ -93,8 +93,8 @@ def explanation_view(record: ExplainRecord) -> RenderableType:
     style = FATE_STYLES.get(record["row"]["disposition"], "")
     lines: list[RenderableType] = []
     for number, sentence in enumerate(record["sentences"]):
-        told = sentence.startswith(("Result:", "It was quarantined"))
-        text = Text(safe(sentence), style=f"bold {style}" if told else "")
+        stands_out = sentence.startswith(("Result:", "It was quarantined"))
+        text = Text(safe(sentence), style=f"bold {style}" if stands_out else "")
         lines.append(_indented(text) if number else text)
     return Group(*lines)
 
@@ -112,8 +112,8 @@ def status_view(record: StatusRecord, width: int) -> RenderableType:
     for each in record.get("abandoned", ()):
         parts += [Text(safe(f"Run {each['run_id']} is {each['status']}: {each['reason']}")), Text()]
     for damage in record.get("damaged", ()):
-        told = f"The table {damage['table']} is damaged: {damage['why']}. `tidemark repair` makes it again."
-        parts += [Text(safe(told), style="bold"), Text()]
+        sentence = f"The table {damage['table']} is damaged: {damage['why']}. `tidemark repair` makes it again."
+        parts += [Text(safe(sentence), style="bold"), Text()]
     parts.append(_partitions(record, wide=width >= WIDE_STATUS))
     if record["truncated"]:
         parts.append(Text(f"Only {len(record['partitions']):,} partitions are shown."))

@@ -23,10 +23,10 @@ def history(name: str, found: BatchHistory, links: Links) -> Page:
     title = f"{name}: over time"
     if found.batches <= 0:
         return Page(title, (paragraph("No run has committed anything yet."),))
-    told = (
+    text = (
         f"The newest {counted(found.batches, 'batch', 'es')}, as the ledger counts them. Each batch is listed with "
     )
-    inner = (paragraph(told, link("the runs", links.pipeline(name, "runs")), "."), _fates(found), _progress(found))
+    inner = (paragraph(text, link("the runs", links.pipeline(name, "runs")), "."), _fates(found), _progress(found))
     return Page(title, inner)
 
 

@@ -109,9 +109,9 @@ def versions(name: str, file: str, listed: Sequence[Row], links: Links) -> Page:
         table("versions", ("version", "state", "made", "made live"), rows),
         quiet("Readers see the live version; making another one live switches all its tables at once. UTC."),
         paragraph(
-            "Whether a version still comes out as it stands, ",
+            "To see whether a version still comes out as it stands, use ",
             command,
-            " tells; what DAG runs have verified is listed with ",
+            "; what DAG runs have verified is listed with ",
             link("the runs", links.pipeline(name, "runs")),
             ".",
         ),

@@ -63,11 +63,11 @@ def facts(counts: Mapping[str, Any]) -> Html:
 
 def _look(status: StatusRecord) -> list[Html]:
     """Return the list of what may need attention; empty if there is nothing."""
-    told: list[Html | str] = []
-    told += _standing(status["standing"])
+    lines: list[Html | str] = []
+    lines += _standing(status["standing"])
     for source in status["sources"]:
-        told += [f"{source['source']}: {each}." for each in source["attention"]]
-    return [element("div", element("h2", "Look at this"), bullets(told), class_="look")] if told else []
+        lines += [f"{source['source']}: {each}." for each in source["attention"]]
+    return [element("div", element("h2", "Look at this"), bullets(lines), class_="look")] if lines else []
 
 
 def _standing(found: StandingRecord) -> Iterator[Html | str]:

@@ -47,17 +47,17 @@ def _form(name: str, asked: OneRow, sources: Sequence[str], links: Links) -> Htm
 
 
 def _story(name: str, found: ExplainRecord, links: Links) -> Iterator[Html]:
-    told = found["row"]
-    fate = Fate(told["disposition"])
-    why = f" ({', '.join(told['reasons']).replace('_', ' ')})" if told["reasons"] else ""
-    moved = f", moved by {told['moved_by']}" if told["moved_micros"] else ""
+    row = found["row"]
+    fate = Fate(row["disposition"])
+    why = f" ({', '.join(row['reasons']).replace('_', ' ')})" if row["reasons"] else ""
+    moved = f", moved by {row['moved_by']}" if row["moved_micros"] else ""
     yield element("p", f"{words(fate)}{why}{moved}", class_=f"fate {fate.value.replace('_', '-')}")
     lines = (element("li", sentence) for sentence in found["sentences"])
     yield section("story", "Its story", element("ol", *lines, class_="story"))
     yield from _set_by(name, found, links)
-    yield section("content", "Content", _content(told))
+    yield section("content", "Content", _content(row))
     yield paragraph(
-        "It is in ", link(f"batch {told['batch_id']:,}", links.pipeline(name, "batches", told["batch_id"])), "."
+        "It is in ", link(f"batch {row['batch_id']:,}", links.pipeline(name, "batches", row["batch_id"])), "."
     )
 
 
@@ -65,14 +65,14 @@ def _set_by(name: str, found: ExplainRecord, links: Links) -> Iterator[Html]:
     setter = found["set_by"]
     if setter is not None and "offset" in setter:
         asked = {"source": found["row"]["source"], "partition": found["row"]["partition"], "offset": setter["offset"]}
-        told = f"row {setter['offset']:,}"
-        yield paragraph("The watermark in force was set by ", link(told, links.pipeline(name, "row", **asked)), ".")
+        text = f"row {setter['offset']:,}"
+        yield paragraph("The watermark in force was set by ", link(text, links.pipeline(name, "row", **asked)), ".")
 
 
-def _content(told: EventRecord) -> Html:
-    if told["raw"] is not None:
-        return element("pre", told["raw"])
-    lines = [(key, element("span", _plain(value), class_="long")) for key, value in told["payload"].items()]
+def _content(row: EventRecord) -> Html:
+    if row["raw"] is not None:
+        return element("pre", row["raw"])
+    lines = [(key, element("span", _plain(value), class_="long")) for key, value in row["payload"].items()]
     return table("payload", ("column", "value"), lines)
 
 

@@ -22,9 +22,9 @@ from tidemark_dashboard.views.overview import facts
 
 DIGITS = 16
 _MOST = 200
-_TOLD = (
+_VERIFIED = (
     "Verified is what DAG runs of this pipeline have found that were asked for it again, as far as Airflow remembers "
-    "them. A replay from the command line writes nothing, so that it is not known here: "
+    "them. A replay from the command line writes nothing, so that it is not known here; to do one, use "
 )
 
 
@@ -49,11 +49,11 @@ def runs(name: str, shown: ListPage[BatchRecord], around: Around, links: Links) 
 
 def run(name: str, run_id: str, shown: ListPage[BatchRecord], around: Around, links: Links) -> Page:
     """Return the page of one run."""
-    told = shown.rows[0] if shown.rows else None
+    newest = shown.rows[0] if shown.rows else None
     about = (
         []
-        if told is None
-        else [paragraph(f"As of {moment(told.as_of)} (UTC). ", *_where(name, run_id, around, links))]
+        if newest is None
+        else [paragraph(f"As of {moment(newest.as_of)} (UTC). ", *_where(name, run_id, around, links))]
     )
     inner = (
         *about,
@@ -79,7 +79,7 @@ def _where(name: str, run_id: str, around: Around, links: Links) -> Iterator[obj
 
 
 def _proof() -> Html:
-    return paragraph(_TOLD, element("code", "tidemark replay CONFIG --run RUN"), " tells.", class_="quiet")
+    return paragraph(_VERIFIED, element("code", "tidemark replay CONFIG --run RUN"), ".", class_="quiet")
 
 
 def _batches(name: str, shown: Sequence[BatchRecord], around: Around, links: Links) -> Html:
@@ -177,11 +177,11 @@ def _findings(findings: Sequence[Finding]) -> list[Html]:
 
 
 def _digests(record: BatchRecord) -> Html:
-    told = (
+    text = (
         "What the batch wrote to each table has a digest; a replay of the batch computes it again and compares. "
         f"Configuration {record.fingerprint[:DIGITS]}; engine: {engine(record.engine)}."
     )
     rows = [(each.table, each.rows, element("code", each.digest[:DIGITS])) for each in record.digests]
     heads = ("table", "rows", f"digest, first {DIGITS} digits")
     inner = [table("digests", heads, rows)] if rows else [paragraph("None: the batch has not been committed.")]
-    return section("proof", "Digests", paragraph(told), *inner)
+    return section("proof", "Digests", paragraph(text), *inner)

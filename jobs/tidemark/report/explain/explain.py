@@ -72,14 +72,14 @@ def explain(
     arrival = arrival_of(past)
     if judged and facts.punctuation is not None:
         compared, set_by = tuple(steps_of_punctuated(past, day)), origin_of_punctuation(past)
-        told = tuple(sentences(past, arrival, compared, set_by, None, late))
-        return Explanation(row, arrival, compared, set_by, None, told, late)
+        story = tuple(sentences(past, arrival, compared, set_by, None, late))
+        return Explanation(row, arrival, compared, set_by, None, story, late)
     if not judged or not follows(facts.policy, row):
         return Explanation(row, arrival, (), None, None, tuple(sentences(past, arrival, (), None, None, late)), late)
     steps = tuple(steps_of(row, facts.policy, day))
     origin, needs = origin_of_watermark(past), needs_of(past)
-    told = tuple(sentences(past, arrival, steps, origin, needs, late))
-    return Explanation(row, arrival, steps, origin, needs, told, late)
+    story = tuple(sentences(past, arrival, steps, origin, needs, late))
+    return Explanation(row, arrival, steps, origin, needs, story, late)
 
 
 def _missing(events: Dataset, facts: SourceFacts, partition: str, offset: int) -> UsageError:

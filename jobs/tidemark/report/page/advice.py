@@ -28,8 +28,10 @@ def tolerances(answers: Answers) -> Html:
 
 def _source(advised: Advised, last: int) -> Iterator[Html]:
     name, later = advised.source, last - advised.batch_id
-    told = f"{name}: made of all rows up to batch {advised.batch_id:,}, of the run as of {moment_of(advised.as_of)}."
-    yield paragraph(told, f" Not in it: {counted(later, 'later batch', 'es')}." if later > 0 else "")
+    sentence = (
+        f"{name}: made of all rows up to batch {advised.batch_id:,}, of the run as of {moment_of(advised.as_of)}."
+    )
+    yield paragraph(sentence, f" Not in it: {counted(later, 'later batch', 'es')}." if later > 0 else "")
     yield paragraph(f"{_cell('At present', advised.present)} {_best(advised)}")
     for fate in ("adjusted",) if advised.alike else ("adjusted", "dropped"):
         yield figure(f"tolerances-{fate}-{name}", moved_picture(advised, fate))

@@ -30,24 +30,24 @@ def _difference(number: int, made: Mapping[str, Any]) -> Iterator[Html]:
     to = "the last run" if made["to"] is None else moment(made["to"])
     how = "read from landing again" if made["from_landing"] else "judged again"
     yield element("h3", f"Version {number}, built from version {made['base']}")
-    told = f"Outputs from {moment(made['from_'])} to {to}, {counted(made['input_rows'], 'row')} {how}. "
+    summary = f"Outputs from {moment(made['from_'])} to {to}, {counted(made['input_rows'], 'row')} {how}. "
     if not any(found.get(kind) for kind in ("rows", *_KINDS)):
-        yield paragraph(f"{told}Nothing came out otherwise.")
+        yield paragraph(f"{summary}Nothing came out otherwise.")
         return
-    yield paragraph(told, *_sentences(found))
+    yield paragraph(summary, *_sentences(found))
     yield from _fates(number, found.get("fates", {}))
     yield from _rows(number, found["rows"])
     yield from _windows(number, found["streams"])
 
 
 def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    for source, told in found["rows"].items():
-        ways = ", ".join(f"{way} {count:,}" for way, count in told["fates"].items())
-        crossing = f"; {told['crossing']:,} cross an end of the range" if told["crossing"] else ""
-        yield f"{source}: {counted(told['changed'], 'row')} otherwise ({ways}){crossing}. "
+    for source, changes in found["rows"].items():
+        ways = ", ".join(f"{way} {count:,}" for way, count in changes["fates"].items())
+        crossing = f"; {changes['crossing']:,} cross an end of the range" if changes["crossing"] else ""
+        yield f"{source}: {counted(changes['changed'], 'row')} otherwise ({ways}){crossing}. "
     for kind, what in _KINDS.items():
-        for name, told in found[kind].items():
-            yield f"{name}: {counted(told['gone'], what)} no more, {told['new']:,} new. "
+        for name, changes in found[kind].items():
+            yield f"{name}: {counted(changes['gone'], what)} no more, {changes['new']:,} new. "
     for each in found.get("excluded", ()):
         yield f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded. "
 
@@ -74,8 +74,8 @@ def _rows(number: int, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Html]:
             _fate(each["after"]),
             each["crosses"],
         )
-        for source, told in rows.items()
-        for each in told.get("examples", ())
+        for source, changes in rows.items()
+        for each in changes.get("examples", ())
     ]
     if lines:
         yield paragraph(f"Changed rows, the first {SHOWN} of each source; all are in the table difference/rows.")
@@ -100,8 +100,8 @@ def _windows(number: int, streams: Mapping[str, Mapping[str, Any]]) -> Iterator[
             _values(each["before"]),
             _values(each["after"]),
         )
-        for name, told in streams.items()
-        for each in told.get("windows", ())
+        for name, changes in streams.items()
+        for each in changes.get("windows", ())
     ]
     if lines:
         yield paragraph(f"Changed windows, the newest {SHOWN} of each stream; all are in difference/streams.")

@@ -79,7 +79,7 @@ def figure(name: str, picture: Picture) -> Html:
         )
         for kind, width in (("wide", WIDE), ("narrow", NARROW))
     )
-    caption = element("figcaption", picture.told)
+    caption = element("figcaption", picture.caption)
     return element("figure", element("h3", picture.title), *drawings, caption, id=name)
 
 

@@ -40,12 +40,12 @@ def quality(answers: Answers) -> Html:
 
 def _check(check: Row) -> list[Cell | Html]:
     result = "held" if check["success"] else "failed"
-    told = [value_text(check[name]) for name in ("observed", "limit")]
+    numbers = [value_text(check[name]) for name in ("observed", "limit")]
     return [
         check["run_id"],
         check["table"],
         check["expectation"],
-        *told,
+        *numbers,
         result,
         check["severity"],
         _long(check["examples"]),
@@ -138,11 +138,11 @@ def engine(recorded: str) -> str:
     equal versions; `plain` if it took all public ways (docs/compat.md). A record of another form is returned
     unchanged."""
     try:
-        told = json.loads(recorded)
-        versions, settings = told["versions"], told["settings"]
+        stored = json.loads(recorded)
+        versions, settings = stored["versions"], stored["settings"]
         listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     except (ValueError, TypeError, KeyError, AttributeError):
         return recorded
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    plain = "; plain" if told.get("plain") else ""
+    plain = "; plain" if stored.get("plain") else ""
     return f"{listed}; {len(settings)} settings, checksum {digest[:8]}{plain}"

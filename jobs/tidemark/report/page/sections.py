@@ -72,8 +72,8 @@ def _gone(answers: Answers) -> Iterator[Html]:
     for judged in answers.sources:
         gone = judged.accounted - judged.fates.rows
         if gone:
-            told = f"{judged.source.name}: rows in the ledger: {judged.accounted:,}; the events table still has"
-            yield paragraph(f"{told} {judged.fates.rows:,} of them.", class_="quiet")
+            text = f"{judged.source.name}: rows in the ledger: {judged.accounted:,}; the events table still has"
+            yield paragraph(f"{text} {judged.fates.rows:,} of them.", class_="quiet")
 
 
 def moves(answers: Answers) -> Html:
@@ -88,8 +88,10 @@ def moves(answers: Answers) -> Html:
     rows = [_move(judged.source.name, move) for judged in answers.sources for move in _telling(judged)]
     heads = ("source", "reason", "partition", "adjusted", "dropped", "quarantined", *SIZE_HEADS)
     if not rows:
-        told = "Every row was on time." if any(each.fates.rows for each in answers.sources) else "There is no row."
-        return section("moves", "Adjusted and dropped", paragraph(told))
+        sentence = (
+            "Every row was on time." if any(each.fates.rows for each in answers.sources) else "There is no row."
+        )
+        return section("moves", "Adjusted and dropped", paragraph(sentence))
     note = "Sizes are how far adjusted rows were moved. A row with two reasons counts for both, and once for all."
     inner += [paragraph(note, class_="quiet"), table("moves-table", heads, rows[:MOST_LINES]), *cut(len(rows))]
     return section("moves", "Adjusted and dropped", *inner)

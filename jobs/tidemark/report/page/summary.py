@@ -36,7 +36,7 @@ def summary(answers: Answers) -> Iterator[Html]:
     if status["as_of"] is None:
         yield paragraph("No run has committed anything yet.")
     elif not totals["batches"]:
-        yield paragraph(f"No run: there are no {answers.tables.scope.told}.")
+        yield paragraph(f"No run: there are no {answers.tables.scope.words}.")
     else:
         yield paragraph(_told(answers))
         if totals["rows"]:
@@ -56,8 +56,8 @@ def _told(answers: Answers) -> str:
     runs, batches = counted(totals["runs"], "run"), counted(totals["batches"], "micro-batch", "es")
     objects = counted(totals["objects"], "object")
     rows = counted(totals["rows"], "row") if totals["rows"] else "no row"
-    told = f"{runs} in {batches}, {when} (UTC), took {objects} with {rows}."
-    return f"{told} This page tells of {answers.tables.scope.told}; all times are UTC."
+    sentence = f"{runs} in {batches}, {when} (UTC), took {objects} with {rows}."
+    return f"{sentence} This page covers {answers.tables.scope.words}; all times are UTC."
 
 
 def _facts(answers: Answers) -> Html:
@@ -87,19 +87,19 @@ def _sources(answers: Answers) -> Iterator[str]:
         if not judged.fates.rows:
             yield f"{judged.source.name}: no row."
             continue
-        told = f"{judged.source.name}: {counted(judged.fates.rows, 'row')}"
+        text = f"{judged.source.name}: {counted(judged.fates.rows, 'row')}"
         reasons = [
             f"{move.judged + move.quarantined:,} {(move.reason or '').replace('_', ' ')}"
             for move in by_reason(judged.moves)
         ]
-        told += f"; reasons: {', '.join(reasons)}." if reasons else ", all on time."
+        text += f"; reasons: {', '.join(reasons)}." if reasons else ", all on time."
         whole = next((move for move in judged.moves if move.partition is None and move.reason is None), None)
         if whole is not None and whole.shifts is not None:
-            told += (
+            text += (
                 f" Adjusted rows were moved by {duration(whole.shifts.median)} in the middle, "
                 f"by {duration(whole.shifts.largest)} at most."
             )
-        yield told
+        yield text
 
 
 def _look(answers: Answers) -> Iterator[str]:

@@ -40,15 +40,17 @@ def over_time(source: str, fates: FatesOverTime, by: tuple[str, str] = ARRIVED) 
         return None
     first, last, step = fates.first, fates.last, duration(fates.step)
     shown = [fate for fate in Fate if any(found is fate for _, found in fates.bars)]
-    told = (
+    caption = (
         f"Each bar counts the {by[0]} within {step}. "
         "Every fate has a scale of its own: compare heights within a row of bars, not between rows."
     )
     if fates.untimed:
-        told += f" {fates.untimed:,} quarantined rows have no arrival time and are in no bar."
+        caption += f" {fates.untimed:,} quarantined rows have no arrival time and are in no bar."
     listed = ", ".join(f"{words(fate)} {sum(n for (_, f), n in fates.bars.items() if f is fate):,}" for fate in shown)
     alternative = f"Bars of rows by {by[1]} from {moment(first)} to {moment(last)}, a bar for {step}: {listed}."
-    return Picture(f"Fates over time: {source}", told, alternative, lambda width: _bars(fates, shown, by[1], width))
+    return Picture(
+        f"Fates over time: {source}", caption, alternative, lambda width: _bars(fates, shown, by[1], width)
+    )
 
 
 def _bars(fates: FatesOverTime, shown: Sequence[Fate], time: str, width: int) -> Spec:
@@ -107,17 +109,17 @@ def adjusted_and_dropped(source: str, moves: Sequence[Move]) -> Picture:
         f"{name}: {move.adjusted:,} adjusted, {move.dropped:,} dropped"
         for name, move in zip(names, moves, strict=True)
     )
-    told = "Adjusted rows were kept at another time; dropped rows are in no stream, and still in the events table."
+    caption = "Adjusted rows were kept at another time; dropped rows are in no stream, and still in the events table."
     rows = [
-        {"name": name, "fate": words(fate), "rows": count, "told": f"{count:,}"}
+        {"name": name, "fate": words(fate), "rows": count, "text": f"{count:,}"}
         for name, move in zip(names, moves, strict=True)
         for fate, count in ((Fate.ADJUSTED, move.adjusted), (Fate.DROPPED, move.dropped))
         if count
     ]
     if len(moves) == MOST_BARS:
-        told += f" At most {MOST_BARS} are drawn, the largest first; the table has all."
+        caption += f" At most {MOST_BARS} are drawn, the largest first; the table has all."
     title = f"Adjusted and dropped{_by(moves)}: {source}"
-    return Picture(title, told, f"Bars of rows. {listed}.", lambda width: _counted(rows, names, width))
+    return Picture(title, caption, f"Bars of rows. {listed}.", lambda width: _counted(rows, names, width))
 
 
 def _counted(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -> Spec:
@@ -137,7 +139,7 @@ def _counted(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -
         "data": values(rows),
         "layer": [
             {"mark": "bar", "encoding": {"x": x, "y": y, "yOffset": offset, "color": colour}},
-            {"mark": text, "encoding": {"x": x, "y": y, "yOffset": offset, "text": {"field": "told"}}},
+            {"mark": text, "encoding": {"x": x, "y": y, "yOffset": offset, "text": {"field": "text"}}},
         ],
     }
 
@@ -160,9 +162,11 @@ def shift_sizes(source: str, moves: Sequence[Move]) -> Picture | None:
         found = [(label, getattr(move.shifts, field)) for label, field, _ in _SIZES]
         rows += [{"name": name, "size": max(size, 1) / SECOND, "what": label} for label, size in found]
         listed.append(f"{name}: " + ", ".join(f"{label} {duration(size)}" for label, size in found))
-    told = "Half of the adjusted rows were moved by at most the median, 95 and 99 of 100 by at most what is so named."
+    caption = (
+        "Half of the adjusted rows were moved by at most the median, 95 and 99 of 100 by at most what is so named."
+    )
     title = f"How far rows were moved{_by(moves)}: {source}"
-    return Picture(title, told, f"Shift sizes. {'; '.join(listed)}.", lambda width: _dots(rows, names, width))
+    return Picture(title, caption, f"Shift sizes. {'; '.join(listed)}.", lambda width: _dots(rows, names, width))
 
 
 def _dots(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -> Spec:

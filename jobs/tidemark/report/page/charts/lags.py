@@ -29,17 +29,17 @@ def lag_picture(source: SourceTable, lags: Lags) -> Picture | None:
         return None
     drawn = Counter(point.fate for point in lags.points)
     listed = ", ".join(f"{drawn[fate]:,} {words(fate)}" for fate in Fate if drawn[fate])
-    told = (
+    caption = (
         f"All {lags.rows:,} rows are drawn: {listed}."
         if len(lags.points) == lags.rows
         else f"A sample of {len(lags.points):,} of {lags.rows:,} rows: {listed}. Each fate is sampled by itself, "
         f"and of each the {EXTREMES} rows farthest from their arrival are always drawn. "
         "Counts elsewhere are of all rows."
     )
-    told += " Zero is a row that arrives when it happens; below it is late, above it early. " + _limits(source)
+    caption += " Zero is a row that arrives when it happens; below it is late, above it early. " + _limits(source)
     return Picture(
         f"How late rows are: {source.name}",
-        told,
+        caption,
         f"Event time less arrival of {len(lags.points):,} rows, by arrival: {listed}.",
         lambda width: _spec(source, lags, width),
     )

@@ -39,13 +39,13 @@ def delay_picture(delays: Sequence[Delay]) -> Picture | None:
     names = list(dict.fromkeys(delay.source for delay in known))
     newest = {delay.source: delay.largest for delay in known}
     listed = "; ".join(f"{name} {duration(newest[name] or 0)}" for name in names)
-    told = (
+    caption = (
         "How far the furthest watermark of each source was behind the time of the run, when the run ended. "
         f"Newest: {listed}. At most {MOST_RUNS} runs are drawn; a complete source has no delay."
     )
     return Picture(
         "Watermark delay",
-        told,
+        caption,
         f"Watermark delay by run. Newest: {listed}.",
         lambda width: _delays(known, names, width),
     )
@@ -107,12 +107,12 @@ def idle_picture(idle: Sequence[Idle], ends: Sequence[Row]) -> Picture | None:
         counts[each.source, each.partition] = counts.get((each.source, each.partition), 0) + 1
     shown = sorted(counts, key=lambda key: (-counts[key], key))[:MOST_IDLE]
     listed = "; ".join(f"{source}/{partition} {counts[source, partition]:,}" for source, partition in shown)
-    told = f"A mark is a run that brought the partition no row. Of {len(ends):,} runs: {listed}."
+    caption = f"A mark is a run that brought the partition no row. Of {len(ends):,} runs: {listed}."
     if len(counts) > len(shown):
-        told += f" {len(counts) - len(shown):,} more partitions were idle at times."
+        caption += f" {len(counts) - len(shown):,} more partitions were idle at times."
     return Picture(
         "Idle partitions",
-        told,
+        caption,
         f"Runs without rows, by partition: {listed}.",
         lambda width: _idle(idle, shown, ends, width),
     )
@@ -139,12 +139,14 @@ def letters_picture(letters: DeadLetters) -> Picture | None:
     if not letters.letters:
         return None
     bars, step = letters.bars, letters.step
-    told = (
+    caption = (
         f"Rows that came when their window was closed, by the start of that window, {duration(step)} a bar. "
         f"{letters.letters:,} times a row was late for one of {letters.windows:,} windows."
     )
     alternative = f"Bars of {letters.letters:,} dead letters from {moment(min(bars))} to {moment(max(bars) + step)}."
-    return Picture(f"Late for a window: {letters.stream}", told, alternative, lambda width: _letters(letters, width))
+    return Picture(
+        f"Late for a window: {letters.stream}", caption, alternative, lambda width: _letters(letters, width)
+    )
 
 
 def _letters(letters: DeadLetters, width: int) -> Spec:
@@ -189,10 +191,12 @@ def quality_picture(checks: Sequence[Row], most: int = 20) -> Picture | None:
         if _expectation(check) in set(shown)
     ]
     failed = sum(not check["success"] for check in checks)
-    told = f"{counted(len(checks), 'check')} in {counted(len(runs), 'run')}, oldest on the left: {failed:,} failed."
+    caption = (
+        f"{counted(len(checks), 'check')} in {counted(len(runs), 'run')}, oldest on the left: {failed:,} failed."
+    )
     if len(names) > len(shown):
-        told += f" {len(names) - len(shown):,} more expectations are in the table."
-    return Picture("Quality over time", told, told, lambda width: _quality(rows, shown, width))
+        caption += f" {len(names) - len(shown):,} more expectations are in the table."
+    return Picture("Quality over time", caption, caption, lambda width: _quality(rows, shown, width))
 
 
 def _expectation(check: Row) -> str:

@@ -57,7 +57,7 @@ class Picture:
     specification for a width."""
 
     title: str
-    told: str
+    caption: str
     alternative: str
     spec: Callable[[int], Spec]
 

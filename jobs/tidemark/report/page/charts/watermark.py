@@ -78,17 +78,17 @@ def _rules(stretch: Stretch) -> str:
         return "It is set by punctuations: what lies below it violates a promise."
     if stretch.mixed:
         return (
-            "These rows were judged under several tolerances, which are not drawn: `tidemark explain` tells a row's."
+            "These rows were judged under several tolerances, which are not drawn: `tidemark explain` gives a row's."
         )
     policy = stretch.policy
-    told = [_limit("above the band is early", policy.early), _limit("below the band is late", policy.late)]
+    clauses = [_limit("above the band is early", policy.early), _limit("below the band is late", policy.late)]
     if stretch.order_acts:
         act = "dropped" if policy.out_of_order.action == "drop" else "moved up to it"
         behind = f" (it trails the latest row by {duration(policy.disorder)})" if policy.disorder else ""
-        told.append(f"a row below the watermark{behind} is {act}")
+        clauses.append(f"a row below the watermark{behind} is {act}")
     else:
-        told.append("rows below the watermark stay where they are, and windows judge them")
-    return _sentence("; ".join(each for each in told if each))
+        clauses.append("rows below the watermark stay where they are, and windows judge them")
+    return _sentence("; ".join(each for each in clauses if each))
 
 
 def _limit(where: str, tolerance: Tolerance | None) -> str:

@@ -158,8 +158,8 @@ def _points(source: SourceTable, where: Condition, order: str) -> tuple[Point, .
 
 def _rows(query: Query, order: str) -> list[Row]:
     times = ("_arrival_time", "_event_time", "_system_timestamp", "_watermark")
-    told = ", ".join(f"epoch_us({name}) AS {name}" for name in times)
-    return query.rows(f"SELECT _partition, _substream, _offset, _disposition, {told} FROM t {order}")  # noqa: S608
+    columns = ", ".join(f"epoch_us({name}) AS {name}" for name in times)
+    return query.rows(f"SELECT _partition, _substream, _offset, _disposition, {columns} FROM t {order}")  # noqa: S608
 
 
 def _point(row: Row, substreams: bool) -> Point:

@@ -64,7 +64,7 @@ class Scope:
 
     first: int
     last: int
-    told: str = "everything that is recorded"
+    words: str = "everything that is recorded"
 
     def of(self, column: str) -> pc.Expression:
         """Return the condition that a row is of these batches."""
