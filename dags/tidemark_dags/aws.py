@@ -45,8 +45,8 @@ def settings_of(
         _REGION: {"AWS_REGION": extra.get("region_name")},
         _ENDPOINT: {"AWS_ENDPOINT_URL": service.get("endpoint_url") or extra.get("endpoint_url")},
     }
-    told = [group for names, group in groups.items() if not any(environ.get(name) for name in names)]
-    return {name: str(value) for group in told for name, value in group.items() if value}
+    wanted = [group for names, group in groups.items() if not any(environ.get(name) for name in names)]
+    return {name: str(value) for group in wanted for name, value in group.items() if value}
 
 
 def _use_connection() -> None:

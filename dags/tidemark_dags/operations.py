@@ -51,7 +51,7 @@ def backfill_dag(files: Files) -> DAG:
         build = TidemarkSubmitOperator(
             task_id="build", job="backfill", application_args=chosen["arguments"], retries=0
         )
-        report = task(task_id="report")(tell)(chosen)
+        report = task(task_id="report")(report_differences)(chosen)
         promote = TidemarkSubmitOperator(task_id="promote", job="promote", application_args=report)
         chosen >> build >> report >> promote
     return dag
@@ -68,7 +68,7 @@ def choose(paths: Mapping[str, str]) -> dict[str, Any]:
     return {"config": config, "arguments": arguments, "label": label}
 
 
-def tell(chosen: Mapping[str, Any]) -> list[str]:
+def report_differences(chosen: Mapping[str, Any]) -> list[str]:
     """Print the result of this run's backfill to the task's log, for the version that it built, and return the
     arguments of its promotion. Skips the promotion if it was not chosen, or if its condition is not met."""
     from tidemark.commands.versions import differs, exceeded

@@ -17,7 +17,7 @@ def pipeline_dag(file: PipelineFile) -> DAG:
     interval is run."""
     scheduling, spec, config = file.scheduling, file.spec, str(file.path)
     common = {"owner": scheduling.owner, "retries": scheduling.retries, "retry_delay": scheduling.retry_delay}
-    placed = {key: value for key in ("pool", "queue") if (value := getattr(scheduling, key)) is not None}
+    chosen = {key: value for key in ("pool", "queue") if (value := getattr(scheduling, key)) is not None}
     asset = Asset(dag_id(spec.name))
     with DAG(
         dag_id(spec.name),
@@ -27,7 +27,7 @@ def pipeline_dag(file: PipelineFile) -> DAG:
         max_active_runs=1,
         tags=["tidemark", *scheduling.tags],
         doc_md=page(spec),
-        default_args=common | placed,
+        default_args=common | chosen,
     ) as dag:
         found = task.short_circuit(task_id="discover")(steps.discover)(config)
         arguments = [config, "--as-of", _FOUND % "as_of", "--run-id", _FOUND % "run_id"]

@@ -53,6 +53,6 @@ def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, An
 
     if found["need"] == ScheduledWork.VERIFY:
         raise AirflowSkipException(f"run {found['answered_by']} was verified: nothing new is published")
-    told = published(aws.load(config).context, found["run_id"])
-    get_current_context()["outlet_events"][asset].extra = told
-    return told
+    facts = published(aws.load(config).context, found["run_id"])
+    get_current_context()["outlet_events"][asset].extra = facts
+    return facts

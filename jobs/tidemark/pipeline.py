@@ -218,7 +218,7 @@ class Pipeline:
     @explained
     def versions(self) -> VersionsRecord:
         """All versions, and the number of the live one."""
-        return versions.told(self.root, self.ledger)
+        return versions.list_versions(self.root, self.ledger)
 
     @explained
     def promote(self, version: int, wait: bool = False) -> PromoteRecord:

@@ -42,7 +42,7 @@ def without(key: str) -> dict[str, Any]:
         (J | {"tumbling": "1s"}, "tumbling", "cannot be beside join"),
         (J | {"group_by": ["x"]}, "group_by", "is for windows alone"),
         (J | {"partition_by": "partition"}, "partition_by", "is for windows alone"),
-        (without("select"), "select", "is missing: say what a pair tells"),
+        (without("select"), "select", "is missing: say what a pair has"),
         (without("on"), "on", "is missing: name the columns that are equal on both sides"),
         (J | {"on": []}, "on", "is missing"),
         (J | {"on": ["Lan"]}, "on", "'Lan' is not a column of 'readings': did you mean Lane"),

@@ -144,7 +144,7 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": R | N | {"session": {"gap": "0s", "max_duration": "1h"}}}, "a.session.gap", "longer than 0s"),
         ({"a": R | N | {"sliding": "0s"}}, "a.sliding", "must be longer than 0s"),
         ({"a": R | N | {"snapshot": {"size": "1m"}}}, "a.snapshot.size", "there is no such key 'size'"),
-        ({"a": R | {"snapshot": {}}}, "a.select", "a window needs something to tell"),
+        ({"a": R | {"snapshot": {}}}, "a.select", "a window needs something to compute"),
         ({"a": W | {"snapshot": {}}}, "a.snapshot", "cannot be beside tumbling"),
         ({"a": R | N | {"lifetime": "1m", "sliding": "1m"}}, "a.sliding", "cannot be beside lifetime"),
         (
@@ -184,7 +184,7 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": R | {"allowed_lateness": "1s"}}, "a.allowed_lateness", "is for windows alone"),
         ({"a": R | {"idle_timeout": "1s"}}, "a.idle_timeout", "is for windows alone"),
         ({"a": R | {"partition_by": "partition"}}, "a.partition_by", "is for windows alone"),
-        ({"a": R | {"tumbling": "1m"}}, "a.select", "a window needs something to tell"),
+        ({"a": R | {"tumbling": "1m"}}, "a.select", "a window needs something to compute"),
         ({"a": W | {"group_by": ["Lan"]}}, "a.group_by", "'Lan' is not a column of 'readings': did you mean Lane"),
         (
             {"a": W | {"group_by": ["Lane", "upper(Lane)"]}},

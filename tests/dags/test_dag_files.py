@@ -141,7 +141,7 @@ class Pipeline:
         return dict(versions=built)
 operations.aws.load = lambda config: Pipeline()
 operations.get_current_context = lambda: dict(params=dict(promote="when identical"), run_id="mine")
-print(json.dumps(operations.tell(dict(config="toll.yml", label="mine"))))
+print(json.dumps(operations.report_differences(dict(config="toll.yml", label="mine"))))
 """
 
 

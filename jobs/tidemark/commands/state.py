@@ -12,7 +12,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import holder
 from tidemark.ledger.tail import BLOCKED
 from tidemark.records.status import StandingRecord
-from tidemark.runner.checks import released, standing_in_the_way, told
+from tidemark.runner.checks import failure_text, released, standing_in_the_way
 
 
 class PipelineState(StrEnum):
@@ -36,7 +36,7 @@ def standing(ledger: Ledger, config: str) -> StandingRecord:
     record, holding = tail.pending[-1], holder(ledger.root)
     state = _state(ledger, record, holding)
     failed = (
-        [told(check) for check in ledger.checks(record.batch_id) if check.blocks]
+        [failure_text(check) for check in ledger.checks(record.batch_id) if check.blocks]
         if state is PipelineState.BLOCKED
         else []
     )

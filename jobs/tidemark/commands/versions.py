@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tidemark.commands.summaries import time_text
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.evolution import changes
-from tidemark.config.load import placed
+from tidemark.config.load import relocated
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.times import format_time
 from tidemark.errors import ConfigError
@@ -43,7 +43,7 @@ def in_force(ledger: Ledger) -> str | None:
 def recorded_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
     """Pipeline that the version's next run has to follow, with today's landing and warehouse."""
     found = spec_of(in_force(ledger) or "{}", now, ledger.root)
-    return placed(found, now)
+    return relocated(found, now)
 
 
 def compared_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
@@ -68,12 +68,12 @@ def rebuilt(ledger: Ledger, file: str) -> tuple[range | None, str | None]:
         return None, None
     ends = f"--from {format_time(how.from_)}" + ("" if how.to is None else f" --to {format_time(how.to)}")
     batches = range(how.rebuilt, how.through + 1)
-    told = (
+    proof = (
         f"batches {batches[0]} to {batches[-1]} were made by the backfill of version {ledger.version}: their tables "
         f"were compared with what it recorded; `tidemark backfill {file} {ends}` makes them again, and finds no "
         "difference"
     )
-    return batches, told
+    return batches, proof
 
 
 def by_run(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
@@ -187,7 +187,7 @@ def exceeded(spec: PipelineSpec, difference: DifferenceRecord) -> list[str]:
     return found
 
 
-def told(root: Place, ledger: Ledger) -> VersionsRecord:
+def list_versions(root: Place, ledger: Ledger) -> VersionsRecord:
     """All versions, and the number of the live one."""
     listed = versions.listed(root)
     live = next((each.version for each in listed if each.live), None)

@@ -121,10 +121,10 @@ def from_resolved(resolved: Mapping[str, Any], *, at: PipelineSpec | None = None
         raise ConfigError(
             [Problem(_RECORDED, key_text(path), message) for path, message in findings(error, PipelineSpec)]
         ) from None
-    return spec if at is None else placed(spec, at)
+    return spec if at is None else relocated(spec, at)
 
 
-def placed(spec: PipelineSpec, at: PipelineSpec) -> PipelineSpec:
+def relocated(spec: PipelineSpec, at: PipelineSpec) -> PipelineSpec:
     """A recorded pipeline with the file, warehouse and landing of another one."""
     sources = {
         name: source.model_copy(update={"landing": at.sources[name].landing}) if name in at.sources else source

@@ -162,8 +162,8 @@ def _discovery(
     horizon: _Horizon,
 ) -> Discovery:
     late = [item for item in new if horizon.late(item)]
-    told = {Diagnostic.LISTED_LATE: late, **reported} if late else reported
-    findings = [_finding(source, kind, items, horizon.tolerance(kind)) for kind, items in told.items()]
+    kinds = {Diagnostic.LISTED_LATE: late, **reported} if late else reported
+    findings = [_finding(source, kind, items, horizon.tolerance(kind)) for kind, items in kinds.items()]
     taken = [_landed(log, source, item, ObjectState.PLANNED) for item in new]
     others = [_landed(log, source, item, ObjectState.CHANGED) for items in reported.values() for item in items]
     return Discovery(

@@ -42,9 +42,9 @@ def keep_page(root: Place, record: BatchRecord, page: str, held: bool) -> None:
 
 
 def _line(run: Mapping[str, Any]) -> str:
-    told = "all checks held" if run["held"] else "checks failed"
+    result = "all checks held" if run["held"] else "checks failed"
     name = escape(f"{run['run_id']}, as of {run['as_of']}")
-    return f'<li><a href="{_name(run["batch_id"])}">{name}</a>: {told}</li>'
+    return f'<li><a href="{_name(run["batch_id"])}">{name}</a>: {result}</li>'
 
 
 def _name(batch_id: int) -> str:

@@ -85,8 +85,8 @@ def watermarks(
         was, source = before.get(key), spec.sources[key[0]]
         still = not_progressing(state, source.policy, as_of, was is not None and was.idle)
         values = {"step": _step(None if was is None else was.watermark, state.watermark), "standing": float(still)}
-        told = {"standing": (f"{key[0]} {key[1]}",)} if still else {}
-        yield Line("watermarks", values, f"{key[0]}, partition {key[1]}", told)
+        examples = {"standing": (f"{key[0]} {key[1]}",)} if still else {}
+        yield Line("watermarks", values, f"{key[0]}, partition {key[1]}", examples)
     for name in spec.sources:
         was_, now = (each.get(name, Combined(None)) for each in combined)
         values = {"step": _step(was_.watermark, now.watermark)}

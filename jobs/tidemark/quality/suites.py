@@ -57,8 +57,10 @@ def of_users(spec: PipelineSpec) -> list[Suite]:
     own = folder / spec.name
     strangers = sorted(set(own.rglob("*.json")) - set(places)) if own.is_dir() else []
     if strangers:
-        told = f"is about no table of pipeline {spec.name}: there are {', '.join(f'{each}.json' for each in tables)}"
-        raise ConfigError([Problem(str(file), "", told) for file in strangers])
+        message = (
+            f"is about no table of pipeline {spec.name}: there are {', '.join(f'{each}.json' for each in tables)}"
+        )
+        raise ConfigError([Problem(str(file), "", message) for file in strangers])
     found = [file for file in places if file.is_file()]
     return [Suite(_content(file), f"{file.parent.name}/{file.stem}", file) for file in found]
 

@@ -84,5 +84,5 @@ def _unknown(suite: Suite, names: Mapping[str, str | None]) -> Iterator[tuple[in
     for index, each in enumerate(suite.content["expectations"]):
         lacking = [name for name in columns_named(each) if name not in names]
         if lacking and each["type"] not in _MAY_LACK:
-            told = " and ".join(map(repr, lacking))
-            yield index, f"{suite.table} has no column {told}: it has {', '.join(names)}"
+            missing = " and ".join(map(repr, lacking))
+            yield index, f"{suite.table} has no column {missing}: it has {', '.join(names)}"

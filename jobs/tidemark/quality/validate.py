@@ -76,8 +76,8 @@ def _told(error: Exception) -> str:
     errors = getattr(error, "errors", None)
     if not callable(errors):
         return _first_line(error)
-    told = dict.fromkeys(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors())
-    return "; ".join(told)[:_LONGEST_REASON]
+    messages = dict.fromkeys(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors())
+    return "; ".join(messages)[:_LONGEST_REASON]
 
 
 def _first_line(error: object) -> str:
@@ -144,11 +144,11 @@ class Validation:
             severity = self.capped(suite.table, config["severity"])
             named = [_named(suite.table, row, keys) for row in found.get("partial_unexpected_index_list") or ()]
             notes = config.get("notes") or f"{suite.file.name} expects {name}"
-            told = "\n".join(notes) if isinstance(notes, list) else notes
+            message = "\n".join(notes) if isinstance(notes, list) else notes
             if reason := result.get(_REASON):
-                told = f"{suite.file.name}: {name} cannot be evaluated: {reason}"
+                message = f"{suite.file.name}: {name} cannot be evaluated: {reason}"
             examples = tuple(named[:MOST_EXAMPLES]) if failed else ()
-            yield Check(suite.table, name, observed, limit, not failed, severity, examples, told if failed else "")
+            yield Check(suite.table, name, observed, limit, not failed, severity, examples, message if failed else "")
 
     def validated(self, suite: Suite, kind: str, frame: Any, form: Any) -> list[Result]:  # noqa: ANN401
         """Return the results of a suite's expectations over a frame of a kind (pandas or spark), in their order. An

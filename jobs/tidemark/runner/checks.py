@@ -223,14 +223,14 @@ def blocked(record: BatchRecord, checks: Sequence[Check]) -> Blocked:
     failed = [check for check in checks if check.blocks]
     causes = dict.fromkeys(check.message for check in failed)
     return Blocked(
-        f"quality blocks run {record.run_id}, which has published nothing: {'; '.join(map(told, failed))}. "
+        f"quality blocks run {record.run_id}, which has published nothing: {'; '.join(map(failure_text, failed))}. "
         + " ".join(causes),
         hint=f"look at it, then `tidemark release CONFIG {record.run_id} --reason ...`",
     )
 
 
-def told(check: Check) -> str:
-    """A failed check in words, without its cause."""
+def failure_text(check: Check) -> str:
+    """Text of a failed check, without its cause."""
     bound = "" if check.limit is None else f", limit {check.limit:g}"
     seen = " failed" if check.observed is None else f" is {check.observed:g}{bound}"
     rows = f" (such as {', '.join(check.examples)})" if check.examples else ""

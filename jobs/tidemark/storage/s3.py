@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from tidemark.config.address import S3Place
-from tidemark.storage.s3_errors import ABSENT, CHANGED, told
+from tidemark.storage.s3_errors import ABSENT, CHANGED, translate_failures
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -94,7 +94,7 @@ def listed(place: S3Place, below: str = "", after: str = "") -> Iterator[Found]:
     """The objects whose keys begin with the location's prefix and `below`, sorted by key, page by page; only those
     `after` a key."""
     given: dict[str, Any] = {"Bucket": place.bucket, "Prefix": place.prefix + below, "StartAfter": after}
-    with told(place):
+    with translate_failures(place):
         for page in _client().get_paginator("list_objects_v2").paginate(**given, PaginationConfig={"PageSize": PAGE}):
             for item in page.get("Contents", ()):
                 moment = item["LastModified"]
@@ -105,14 +105,14 @@ def listed(place: S3Place, below: str = "", after: str = "") -> Iterator[Found]:
 def has_commit(place: S3Place) -> bool:
     """True if there is a Delta log with a commit, from one page of its listing."""
     given = {"Bucket": place.bucket, "Prefix": f"{place.prefix}_delta_log/", "MaxKeys": 100}
-    with told(place):
+    with translate_failures(place):
         found = _client().list_objects_v2(**given).get("Contents", ())
         return any(_COMMIT.fullmatch(item["Key"].rpartition("/")[2]) for item in found)
 
 
 def read(place: S3Place) -> bytes:
     """Read a whole object."""
-    with told(place):
+    with translate_failures(place):
         return bytes(_client().get_object(Bucket=place.bucket, Key=place.key)["Body"].read())
 
 
@@ -128,7 +128,7 @@ def read_stamped(place: S3Place) -> Stamped | None:
     """Read a small object with its tag and age; None if there is none."""
     from email.utils import parsedate_to_datetime
 
-    with told(place, ABSENT):
+    with translate_failures(place, ABSENT):
         answer = _client().get_object(Bucket=place.bucket, Key=place.key)
         now = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
         return Stamped(answer["Body"].read(), answer["ETag"], (now - answer["LastModified"]).total_seconds())
@@ -139,7 +139,7 @@ def put_if(place: S3Place, content: bytes, tag: str | None) -> str | None:
     """Write an object if it has this tag (None: if there is none). Returns the new tag; None if the condition did not
     hold."""
     condition = {"IfNoneMatch": "*"} if tag is None else {"IfMatch": tag}
-    with told(place, CHANGED):
+    with translate_failures(place, CHANGED):
         answer = _client().put_object(Bucket=place.bucket, Key=place.key, Body=content, **condition)
         return str(answer["ETag"])
     return None
@@ -147,26 +147,26 @@ def put_if(place: S3Place, content: bytes, tag: str | None) -> str | None:
 
 def put(place: S3Place, content: bytes) -> None:
     """Write an object, replacing any earlier one."""
-    with told(place):
+    with translate_failures(place):
         _client().put_object(Bucket=place.bucket, Key=place.key, Body=content)
 
 
 def copy(source: S3Place, target: S3Place) -> None:
     """Copy an object within the service."""
-    with told(source):
+    with translate_failures(source):
         wanted = {"Bucket": source.bucket, "Key": source.key}
         _client().copy(wanted, target.bucket, target.key)
 
 
 def delete(place: S3Place) -> None:
     """Delete an object, if it exists."""
-    with told(place):
+    with translate_failures(place):
         _client().delete_object(Bucket=place.bucket, Key=place.key)
 
 
 def tag_of(place: S3Place) -> str | None:
     """The object's ETag; None if there is no object."""
-    with told(place, ABSENT):
+    with translate_failures(place, ABSENT):
         return str(_client().head_object(Bucket=place.bucket, Key=place.key)["ETag"]).strip('"')
     return None
 
@@ -205,7 +205,7 @@ class Ranged(io.RawIOBase):
         if known is not None:
             self._size, self._tag = known[0], f'"{known[1]}"'
             return
-        with told(place):
+        with translate_failures(place):
             found = _client().head_object(Bucket=place.bucket, Key=place.key)
         self._size, self._tag = int(found["ContentLength"]), found["ETag"]
 
@@ -237,7 +237,7 @@ class Ranged(io.RawIOBase):
         if last < self._at:
             return 0
         given = {"Bucket": self._place.bucket, "Key": self._place.key, "IfMatch": self._tag}
-        with told(self._place):
+        with translate_failures(self._place):
             found = _client().get_object(Range=f"bytes={self._at}-{last}", **given)["Body"].read()
         buffer[: len(found)] = found
         self._at += len(found)

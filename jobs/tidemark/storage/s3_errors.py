@@ -96,7 +96,7 @@ _OF_S3 = re.compile(r"s3a?://([a-z0-9][a-z0-9.-]*)|Generic S3 error|hadoop\.fs\.
 
 
 @contextmanager
-def told(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
+def translate_failures(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
     """Turn failures of boto3 in the block into errors for people; a failure whose code is `expected` ends the block
     quietly.
 

@@ -55,9 +55,9 @@ def abandon_text(record: AbandonRecord) -> str:
     from tidemark.report.words import counted
 
     batches = record["batches"]
-    told = f"batch {batches[0]}" if len(batches) == 1 else f"batches {batches[0]} to {batches[-1]}"
+    numbers = f"batch {batches[0]}" if len(batches) == 1 else f"batches {batches[0]} to {batches[-1]}"
     return (
-        f"Run {record['run_id']} is abandoned ({told}): nothing of it is in any table.\n"
+        f"Run {record['run_id']} is abandoned ({numbers}): nothing of it is in any table.\n"
         f"The next run takes its {counted(record['objects'], 'object')} anew."
     )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     help="A setting for the new version, such as sources.readings.late_arrival.tolerance=10m; may be repeated.",
 )
 @click.option("--from-landing", is_flag=True, help="Read landing again, as it is now, instead of the events tables.")
-@click.option("--label", help="A name by which `versions` tells the version.")
+@click.option("--label", help="A name of the version, which `versions` lists.")
 @click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
 def backfill(config: Path, **options: Any) -> Answer[BackfillRecord]:
     """Build a version beside the live one and show what differs.
@@ -73,7 +73,7 @@ def promote(config: Path, version: int, wait: bool) -> Answer[PromoteRecord]:
 @config_argument
 @click.argument("uri")
 @click.option(
-    "--reason", required=True, metavar="TEXT", help="What is wrong with it; recorded, and told by `explain`."
+    "--reason", required=True, metavar="TEXT", help="What is wrong with it; recorded, and shown by `explain`."
 )
 @click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
 def exclude(config: Path, uri: str, reason: str, wait: bool) -> Answer[ExcludeRecord]:

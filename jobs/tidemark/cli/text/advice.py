@@ -72,14 +72,14 @@ def _dropped(cell: CandidateRecord) -> str:
     return share(cell["dropped"], cell["rows"])
 
 
-def _grid(title: str, cells: Sequence[CandidateRecord], told: Callable[[CandidateRecord], str]) -> Group:
+def _grid(title: str, cells: Sequence[CandidateRecord], text_of: Callable[[CandidateRecord], str]) -> Group:
     """A table with a line for each late tolerance and a column for each out-of-order tolerance."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
     table.add_column("late \\ out_of_order")
     for disorder in dict.fromkeys(cell["out_of_order"] for cell in cells):
         table.add_column(f"{disorder} ", justify="right")
     for late in dict.fromkeys(cell["late"] for cell in cells):
-        table.add_row(late, *(_marked(cell, told(cell)) for cell in cells if cell["late"] == late))
+        table.add_row(late, *(_marked(cell, text_of(cell)) for cell in cells if cell["late"] == late))
     return Group(Text(title), table)
 
 

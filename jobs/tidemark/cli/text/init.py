@@ -24,12 +24,12 @@ def init_text(record: InitRecord) -> RenderableType:
     sources = proposal["sources"]
     rows = sum(source["sampled"]["rows"] for source in sources.values())
     objects = sum(len(source["sampled"]["objects"]) for source in sources.values())
-    told = (
+    summary = (
         f"Looked at {counted(rows, 'row')} in {objects:,} of {counted(proposal['objects'], 'object')},"
         f" and wrote {record['path']}: {counted(len(sources), 'source')}, each key with a remark."
     )
     notes = [f"  - {note}" for note in (*proposal["notes"], *_notes(sources), *_warnings(record))]
-    parts: list[RenderableType] = [Text(told), Text(""), _sources(sources)]
+    parts: list[RenderableType] = [Text(summary), Text(""), _sources(sources)]
     if notes:
         parts += [Text(""), Text("\n".join(["Look at this:", *notes]))]
     return Group(*parts, Text(""), _next(str(record["path"])))

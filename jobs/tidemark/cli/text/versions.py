@@ -144,9 +144,9 @@ def _changed(found: DifferenceRecord) -> list[str]:
         crossing = f"; {rows['crossing']:,} cross an end of the range" if rows["crossing"] else ""
         lines.append(f"{source}: {counted(rows['changed'], 'row')} otherwise ({ways}){crossing}.")
     for outputs, what in ((found["streams"], "row"), (found["dead_letters"], "dead letter")):
-        for name, told in outputs.items():
-            lines.append(f"{name}: {counted(told['gone'], what)} no more, {told['new']:,} new.")
-            lines += [f"  {window_text(each)}" for each in told.get("windows", ())[:_WINDOWS]]
+        for name, changes in outputs.items():
+            lines.append(f"{name}: {counted(changes['gone'], what)} no more, {changes['new']:,} new.")
+            lines += [f"  {window_text(each)}" for each in changes.get("windows", ())[:_WINDOWS]]
     return lines
 
 
@@ -157,6 +157,6 @@ def _next(config: Path, version: int) -> str:
 def _excluded(found: DifferenceRecord) -> Iterator[str]:
     """Effects of the backfill on excluded objects."""
     for each in found.get("excluded", ()):
-        told = f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded"
+        text = f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded"
         left = f"; {counted(each['left'], 'row')} stand, whose time is outside of the range" if each["left"] else ""
-        yield f"{told}{left}."
+        yield f"{text}{left}."

@@ -11,7 +11,7 @@ from tidemark.arguments import known_names
 from tidemark.commands.advise.record import Advice, NoAdvice, advice_summary, kept_rows
 from tidemark.commands.versions import in_force
 from tidemark.config import PipelineSpec, SourceSpec, from_resolved
-from tidemark.config.load import placed
+from tidemark.config.load import relocated
 from tidemark.config.models.sources import MAX_LATE
 from tidemark.config.models.values import fraction
 from tidemark.core.advice.costs import Targets, cells, recommended, targets_for
@@ -73,7 +73,7 @@ class Advising:
         recorded = in_force(ledger)
         if self.through == 0 or recorded is None:
             raise UsageError("there is nothing to advise on: no run is committed", hint="use `tidemark run` first")
-        self.then = placed(spec_of(recorded, spec, ledger.root), spec)
+        self.then = relocated(spec_of(recorded, spec, ledger.root), spec)
 
     def answer(self, names: Sequence[str], wanted: Wanted) -> AdviseRecord:
         """The record of advice on these sources. It is stored for the report unless a run holds the pipeline."""

@@ -73,16 +73,18 @@ def facts_of(source: SourceSpec) -> SourceFacts:
 
 def _under(how: JudgingRecord, now: SourceSpec | None, live: int) -> list[str]:
     """Sentences about the settings that the row was judged under, where they differ from today's file."""
-    told = []
+    sentences = []
     if how.version is not None:
-        told.append(f"The backfill of version {how.version} has judged it.")
+        sentences.append(f"The backfill of version {how.version} has judged it.")
     elif how.ledger.version != live:
-        told.append(
+        sentences.append(
             f"It stands as in version {how.ledger.version}: the backfill of version {live} did not change it."
         )
     then = how.source.model_dump(mode="json")
     today = {} if now is None else now.model_dump(mode="json")
     other = [key for key in JUDGING if then.get(key) != today.get(key)]
     if other and now is not None:
-        told.append(f"The file has other settings now ({', '.join(other)}): what follows is by those recorded then.")
-    return told
+        sentences.append(
+            f"The file has other settings now ({', '.join(other)}): what follows is by those recorded then."
+        )
+    return sentences

@@ -64,13 +64,13 @@ class LedgerAgain:
             made = self._made(record)
         except TidemarkError as error:
             return dict.fromkeys(tables, error.message)
-        told: dict[str, str | int] = {}
+        results: dict[str, str | int] = {}
         for table in tables:
             remade = made[table]
-            told[table] = remade.unlike or len(remade.rows)
+            results[table] = remade.unlike or len(remade.rows)
             if remade.unlike is None:
                 self.ledger.store(table).put_back(record.batch_id, remade.rows, WRITERS[table][0])
-        return told
+        return results
 
     def _made(self, record: BatchRecord) -> dict[str, Remade]:
         objects = tuple(self.place(item) for item in self.planned(record))
@@ -100,7 +100,7 @@ class LedgerAgain:
         """Findings of a batch, in the order in which a run records them.
 
         Those about objects are as recorded, or else as planned and as the objects are now. Earlier releases looked
-        for less in objects: the recorded digest tells what was found.
+        for less in objects: the recorded digest shows what was found.
         """
         listed = [finding for finding in self.ledger.findings(record.batch_id) if finding.type in LISTED]
         if listed:
@@ -108,10 +108,10 @@ class LedgerAgain:
         planned = self.ledger.noticed(record).findings
         content = [finding for outcome in outcomes.values() for finding in outcome.content]
         silent = [finding for finding in content if finding.type is Diagnostic.NO_ROWS]
-        tried = [[*planned, *some, *result.findings] for some in (content, silent, [])]
+        candidates = [[*planned, *some, *result.findings] for some in (content, silent, [])]
         digests = {digest.table: digest for digest in record.digests}
-        found = (each for each in tried if _differing(digest_findings(record.batch_id, each), digests) is None)
-        return next(found, tried[0])
+        found = (each for each in candidates if _differing(digest_findings(record.batch_id, each), digests) is None)
+        return next(found, candidates[0])
 
     def _recalled(
         self, record: BatchRecord, objects: tuple[LandedObject, ...]

@@ -73,7 +73,7 @@ def _required(stream: Stream) -> Iterator[KeyFinding]:
     if not stream.spec.select and stream.sound("select"):
         yield (
             ("select",),
-            "is missing: say what a pair tells, such as select: {Toll: readings.Toll, cost: rates.Rate}",
+            "is missing: say what a pair has, such as select: {Toll: readings.Toll, cost: rates.Rate}",
         )
 
 

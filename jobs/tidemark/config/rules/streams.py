@@ -186,7 +186,7 @@ def _keys_of_windows(stream: Stream) -> Iterator[KeyFinding]:
     elif not stream.spec.select and not stream.spec.group_by and stream.sound("select", "group_by", *WINDOWS):
         yield (
             ("select",),
-            "is missing: a window needs something to tell, such as select: {n: count(*)}, or group_by",
+            "is missing: a window needs something to compute, such as select: {n: count(*)}, or group_by",
         )
 
 

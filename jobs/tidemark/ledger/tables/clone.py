@@ -71,8 +71,8 @@ def clone(source: Place, target: Place, through: int | None = None) -> None:
 
 
 def _commit(state: TableState) -> str:
-    told = {"commitInfo": {"operation": "CLONE", "operationParameters": {}}}
-    made = [told, {"protocol": state.protocol}, {"metaData": {**state.metadata, "id": str(uuid.uuid4())}}]
+    commit = {"commitInfo": {"operation": "CLONE", "operationParameters": {}}}
+    made = [commit, {"protocol": state.protocol}, {"metaData": {**state.metadata, "id": str(uuid.uuid4())}}]
     made += [{"txn": each} for each in state.written.values()]
     made += [{"add": {**each, "dataChange": True}} for each in state.added.values()]
     return "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in made)
