@@ -19,7 +19,7 @@ from tidemark.context import RunContext
 from tidemark.errors import Problem, UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
-from tidemark.quality import trial
+from tidemark.quality.suite_checks import check_suites
 from tidemark.records import LONGEST_LIST
 from tidemark.records.advice import AdviseRecord
 from tidemark.records.failures import ValidateRecord
@@ -82,8 +82,8 @@ class Pipeline:
 
     def validate(self, deep: bool = False) -> ValidateRecord:
         """Check configuration and suites; raises ConfigError. With `deep` Spark analyses every expression, and each
-        suite is tried on its table without rows."""
-        trial.check(self.spec)
+        suite is evaluated on its table without rows."""
+        check_suites(self.spec)
         if deep:
             analyse(self.spec, suites=True)
         return validation([], self.warnings)

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from tidemark.config import load_pipeline
 from tidemark.errors import ConfigError
 from tidemark.pipeline import Pipeline
-from tidemark.quality.trial import EVENTS, columns
+from tidemark.quality.suite_checks import EVENTS, columns
 
 PIPELINE = """
 pipeline: toll

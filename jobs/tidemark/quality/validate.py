@@ -50,7 +50,7 @@ def refused(suite: Suite) -> dict[int, str]:
         try:
             ExpectationConfiguration(**each).to_domain_obj()  # a suite would only log the error
         except Exception as error:  # noqa: BLE001 # any error means that it refuses the expectation
-            found[index] = _told(error)
+            found[index] = _reason(error)
     return found
 
 
@@ -71,7 +71,7 @@ def _suite(suite: Suite, which: Iterable[int]) -> ExpectationSuite:
     return found
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Text of an error about an expectation; for one about its settings, each setting with its problem."""
     errors = getattr(error, "errors", None)
     if not callable(errors):

@@ -20,7 +20,7 @@ from tidemark.landing.source_log import SourceLog, log_of
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tail import PLANNED, Tail
-from tidemark.quality import trial
+from tidemark.quality.suite_checks import check_suites
 from tidemark.runner.recorded import key_of
 from tidemark.spark.session import settings
 from tidemark.spark.session.jars import require_s3
@@ -169,7 +169,7 @@ def analyse(spec: PipelineSpec, suites: bool = False) -> None:
 
     rows = analysis.analyse(open_session(on_s3=on_s3(spec)), spec)
     if suites:
-        trial.check(spec, partial(analysis.table, rows))
+        check_suites(spec, partial(analysis.table, rows))
 
 
 def on_s3(spec: PipelineSpec) -> bool:

@@ -1,5 +1,5 @@
 """Finds expectations of users' suites that cannot be evaluated, before a run: by the columns of the tables, and by
-trying each suite on its table without a row."""
+evaluating each suite on its table without a row."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ def columns(spec: PipelineSpec, table: str) -> dict[str, str | None]:
     return {**dict.fromkeys((*own, "_batch_id")), **payload}
 
 
-def check(spec: PipelineSpec, frame: Frame | None = None) -> None:
-    """That users' suites are ones for Great Expectations and about columns that their tables have; with `frame`, that
-    each expectation can be evaluated. Raises ConfigError with the file, place and reason of each that cannot."""
+def check_suites(spec: PipelineSpec, frame: Frame | None = None) -> None:
+    """Check that users' suites are ones for Great Expectations and about columns that their tables have. With `frame`
+    also that each expectation can be evaluated. Raises ConfigError with the file, place and reason of each that
+    cannot."""
     suites = of_users(spec)
     if not suites:
         return
