@@ -50,7 +50,7 @@ class Strays:
 
 
 @dataclass(frozen=True)
-class Trial:
+class AdvisedRows:
     """Rows of one source, of batches up to `through`; `rows` is about their number."""
 
     engine: Engine
@@ -74,7 +74,7 @@ class Trial:
             return _WHOLE
         return max(self.engine.cell_bits, (self.rows // (4 * self.tasks)).bit_length())
 
-    def spread(self, lates: Sequence[int], disorders: Sequence[int]) -> Strays:
+    def strays(self, lates: Sequence[int], disorders: Sequence[int]) -> Strays:
         """Count rows by how late they are, and by how far they came after the highest time under the recorded
         watermarks; in rungs."""
         behind = F.unix_micros("_watermark") + self.source.policy.disorder - F.col(EVENT)
@@ -107,10 +107,10 @@ class Trial:
         """By partition, the fates of its rows under each candidate. `starts`: the watermarks of partitions that start
         late; `reached`: the arrivals that floors follow from, by partition and batch."""
         counts = java_class("count.CandidateAccumulator").registered(context_of(self.engine.spark))
-        function = java_class("count.CandidateCounter").function(counts, self._told(grid, highs, starts))
+        function = java_class("count.CandidateCounter").function(counts, self._parameters(grid, highs, starts))
         columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, (ARRIVAL, EVENT, _REACHED))]
-        tried = Column(function.apply(scala_columns(columns)))
-        self._in_order(reached).where(tried).count()
+        compared = Column(function.apply(scala_columns(columns)))
+        self._in_order(reached).where(compared).count()
         return {name: GridCounts(grid, numbers) for name, numbers in json.loads(counts.json()).items()}
 
     def _rows(self, *more: str) -> DataFrame:
@@ -160,7 +160,7 @@ class Trial:
         """Number of rungs that a size is beyond."""
         return range_of(size, [rung + 1 for rung in rungs])
 
-    def _told(self, grid: Grid, highs: Iterable[High], starts: Mapping[str, Cells]) -> str:
+    def _parameters(self, grid: Grid, highs: Iterable[High], starts: Mapping[str, Cells]) -> str:
         early = self.source.policy.early
         chunks = [] if self._keyed or self.tasks == 1 else before_chunks(grid, highs)
         return json.dumps(

@@ -16,7 +16,7 @@ from tidemark.config.models.sources import MAX_LATE
 from tidemark.config.models.values import fraction
 from tidemark.core.advice.costs import Targets, cells, recommended, targets_for
 from tidemark.core.advice.grid import Grid, chosen, rungs
-from tidemark.core.advice.history import RecordedStates, arrivals_before, look_back
+from tidemark.core.advice.history import RecordedStates, arrivals_before, repeat_runs
 from tidemark.core.advice.maxima import by_batch
 from tidemark.core.policy import Policy
 from tidemark.core.times import MAX_TIME, format_duration, parse_duration
@@ -30,7 +30,7 @@ from tidemark.records.advice import AdviseRecord
 from tidemark.runner.recorded import content_of, spec_of
 
 if TYPE_CHECKING:
-    from tidemark.spark.advice import Trial
+    from tidemark.spark.advice import AdvisedRows
     from tidemark.spark.judge.engine import Engine
 
 MOST_TOLERANCES = 32
@@ -111,24 +111,24 @@ class Advising:
         return None
 
     def _advice(self, source: SourceSpec, asked: Asked) -> Advice:
-        from tidemark.spark.advice import Trial  # starts a JVM: only if there are rows
+        from tidemark.spark.advice import AdvisedRows  # starts a JVM: only if there are rows
 
         if source.over and None in (asked.lates or ()):
             raise UsageError(
                 f"late cannot be off for {source.name}: it has substreams", hint="leave it out of --late"
             )
         policy, history = source.policy, self._history(source.name)
-        rows = self._accounted(source.name)
-        trial = Trial(self.engine(), source, self.through, rows)
-        grid = _grid(trial, policy, asked)
-        highs = [] if source.over else trial.highs(grid)
+        number = self._accounted(source.name)
+        rows = AdvisedRows(self.engine(), source, self.through, number)
+        grid = _grid(rows, policy, asked)
+        highs = [] if source.over else rows.highs(grid)
         reached = by_batch(highs)
         behind = grid.behind()
-        seen = look_back(history, grid, behind, reached, bool(source.over))
-        tallies = trial.tallies(grid, highs, seen.starts, arrivals_before(history))
+        seen = repeat_runs(history, grid, behind, reached, bool(source.over))
+        tallies = rows.tallies(grid, highs, seen.starts, arrivals_before(history))
         own = grid.behind(policy.out_of_order.action)
         if own != behind:
-            seen = look_back(history, grid, own, reached, bool(source.over))
+            seen = repeat_runs(history, grid, own, reached, bool(source.over))
         found = cells(grid, tallies, policy, seen)
         targets = targets_for(asked.targets, self._limits(source.name), policy)
         present = (None if policy.late is None else policy.late.micros), policy.out_of_order.micros
@@ -138,7 +138,7 @@ class Advising:
             found,
             next(cell for cell in found if (cell.late, cell.out_of_order) == present),
             recommended(found, targets),
-            whole=self._batches[0]["batch_id"] == 1 and found[0].fates.rows == rows,
+            whole=self._batches[0]["batch_id"] == 1 and found[0].fates.rows == number,
         )
 
     def _limits(self, name: str) -> Targets:
@@ -188,15 +188,15 @@ class Advising:
         return frozenset(() if source is None else source.partitions)
 
 
-def _grid(trial: Trial, policy: Policy, asked: Asked) -> Grid:
-    """Tolerances to try: the requested ones, else those that the rows suggest; always with the present ones."""
+def _grid(rows: AdvisedRows, policy: Policy, asked: Asked) -> Grid:
+    """Tolerances of the candidates: the requested ones, else those that the rows suggest; always the present ones."""
     late, disorder = None if policy.late is None else policy.late.micros, policy.out_of_order.micros
     lates, disorders = set(asked.lates or ()), set(asked.disorders or ())
     if asked.lates is None or asked.disorders is None:
         steps = rungs([late], MAX_LATE), rungs([disorder])
-        spread = trial.spread(*steps)
-        lates = lates if asked.lates is not None else {*chosen(spread.lateness, steps[0])}
-        disorders = disorders if asked.disorders is not None else chosen(spread.disorder, steps[1])
+        strays = rows.strays(*steps)
+        lates = lates if asked.lates is not None else {*chosen(strays.lateness, steps[0])}
+        disorders = disorders if asked.disorders is not None else chosen(strays.disorder, steps[1])
     return Grid.of({*lates, late}, {*disorders, disorder})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidemark.core.advice.grid import Grid, GridCounts, nothing
-from tidemark.core.advice.history import Hindsight
+from tidemark.core.advice.history import RepeatedRuns
 from tidemark.core.policy import Action, Policy
 
 DEFAULT_TARGET = 0.01
@@ -72,7 +72,7 @@ def targets_for(given: Targets, limits: Targets, policy: Policy) -> Targets:
     return Targets(DEFAULT_TARGET if dropping else None, DEFAULT_TARGET if adjusting else None)
 
 
-def cells(grid: Grid, tallies: Mapping[str, GridCounts], policy: Policy, seen: Hindsight) -> list[ToleranceCost]:
+def cells(grid: Grid, tallies: Mapping[str, GridCounts], policy: Policy, seen: RepeatedRuns) -> list[ToleranceCost]:
     """Cost of every cell of a grid, by late and then by out-of-order tolerance; `tallies` by partition."""
     whole = nothing(grid)
     for tally in tallies.values():

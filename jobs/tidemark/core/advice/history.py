@@ -30,10 +30,10 @@ class RecordedStates:
 
 
 @dataclass(frozen=True)
-class Hindsight:
-    """Results of `look_back`. `starts`: the watermarks at which partitions that were first seen late began. `delays`:
-    by cell, how far the combined watermark was behind the latest arrival at the end of each run that brought rows;
-    microseconds, in no order."""
+class RepeatedRuns:
+    """Results of `repeat_runs`. `starts`: the watermarks at which partitions that were first seen late began.
+    `delays`: by cell, how far the combined watermark was behind the latest arrival at the end of each run that
+    brought rows; microseconds, in no order."""
 
     starts: Mapping[str, Cells]
     delays: tuple[tuple[tuple[int, ...], ...], ...]
@@ -52,13 +52,13 @@ def arrivals_before(history: Iterable[RecordedStates]) -> Iterator[tuple[str, in
                     known[name] = max(known.get(name, arrived), arrived)
 
 
-def look_back(
+def repeat_runs(
     history: Iterable[RecordedStates],
     grid: Grid,
     behind: Cells,
     highs: Mapping[tuple[str, int], int],
     substreams: bool,
-) -> Hindsight:
+) -> RepeatedRuns:
     """Repeat recorded runs with the tolerances of a grid. Watermarks trail the highest time by `behind`; `highs` has
     the highest time that the early step left to rows of a (partition, batch).
 
@@ -67,7 +67,7 @@ def look_back(
     source = _Source(grid, behind, substreams)
     for batch in history:
         source.take(batch, highs)
-    return Hindsight(source.starts, source.delays())
+    return RepeatedRuns(source.starts, source.delays())
 
 
 @dataclass
