@@ -1,4 +1,4 @@
-"""Upkeep of a pipeline's tables as an application for spark-submit: `spark-submit jobs/maintain.py CONFIG`."""
+"""Maintenance of a pipeline's tables as an application for spark-submit: `spark-submit jobs/maintain.py CONFIG`."""
 
 import sys
 

@@ -21,7 +21,7 @@ from tidemark.storage import Place, place_of
 
 if TYPE_CHECKING:
     from tidemark.spark.judge.engine import Engine
-    from tidemark.spark.maintenance import Upkeep
+    from tidemark.spark.maintenance import TableMaintenance
     from tidemark.spark.streams.writer import Outputs
 
 
@@ -88,11 +88,11 @@ class RunContext:
             return None
         return first_damage(self.ledger.folder)
 
-    def tables(self) -> Upkeep:
+    def tables(self) -> TableMaintenance:
         """Maintenance of the tables that Spark writes; starts a JVM."""
-        from tidemark.spark.maintenance import Upkeep
+        from tidemark.spark.maintenance import TableMaintenance
 
-        return Upkeep(self.engine.spark, self.ledger.folder)
+        return TableMaintenance(self.engine.spark, self.ledger.folder)
 
     def outputs(
         self,

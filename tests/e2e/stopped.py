@@ -1,8 +1,8 @@
 """Commands that are sent a signal at their n-th step of another kind, in a process of their own.
 
-Steps are those that a pipeline tells, and of upkeep each table that is merged or removed. A process starts a JVM as
-commands do (`python stopped.py STEP SIGNAL COMMAND ...`), or shares the one of the tests, which is up in a moment: it
-is the process that ends, in the middle of what it was doing.
+Steps are the checkpoints of a pipeline, and of maintenance each table that is merged or removed. A process starts a
+JVM as commands do (`python stopped.py STEP SIGNAL COMMAND ...`), or shares the one of the tests, which is up in a
+moment: it is the process that ends, in the middle of what it was doing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tidemark.cli import invoke, main
 from tidemark.commands import maintain
 from tidemark.context import RunContext
 from tidemark.ledger import versions
-from tidemark.spark.maintenance import Upkeep
+from tidemark.spark.maintenance import TableMaintenance
 from tidemark.spark.session import session
 
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -31,9 +31,9 @@ STEPS: tuple[tuple[Any, str], ...] = (
     (RunContext, "checkpoint"),
     (versions, "forget"),
     (maintain, "remove_tree"),
-    (Upkeep, "_merge_days"),
-    (Upkeep, "_forget"),
-    (Upkeep, "vacuum"),
+    (TableMaintenance, "_merge_days"),
+    (TableMaintenance, "_forget"),
+    (TableMaintenance, "vacuum"),
 )
 
 

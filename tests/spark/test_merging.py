@@ -1,4 +1,4 @@
-"""Upkeep after a commit changes nothing that a reader, a later run or a replay sees."""
+"""Maintenance after a commit changes nothing that a reader, a later run or a replay sees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 import oracle
 from product import DAY, Product, expected, verdicts
 from tidemark.runner import maintenance
-from tidemark.spark.maintenance import Upkeep
+from tidemark.spark.maintenance import TableMaintenance
 from tidemark.spark.tables import delta
 
 S = oracle.SECOND
@@ -84,7 +84,7 @@ def test_retention_of_dead_letters_goes_by_batch(spark, tmp_path):
     place = tmp_path / "dead_letters" / "w"
     for number in (1, 2, 3):
         delta.append(spark.range(2).selectExpr("id", f"CAST({number} AS BIGINT) AS _batch_id"), str(place), number)
-    Upkeep(spark, tmp_path).retain_letters(["dead_letters/w", "dead_letters/none"], 3)
+    TableMaintenance(spark, tmp_path).retain_letters(["dead_letters/w", "dead_letters/none"], 3)
     assert set(DeltaTable(place).to_pyarrow_table(columns=["_batch_id"])["_batch_id"].to_pylist()) == {3}
 
 

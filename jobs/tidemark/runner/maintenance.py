@@ -108,7 +108,7 @@ class Keeping:
 
     def _spark(self) -> SparkTables:
         if self.tables is None:
-            raise ValueError("no JVM is there for upkeep")
+            raise ValueError("no JVM is there for maintenance")
         return self.tables()
 
     def _with_edges(self) -> list[str]:

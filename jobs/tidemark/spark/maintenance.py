@@ -25,7 +25,7 @@ _WIDE_BY_DEFAULT = ("spark.sql.shuffle.partitions", "spark.sql.sources.parallelP
 
 
 @dataclass(frozen=True)
-class Upkeep:
+class TableMaintenance:
     """Compacts and deletes under `root`, the folder of one version. Called only after a commit."""
 
     spark: SparkSession
