@@ -14,5 +14,5 @@ sys.path.append(str(Path(__file__).parent))  # DAG bundles add this folder thems
 
 from tidemark_dags.files import broken
 
-if _told := broken():
-    raise TidemarkError("\n".join(_told))
+if _problems := broken():
+    raise TidemarkError("\n".join(_problems))

@@ -55,8 +55,8 @@ class Abandonment:
         if not published and (table := next(self._published(pending[0].batch_id), None)):
             raise UsageError(
                 f"run {run!r} has published to {table}",
-                hint="mend what stops it, then `tidemark run`; if that cannot be, `--published` withdraws its rows: "
-                "readers that do not end at the last committed batch may have seen them",
+                hint="remove what stops it, then `tidemark run`; if that cannot be, `--published` withdraws its "
+                "rows: readers that do not end at the last committed batch may have seen them",
             )
         if pending[0].status != ABANDONING:
             set_aside(self.ledger, pending, ABANDONING, reason.strip())
@@ -144,6 +144,6 @@ def stuck(error: Exception, records: Sequence[BatchRecord], config: str) -> Tide
     return TidemarkError(
         f"run {run} is planned and fails: {type(error).__name__}: {first}"[:1000],
         where=config,
-        hint=f"mend the cause and run again; if it is the configuration, `tidemark abandon {config} {run} "
+        hint=f"remove the cause and run again; if it is the configuration, `tidemark abandon {config} {run} "
         "--reason ...` sets the run aside: then edit the file and run again",
     )

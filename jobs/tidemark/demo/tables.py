@@ -15,12 +15,12 @@ Order = Literal["ascending", "descending"]
 
 def say_streams(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     """Print hours in which airlines were late, delays with and without rain, and rows that came late for an hour."""
-    _tell_hours(pipeline, say)
-    _tell_weather(pipeline, say)
-    _tell_late(pipeline, say)
+    _say_hours(pipeline, say)
+    _say_weather(pipeline, say)
+    _say_late(pipeline, say)
 
 
-def _tell_hours(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+def _say_hours(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     hours = pipeline.table("streams/hourly").to_table()
     departures = pc.sum(hours["departures"]).as_py()
     say(f"\nHourly departures of each airline (streams/hourly): {hours.num_rows:,} rows, {departures:,} departures.")
@@ -31,7 +31,7 @@ def _tell_hours(pipeline: Pipeline, say: Callable[[str], None]) -> None:
         say(f"  {when} UTC  {row['carrier']}  {row['departures']:>3} departures, {row['mean_delay']:4.0f} min late")
 
 
-def _tell_weather(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+def _say_weather(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     flights = pipeline.table("streams/in_weather").to_table(columns=["dep_delay", "precip"])
     say(f"\nJuly's flights with the weather of their hour (streams/in_weather): {flights.num_rows:,}.")
     say("Mean delay by whether it rained within the hour:")
@@ -41,7 +41,7 @@ def _tell_weather(pipeline: Pipeline, say: Callable[[str], None]) -> None:
         say(f"  {name:<6}{found.num_rows:>7,} flights, {pc.mean(found['dep_delay']).as_py():4.1f} min late")
 
 
-def _tell_late(pipeline: Pipeline, say: Callable[[str], None]) -> None:
+def _say_late(pipeline: Pipeline, say: Callable[[str], None]) -> None:
     late = pipeline.table("dead_letters/board_hours").to_table()
     say(f"\nWhich of July's records were late for their hour (dead_letters/board_hours)? {late.num_rows:,}, such as:")
     for row in _first(

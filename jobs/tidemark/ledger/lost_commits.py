@@ -74,7 +74,7 @@ def must_know(ledger: Ledger, record: BatchRecord | None) -> tuple[LastWrite, ..
         return ()
     found: dict[tuple[str, str], LastWrite] = {}
     for each in ledger.digested(record.batch_id):
-        found |= {(one.table, one.writer): one for one in (*_spark(each), *_told(each))}
+        found |= {(one.table, one.writer): one for one in (*_spark(each), *_digested(each))}
     return tuple(found.values())
 
 
@@ -109,7 +109,7 @@ def _spark(record: BatchRecord) -> Iterator[LastWrite]:
             yield LastWrite(table, writer, record.batch_id, digest.rows)
 
 
-def _told(record: BatchRecord) -> Iterator[LastWrite]:
+def _digested(record: BatchRecord) -> Iterator[LastWrite]:
     """Writes of a batch to small tables, as far as its own row has them."""
     rows = {digest.table: digest.rows for digest in record.digests} | {"objects": record.objects}
     for table in ("watermarks", "diagnostics", "objects"):

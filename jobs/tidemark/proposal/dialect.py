@@ -100,7 +100,7 @@ def header_of(files: Sequence[Sequence[list[str]]]) -> Header:
     if not all(each == first for each in firsts):
         return Header()
     columns = list(zip(*body, strict=True)) if body else []
-    if any(name and any(column) and _tells(column) for name, column in zip(names, columns, strict=False)):
+    if any(name and any(column) and _shows_a_header(column) for name, column in zip(names, columns, strict=False)):
         return Header(names)
     if len(firsts) > 1:
         return Header(names)
@@ -111,7 +111,7 @@ def header_of(files: Sequence[Sequence[list[str]]]) -> Header:
     return Header(names if known and not repeated else (), sure=False)
 
 
-def _tells(column: Sequence[str]) -> bool:
+def _shows_a_header(column: Sequence[str]) -> bool:
     """True if the values below a name show that it is a name: they have a type, or are times in a form of text."""
     there = [cell for cell in column if cell]
     return cell_type(there).type != "STRING" or reading_of(there) is not None

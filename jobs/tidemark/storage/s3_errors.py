@@ -126,7 +126,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
     them. No error shows a value that a configuration has from the environment."""
 
     @wraps(verb)
-    def told_(*args: P.args, **options: P.kwargs) -> T:
+    def translated(*args: P.args, **options: P.kwargs) -> T:
         try:
             return verb(*args, **options)
         except TidemarkError as error:
@@ -141,7 +141,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
                 raise
             raise (found or _without_values(error)) from (None if found is None else error)
 
-    return told_
+    return translated
 
 
 def _without_values(error: Exception) -> TidemarkError:

@@ -85,7 +85,7 @@ def moves(answers: Answers) -> Html:
             kind = ("", "-partitions")[number]
             inner += drawn(f"moves{kind}-{name}", adjusted_and_dropped(name, together))
             inner += drawn(f"shifts{kind}-{name}", shift_sizes(name, together))
-    rows = [_move(judged.source.name, move) for judged in answers.sources for move in _telling(judged)]
+    rows = [_move(judged.source.name, move) for judged in answers.sources for move in _shown_moves(judged)]
     heads = ("source", "reason", "partition", "adjusted", "dropped", "quarantined", *SIZE_HEADS)
     if not rows:
         sentence = (
@@ -97,7 +97,7 @@ def moves(answers: Answers) -> Html:
     return section("moves", "Adjusted and dropped", *inner)
 
 
-def _telling(judged: SourceFates) -> list[Move]:
+def _shown_moves(judged: SourceFates) -> list[Move]:
     """Return the moves; if there is only one partition, without its moves, which equal those of all."""
     single = len(judged.fates.by_partition) == 1
     return [move for move in judged.moves if move.partition is None or not single]

@@ -38,7 +38,7 @@ def summary(answers: Answers) -> Iterator[Html]:
     elif not totals["batches"]:
         yield paragraph(f"No run: there are no {answers.tables.scope.words}.")
     else:
-        yield paragraph(_told(answers))
+        yield paragraph(_coverage(answers))
         if totals["rows"]:
             yield _facts(answers)
         yield from map(paragraph, _sources(answers))
@@ -49,7 +49,7 @@ def summary(answers: Answers) -> Iterator[Html]:
         yield paragraph("Nothing needs a look: no check failed, no row was dropped or quarantined.")
 
 
-def _told(answers: Answers) -> str:
+def _coverage(answers: Answers) -> str:
     totals = answers.runs.totals
     first, last = moment(totals["first_as_of"]), moment(totals["last_as_of"])
     when = f"as of {last}" if first == last else f"as of times from {first} to {last}"

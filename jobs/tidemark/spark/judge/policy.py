@@ -45,10 +45,10 @@ def verdict() -> dict[str, Column]:
 
 
 def _in_java(policy: Policy) -> JavaObject:
-    early, late = _told(policy.early), _told(policy.late)
+    early, late = _micros_and_action(policy.early), _micros_and_action(policy.late)
     made: JavaObject = java_class("rows.TolerancePolicy")(*early, *late, policy.out_of_order.action.value)
     return made
 
 
-def _told(tolerance: Tolerance | None) -> tuple[int | None, str | None]:
+def _micros_and_action(tolerance: Tolerance | None) -> tuple[int | None, str | None]:
     return (None, None) if tolerance is None else (tolerance.micros, tolerance.action.value)

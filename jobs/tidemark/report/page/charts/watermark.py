@@ -39,7 +39,7 @@ def watermark_picture(source: str, stretch: Stretch) -> Picture | None:
     listed = ", ".join(f"{counts[fate]:,} {words(fate)}" for fate in Fate if counts[fate])
     return Picture(
         f"The watermark: {source}{_of(stretch)}",
-        _told(stretch, points, listed),
+        _caption(stretch, points, listed),
         f"Arrival against event time of {len(points):,} rows: {listed}. {' '.join(_lines(stretch))}",
         lambda width: _spec(stretch, points, frame, width),
     )
@@ -57,7 +57,7 @@ def named(key: Key) -> str:
     return f"partition {partition}" if substream is None else f"partition {partition}, substream {substream}"
 
 
-def _told(stretch: Stretch, points: Sequence[Point], listed: str) -> str:
+def _caption(stretch: Stretch, points: Sequence[Point], listed: str) -> str:
     first, last = points[0].offset, points[-1].offset
     what = (
         f"All {len(points):,} rows that have both times"
