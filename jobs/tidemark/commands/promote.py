@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tidemark.commands.backfill.rejudge import Again
-from tidemark.commands.backfill.rerun import LandingAgain
+from tidemark.commands.backfill.rejudge import EventsRerun
+from tidemark.commands.backfill.rerun import LandingRerun
 from tidemark.commands.recover import held_and_recovered
 from tidemark.commands.versions import blank, by_run, compared_spec, line, recorded_spec, unlike, version_summary
 from tidemark.config import PipelineSpec
@@ -74,12 +74,14 @@ class Promotion:
         self._check_known(target, spec)
         apart = line(self.live.root, self.live.version) != line(self.live.root, target.version)
         tools = self.context, spec, self.live, target
-        again: Again | LandingAgain = LandingAgain(*tools) if apart else Again(*tools, progress=self.context.progress)
+        again: EventsRerun | LandingRerun = (
+            LandingRerun(*tools) if apart else EventsRerun(*tools, progress=self.context.progress)
+        )
         done = []
         if pending := target.last().pending:
             done += again.execute(pending, recovering=True)
         runs = by_run(self.live.batches(target.last().committed_through + 1, self.live.last().committed_through))
-        if isinstance(again, LandingAgain):
+        if isinstance(again, LandingRerun):
             return done + (again.make(runs, late=False) if runs else [])
         for run in runs:
             skip(target, self.live, run[0].batch_id)

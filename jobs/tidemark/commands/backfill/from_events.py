@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tidemark.commands.backfill.examples import with_examples
-from tidemark.commands.backfill.merge import Merged, Merging
-from tidemark.commands.backfill.rejudge import Again
+from tidemark.commands.backfill.merge import Merged, SliceMerge
+from tidemark.commands.backfill.rejudge import EventsRerun
 from tidemark.commands.exclude import Taken
 from tidemark.commands.versions import blank, built_summary, by_run, compared_spec, in_force, recorded_difference
 from tidemark.config import PipelineSpec, from_resolved
@@ -141,13 +141,13 @@ class Backfill:
     def _rebuilt(self, number: int, folder: Place, first: int) -> Merged:
         ledger = SliceLedger(folder / SLICE, self.live)
         excluded = {name: tuple(objects) for name, objects in self.excluded.items()}
-        again = Again(self.context, self.spec, self.live, ledger, self.reads, excluded, checked=False)
+        again = EventsRerun(self.context, self.spec, self.live, ledger, self.reads, excluded, checked=False)
         if first > 1:
             self._begin(ledger, first)
         last = self._execute(again, ledger, first)
         self.context.checkpoint("sliced")
         target = Ledger(self.live.root, number)
-        merging = Merging(
+        merging = SliceMerge(
             self.then,
             self.spec,
             self.live,
@@ -194,7 +194,7 @@ class Backfill:
                     found.add(name)
         return frozenset(found)
 
-    def _execute(self, again: Again, ledger: SliceLedger, first: int) -> int:
+    def _execute(self, again: EventsRerun, ledger: SliceLedger, first: int) -> int:
         """Execute the recorded runs again until all outputs of the range are final; returns the last batch."""
         under = judged_under(self.spec, self.live.root)
         runs = by_run(self.live.batches(first, self.through))
@@ -210,7 +210,7 @@ class Backfill:
         self.context.progress("backfill", len(runs), len(runs))
         return done[-1].batch_id
 
-    def _release(self, again: Again, ledger: SliceLedger, last: BatchRecord) -> None:
+    def _release(self, again: EventsRerun, ledger: SliceLedger, last: BatchRecord) -> None:
         """Execute a run that closes every source and takes no object. It releases all outputs of the slice: no more
         rows can fall into the range, and rows that cross its end may be far behind it."""
         number, under = last.batch_id + 1, judged_under(self.spec, self.live.root)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tidemark.commands.backfill.rejudge import Again
+from tidemark.commands.backfill.rejudge import EventsRerun
 from tidemark.commands.exclude import Taken
 from tidemark.commands.versions import differs, fates_of
 from tidemark.config import PipelineSpec
@@ -49,7 +49,7 @@ class Merged:
 
 
 @dataclass(frozen=True)
-class Merging:
+class SliceMerge:
     """Merges a `slice` of batches `first` to `last` of `live` into `target`, whose tables are still clones of the
     live ones. `then` and `spec` are the configurations before and now; rows of `excluded` objects are quarantined
     now."""
@@ -60,7 +60,7 @@ class Merging:
     slice: Ledger
     target: Ledger
     asked: Range
-    again: Again
+    again: EventsRerun
     first: int
     last: int
     through: int

@@ -38,7 +38,7 @@ class Unchecked(Audit):
 
 
 @dataclass(frozen=True)
-class Again:
+class EventsRerun:
     """Executes runs of `base` again in `target`, under `spec`. `reads` bounds the arrivals read of each source; rows
     of `excluded` objects (stored URIs) are quarantined; with `checked` quality results are recorded."""
 

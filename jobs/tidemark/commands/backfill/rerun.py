@@ -32,7 +32,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class LandingAgain:
+class LandingRerun:
     """Executes runs of `base` again in `target`, under `spec`, from landing. Rows of `excluded` objects (stored URIs)
     are quarantined."""
 

@@ -43,7 +43,7 @@ class Remade:
 
 
 @dataclass(frozen=True)
-class LedgerAgain:
+class LedgerRebuild:
     """Makes rows of batches of the live version again. `then` gives the configuration that a batch was judged under,
     `place` gives an object its present path, `planned` gives the objects of a batch."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tidemark.commands.abandon import Abandonment
 from tidemark.commands.repair.damage import DamagedTables
-from tidemark.commands.repair.ledger_rows import MADE, LedgerAgain
+from tidemark.commands.repair.ledger_rows import MADE, LedgerRebuild
 from tidemark.commands.repair.rewrite import rewritten
 from tidemark.commands.replay import Replay
 from tidemark.config import PipelineSpec
@@ -116,7 +116,7 @@ class TableRepair:
         wanted = {
             name: {record.batch_id for record in self.tables.records(name, damage)} for name, damage in opened.items()
         }
-        again = LedgerAgain(
+        again = LedgerRebuild(
             self.context, self.tables.then, self.replay.place, lambda record: self._objects(record, wanted)
         )
         for number in sorted(set().union(*wanted.values())):
