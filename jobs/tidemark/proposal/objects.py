@@ -26,7 +26,7 @@ def in_log_order(objects: Sequence[ListedObject]) -> list[ListedObject]:
     return sorted(objects, key=lambda item: (item.modified, item.uri.encode("utf-8", "surrogateescape")))
 
 
-def spread(objects: Sequence[ListedObject], most: int = MOST_OBJECTS) -> list[ListedObject]:
+def sample_evenly(objects: Sequence[ListedObject], most: int = MOST_OBJECTS) -> list[ListedObject]:
     """Return at most `most` of the objects, which are in log order: pairs of neighbours, spread evenly from first to
     last, so that disorder from one object to the next shows, too."""
     if len(objects) <= most:

@@ -17,7 +17,7 @@ from tidemark.proposal.columns.types import Inferred, arrow_type, cell_type, jso
 from tidemark.proposal.detect import json_rows, lines_of, text_of
 from tidemark.proposal.dialect import Dialect, dialect_of, header_of, null_word, padded
 from tidemark.proposal.nested_rows import documents_of, wrapped
-from tidemark.proposal.objects import MOST_BYTES, MOST_ROWS, ListedObject, spread
+from tidemark.proposal.objects import MOST_BYTES, MOST_ROWS, ListedObject, sample_evenly
 from tidemark.storage import seen
 
 _FEWEST = 50
@@ -57,7 +57,7 @@ class RowSample:
 
 def sample(kind: str, objects: Sequence[ListedObject]) -> RowSample:
     """Sample objects of one format, which are in log order."""
-    chosen = spread([item for item in objects if item.size])
+    chosen = sample_evenly([item for item in objects if item.size])
     found = RowSample(kind, chosen)
     share = max(MOST_ROWS // max(len(chosen), 1), _FEWEST)
     form = FORMATS[kind]
