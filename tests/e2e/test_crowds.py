@@ -12,7 +12,7 @@ from product import Product
 from tidemark.config.rules.partition_limit import MOST_PARTITIONS, VARIABLE
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.spark.columns import OFFSET
-from tidemark.spark.judge.judge import limited, too_many_partitions
+from tidemark.spark.judge.judge import failed_by_partitions, limited
 from tidemark.spark.tables.accounts import count_arrivals_before
 from tidemark.storage import is_table
 
@@ -109,8 +109,8 @@ def test_each_of_many_tasks_has_a_share(spark):
     assert limited(rows, 3200, 4).agg({OFFSET: "sum"}).first()[0] == 3999 * 2000
     with pytest.raises(PySparkException) as told:
         limited(rows, 2400, 4).agg({OFFSET: "sum"}).collect()
-    assert too_many_partitions(told.value)
-    assert not too_many_partitions(ValueError("another"))
+    assert failed_by_partitions(told.value)
+    assert not failed_by_partitions(ValueError("another"))
 
 
 def test_partitions_that_were_idle_are_told_to_spark_as_data(spark, monkeypatch):

@@ -66,12 +66,12 @@ class Shared(Product):
 
 @pytest.fixture
 def cut(monkeypatch) -> list[Layout]:
-    """The layouts with hot partitions that are made in a test."""
+    """The layouts with skewed partitions that are made in a test."""
     from tidemark.spark.judge import planner
 
     made: list[Layout] = []
-    whole = planner.cut_hot
-    monkeypatch.setattr(planner, "cut_hot", lambda *given: made.append(whole(*given)) or made[-1])
+    whole = planner.cut_skewed
+    monkeypatch.setattr(planner, "cut_skewed", lambda *given: made.append(whole(*given)) or made[-1])
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemark.spark.session.session import _region, alone, spread
+from tidemark.spark.session.session import _region, cluster_settings, local_settings
 
 
 def test_parts_of_the_heap_hold_sparks_buffers(spark):
@@ -36,8 +36,13 @@ def test_sparks_own_page_is_shown_to_nobody(spark):
 
 def test_only_where_one_process_does_all_does_spark_leave_out_to_prove_a_stage_that_it_computes_again(spark):
     name = "spark.sql.shuffle.orderIndependentChecksum.enabled"
-    assert alone("local[*]")[name] == alone("local")[name] == "false"
-    assert alone("spark://host:7077") == alone("yarn") == alone("local-cluster[2,1,1024]") == {}
+    assert local_settings("local[*]")[name] == local_settings("local")[name] == "false"
+    assert (
+        local_settings("spark://host:7077")
+        == local_settings("yarn")
+        == local_settings("local-cluster[2,1,1024]")
+        == {}
+    )
     assert spark.conf.get(name) == "false"
     [shuffle] = _shuffles(spark.range(9).repartition(3)._jdf.queryExecution().sparkPlan())
     assert len(shuffle.shuffleDependency().rowBasedChecksums()) == 0
@@ -53,8 +58,12 @@ def test_a_cluster_fetches_our_jars_and_finds_the_driver(tmp_path):
     jars = [tmp_path / "a.jar", tmp_path / "b.jar"]
     listed = {"spark.jars": f"{jars[0]},{jars[1]}"}
     here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    assert spread("spark://host:7077", jars) == spread("yarn", jars) == listed
-    assert spread("spark://127.0.0.1:7077", jars) == spread("local-cluster[2,1,1024]", jars) == listed | here
+    assert cluster_settings("spark://host:7077", jars) == cluster_settings("yarn", jars) == listed
+    assert (
+        cluster_settings("spark://127.0.0.1:7077", jars)
+        == cluster_settings("local-cluster[2,1,1024]", jars)
+        == listed | here
+    )
 
 
 @pytest.mark.parametrize(("memory", "wanted"), [(1 << 30, 4), (3 << 30, 12), (8 << 30, 16), (16 << 30, 16)])

@@ -73,7 +73,7 @@ def test_a_partition_is_cut_where_that_pays_for_reading_its_rows_twice(size, cor
     """Four partitions with a quarter of the rows each, on four cores: a percent more than its share cuts none."""
     sizes = {"large": largest, "others": 100 - largest} if largest < 100 else {"large": 100}
     layout = assigned_by(sizes, 100, Layout(cores), skewed_share(size, cores, text=False))
-    assert ("large" in layout.hot) == cut
+    assert ("large" in layout.skewed) == cut
 
 
 def test_ranges_have_about_as_many_rows_each_and_crowded_times_are_apart():

@@ -48,7 +48,7 @@ def ensure_few(states: Iterable[tuple[str, str]]) -> None:
             )
 
 
-def crowded(source: str, objects: Iterable[str]) -> TidemarkError:
+def too_many_partitions(source: str, objects: Iterable[str]) -> TidemarkError:
     """The error of a micro-batch whose rows have too many partitions; none of them was written."""
     first, *others = objects
     more = f" and {len(others):,} more" if others else ""

@@ -10,13 +10,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.config.rules.partition_limit import crowded
+from tidemark.config.rules.partition_limit import too_many_partitions
 from tidemark.core.batch import LandedObject
 from tidemark.core.batch_result import NEWEST, Occurrence, Outcome, TableDigest
 from tidemark.spark.columns import OBJECT, OWN
 from tidemark.spark.judge import events, substreams
 from tidemark.spark.judge.empty_objects import without_rows
-from tidemark.spark.judge.judge import too_many_partitions
+from tidemark.spark.judge.judge import failed_by_partitions
 from tidemark.spark.judge.object_states import settled_objects, skipped_rows
 from tidemark.spark.judge.plan_cache import prepared
 from tidemark.spark.judge.planner import Builder
@@ -160,8 +160,8 @@ class Engine(Builder):
         try:
             counts, written = self._attempt(batch, found)
         except damage.SPARK_ERRORS as error:
-            if too_many_partitions(error):
-                raise crowded(batch.source.name, batch.uris) from None
+            if failed_by_partitions(error):
+                raise too_many_partitions(batch.source.name, batch.uris) from None
             missing = damage.gone(named)
             with self.timed("damage"):
                 unreadable = damage.find_unreadable(

@@ -52,7 +52,7 @@ _PLACE = "__tidemark_place"
 _OFFSET_BITS = 40
 """Low bits of the number that keyed rows are sorted by, for the offset; the others are of the key's hash. Sorting by
 one number is fastest."""
-_CROWDED = "tidemark: more partitions than a source may have"
+_TOO_MANY = "tidemark: more partitions than a source may have"
 _UNEVEN = 25
 """Groups that a task may have beyond its share, times the number of tasks: skewed and large partitions are not
 assigned by the hash of their names."""
@@ -97,19 +97,19 @@ def _issued(punctuation: Punctuation, event: Column) -> Column:
 
 
 def limited(staged: DataFrame, most: int, tasks: int) -> DataFrame:
-    """Staged rows whose job fails if there are more than about `most` partitions in all tasks: `too_many_partitions`.
+    """Staged rows whose job fails if all tasks have more than about `most` partitions: see `failed_by_partitions`.
 
     Each task counts the partitions and chunks that it meets, and has a share of `most`.
     """
     share = most // tasks
     bound = most if tasks == 1 else share + share // 4 + _UNEVEN * tasks
-    crowd = F.raise_error(F.lit(_CROWDED)).cast("long")
-    return staged.withColumn(OFFSET, F.when(F.col(_RUN)["group"] > bound, crowd).otherwise(F.col(OFFSET)))
+    failure = F.raise_error(F.lit(_TOO_MANY)).cast("long")
+    return staged.withColumn(OFFSET, F.when(F.col(_RUN)["group"] > bound, failure).otherwise(F.col(OFFSET)))
 
 
-def too_many_partitions(error: Exception) -> bool:
+def failed_by_partitions(error: Exception) -> bool:
     """True if a job failed because its rows have too many partitions."""
-    return _CROWDED in str(error)
+    return _TOO_MANY in str(error)
 
 
 def judge(

@@ -74,20 +74,20 @@ class Prepared:
         Later partitions are taken to be as large as those that this job counted. After None, the next micro-batch
         looks at the sizes of its own.
         """
-        if self.layout.hot or self.layout.tasks == 1:
-            return None if self.layout.hot else self
+        if self.layout.skewed or self.layout.tasks == 1:
+            return None if self.layout.skewed else self
         counted = self.tally.last
         layout = assigned_by(counted.sizes, counted.rows, self.layout, skewed)
-        return None if layout.hot else replace(self, layout=layout)
+        return None if layout.skewed else replace(self, layout=layout)
 
     def simplified(self) -> Prepared:
         """The plan, simplified once for all micro-batches of its shape; unchanged with skew, where it serves this one
         alone."""
-        return self if self.layout.hot else replace(self, counted=simplified(self.counted))
+        return self if self.layout.skewed else replace(self, counted=simplified(self.counted))
 
     def planned(self) -> Prepared:
         """The plan, planned once if it has a shuffle; unchanged with skew, where cells are joined to the rows."""
-        if self.layout.tasks == 1 or self.layout.hot:
+        if self.layout.tasks == 1 or self.layout.skewed:
             return self
         return replace(self, counted=unadapted(self.counted, self.layout.tasks))
 

@@ -17,7 +17,7 @@ from tidemark.spark.columns import BEYOND, OFFSET, ROW
 from tidemark.spark.judge import events, substreams
 from tidemark.spark.judge.judge import judge, judge_punctuated, limited, stage
 from tidemark.spark.judge.plan_cache import PARTITIONS, BatchPlanKey, Prepared, shape_of
-from tidemark.spark.judge.skew import cut_hot
+from tidemark.spark.judge.skew import cut_skewed
 from tidemark.spark.maxima import unseen
 from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import (
@@ -153,11 +153,11 @@ class Builder:
         if layout.tasks > 1 and source.partition is not None:
             layout = place(sizes_of(rows if sample is None else sample), layout, self._skewed_share(batch))
         elif layout.tasks > 1:
-            layout = replace(layout, hot=(SINGLE,))
-        if layout.hot:
+            layout = replace(layout, skewed=(SINGLE,))
+        if layout.skewed:
             if landed and _is_text(source):
                 rows.persist()
-            layout = cut_hot(rows, source, opening, layout, scattered)
+            layout = cut_skewed(rows, source, opening, layout, scattered)
         layout = self._with_ranges(layout, batch, rows, sample)
         return layout, stage(rows, source, opening, layout, start, tasks)
 

@@ -40,16 +40,18 @@ from tidemark.spark.punctuation.state import punctuation_columns, seed_of
 _CELL = (PARTITION, OBJECT, BLOCK, CELL)
 
 
-def cut_hot(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, scattered: bool) -> Layout:
+def cut_skewed(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, scattered: bool) -> Layout:
     """Layout whose skewed partitions are cut into chunks, each with the state that was reached before it."""
     narrow = [*ORDER, PARTITION, OWN, EVENT, BAD, *([MARK] if source.punctuated else [])]
-    hot = rows.where(F.col(PARTITION).isin(list(layout.hot))).select(*narrow, cell_of_row(layout.bits).alias(CELL))
+    skewed = rows.where(F.col(PARTITION).isin(list(layout.skewed))).select(
+        *narrow, cell_of_row(layout.bits).alias(CELL)
+    )
     own_time = source.timestamp_by is not None
     every = source.punctuated.every.period if source.punctuated and source.punctuated.every else None
     sorted_ = _in_order if scattered else _as_they_come
-    cells = _cells(sorted_(hot, layout), source)
+    cells = _cells(sorted_(skewed, layout), source)
     layout = layout.with_cells(cells, lambda name: opened(opening, name, own_time), None if own_time else every)
-    known = sorted_(chunked(hot, layout), layout)
+    known = sorted_(chunked(skewed, layout), layout)
     known = known.withColumn(ARRIVAL, F.greatest(ARRIVED_BEFORE, _arrival_in_cell()))
     reached = _highs(known, source, opening) if source.punctuated is None else _issued(known, source)
     return layout.with_highs(reached)
@@ -64,15 +66,15 @@ def _in_order(rows: DataFrame, layout: Layout) -> DataFrame:
     return rows.repartition(layout.tasks, *_CELL).sortWithinPartitions(*_CELL, ROW)
 
 
-def _cells(hot: DataFrame, source: SourceSpec) -> list[FilePiece]:
+def _cells(skewed: DataFrame, source: SourceSpec) -> list[FilePiece]:
     counts, period = F.lit(False), F.lit(None).cast("long")
     if source.punctuated is not None:
         if source.timestamp_by is None:
-            hot = hot.withColumn(EVENT, _arrival_in_cell())
+            skewed = skewed.withColumn(EVENT, _arrival_in_cell())
         columns = punctuation_columns(source.punctuated, F.col(BAD).isNull(), F.col(EVENT))
         counts, period = columns.counts, columns.period
     reached = F.count("*"), F.max(OWN), F.count_if(counts), F.max(F.when(counts, period))
-    found = hot.groupBy(*_CELL).agg(*reached).collect()
+    found = skewed.groupBy(*_CELL).agg(*reached).collect()
     return [FilePiece(row[0], (row[1], row[2], row[3]), Reached(*row[4:])) for row in found]
 
 

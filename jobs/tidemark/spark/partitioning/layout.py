@@ -108,14 +108,14 @@ class FilePiece:
 class Layout:
     """Assignment of rows to tasks.
 
-    `hot` are the skewed partitions: `cells` maps their cells to chunks, `reached` to the state before them.
+    `skewed` are the partitions that are cut: `cells` maps their cells to chunks, `reached` to the state before them.
     `assigned` maps other large partitions to tasks; the rest go by the hash of their name. `ranges` divide imported
     punctuation by arrival.
     """
 
     tasks: int
     bits: int = CELL_BITS
-    hot: tuple[str, ...] = ()
+    skewed: tuple[str, ...] = ()
     cells: dict[tuple[str, Place], int] = field(default_factory=dict)
     reached: dict[tuple[str, Place], Reached] = field(default_factory=dict)
     chunks: dict[tuple[str, int], Chunk] = field(default_factory=dict)
@@ -192,8 +192,10 @@ def place(sizes: DataFrame, layout: Layout, skewed: float) -> Layout:
 def assigned_by(largest: Mapping[str, int], rows: int, layout: Layout, skewed: float) -> Layout:
     """Layout as from `place`, given the sizes of the largest partitions and the number of rows of all."""
     worth = {name: size for name, size in largest.items() if size > rows / layout.tasks / _WORTH_PLACING}
-    hot = tuple(name for name, size in worth.items() if size > skewed * rows)
-    return replace(layout, hot=hot, assigned=balanced({n: s for n, s in worth.items() if n not in hot}, layout.tasks))
+    cut = tuple(name for name, size in worth.items() if size > skewed * rows)
+    return replace(
+        layout, skewed=cut, assigned=balanced({n: s for n, s in worth.items() if n not in cut}, layout.tasks)
+    )
 
 
 def balanced(sizes: Mapping[Name, int], tasks: int) -> dict[Name, int]:

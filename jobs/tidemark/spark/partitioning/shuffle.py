@@ -171,9 +171,9 @@ def _as_rows(seeds: DataFrame, narrow: DataFrame) -> DataFrame:
 
 
 def _known(layout: Layout, opening: Opening, own_time: bool) -> Iterator[_Seed]:
-    hot = {chunk.partition for chunk in layout.chunks.values()}
+    cut = {chunk.partition for chunk in layout.chunks.values()}
     for name, state in opening.states.items():
-        if name not in hot:
+        if name not in cut:
             whole = _NOT_CHUNKED if layout.cells else _WHOLE
             yield _seed(Chunk(name, whole, opened(opening, name, own_time)), state)
     for chunk in layout.chunks.values():

@@ -139,7 +139,7 @@ def _start(master: str | None) -> SparkSession:
         where = master or os.environ.get("TIDEMARK_MASTER", "local[*]")
         conf.setMaster(where)
         jars = class_path()
-        for key, value in (alone(where) or spread(where, jars)).items():
+        for key, value in (local_settings(where) or cluster_settings(where, jars)).items():
             conf.setIfMissing(key, value)
         conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
         start_context(_launch(conf), conf)
@@ -153,14 +153,14 @@ def _start(master: str | None) -> SparkSession:
     return session
 
 
-def alone(master: str) -> dict[str, str]:
+def local_settings(master: str) -> dict[str, str]:
     """Settings for a master that is a single process; empty for a cluster. In one process no output of a stage is
     lost and computed again, so Spark need not check that it comes out equal."""
     here = master == "local" or master.startswith("local[")
     return dict.fromkeys(_CHECKSUMS, "false") | _LOCAL_SETTINGS if here else {}
 
 
-def spread(master: str, jars: Sequence[Path]) -> dict[str, str]:
+def cluster_settings(master: str, jars: Sequence[Path]) -> dict[str, str]:
     """Settings for a cluster: the jars that executors fetch from the driver and, if the master is reached by
     loopback, the driver's address there. SPARK_LOCAL_IP and SPARK_LOCAL_HOSTNAME name another one."""
     settings = {"spark.jars": ",".join(map(str, jars))}

@@ -27,7 +27,7 @@ from tidemark.spark.tables.time_range import Span
 
 
 @dataclass(frozen=True)
-class Measuring:
+class SessionWindowState:
     """The session windows of one step at the end of a run.
 
     `along` gives the rows that reach the step in a span. The function beside it adds to rows the times that their

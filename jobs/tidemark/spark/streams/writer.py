@@ -27,7 +27,7 @@ from tidemark.spark.streams import windows
 from tidemark.spark.streams.due import cut_open, ends, not_due, passing, passing_span
 from tidemark.spark.streams.partitioned import PartitionedSteps
 from tidemark.spark.streams.paths import paths_into
-from tidemark.spark.streams.session_state import Measuring
+from tidemark.spark.streams.session_state import SessionWindowState
 from tidemark.spark.streams.stream_rows import StreamRows
 from tidemark.spark.streams.window_plans import closing, files_for
 from tidemark.spark.tables.delta import append_counted, holds, quoted, slice_of
@@ -191,7 +191,7 @@ class Outputs:
     def _counted(self, due: Due) -> DataFrame | None:
         """Rows in the windows that the run closes; for session windows, with their bounds."""
         if due.step.data_driven is not None:
-            return self._measuring(due).closing()
+            return self._session_windows(due).closing()
         rows, window = self._along(due, self._closing_span(due)), _window(due)
         if rows is None:
             return None
@@ -206,7 +206,7 @@ class Outputs:
         if rows is None:
             return None
         if due.step.data_driven is not None:
-            found = self._measuring(due).late(rows)
+            found = self._session_windows(due).late(rows)
         else:
             window = _window(due)
             found = windows.bounded(windows.late(self._parts().with_passed_times(rows, due), window), window)
@@ -216,21 +216,22 @@ class Outputs:
         return found.select(source, *own, *map(within_years, times), self._batch(due, "_offset"))
 
     def earliest(self, due: Due) -> int | None:
-        """Start of the earliest session window that the run leaves open, microseconds; see `Measuring.earliest`."""
-        return self._measuring(due).earliest()
+        """Start of the earliest session window that the run leaves open, microseconds; None if it leaves none before
+        the settled time."""
+        return self._session_windows(due).earliest()
 
     def idle(self, due: Due, limit: int) -> tuple[int | None, int | None]:
         """Of session windows that were open before the run, the latest time up to `limit` at which one ends or
         closes, and the first after it; microseconds, or None."""
-        return self._measuring(due).idle(limit)
+        return self._session_windows(due).idle(limit)
 
-    def _measuring(self, due: Due) -> Measuring:
+    def _session_windows(self, due: Due) -> SessionWindowState:
         step = self.spec.streams[due.step.name]
 
         def along(span: Span) -> DataFrame | None:
             return self._along(due, span)
 
-        return Measuring(
+        return SessionWindowState(
             self.spark, self.root, step, due, along, lambda rows: self._parts().with_passed_times(rows, due)
         )
 
@@ -238,7 +239,7 @@ class Outputs:
         return PartitionedSteps(self.spark, self.root, self.spec, self.recompute, self._opened, self.known)
 
     def _opened(self, due: Due) -> DataFrame | None:
-        return self._measuring(due).opened()
+        return self._session_windows(due).opened()
 
     @staticmethod
     def _closing_span(due: Due) -> Span:
