@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from tidemark.spark.maxima import greatest_before, greatest_before_in_runs, reached, unseen
+from tidemark.spark.maxima import greatest_before, greatest_before_in_runs, running_state, unseen
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_they_equal_window_functions(rows, tasks):
     order = ("chunk", "partition", "place")
     placed = rows.repartition(tasks, "chunk", "partition").sortWithinPartitions(*order)
     start = unseen(3)
-    run = reached(F.col("chunk"), F.col("partition"), F.col("own"), F.col("seed"), start)
+    run = running_state(F.col("chunk"), F.col("partition"), F.col("own"), F.col("seed"), start)
     start.set(7)
     told = placed.withColumn("run", run)
     none = F.lit(None).cast("binary")

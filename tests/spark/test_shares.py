@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from tidemark.spark.partitioning.layout import (
     FilePiece,
     Layout,
-    Reached,
+    RunningState,
     assigned_by,
     balanced,
     skewed_share,
@@ -17,20 +17,20 @@ from tidemark.spark.partitioning.layout import (
 from tidemark.spark.partitioning.ranges import Ranges
 
 
-def test_each_cell_is_told_what_the_cells_before_it_have_reached():
-    told = [Reached(4, 10, 3, 2), Reached(4, None, 0, None), Reached(4, 9, 4, 1)]
-    cells = [FilePiece("p", (0, 0, number), each) for number, each in enumerate(told)]
-    layout = Layout(tasks=1, bits=1).with_cells(reversed(cells), lambda _: Reached(100, 7, 5, None))
-    before = [layout.reached["p", cell.place] for cell in cells]
-    assert before == [Reached(100, 7, 5, None), Reached(104, 10, 8, 2), Reached(108, 10, 8, 2)]
+def test_each_cell_has_the_state_that_the_cells_before_it_left():
+    states = [RunningState(4, 10, 3, 2), RunningState(4, None, 0, None), RunningState(4, 9, 4, 1)]
+    cells = [FilePiece("p", (0, 0, number), each) for number, each in enumerate(states)]
+    layout = Layout(tasks=1, bits=1).with_cells(reversed(cells), lambda _: RunningState(100, 7, 5, None))
+    before = [layout.before["p", cell.position] for cell in cells]
+    assert before == [RunningState(100, 7, 5, None), RunningState(104, 10, 8, 2), RunningState(108, 10, 8, 2)]
     assert [chunk.before for chunk in layout.chunks.values()] == before
 
 
 def test_a_row_that_counts_is_in_the_period_of_an_earlier_arrival_that_is_later_than_its_own():
-    cells = [FilePiece("p", (0, 0, 0), Reached(1, 50)), FilePiece("p", (0, 0, 1), Reached(1, 20, 1, 2))]
-    cells.append(FilePiece("p", (0, 0, 2), Reached(1)))
-    layout = Layout(tasks=1, bits=0).with_cells(cells, lambda _: Reached(), every=10)
-    assert [layout.reached["p", cell.place].period for cell in cells] == [None, None, 5]
+    cells = [FilePiece("p", (0, 0, 0), RunningState(1, 50)), FilePiece("p", (0, 0, 1), RunningState(1, 20, 1, 2))]
+    cells.append(FilePiece("p", (0, 0, 2), RunningState(1)))
+    layout = Layout(tasks=1, bits=0).with_cells(cells, lambda _: RunningState(), every=10)
+    assert [layout.before["p", cell.position].period for cell in cells] == [None, None, 5]
 
 
 def test_the_largest_go_to_the_task_that_has_least():
@@ -90,8 +90,8 @@ def test_a_row_is_in_the_range_of_its_arrival_and_anywhere_at_a_crowded_one(spar
     ranges = Ranges(3, (10, 20), (15,))
     rows = spark.range(0, 60).select("id", F.when(F.col("id") != 40, F.col("id") % 30).alias("time"))
     shared = ranges.shared_place(F.col("time"), F.col("id"))
-    told = rows.select("id", "time", ranges.place(F.col("time")).alias("place"), shared.alias("shared"))
-    for row in told.collect():
+    found = rows.select("id", "time", ranges.place(F.col("time")).alias("place"), shared.alias("shared"))
+    for row in found.collect():
         expected = 0 if row["time"] is None else (row["time"] >= 10) + (row["time"] >= 20)
         assert row["place"] == expected
         assert row["shared"] == (row["id"] % 3 if row["time"] in (15, None) else expected)

@@ -3,7 +3,7 @@
 Rows come from the events tables, which keep every row's times, whatever its fate. A first pass finds how late and how
 far out of order rows are, for choosing a grid. A second finds the highest times that batches and chunks reach, in any
 order. A third compares each row, in the order of offsets, with the watermark of each candidate. A large partition is
-read in chunks, each of which starts from what the earlier ones reached; the rows of a substream are in one task, as
+read in chunks, each of which starts from what the earlier ones left; the rows of a substream are in one task, as
 when they are judged.
 """
 
@@ -37,7 +37,7 @@ _TASK_ROWS = 1 << 20
 """Rows for one task; fewer are not shared out."""
 _WHOLE = 62
 """Bits of a chunk that holds a whole partition."""
-_LATENESS, _DISORDER, _REACHED = "__tidemark_lateness", "__tidemark_disorder", "__tidemark_reached"
+_LATENESS, _DISORDER, _FLOOR_ARRIVAL = "__tidemark_lateness", "__tidemark_disorder", "__tidemark_floor_arrival"
 
 
 @dataclass(frozen=True)
@@ -102,15 +102,15 @@ class AdvisedRows:
         grid: Grid,
         highs: Iterable[High],
         starts: Mapping[str, Cells],
-        reached: Iterable[tuple[str, int, int | None]],
+        arrivals: Iterable[tuple[str, int, int | None]],
     ) -> dict[str, GridCounts]:
         """By partition, the fates of its rows under each candidate. `starts`: the watermarks of partitions that start
-        late; `reached`: the arrivals that floors follow from, by partition and batch."""
+        late; `arrivals`: those that floors follow from, by partition and batch."""
         counts = java_class("count.CandidateAccumulator").registered(context_of(self.engine.spark))
         function = java_class("count.CandidateCounter").function(counts, self._parameters(grid, highs, starts))
-        columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, (ARRIVAL, EVENT, _REACHED))]
+        columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, (ARRIVAL, EVENT, _FLOOR_ARRIVAL))]
         compared = Column(function.apply(scala_columns(columns)))
-        self._in_order(reached).where(compared).count()
+        self._in_order(arrivals).where(compared).count()
         return {name: GridCounts(grid, numbers) for name, numbers in json.loads(counts.json()).items()}
 
     def _rows(self, *more: str) -> DataFrame:
@@ -134,9 +134,9 @@ class AdvisedRows:
         rows = self._rows(*more).withColumn(BAD, F.lit(None).cast("string"))
         return rows.withColumn(STAGED, bounded(early)).where(F.col(STAGED).isNotNull())
 
-    def _in_order(self, reached: Iterable[tuple[str, int, int | None]]) -> DataFrame:
-        known = [(name, batch, arrival) for name, batch, arrival in reached if arrival is not None]
-        columns: Columns = [(PARTITION, pa.string()), (BATCH, pa.int64()), (_REACHED, pa.int64())]
+    def _in_order(self, arrivals: Iterable[tuple[str, int, int | None]]) -> DataFrame:
+        known = [(name, batch, arrival) for name, batch, arrival in arrivals if arrival is not None]
+        columns: Columns = [(PARTITION, pa.string()), (BATCH, pa.int64()), (_FLOOR_ARRIVAL, pa.int64())]
         spark, tasks = self.engine.spark, self.tasks
         rows = self._rows().withColumn(CHUNK, F.shiftright(OFFSET, self.bits))
         rows = rows.join(local_frame(spark, known, columns), [PARTITION, BATCH], "left").drop(BATCH)

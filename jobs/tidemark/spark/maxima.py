@@ -27,7 +27,7 @@ def unseen(watermark: int | None) -> JavaObject:
     return start
 
 
-def reached(chunk: Column, partition: Column, own: Column, seed: Column, start: JavaObject) -> Column:
+def running_state(chunk: Column, partition: Column, own: Column, seed: Column, start: JavaObject) -> Column:
     """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and the `watermark`
     and `high` of the group's seed. Without a seed the watermark is that of `start`. `chunk` and `partition` are not
     null."""

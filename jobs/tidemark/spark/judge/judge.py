@@ -36,8 +36,8 @@ from tidemark.spark.columns import (
     WATERMARK,
 )
 from tidemark.spark.judge.policy import bounded, fate
-from tidemark.spark.judge.substreams import REACHED
-from tidemark.spark.maxima import punctuated, reached, unseen
+from tidemark.spark.judge.substreams import KEY_WATERMARK
+from tidemark.spark.maxima import punctuated, running_state, unseen
 from tidemark.spark.partitioning.layout import Layout
 from tidemark.spark.partitioning.shuffle import PartitionTasks, repartition
 from tidemark.spark.punctuation.imported import with_imported
@@ -78,7 +78,7 @@ def stage(
     group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
     sent = repartition(rows, layout, opening, own_time, tasks).sortWithinPartitions(*group, *ORDER)
     start = start or unseen(opening.unseen.watermark)
-    running = reached(F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
+    running = running_state(F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
     sent = sent.withColumn(_RUN, running)
     if source.punctuated is not None:
         event = F.col(EVENT) if own_time else run["arrival"]
@@ -126,7 +126,7 @@ def judge(
         staged = _by_key(staged, layout)
         if substreams is not None:
             staged = staged.join(substreams, [PARTITION, KEY], "left")
-            before = F.greatest(before, F.col(REACHED))
+            before = F.greatest(before, F.col(KEY_WATERMARK))
         staged = _together(staged, opening)
         group = [_run_of(F.col(_PLACE)), F.col(PARTITION), F.col(KEY)]
     else:

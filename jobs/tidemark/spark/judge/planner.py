@@ -23,7 +23,7 @@ from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import (
     CELL_BITS,
     Layout,
-    place,
+    assign,
     sampled_share,
     sizes_of,
     skewed_share,
@@ -151,7 +151,7 @@ class Builder:
         layout = Layout(self._tasks(source, batch.size), self.cell_bits)
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
-            layout = place(sizes_of(rows if sample is None else sample), layout, self._skewed_share(batch))
+            layout = assign(sizes_of(rows if sample is None else sample), layout, self._skewed_share(batch))
         elif layout.tasks > 1:
             layout = replace(layout, skewed=(SINGLE,))
         if layout.skewed:

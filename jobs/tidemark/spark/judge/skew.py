@@ -33,7 +33,7 @@ from tidemark.spark.columns import (
 )
 from tidemark.spark.judge.judge import staged_by_arrival
 from tidemark.spark.maxima import latest_in_cell, punctuated
-from tidemark.spark.partitioning.layout import FilePiece, Layout, Reached, cell_of_row
+from tidemark.spark.partitioning.layout import FilePiece, Layout, RunningState, cell_of_row
 from tidemark.spark.partitioning.shuffle import chunked, opened
 from tidemark.spark.punctuation.state import punctuation_columns, seed_of
 
@@ -41,7 +41,7 @@ _CELL = (PARTITION, OBJECT, BLOCK, CELL)
 
 
 def cut_skewed(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, scattered: bool) -> Layout:
-    """Layout whose skewed partitions are cut into chunks, each with the state that was reached before it."""
+    """Layout whose skewed partitions are cut into chunks, each with the state before it."""
     narrow = [*ORDER, PARTITION, OWN, EVENT, BAD, *([MARK] if source.punctuated else [])]
     skewed = rows.where(F.col(PARTITION).isin(list(layout.skewed))).select(
         *narrow, cell_of_row(layout.bits).alias(CELL)
@@ -53,8 +53,8 @@ def cut_skewed(rows: DataFrame, source: SourceSpec, opening: Opening, layout: La
     layout = layout.with_cells(cells, lambda name: opened(opening, name, own_time), None if own_time else every)
     known = sorted_(chunked(skewed, layout), layout)
     known = known.withColumn(ARRIVAL, F.greatest(ARRIVED_BEFORE, _arrival_in_cell()))
-    reached = _highs(known, source, opening) if source.punctuated is None else _issued(known, source)
-    return layout.with_highs(reached)
+    highs = _highs(known, source, opening) if source.punctuated is None else _issued(known, source)
+    return layout.with_highs(highs)
 
 
 def _as_they_come(rows: DataFrame, layout: Layout) -> DataFrame:  # noqa: ARG001 # called like _in_order
@@ -73,9 +73,9 @@ def _cells(skewed: DataFrame, source: SourceSpec) -> list[FilePiece]:
             skewed = skewed.withColumn(EVENT, _arrival_in_cell())
         columns = punctuation_columns(source.punctuated, F.col(BAD).isNull(), F.col(EVENT))
         counts, period = columns.counts, columns.period
-    reached = F.count("*"), F.max(OWN), F.count_if(counts), F.max(F.when(counts, period))
-    found = skewed.groupBy(*_CELL).agg(*reached).collect()
-    return [FilePiece(row[0], (row[1], row[2], row[3]), Reached(*row[4:])) for row in found]
+    state = F.count("*"), F.max(OWN), F.count_if(counts), F.max(F.when(counts, period))
+    found = skewed.groupBy(*_CELL).agg(*state).collect()
+    return [FilePiece(row[0], (row[1], row[2], row[3]), RunningState(*row[4:])) for row in found]
 
 
 def _arrival_in_cell() -> Column:
@@ -104,5 +104,5 @@ def _issued(known: DataFrame, source: SourceSpec) -> list[tuple[str, int, int | 
     return _by_chunk(rows, F.col(PUNCTUATED)["after"])
 
 
-def _by_chunk(rows: DataFrame, reached: Column) -> list[tuple[str, int, int | None]]:
-    return [(row[0], row[1], row[2]) for row in rows.groupBy(PARTITION, CHUNK).agg(F.max(reached)).collect()]
+def _by_chunk(rows: DataFrame, time: Column) -> list[tuple[str, int, int | None]]:
+    return [(row[0], row[1], row[2]) for row in rows.groupBy(PARTITION, CHUNK).agg(F.max(time)).collect()]

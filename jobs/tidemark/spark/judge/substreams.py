@@ -17,7 +17,7 @@ from tidemark.spark.columns import KEY, PARTITION
 from tidemark.spark.digests import measured
 from tidemark.spark.tables.delta import append_measured, exists, holds
 
-REACHED = "__tidemark_reached"
+KEY_WATERMARK = "__tidemark_key_watermark"
 
 
 def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFrame:
@@ -92,8 +92,8 @@ def _above(events: DataFrame, before: int, trail: int, floors: Mapping[str, int 
 
 def _keyed(rows: DataFrame, watermark: Column) -> DataFrame:
     key = F.coalesce(F.concat(F.lit("="), F.col("substream")), F.lit(""))
-    found = rows.select(F.col("partition").alias(PARTITION), key.alias(KEY), watermark.alias(REACHED))
-    return found.groupBy(PARTITION, KEY).agg(F.max(REACHED).alias(REACHED))
+    found = rows.select(F.col("partition").alias(PARTITION), key.alias(KEY), watermark.alias(KEY_WATERMARK))
+    return found.groupBy(PARTITION, KEY).agg(F.max(KEY_WATERMARK).alias(KEY_WATERMARK))
 
 
 def write(

@@ -64,12 +64,12 @@ def sampled_share(source: SourceSpec, size: int, opening: Opening) -> float | No
     return SAMPLED_BYTES / size if looked_at and size > SAMPLED_BYTES else None
 
 
-Place = tuple[int, int, int]
+CellPosition = tuple[int, int, int]
 """Position of a cell within its partition, by which cells are ordered: (rank of object, start of split, index)."""
 
 
 @dataclass(frozen=True)
-class Reached:
+class RunningState:
     """Running state of a partition: its number of rows and their latest arrival.
 
     For a punctuated source also the number of rows that count for `every`, and the latest period that these entered.
@@ -91,7 +91,7 @@ class Chunk:
 
     partition: str
     number: int
-    before: Reached = Reached()
+    before: RunningState = RunningState()
     high_before: int | None = None
 
 
@@ -100,15 +100,15 @@ class FilePiece:
     """A cell: consecutive rows of one file split and partition, and the state that they alone make."""
 
     partition: str
-    place: Place
-    state: Reached
+    position: CellPosition
+    state: RunningState
 
 
 @dataclass(frozen=True)
 class Layout:
     """Assignment of rows to tasks.
 
-    `skewed` are the partitions that are cut: `cells` maps their cells to chunks, `reached` to the state before them.
+    `skewed` are the partitions that are cut: `cells` maps their cells to chunks, `before` to the state before them.
     `assigned` maps other large partitions to tasks; the rest go by the hash of their name. `ranges` divide imported
     punctuation by arrival.
     """
@@ -116,14 +116,14 @@ class Layout:
     tasks: int
     bits: int = CELL_BITS
     skewed: tuple[str, ...] = ()
-    cells: dict[tuple[str, Place], int] = field(default_factory=dict)
-    reached: dict[tuple[str, Place], Reached] = field(default_factory=dict)
+    cells: dict[tuple[str, CellPosition], int] = field(default_factory=dict)
+    before: dict[tuple[str, CellPosition], RunningState] = field(default_factory=dict)
     chunks: dict[tuple[str, int], Chunk] = field(default_factory=dict)
     assigned: dict[str, int] = field(default_factory=dict)
     ranges: Ranges = field(default_factory=Ranges)
 
     def with_cells(
-        self, cells: Iterable[FilePiece], opened: Callable[[str], Reached], every: int | None = None
+        self, cells: Iterable[FilePiece], opened: Callable[[str], RunningState], every: int | None = None
     ) -> Layout:
         """Layout with cells grouped into chunks of about a quarter of a task's rows, at least one cell each.
 
@@ -131,21 +131,21 @@ class Layout:
         and arrivals are event times: a row that counts is then at least in the period of the latest arrival before
         its cell.
         """
-        ordered = sorted(cells, key=lambda cell: (cell.partition, cell.place))
+        ordered = sorted(cells, key=lambda cell: (cell.partition, cell.position))
         grain = max(1 << self.bits, sum(cell.state.rows for cell in ordered) // (4 * self.tasks))
-        numbers: dict[tuple[str, Place], int] = {}
-        reached: dict[tuple[str, Place], Reached] = {}
+        numbers: dict[tuple[str, CellPosition], int] = {}
+        before: dict[tuple[str, CellPosition], RunningState] = {}
         chunks: dict[tuple[str, int], Chunk] = {}
-        partition, number, filled, known = None, -1, 0, Reached()
+        partition, number, filled, known = None, -1, 0, RunningState()
         for cell in ordered:
             if cell.partition != partition:
                 partition, filled, known = cell.partition, grain, opened(cell.partition)
             if filled >= grain:
                 number, filled = number + 1, 0
                 chunks[partition, number] = Chunk(partition, number, known)
-            numbers[partition, cell.place], reached[partition, cell.place] = number, known
+            numbers[partition, cell.position], before[partition, cell.position] = number, known
             filled, known = filled + cell.state.rows, _after(known, cell.state, every)
-        return replace(self, cells=numbers, reached=reached, chunks=chunks)
+        return replace(self, cells=numbers, before=before, chunks=chunks)
 
     def with_highs(self, highs: Iterable[tuple[str, int, int | None]]) -> Layout:
         """Layout in which each chunk knows the highest time of its partition's earlier chunks."""
@@ -158,9 +158,9 @@ class Layout:
         return replace(self, chunks=chunks)
 
 
-def _after(known: Reached, own: Reached, every: int | None) -> Reached:
+def _after(known: RunningState, own: RunningState, every: int | None) -> RunningState:
     arrived = known.arrival // every if every is not None and known.arrival is not None and own.counted else None
-    return Reached(
+    return RunningState(
         known.rows + own.rows,
         latest(known.arrival, own.arrival),
         known.counted + own.counted,
@@ -178,7 +178,7 @@ def sizes_of(rows: DataFrame) -> DataFrame:
     return rows.groupBy(PARTITION).agg(F.count("*").alias("rows"))
 
 
-def place(sizes: DataFrame, layout: Layout, skewed: float) -> Layout:
+def assign(sizes: DataFrame, layout: Layout, skewed: float) -> Layout:
     """Layout in which partitions have tasks by their sizes, counted in all rows or in a sample.
 
     A partition is skewed if it has more than the share `skewed` of the rows.
@@ -190,7 +190,7 @@ def place(sizes: DataFrame, layout: Layout, skewed: float) -> Layout:
 
 
 def assigned_by(largest: Mapping[str, int], rows: int, layout: Layout, skewed: float) -> Layout:
-    """Layout as from `place`, given the sizes of the largest partitions and the number of rows of all."""
+    """Layout as from `assign`, given the sizes of the largest partitions and the number of rows of all."""
     worth = {name: size for name, size in largest.items() if size > rows / layout.tasks / _WORTH_PLACING}
     cut = tuple(name for name, size in worth.items() if size > skewed * rows)
     return replace(

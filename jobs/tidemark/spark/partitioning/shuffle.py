@@ -40,7 +40,7 @@ from tidemark.spark.columns import (
 from tidemark.spark.compat.jvm import scala_columns
 from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.local_frames import Columns, local_frame, small_frame
-from tidemark.spark.partitioning.layout import Chunk, Layout, Reached, cell_of_row
+from tidemark.spark.partitioning.layout import Chunk, Layout, RunningState, cell_of_row
 from tidemark.spark.tables.delta import quoted
 
 if TYPE_CHECKING:
@@ -122,9 +122,9 @@ def chunked(rows: DataFrame, layout: Layout) -> DataFrame:
     Chunk and state are null for rows of partitions without skew.
     """
     known = [
-        (partition, *place, number, before.arrival, before.counted, before.period)
-        for (partition, place), number in layout.cells.items()
-        for before in (layout.reached[partition, place],)
+        (partition, *position, number, before.arrival, before.counted, before.period)
+        for (partition, position), number in layout.cells.items()
+        for before in (layout.before[partition, position],)
     ]
     columns: Columns = [
         (PARTITION, pa.string()),
@@ -138,12 +138,12 @@ def chunked(rows: DataFrame, layout: Layout) -> DataFrame:
     return rows.withColumn(CELL, cell_of_row(layout.bits)).join(cells, [PARTITION, OBJECT, BLOCK, CELL], "left")
 
 
-def opened(opening: Opening, partition: str, own_time: bool) -> Reached:
+def opened(opening: Opening, partition: str, own_time: bool) -> RunningState:
     """State of a partition when a batch begins. For rows without an event time of their own, the latest arrival is at
     least the estimated one."""
     state = opening.states.get(partition, opening.unseen)
     arrival = state.last_arrival if own_time else latest(state.last_arrival, state.estimated_high)
-    return Reached(state.next_offset, arrival, state.counted, state.period)
+    return RunningState(state.next_offset, arrival, state.counted, state.period)
 
 
 def known_before(spark: SparkSession, layout: Layout, opening: Opening, own_time: bool) -> DataFrame:

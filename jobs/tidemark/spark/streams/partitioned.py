@@ -13,7 +13,7 @@ from tidemark.config import PipelineSpec
 from tidemark.core.stream_output import Due
 from tidemark.spark.columns import KEY, PARTITION
 from tidemark.spark.judge import substreams
-from tidemark.spark.judge.substreams import REACHED
+from tidemark.spark.judge.substreams import KEY_WATERMARK
 from tidemark.spark.local_frames import small_frame
 from tidemark.spark.plans.parameters import Parameter, constant
 from tidemark.spark.streams import windows
@@ -64,7 +64,7 @@ class PartitionedSteps:
         if own is None:
             return rows
         joined = rows.join(own.withColumnRenamed(PARTITION, "_partition"), ["_partition", KEY], "left")
-        return joined.withColumn(column, F.greatest(column, REACHED)).drop(REACHED)
+        return joined.withColumn(column, F.greatest(column, KEY_WATERMARK)).drop(KEY_WATERMARK)
 
     def _substreams(self, due: Due, floors: Mapping[str, int | None]) -> DataFrame | None:
         """Watermarks of substreams above their floors, after the last batch; None if none is recorded."""
