@@ -76,18 +76,23 @@ class _Progress:
     @cached_property
     def _held(self) -> dict[str, dict[str, str]]:
         """By source, the partitions that hold it back, and why."""
-        names = sorted({source for source, _ in self.states} | set(self.combined) | set(self.rules))
-        return {name: _holding(self._own(name), self.combined.get(name), self.rules.get(name)) for name in names}
+        own = self._by_source
+        return {name: _holding(own[name], self.combined.get(name), self.rules.get(name)) for name in sorted(own)}
 
-    def _own(self, source: str) -> dict[str, PartitionState]:
-        return {partition: state for (name, partition), state in self.states.items() if name == source}
+    @cached_property
+    def _by_source(self) -> dict[str, dict[str, PartitionState]]:
+        """States of partitions by source; none of a source that has none yet."""
+        found: dict[str, dict[str, PartitionState]] = {name: {} for name in (*self.combined, *self.rules)}
+        for (source, partition), state in self.states.items():
+            found.setdefault(source, {})[partition] = state
+        return found
 
     def _source(self, name: str) -> SourceSummary:
         newest, held = _newest(self.states, name), self._held[name]
         found = _source(name, self.combined.get(name, Combined(None)), newest, self.as_of, held)
         delays = Limits(found["watermark_delay_micros"], found["output_delay_micros"])
         limits = Limits() if found["complete"] else self.limits.get(name, Limits())
-        still = standing_still(self._own(name), self.rules.get(name), self.as_of, self.before)
+        still = standing_still(self._by_source[name], self.rules.get(name), self.as_of, self.before)
         found["attention"] = list(abnormal(delays, limits, held, still))
         return found
 
