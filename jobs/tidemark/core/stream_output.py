@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidemark.core.streams import StepRules, StreamState, part_reached
+from tidemark.core.streams import StepRules, StreamState, part_watermark
 from tidemark.core.windows import DataDrivenWindows
 
 OUTPUTS = ("streams", "dead_letters", "before_start")
@@ -118,17 +118,17 @@ class Due:
         if window.partition_by is not None and not self.listed:
             return passed if self.after.complete or self._moved() else []
         if window.partition_by is not None:
-            passed = [(part.before, part.after) for part in self.reached()]
+            passed = [(part.before, part.after) for part in self.passed_by_part()]
         return [each for each in passed if window.closes_between(*each, self.after.complete)]
 
-    def reached(self) -> list[PartitionProgress]:
+    def passed_by_part(self) -> list[PartitionProgress]:
         """Times that the step has passed for each partition."""
         before, after = self.states
         return [
             PartitionProgress(
                 part.partition,
-                part_reached(self.path, before, part.before),
-                part_reached(self.path, after, part.after),
+                part_watermark(self.path, before, part.before),
+                part_watermark(self.path, after, part.after),
             )
             for part in self.parts
         ]
@@ -161,10 +161,10 @@ class Due:
         known = [mark for mark in marks if mark is not None]
         reached = min(known) if known and len(known) == len(marks) else None
         for step in self.path[:-1]:
-            reached = part_reached([step], self.states[which], reached)
+            reached = part_watermark([step], self.states[which], reached)
             reached = reached if step.fixed is None else step.fixed.pulled_back(reached)
             reached = reached if step.data_driven is None else self.states[which][step.name].back
-        return part_reached(self.path[-1:], self.states[which], reached)
+        return part_watermark(self.path[-1:], self.states[which], reached)
 
     def earlier(self) -> Due:
         """The step as it was before the run, with nothing due."""
@@ -186,7 +186,7 @@ class Due:
         if self.step.partition_by is None:
             return False
         if self.listed:
-            return any(part.before != part.after for part in self.reached())
+            return any(part.before != part.after for part in self.passed_by_part())
         before, after = self.states
         steps = any(before[step.name] != after[step.name] for step in self.path[:-1])
         return self.brought or steps or any(part.before != part.after for part in self.parts)

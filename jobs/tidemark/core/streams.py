@@ -150,7 +150,7 @@ def lineage(steps: Sequence[StepRules], name: str) -> Iterator[StepRules]:
     yield step
 
 
-def part_reached(path: Sequence[StepRules], states: Mapping[str, StreamState], watermark: int | None) -> int | None:
+def part_watermark(path: Sequence[StepRules], states: Mapping[str, StreamState], watermark: int | None) -> int | None:
     """The time that the last step of a lineage has passed for one part with this `watermark`. No step below may have
     session windows: what they are pulled back to depends on rows."""
     reached = watermark

@@ -26,7 +26,7 @@ def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFr
     A key that stays at its partition's floor is not recorded: forgetting it changes no result.
     """
     high, before = F.unix_micros("_system_timestamp"), F.unix_micros("_watermark")
-    raised = events.where(before.isNull() | (_reached(high, trail) > before)).where(high.isNotNull())
+    raised = events.where(before.isNull() | (_watermark_after(high, trail) > before)).where(high.isNotNull())
     found = raised.groupBy("_partition", "_substream").agg(F.max(high).alias("high"))
     return _rows(found, source, F.lit(batch_id), trail)
 
@@ -53,7 +53,7 @@ def recomputed(events: DataFrame, before: int, trail: int, floors: Mapping[str, 
     """
     rows = _above(events, before, trail, floors)
     rows = rows.withColumnsRenamed({"_partition": "partition", "_substream": "substream"})
-    return _keyed(rows, _reached(F.unix_micros("_system_timestamp"), trail))
+    return _keyed(rows, _watermark_after(F.unix_micros("_system_timestamp"), trail))
 
 
 def left(events: DataFrame, source: str, before: int, trail: int, floors: Mapping[str, int | None]) -> DataFrame:
@@ -70,13 +70,13 @@ def _rows(found: DataFrame, source: str, batch_id: Column, trail: int) -> DataFr
         F.lit(source).alias("source"),
         F.col("_partition").alias("partition"),
         F.col("_substream").alias("substream"),
-        F.timestamp_micros(_reached(F.col("high"), trail)).alias("watermark"),
+        F.timestamp_micros(_watermark_after(F.col("high"), trail)).alias("watermark"),
         F.timestamp_micros("high").alias("high"),
         batch_id.cast("long").alias("batch_id"),
     )
 
 
-def _reached(high: Column, trail: int) -> Column:
+def _watermark_after(high: Column, trail: int) -> Column:
     """Watermark after a highest time: that time less `trail`, microseconds."""
     return F.greatest(high - trail, F.lit(MIN_TIME))
 

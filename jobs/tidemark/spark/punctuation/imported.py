@@ -131,10 +131,10 @@ def _marks(events: DataFrame, imported: Imported, layout: Layout) -> DataFrame:
     if rules.punctuation is not None:
         issued = issued_by_events(events, rules.punctuation, rules.shape, imported.opening, layout)
         return issued.select(PARTITION, ARRIVAL, F.col(PUNCTUATED).alias(_SET))
-    return events.select(F.col("_partition").alias(PARTITION), arrival, _reached(rules).alias(_SET))
+    return events.select(F.col("_partition").alias(PARTITION), arrival, _watermark_after(rules).alias(_SET))
 
 
-def _reached(rules: SourceRules) -> Column:
+def _watermark_after(rules: SourceRules) -> Column:
     """Watermark that a row of a tolerance source leaves its partition; null with substreams: rows move no floor."""
     if rules.substreams:
         return F.lit(None).cast("long")

@@ -46,7 +46,10 @@ class PartitionedSteps:
             return rows.withColumns({name: self.known(*values, "_batch_id") for name, values in passed.items()})
         listed = small_frame(
             self.spark,
-            [(part.partition, part.before, part.after) for part in (due.reached() if due.listed else due.parts)],
+            [
+                (part.partition, part.before, part.after)
+                for part in (due.passed_by_part() if due.listed else due.parts)
+            ],
             [("_partition", pa.string()), (BEFORE, pa.int64()), (AFTER, pa.int64())],
         )
         joined = rows.join(listed, "_partition", "left")
@@ -75,7 +78,7 @@ class PartitionedSteps:
         return substreams.recomputed(whole, before, self.spec.sources[source].policy.disorder, floors)
 
     def _through(self, rows: DataFrame, column: str, due: Due) -> DataFrame:
-        """Carry a column of watermarks along the path, as `part_reached` does, and through session windows."""
+        """Carry a column of watermarks along the path, as `part_watermark` does, and through session windows."""
         for number, step in enumerate(due.path):
             reached = F.col(column) + step.shift
             if step.windowed:

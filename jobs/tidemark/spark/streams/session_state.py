@@ -104,7 +104,7 @@ class SessionWindowState:
             return self.due.settled[1]
         if self.due.after.complete or not self.due.listed:
             return None
-        return latest(*[part.after for part in self.due.reached()])
+        return latest(*[part.after for part in self.due.passed_by_part()])
 
     def _bounding(self) -> DataFrame | None:
         """Rows from which the windows are made that the run closes or leaves open."""
