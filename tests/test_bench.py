@@ -27,20 +27,20 @@ def kept(tmp_path, monkeypatch):
     guard.store([Section("row", "Title", [BEFORE])])
 
 
-def told(ratio: Spread, before: Spread = BEFORE.ratio) -> list[str]:
+def sentences(ratio: Spread, before: Spread = BEFORE.ratio) -> list[str]:
     guard.store([Section("row", "Title", [replace(BEFORE, ratio=before)])])
     return list(guard.worse([Section("row", "Title", [replace(BEFORE, ratio=ratio)])]))
 
 
 def test_what_is_not_worse_beyond_the_noise_is_not_told():
-    assert told(Spread(0.5, 0.4, 0.6)) == []
-    assert told(BEFORE.ratio) == []
-    assert told(Spread(1.3, 1.05, 1.4)) == [], "one repeat was as good as before"
-    assert told(Spread(1.15, 1.12, 1.2), Spread(1.05, 0.95, 1.1)) == [], "a tenth is not much"
+    assert sentences(Spread(0.5, 0.4, 0.6)) == []
+    assert sentences(BEFORE.ratio) == []
+    assert sentences(Spread(1.3, 1.05, 1.4)) == [], "one repeat was as good as before"
+    assert sentences(Spread(1.15, 1.12, 1.2), Spread(1.05, 0.95, 1.1)) == [], "a tenth is not much"
 
 
 def test_a_ratio_that_is_worse_beyond_the_noise_is_told_with_both():
-    (sentence,) = told(Spread(1.3, 1.2, 1.4))
+    (sentence,) = sentences(Spread(1.3, 1.2, 1.4))
     assert sentence == "row: what, against a peer (cores: 2): 1.30 (1.20-1.40), was 1.00 (0.95-1.10)"
 
 
@@ -112,7 +112,7 @@ def test_each_figure_says_on_how_many_cores_it_was_measured(monkeypatch, capsys)
     assert len(tables) > 10
     assert all(cell == "cores" or int(cell) > 0 for cell in cells)
     stored = json.loads((ROOT / "bench" / "figures.json").read_text())
-    assert all(told["cores"] > 0 for row in stored.values() for told in row)
+    assert all(each["cores"] > 0 for row in stored.values() for each in row)
 
 
 @pytest.mark.parametrize("cores", ["0", "3", "two", "-1"])

@@ -72,8 +72,8 @@ def test_the_same_configuration_changes_nothing(files: Files) -> None:
 def test_what_no_result_depends_on_and_what_only_adds_is_accepted_and_told(
     files: Files, settings: dict[str, Any], source: dict[str, Any], sentence: str
 ) -> None:
-    (told,) = _changes(files, settings, source)
-    assert told.startswith(sentence)
+    (change,) = _changes(files, settings, source)
+    assert change.startswith(sentence)
 
 
 def test_a_new_source_is_accepted(files: Files) -> None:
@@ -86,8 +86,8 @@ def test_a_new_source_is_accepted(files: Files) -> None:
 def test_the_order_of_columns_counts_in_csv_alone(files: Files) -> None:
     for kind in ("json", "parquet", "orc"):
         recorded = files.spec(format=kind, schema="a INT, b INT").resolved()
-        (told,) = changes(recorded, files.spec(format=kind, schema="b INT, a INT"))
-        assert told == "sources.readings.schema: the order of the columns is changed"
+        (change,) = changes(recorded, files.spec(format=kind, schema="b INT, a INT"))
+        assert change == "sources.readings.schema: the order of the columns is changed"
     recorded = files.spec(format="csv", schema="a INT, b INT").resolved()
     assert changes(recorded, files.spec(format="csv", schema="a INT, c INT, b INT")) != []
     with pytest.raises(ConfigError, match="in csv it says which value is which"):

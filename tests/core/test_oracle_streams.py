@@ -52,8 +52,8 @@ def names(items: Any) -> dict[str, Any]:
 
 
 def windowed(source: Source, runs: list[Run], window: Window) -> list[StepRun]:
-    told = replace(window, aggregate=names)
-    return [run["w"] for run in flow({"in": (source, runs)}, {"w": Step(("in",), window=told)})]
+    named = replace(window, aggregate=names)
+    return [run["w"] for run in flow({"in": (source, runs)}, {"w": Step(("in",), window=named)})]
 
 
 # -- the published examples
@@ -248,8 +248,8 @@ def contents(found: list[dict[str, StepRun]], name: str) -> Counter[Any]:
 @given(st.data())
 def test_law_1_windows_are_the_same_however_the_log_is_cut_into_runs(window: Window, data: st.DataObject) -> None:
     log: LawfulLog = data.draw(lawful_logs())
-    told = replace(window, aggregate=lambda items: {"rows": [(i.partition, i.offset) for i in items]})
-    steps = {"w": Step(("in",), window=told), "p": Step(("in",), publish=True)}
+    named = replace(window, aggregate=lambda items: {"rows": [(i.partition, i.offset) for i in items]})
+    steps = {"w": Step(("in",), window=named), "p": Step(("in",), publish=True)}
     both = []
     for _ in range(2):
         runs = data.draw(recuts(log.objects))

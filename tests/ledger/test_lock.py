@@ -67,10 +67,10 @@ def test_the_lock_is_free_again_after_an_error(tmp_path):
 
 def test_a_lock_that_is_a_folder_and_a_place_that_is_a_file_are_named(tmp_path):
     (tmp_path / "lock").mkdir()
-    with pytest.raises(TidemarkError, match="lock is a folder") as told, hold(tmp_path):
+    with pytest.raises(TidemarkError, match="lock is a folder") as raised, hold(tmp_path):
         pass
-    assert told.value.where == str(tmp_path / "lock")
+    assert raised.value.where == str(tmp_path / "lock")
     (tmp_path / "warehouse").write_text("")
-    with pytest.raises(TidemarkError, match="is a file") as told, hold(tmp_path / "warehouse" / "toll"):
+    with pytest.raises(TidemarkError, match="is a file") as raised, hold(tmp_path / "warehouse" / "toll"):
         pass
-    assert told.value.where == str(tmp_path / "warehouse" / "toll")
+    assert raised.value.where == str(tmp_path / "warehouse" / "toll")

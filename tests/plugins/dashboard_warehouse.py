@@ -67,15 +67,17 @@ def write_tables(
     runs = runs or two_runs()
     root = folder / "warehouse" / name
     versions.first(root, T0)
-    told = record(root / "v1" / "events" / "readings", SETTINGS, runs)
+    recorded = record(root / "v1" / "events" / "readings", SETTINGS, runs)
     ledger = Ledger(root)
     batches = [
-        _batch(told.ledger.batches[n], told.outcome, n, run_id, letters * (n == len(runs)))
+        _batch(recorded.ledger.batches[n], recorded.outcome, n, run_id, letters * (n == len(runs)))
         for n in range(1, len(runs) + 1)
     ]
     ledger.stores["batches"].append([batch_row(batch) for batch in batches])
     states: list[tuple[int, str, PartitionState]] = [
-        (batch, partition, state) for partition, history in told.ledger.history.items() for batch, state in history
+        (batch, partition, state)
+        for partition, history in recorded.ledger.history.items()
+        for batch, state in history
     ]
     ledger.stores["watermarks"].append([state_row(batch, "readings", part, state) for batch, part, state in states])
     ledger.stores["diagnostics"].append([found(partition=HOSTILE, message=HOSTILE)])
@@ -83,7 +85,7 @@ def write_tables(
         delta(root / "v1" / "dead_letters" / "rolling", map(letter, range(letters)), LETTERS)
     if checks:
         delta(root / "v1" / "quality", (check(number) for number in range(checks)), QUALITY)
-    return told.outcome
+    return recorded.outcome
 
 
 def _batch(batch: BatchRecord, outcome: Outcome, number: int, run_id: str, letters: int) -> BatchRecord:
@@ -152,7 +154,7 @@ class Doorman:
         return {run: state for run, state in self.dag_runs.items() if run in run_ids}
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:  # noqa: ARG002
-        return {run: told for run, told in self.checked.items() if run in run_ids}
+        return {run: recorded for run, recorded in self.checked.items() if run in run_ids}
 
 
 def application(folder: Path, host: Doorman) -> FastAPI:

@@ -88,18 +88,18 @@ def test_nobody_learns_of_a_pipeline_that_they_may_not_read(app):
 
 
 def test_the_list_has_what_its_reader_may_read_and_no_more(app):
-    told = client_of(app).get("/").text
-    assert "toll" in told
-    assert "other" not in told
-    assert "bad.yml" not in told
+    shown = client_of(app).get("/").text
+    assert "toll" in shown
+    assert "other" not in shown
+    assert "bad.yml" not in shown
 
 
 def test_files_that_do_not_hold_are_shown_to_those_who_may_see_import_errors(app):
-    told = client_of(app, "operator").get("/")
-    assert told.status_code == 200
-    assert "bad.yml" in told.text
-    assert "Not a name" in told.text
-    assert "tidemark_toll" not in told.text
+    shown = client_of(app, "operator").get("/")
+    assert shown.status_code == 200
+    assert "bad.yml" in shown.text
+    assert "Not a name" in shown.text
+    assert "tidemark_toll" not in shown.text
 
 
 @pytest.mark.parametrize("path", ["/", "/pipelines/toll", "/assets/style.css", "/nowhere", "/pipelines/toll?page=0"])

@@ -458,7 +458,7 @@ def test_one_stray_file_among_many_is_told(landing):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "reason"),
     [
         ("a.json", "no json\n", ".json"),
         ("a.xml", "<a/>\n", ".xml"),
@@ -468,11 +468,11 @@ def test_one_stray_file_among_many_is_told(landing):
         ("a", b"\x00\x01", "no text"),
     ],
 )
-def test_files_that_cannot_be_read_are_named_for_what_they_are(landing, name, content, told):
+def test_files_that_cannot_be_read_are_named_for_what_they_are(landing, name, content, reason):
     put(landing / name, content)
     with pytest.raises(UsageError, match="holds no files that can be read") as caught:
         proposed(landing.parent)
-    assert told in caught.value.message
+    assert reason in caught.value.message
     assert "JSON lines, CSV, Parquet and ORC" in caught.value.hint
 
 

@@ -22,7 +22,7 @@ SOURCE = {"landing": "/l", "format": "json", "schema": "p STRING", "partition": 
 SPEC = PipelineSpec.model_validate({"pipeline": "toll", "warehouse": "/w", "sources": {"readings": SOURCE}})
 
 
-def told(offsets: list[int]) -> Offsets:
+def offsets_of(offsets: list[int]) -> Offsets:
     word = 1 << 64
     return Offsets(min(offsets), max(offsets), sum(offsets) % word, sum(one * one for one in offsets) % word)
 
@@ -30,13 +30,15 @@ def told(offsets: list[int]) -> Offsets:
 @given(st.integers(0, 2**40), st.lists(st.integers(0, 8), min_size=1, max_size=8))
 def test_offsets_are_whole_if_each_stands_once(first, steps):
     offsets = [first + step for step in steps]
-    assert told(offsets).whole(first, len(offsets)) == (sorted(offsets) == list(range(first, first + len(offsets))))
+    assert offsets_of(offsets).whole(first, len(offsets)) == (
+        sorted(offsets) == list(range(first, first + len(offsets)))
+    )
 
 
 def report(offsets: list[int], **fates: int) -> PartitionReport:
     found = {fate: fates.get(fate.value, 0) for fate in Fate}
     account = Account("readings", "0", found, {})
-    checks = RowChecks(told(offsets), {RowRule.WITHIN: Broken(2, (3, 4))}, {Fate.DROPPED: (min(offsets),)})
+    checks = RowChecks(offsets_of(offsets), {RowRule.WITHIN: Broken(2, (3, 4))}, {Fate.DROPPED: (min(offsets),)})
     return PartitionReport(account, Seen(account.rows, None, None), {}, checks)
 
 

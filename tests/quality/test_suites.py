@@ -50,7 +50,7 @@ def test_a_suite_of_this_pipeline_about_no_table_of_it_is_an_error(tmp_path, spe
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("{", "is not JSON"),
         ([], "is no suite"),
@@ -60,9 +60,9 @@ def test_a_suite_of_this_pipeline_about_no_table_of_it_is_an_error(tmp_path, spe
         ({"name": "own", "expectations": [{"type": "x", "severity": "bad"}]}, "severity: 'bad' is not allowed"),
     ],
 )
-def test_a_file_that_is_no_suite_is_an_error_with_file_and_key(tmp_path, spec, content, told):
+def test_a_file_that_is_no_suite_is_an_error_with_file_and_key(tmp_path, spec, content, message):
     write(tmp_path, "events/readings.json", content)
     with pytest.raises(ConfigError) as raised:
         of_users(spec)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
     assert str(tmp_path / "expectations" / "events" / "readings.json") in str(raised.value)

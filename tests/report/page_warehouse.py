@@ -120,24 +120,28 @@ def warehouse(
     **values: Any,
 ) -> Warehouse:
     """Everything that a page is made from; each run is one batch."""
-    told = record(place / "events", source, runs)
-    batches = [_batch(told.ledger.batches[n], told.outcome, n, len(letters)) for n in range(1, len(runs) + 1)]
+    recorded = record(place / "events", source, runs)
+    batches = [_batch(recorded.ledger.batches[n], recorded.outcome, n, len(letters)) for n in range(1, len(runs) + 1)]
     states = [
         state_row(batch, "readings", partition, state)
-        for partition, history in told.ledger.history.items()
+        for partition, history in recorded.ledger.history.items()
         for batch, state in history
     ]
     newest: dict[tuple[str, str], PartitionState] = {
-        ("readings", name): past[-1][1] for name, past in told.ledger.history.items()
+        ("readings", name): past[-1][1] for name, past in recorded.ledger.history.items()
     }
-    rules = {"readings": SourceRules("readings", told.facts.policy, (), 0, told.facts.substreams)}
+    rules = {"readings": SourceRules("readings", recorded.facts.policy, (), 0, recorded.facts.substreams)}
     given: dict[str, Any] = {
         "pipeline": "toll",
         "config": "toll.yml",
         "scope": Scope(1, len(runs)),
         "sources": [
             page_tables.SourceTable(
-                "readings", told.events, told.facts.policy, source.timestamp_by, substreams=told.facts.substreams
+                "readings",
+                recorded.events,
+                recorded.facts.policy,
+                source.timestamp_by,
+                substreams=recorded.facts.substreams,
             )
         ],
         "batches": delta(place / "batches", map(batch_row, batches), BATCHES),
@@ -151,7 +155,7 @@ def warehouse(
         "quality": None if quality is None else delta(place / "quality", quality, QUALITY),
         "versions": [{"version": 1, "created": 0, "promoted": 0, "live": True}],
     }
-    return Warehouse(Tables(**(given | values)), told.outcome)
+    return Warehouse(Tables(**(given | values)), recorded.outcome)
 
 
 def _batch(batch: BatchRecord, outcome: Outcome, number: int, letters: int) -> BatchRecord:

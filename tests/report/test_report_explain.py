@@ -42,7 +42,7 @@ def published(place: Path, name: str) -> Recorded:
     return record(place, replace(source, over=over is not None), [Run(AS_OF, (Obj("toll/a.json", AS_OF, rows),))])
 
 
-def told(recorded: Recorded, offset: int, partition: str = "0") -> dict[str, Any]:
+def explained(recorded: Recorded, offset: int, partition: str = "0") -> dict[str, Any]:
     found = explain(recorded.events, recorded.facts, recorded.ledger, partition, offset).record()
     json.dumps(found, allow_nan=False)
     return found
@@ -68,26 +68,26 @@ def log_of(*rows: tuple[str, str], **values: Any) -> Run:
 def test_the_watermark_of_a_row_is_set_by_the_row_that_first_reached_it(
     tmp_path: Path, offset: int, row: int
 ) -> None:
-    set_by = told(published(tmp_path / "t", "asa-12-events"), offset)["set_by"]
+    set_by = explained(published(tmp_path / "t", "asa-12-events"), offset)["set_by"]
     assert (set_by["kind"], set_by["offset"], set_by["file"]) == ("row", row, "toll/a.json")
 
 
 @pytest.mark.parametrize(("offset", "row"), [(2, 0), (4, 0), (5, 3), (6, 1), (8, 5), (9, 7), (11, 8)])
 def test_with_substreams_only_rows_of_the_same_one_set_its_watermark(tmp_path: Path, offset: int, row: int) -> None:
-    found = told(published(tmp_path / "t", "asa-12-events-substreams"), offset)
+    found = explained(published(tmp_path / "t", "asa-12-events-substreams"), offset)
     assert found["set_by"]["offset"] == row
     assert found["set_by"]["substream"] == found["row"]["substream"]
 
 
 def test_a_row_that_no_watermark_was_in_force_for_is_told_so(tmp_path: Path) -> None:
-    found = told(published(tmp_path / "t", "asa-12-events"), 0)
+    found = explained(published(tmp_path / "t", "asa-12-events"), 0)
     assert found["set_by"] is None
     assert "No watermark was in force before it" in " ".join(found["sentences"])
     assert found["on_time_with"] == []
 
 
 def test_an_early_row_is_compared_with_its_arrival_and_what_would_have_kept_it_is_named(tmp_path: Path) -> None:
-    found = told(published(tmp_path / "t", "asa-12-events"), 2)
+    found = explained(published(tmp_path / "t", "asa-12-events"), 2)
     assert (
         "Early: event time 12:17:00 is 6m after its arrival 12:11:00; early_arrival allows 5m after it: dropped."
         in found["sentences"]
@@ -99,7 +99,7 @@ def test_an_early_row_is_compared_with_its_arrival_and_what_would_have_kept_it_i
 
 
 def test_a_late_row_is_told_how_late_and_where_it_went(tmp_path: Path) -> None:
-    found = told(published(tmp_path / "t", "asa-12-events"), 11)
+    found = explained(published(tmp_path / "t", "asa-12-events"), 11)
     assert (
         "Late: event time 12:21:00 is 6m before its arrival 12:27:00; late_arrival allows 5m before it: "
         "adjusted to 12:22:00." in found["sentences"]
@@ -109,7 +109,7 @@ def test_a_late_row_is_told_how_late_and_where_it_went(tmp_path: Path) -> None:
 
 
 def test_an_out_of_order_row_is_told_the_watermark_its_row_and_what_would_have_kept_it(tmp_path: Path) -> None:
-    sentences = told(published(tmp_path / "t", "asa-12-events"), 8)["sentences"]
+    sentences = explained(published(tmp_path / "t", "asa-12-events"), 8)["sentences"]
     assert sentences[-4:] == [
         "The watermark in force before it was 12:18:00, set by row 7 (event time 12:20:00, arrival 12:19:00, "
         "toll/a.json, batch 1): its time 12:20:00 less out_of_order 2m.",
@@ -120,7 +120,7 @@ def test_an_out_of_order_row_is_told_the_watermark_its_row_and_what_would_have_k
 
 
 def test_out_of_order_beyond_late_needs_both_to_be_larger(tmp_path: Path) -> None:
-    found = told(published(tmp_path / "t", "asa-12-events"), 5)
+    found = explained(published(tmp_path / "t", "asa-12-events"), 5)
     assert [(need["setting"], need["at_least"]) for need in found["on_time_with"]] == [
         ("late_arrival", "7m"),
         ("out_of_order", "7m"),
@@ -129,7 +129,7 @@ def test_out_of_order_beyond_late_needs_both_to_be_larger(tmp_path: Path) -> Non
 
 
 def test_the_first_sentence_says_where_the_row_came_from(tmp_path: Path) -> None:
-    found = told(published(tmp_path / "t", "asa-12-events-substreams"), 3)
+    found = explained(published(tmp_path / "t", "asa-12-events-substreams"), 3)
     assert found["sentences"][0] == (
         "Row 3 of partition 0 of source readings, substream 'device3' came from toll/a.json in batch 1 of run r1, "
         "as_of 12:30:00. Times are UTC, of 2026-01-01 where no date is given."
@@ -141,7 +141,7 @@ def test_the_first_sentence_says_where_the_row_came_from(tmp_path: Path) -> None
 
 def test_an_arrival_that_went_back_names_the_row_whose_arrival_is_in_force(tmp_path: Path) -> None:
     run = log_of(("12:00:00", "12:07:00"), ("12:07:00", "12:07:00"), ("12:05:00", "12:05:00"))
-    found = told(record(tmp_path / "t", replace(DROP, late=(DAY, "drop")), [run]), 2)
+    found = explained(record(tmp_path / "t", replace(DROP, late=(DAY, "drop")), [run]), 2)
     assert found["arrival"]["own"] == "2026-01-01T12:05:00Z"
     assert found["arrival"]["raised_by"]["offset"] == 0
     assert "so 12:07:00 is in force, that of row 0" in found["sentences"][2]
@@ -149,14 +149,14 @@ def test_an_arrival_that_went_back_names_the_row_whose_arrival_is_in_force(tmp_p
 
 def test_an_arrival_column_after_the_landing_time_is_said_not_to_count(tmp_path: Path) -> None:
     run = Run(AS_OF, (Obj("a.json", AS_OF, (Row(event=AS_OF, arrival=AS_OF + SECOND),)),))
-    found = told(record(tmp_path / "t", replace(DROP, clock_skew=MINUTE), [run]), 0)
+    found = explained(record(tmp_path / "t", replace(DROP, clock_skew=MINUTE), [run]), 0)
     assert found["arrival"]["column"] == "2026-01-01T12:30:01Z"
     assert "the earlier of the two counts" in found["sentences"][2]
 
 
 def test_without_an_arrival_column_the_landing_time_is_its_own_arrival(tmp_path: Path) -> None:
     run = Run(AS_OF, (Obj("a.json", AS_OF, (Row(event=AS_OF),)),))
-    found = told(record(tmp_path / "t", replace(DROP, arrival_column=False), [run]), 0)
+    found = explained(record(tmp_path / "t", replace(DROP, arrival_column=False), [run]), 0)
     assert found["arrival"]["own"] == found["arrival"]["in_force"] == "2026-01-01T12:30:00Z"
 
 
@@ -164,7 +164,7 @@ def test_without_timestamp_by_an_arrival_may_be_raised_by_the_estimate_of_an_idl
     source = replace(DROP, timestamp_by=False, landing_delay=MINUTE)
     late = Run(AS_OF + 30 * MINUTE, (Obj("b.json", AS_OF + MINUTE, (Row(arrival=at("12:10:00")),)),))
     runs = [log_of(("12:00:00", "12:00:00")), log_of(as_of=AS_OF + 20 * MINUTE), late]
-    found = told(record(tmp_path / "t", source, runs), 1)
+    found = explained(record(tmp_path / "t", source, runs), 1)
     assert found["arrival"]["estimated_in"] == 2
     assert "no tolerance can act" in found["sentences"][3]
 
@@ -175,7 +175,7 @@ def test_without_timestamp_by_an_arrival_may_be_raised_by_the_estimate_of_an_idl
 def test_a_floor_from_the_last_arrival_names_the_run_that_ended(tmp_path: Path) -> None:
     source = replace(DROP, late=(4 * MINUTE, "adjust"))
     runs = [log_of(("12:16:00", "12:20:00")), log_of(("12:14:00", "12:19:00"), as_of=AS_OF + 1)]
-    found = told(record(tmp_path / "t", source, runs), 1)
+    found = explained(record(tmp_path / "t", source, runs), 1)
     assert (found["set_by"]["kind"], found["set_by"]["batch_id"]) == ("floor", 1)
     assert (
         "The watermark in force before it was 12:16:00. No row set it, the end of a run did: when batch 1 (as_of "
@@ -193,7 +193,7 @@ def test_a_floor_from_an_idle_run_names_the_estimated_arrival(tmp_path: Path) ->
             (Obj("b.json", AS_OF + MINUTE, (Row(event=at("12:10:00"), arrival=at("12:12:00")),)),),
         ),
     ]
-    found = told(record(tmp_path / "t", source, runs), 1)
+    found = explained(record(tmp_path / "t", source, runs), 1)
     assert found["row"]["disposition"] == "dropped"
     assert found["set_by"]["estimated_arrival"] == "2026-01-01T12:19:00Z"
     assert any("was idle, with estimated arrival 12:19:00" in sentence for sentence in found["sentences"])
@@ -206,7 +206,7 @@ def test_a_partition_that_started_late_is_told_the_combined_watermark(tmp_path: 
         log_of(("12:20:00", "12:20:00"), partition="a"),
         log_of(("12:10:00", "12:21:00"), ("12:17:00", "12:21:00"), partition="b", as_of=AS_OF + 1),
     ]
-    found = told(record(tmp_path / "t", source, runs), 1, "b")
+    found = explained(record(tmp_path / "t", source, runs), 1, "b")
     assert found["set_by"] == {
         "kind": "late_start",
         "watermark": "2026-01-01T12:19:00Z",
@@ -223,31 +223,31 @@ def test_a_partition_that_started_late_is_told_the_combined_watermark(tmp_path: 
 def test_a_quarantined_row_is_told_why_with_its_raw_text(tmp_path: Path) -> None:
     run = Run(AS_OF, (Obj("a.json", AS_OF, (Row(arrival=AS_OF), Row(event=AS_OF), Row(broken=True))),))
     recorded = record(tmp_path / "t", DROP, [run])
-    texts = [" ".join(told(recorded, offset)["sentences"]) for offset in range(3)]
+    texts = [" ".join(explained(recorded, offset)["sentences"]) for offset in range(3)]
     assert "its event time (EventTime) is missing" in texts[0]
     assert "its arrival (EnqueuedAt) is missing" in texts[1]
     assert "does not parse" in texts[2]
     assert all('{"broken' in text for text in texts)
-    assert told(recorded, 0)["steps"] == []
+    assert explained(recorded, 0)["steps"] == []
 
 
 def test_keep_leaves_a_row_behind_the_watermark_on_time(tmp_path: Path) -> None:
     run = log_of(("12:10:00", "12:10:00"), ("12:06:00", "12:10:00"))
-    found = told(record(tmp_path / "t", replace(DROP, out_of_order=(0, "keep")), [run]), 1)
+    found = explained(record(tmp_path / "t", replace(DROP, out_of_order=(0, "keep")), [run]), 1)
     assert found["steps"][2]["outcome"] == "kept"
     assert "Result: on time, at 12:06:00." in found["sentences"]
 
 
 def test_more_than_late_arrival_may_be_is_said_to_be_impossible(tmp_path: Path) -> None:
     run = Run(AS_OF, (Obj("a.json", AS_OF, (Row(event=AS_OF - 30 * DAY, arrival=AS_OF),)),))
-    found = told(record(tmp_path / "t", DROP, [run]), 0)
+    found = explained(record(tmp_path / "t", DROP, [run]), 0)
     assert found["on_time_with"][0]["possible"] is False
     assert "at most 20d 23h 59m 59s" in found["sentences"][-1]
 
 
 def test_policies_that_are_off_are_told_so(tmp_path: Path) -> None:
     run = log_of(("12:20:00", "12:10:00"))
-    found = told(record(tmp_path / "t", replace(DROP, early=None, late=None), [run]), 0)
+    found = explained(record(tmp_path / "t", replace(DROP, early=None, late=None), [run]), 0)
     assert [step["outcome"] for step in found["steps"]] == ["off", "off", "passed"]
 
 
@@ -360,4 +360,4 @@ def test_late_start_is_the_setter_also_when_a_later_row_reaches_the_same_waterma
         Run(BASE, (Obj("a", BASE, (Row("a", BASE - SECOND, BASE - SECOND),)),)),
         Run(BASE + 1, (Obj("b", BASE + 1, tuple(Row("b", BASE - SECOND, BASE - SECOND) for _ in range(3))),)),
     ]
-    assert told(record(tmp_path / "t", source, runs), 2, "b")["set_by"]["kind"] == "late_start"
+    assert explained(record(tmp_path / "t", source, runs), 2, "b")["set_by"]["kind"] == "late_start"

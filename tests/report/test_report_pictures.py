@@ -63,10 +63,10 @@ def test_the_picture_has_every_row_with_its_fate(example: dict[str, Any], tmp_pa
         (
             at(row["arrival_time"]),
             at(row["event_time"]),
-            Fate(told["disposition"]),
-            None if told["system_timestamp"] is None else at(told["system_timestamp"]),
+            Fate(expected["disposition"]),
+            None if expected["system_timestamp"] is None else at(expected["system_timestamp"]),
         )
-        for row, told in zip(example["rows"], example["expected"], strict=True)
+        for row, expected in zip(example["rows"], example["expected"], strict=True)
     ]
 
 
@@ -75,10 +75,13 @@ def published_lines(example: dict[str, Any]) -> dict[str | None, list[tuple[int,
     after it, and the last one."""
     lines: dict[str | None, list[tuple[int, int]]] = {}
     over = "over" in example["policy"]
-    rows = [(row, told) for row, told in zip(example["rows"], example["expected"], strict=True)]
+    rows = [(row, expected) for row, expected in zip(example["rows"], example["expected"], strict=True)]
     for device in dict.fromkeys(row["device"] if over else None for row, _ in rows):
-        mine = [(row, told) for row, told in rows if device in {None, row["device"]}]
-        marks = [(at(after["arrival_time"]), at(told["watermark_after"])) for (_, told), (after, _) in pairwise(mine)]
+        mine = [(row, expected) for row, expected in rows if device in {None, row["device"]}]
+        marks = [
+            (at(after["arrival_time"]), at(expected["watermark_after"]))
+            for (_, expected), (after, _) in pairwise(mine)
+        ]
         (first, set_), (last, left) = mine[0], mine[-1]
         lines[device] = [
             (at(first["arrival_time"]), at(set_["watermark_after"])),

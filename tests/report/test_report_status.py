@@ -208,28 +208,28 @@ def test_a_partition_that_is_merely_the_lowest_is_nothing_to_look_at() -> None:
     ],
 )
 def test_a_delay_beyond_its_limit_is_to_be_looked_at(limits: Limits, beyond: list[str]) -> None:
-    told = attention(TWO, limits={"a": limits}, **COMBINED)
-    assert [re.sub(r"59m 59.*s$", "59m 59s", each) for each in told] == beyond
+    sentences = attention(TWO, limits={"a": limits}, **COMBINED)
+    assert [re.sub(r"59m 59.*s$", "59m 59s", each) for each in sentences] == beyond
     assert attention(TWO, limits={"a": limits}, combined={"a": Combined(T0, complete=True)}) == []
 
 
 def test_an_idle_partition_that_holds_back_is_to_be_looked_at_after_its_late_tolerance() -> None:
     idle = replace(LOWEST, idle=True, last_seen=T0 + HOUR - MINUTE)
     assert attention({**TWO, ("a", "1"): idle}) == []
-    (told,) = attention({**TWO, ("a", "1"): replace(idle, last_seen=idle.last_seen - 1)})
-    assert told.startswith("partition 1 is lowest, at 2026-01-01 11:59:59: it has brought no row since")
+    (sentence,) = attention({**TWO, ("a", "1"): replace(idle, last_seen=idle.last_seen - 1)})
+    assert sentence.startswith("partition 1 is lowest, at 2026-01-01 11:59:59: it has brought no row since")
 
 
 @pytest.mark.parametrize(("before", "found"), [(T0 + 10 * MINUTE, 0), (T0 + 11 * MINUTE, 1)])
 def test_without_a_late_tolerance_it_is_after_two_runs_without_rows(before: int, found: int) -> None:
     idle = replace(LOWEST, idle=True, last_seen=T0 + 10 * MINUTE)
     runs = [dropping(1, before), dropping(2, T0 + HOUR)]
-    told = attention({**TWO, ("a", "1"): idle}, sources=rules(policy=OFF), batches=runs)
-    assert len(told) == found
+    sentences = attention({**TWO, ("a", "1"): idle}, sources=rules(policy=OFF), batches=runs)
+    assert len(sentences) == found
 
 
 def test_of_many_partitions_without_a_watermark_a_few_are_named() -> None:
-    told = attention({("a", f"p{n}"): PartitionState(last_seen=T0) for n in range(20)})
-    assert len(told) == MOST_NAMED + 1
-    assert told[0] == "partition p0 has no watermark: it has no judged row yet"
-    assert told[-1] == "15 more partitions hold it back"
+    sentences = attention({("a", f"p{n}"): PartitionState(last_seen=T0) for n in range(20)})
+    assert len(sentences) == MOST_NAMED + 1
+    assert sentences[0] == "partition p0 has no watermark: it has no judged row yet"
+    assert sentences[-1] == "15 more partitions hold it back"

@@ -135,12 +135,12 @@ def test_a_time_of_the_day_named_before_is_shown_without_its_date() -> None:
 
 
 def test_a_run_that_is_not_committed_is_told_before_anything_else_with_what_leads_on():
-    told = {
+    standing = {
         "sentence": "Run r1, as of 2026-01-01T00:00:00Z, is blocked by quality.",
         "failed": ["readings: max_dropped is 1, limit 0.01"],
         "commands": ["tidemark release toll.yml r1 --reason ..."],
     }
-    lines = drawn(status_view({**status({}, {}, None, []), "standing": told}, 80), 80)
-    assert lines[0] == told["sentence"]
-    assert [line.strip() for line in lines[1:3]] == [*told["failed"], *told["commands"]]
+    lines = drawn(status_view({**status({}, {}, None, []), "standing": standing}, 80), 80)
+    assert lines[0] == standing["sentence"]
+    assert [line.strip() for line in lines[1:3]] == [*standing["failed"], *standing["commands"]]
     assert lines[-1] == "No run is committed yet."

@@ -55,13 +55,13 @@ def test_every_cell_is_in_the_table_and_on_the_heat_maps(tmp_path):
 
 
 def test_the_page_says_of_which_rows_it_is_what_they_cost_and_what_is_recommended(tmp_path):
-    told = " ".join(page_of(tmp_path, cells()).sentences)
-    assert "readings: made of all rows up to batch 1, of the run as of 2026-01-01 12:00:00" in told
-    assert "Not in it: 1 later batch." in told
+    whole = " ".join(page_of(tmp_path, cells()).sentences)
+    assert "readings: made of all rows up to batch 1, of the run as of 2026-01-01 12:00:00" in whole
+    assert "Not in it: 1 later batch." in whole
     assert (
-        "At present: late 0s, out_of_order 0s: 10 rows adjusted (0.5%), 7 dropped (0.35%); output 0s behind" in told
+        "At present: late 0s, out_of_order 0s: 10 rows adjusted (0.5%), 7 dropped (0.35%); output 0s behind" in whole
     )
-    assert "Recommended for at most 5% adjusted: late off, out_of_order 0s" in told
+    assert "Recommended for at most 5% adjusted: late off, out_of_order 0s" in whole
 
 
 def test_without_a_recommendation_and_where_actions_do_the_same_there_is_one_map_less(tmp_path):
