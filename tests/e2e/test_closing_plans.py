@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from samples import at, contents, lines, plans_of, shuffled_into
+from samples import at, contents, lines, plans_of
 from test_closing_windows import SOURCE, STREAMS, minute
 
 from oracle import SECOND, Obj, Row
@@ -87,21 +87,17 @@ def test_what_is_bound_is_what_would_be_built(tmp_path, built, monkeypatch, chan
     assert told(bound) == told(fresh)
 
 
-@pytest.mark.parametrize(
-    ("changed", "cores"),
-    [({}, 2), ({}, 3), (SHAPES["in any order"], 2)],
-    ids=["two tasks", "three tasks", "in any order"],
-)
-def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch, changed, cores):
+@pytest.mark.parametrize("name", ["tumbling", "in any order"])
+def test_what_several_tasks_read_is_bound_too(tmp_path, built, monkeypatch, name):
     """By the same plan, however many they are: one shuffle brings groups together."""
+    changed = SHAPES[name]
     alone = feed(Product(tmp_path / "alone", {"s": SOURCE}, streams(**changed)), *range(4))
-    plans = plans_of(monkeypatch, "streams/minutes", shuffled_into)
+    shuffled = plans_of(monkeypatch, "streams/minutes", lambda plan: "Exchange" in plan.toString())
     monkeypatch.setattr(window_plans, "_ALONE_BYTES", 0)
-    monkeypatch.setattr(window_plans, "_tasks", lambda *_: cores)
     several = feed(Product(tmp_path / "several", {"s": SOURCE}, streams(**changed)), *range(4))
     assert built == [1, 2, 1, 2], "its plans are others"
     assert told(several) == told(alone)
-    assert plans[1:] == [(True, cores)] * 3
+    assert shuffled[1:] == [True] * 3
 
 
 def test_one_task_reads_all_of_no_more_than_it_may_have_alone(tmp_path):
@@ -109,27 +105,6 @@ def test_one_task_reads_all_of_no_more_than_it_may_have_alone(tmp_path):
     files = SelectedFiles(str(tmp_path), (), window_plans._ALONE_BYTES, "")
     assert window_plans._alone(files)
     assert not window_plans._alone(replace(files, size=files.size + 1))
-
-
-def test_many_rows_are_shared_out_by_how_much_comes_through(tmp_path, spark, built, monkeypatch):
-    once = feed(Product(tmp_path / "once", {"s": SOURCE}, streams()), *range(4))
-    monkeypatch.setattr(window_plans, "_ALONE_BYTES", 0)
-    monkeypatch.setattr(window_plans, "_ONCE_BYTES", 0)
-    whole, told_of = window_plans.unadapted, []
-
-    def unadapted(rows: Any, tasks: int) -> Any:
-        told_of.append(tasks)
-        return whole(rows, tasks)
-
-    monkeypatch.setattr(window_plans, "unadapted", unadapted)
-    many = feed(Product(tmp_path / "many", {"s": SOURCE}, streams()), *range(4))
-    assert built == [1, 2, 1, 2]
-    assert not told_of
-    assert told(many) == told(once)
-    monkeypatch.setattr(window_plans, "_ONCE_BYTES", 1 << 30)
-    monkeypatch.setattr(window_plans, "_TASK_BYTES", 1)
-    feed(many, 4)
-    assert told_of == [spark.sparkContext.defaultParallelism]
 
 
 def test_rows_behind_their_watermark_are_in_no_window_that_had_closed(tmp_path, built, monkeypatch):

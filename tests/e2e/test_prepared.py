@@ -96,19 +96,6 @@ def test_plans_of_several_tasks_are_told_where_partitions_go(tmp_path, built, mo
     assert contents(bound) == contents(fresh)
 
 
-def test_bound_plans_are_made_once_and_others_follow_what_comes(tmp_path, built, monkeypatch):
-    def is_adapted(plan: Any) -> bool:
-        return "AdaptiveSparkPlan" in plan.toString()
-
-    adapted = [plans_of(monkeypatch, f"events/{name}", is_adapted) for name in "sk"]
-    several_tasks(monkeypatch)
-    product = Product(tmp_path, {"s": PLAIN, "k": KEYED})
-    product.feed("s", mixed(EVEN, EVEN, LONE, LONE))
-    product.feed("k", log(5)[4:])
-    assert built == [1, 4, 5]
-    assert adapted == [[False, False, False, True], [True]], "the fourth has a hot partition, the fifth substreams"
-
-
 @pytest.mark.parametrize("tasks", [2, 3, 4])
 def test_rows_of_several_tasks_cross_a_shuffle_however_many_these_are(tmp_path, monkeypatch, tasks):
     """Rows that are cheap to decode, too, so that what a run costs has one shape on any number of cores."""

@@ -9,7 +9,7 @@ from delta import tables as deltas
 from deltalake import DeltaTable
 from pyspark.sql import functions as F
 
-from tidemark.spark.judge.plan_cache import bound
+from tidemark.spark.plans.bind import bound
 from tidemark.spark.tables import file_pruning
 from tidemark.spark.tables.delta import append
 from tidemark.spark.tables.file_pruning import rows_of

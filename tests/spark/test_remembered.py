@@ -8,7 +8,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import functions as F
 
 from tidemark.spark.compat.jvm import running
-from tidemark.spark.plans.static_plan import unadapted
+from tidemark.spark.plans.bind import simplified
 
 
 def heard(monkeypatch):
@@ -35,10 +35,10 @@ def test_a_function_that_was_called_before_is_called_without_looking_for_it(monk
 
 
 def test_so_are_our_own_classes(spark, monkeypatch):
-    unadapted(spark.range(3), 1)
+    simplified(spark.range(3))
     asked = heard(monkeypatch)
-    assert unadapted(spark.range(3), 1).count() == 3
-    assert any("tidemark.plans.StaticPlan" in command for command in asked)
+    assert simplified(spark.range(3)).count() == 3
+    assert any("tidemark.plans.SimplifiedPlan" in command for command in asked)
     assert [command for command in asked if command.startswith("r\n") and "tidemark" in command] == []
 
 

@@ -27,7 +27,7 @@ class Way(Enum):
     """Functions of `jvm/` called from compiled code; else through a catalog of functions."""
     PLANS = (
         "tidemark.plans.PlanBinding",
-        "tidemark.plans.StaticPlan",
+        "tidemark.plans.SimplifiedPlan",
         "org.apache.spark.sql.catalyst.plans.logical.LocalRelation",
         "org.apache.spark.sql.execution.datasources.HadoopFsRelation",
         "org.apache.spark.sql.execution.datasources.InMemoryFileIndex",

@@ -9,7 +9,7 @@ before. After a micro-batch with a skewed partition the plan is built anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -20,13 +20,11 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from tidemark.config import SourceSpec
-from tidemark.spark.compat.jvm import frame_of, java_list, rows_of, session_of
 from tidemark.spark.compat.plain import Way, plain
-from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import Layout, assigned_by
 from tidemark.spark.partitioning.shuffle import PartitionTasks, known_before
-from tidemark.spark.plans.static_plan import simplified, unadapted
+from tidemark.spark.plans.bind import bound, simplified
 from tidemark.spark.read.format import Sight
 from tidemark.spark.read.object_columns import Objects
 from tidemark.spark.session.s3a import spark_reads
@@ -85,12 +83,6 @@ class Prepared:
         alone."""
         return self if self.layout.skewed else replace(self, counted=simplified(self.counted))
 
-    def planned(self) -> Prepared:
-        """The plan, planned once if it has a shuffle; unchanged with skew, where cells are joined to the rows."""
-        if self.layout.tasks == 1 or self.layout.skewed:
-            return self
-        return replace(self, counted=unadapted(self.counted, self.layout.tasks))
-
     def bound(self, batch: MicroBatch) -> Prepared:
         """The plan bound to another micro-batch of its shape."""
         spark, opening = self.counted.sparkSession, batch.opening
@@ -101,19 +93,6 @@ class Prepared:
         self.start.set(opening.unseen.watermark)
         self.tally.begin(batch.uris)
         return replace(self, counted=bound(self.counted, map(spark_reads, batch.objects), (before,)))
-
-
-def bound(
-    plan: DataFrame, paths: Iterable[str], leaves: Sequence[DataFrame] = (), *, base: str | None = None
-) -> DataFrame:
-    """Rows of a plan read from other files and leaves instead of its own.
-
-    The plan must have all given leaves. Files are read as the plan reads its own; those of a table are under its
-    folder, `base`. Raises RuntimeError without an open Spark session.
-    """
-    spark = plan.sparkSession
-    given = java_list(paths), java_list(map(rows_of, leaves))
-    return frame_of(java_class("plans.PlanBinding").bind(session_of(spark), rows_of(plan), base, *given), spark)
 
 
 class Plans(Generic[Kind, Plan]):
@@ -169,7 +148,7 @@ def prepared(
         known = known.bound(batch)
     with build() if known is None else nullcontext(known) as made:
         plan = made.simplified() if known is None else made
-        yield plan.planned()
+        yield plan
     if (later := plan.after(skewed)) is not None:
         plans.put(shape, later)
 

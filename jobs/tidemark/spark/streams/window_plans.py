@@ -6,7 +6,6 @@ the last batch.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,9 +18,9 @@ from tidemark.config import PipelineSpec
 from tidemark.core.stream_output import Due
 from tidemark.core.streams import StreamState
 from tidemark.spark.compat.plain import Way, plain
-from tidemark.spark.judge.plan_cache import Plans, bound
+from tidemark.spark.judge.plan_cache import Plans
+from tidemark.spark.plans.bind import bound, simplified
 from tidemark.spark.plans.parameters import PlanParameters
-from tidemark.spark.plans.static_plan import simplified, unadapted
 from tidemark.spark.streams.paths import paths_into
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.file_pruning import SelectedFiles, few_of
@@ -30,10 +29,6 @@ from tidemark.spark.tables.time_range import Span
 
 _ALONE_BYTES = 16 << 20
 """Most bytes of events that one task reads for the windows of a run."""
-_ONCE_BYTES = 128 << 20
-"""Most bytes of events whose windows are planned once. For more, Spark sets tasks by the amount of data shuffled."""
-_TASK_BYTES = 8 << 20
-"""Bytes of events per task, where windows are planned once."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ def closing(
     plans = _PLANS.setdefault(spark.sparkContext, Plans())
     known = plans.take(shape)
     plan = _built(spark, due, files, build) if known is None else known.bound(due, files)
-    yield None if plan is None else _planned(plan.counting, files)
+    yield None if plan is None else plan.counting
     if plan is not None:
         plans.put(shape, plan)
 
@@ -129,21 +124,9 @@ def _built(spark: SparkSession, due: Due, files: SelectedFiles, build: Build) ->
     return Closing(replace(counting, rows=simplified(counting.rows)), parameters)
 
 
-def _planned(counting: Counting, files: SelectedFiles) -> Counting:
-    """Counted rows, planned once if they have a shuffle and are not many."""
-    if _alone(files) or files.size > _ONCE_BYTES:
-        return counting
-    return replace(counting, rows=unadapted(counting.rows, _tasks(counting.spark, files)))
-
-
 def _alone(files: SelectedFiles) -> bool:
     """True if one task reads the files: that saves a shuffle."""
     return files.size <= _ALONE_BYTES
-
-
-def _tasks(spark: SparkSession, files: SelectedFiles) -> int:
-    """Number of tasks that compute the windows of larger files."""
-    return min(spark.sparkContext.defaultParallelism, math.ceil(files.size / _TASK_BYTES))
 
 
 def _without_times(due: Due) -> Due:
