@@ -2,7 +2,6 @@ package tidemark.text;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
-import java.io.IOException;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.BitSet;
@@ -44,7 +43,7 @@ public final class JsonLineParser implements Serializable {
     private static final int MOST_BYTES = 1 << 14;
     private static final String MODE = "mode";
     private static final String CORRUPT = "columnnameofcorruptrecord";
-    private static final Function2<JsonFactory, UTF8String, JsonParser> OPEN = JsonLineParser::open;
+    private static final Function2<JsonFactory, UTF8String, JsonParser> OPEN = JsonSettings::open;
     private static final Function1<UTF8String, UTF8String> ITSELF = line -> line;
 
     private final DataType schema;
@@ -138,7 +137,7 @@ public final class JsonLineParser implements Serializable {
 
     /** Replaces values that are not kept by null, and marks the row if one of them is not excused. */
     private void removeLost(InternalRow row, UTF8String line) {
-        BitSet lost = this.lossCheck.lostColumns(open(this.factory, line));
+        BitSet lost = this.lossCheck.lostColumns(JsonSettings.open(this.factory, line));
         for (int column = lost.nextSetBit(0); column >= 0; column = lost.nextSetBit(column + 1)) {
             row.setNullAt(column);
             if (!this.excusedColumns.get(column)) {
@@ -240,14 +239,5 @@ public final class JsonLineParser implements Serializable {
         var parser = new JacksonParser(members, options, false, Scala.seq());
         return new FailureSafeParser<>(
             line -> parser.parse(line, OPEN, ITSELF), options.parseMode(), columns, corrupt);
-    }
-
-    private static JsonParser open(JsonFactory factory, UTF8String line) {
-        ByteBuffer bytes = line.getByteBuffer();
-        try {
-            return factory.createParser(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
-        } catch (IOException undetected) {
-            throw new IllegalStateException(undetected);
-        }
     }
 }

@@ -1,10 +1,8 @@
 package tidemark.text;
 
 import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
 import java.io.Serializable;
-import java.nio.ByteBuffer;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -70,11 +68,8 @@ public final class JsonLosses implements Serializable {
             this.factory = settings.factory();
             this.check = new JsonLossCheck(this.schema, settings, Scala.list(this.added));
         }
-        ByteBuffer bytes = line.getByteBuffer();
-        int from = bytes.arrayOffset() + bytes.position();
-        JsonParser parser = this.factory.createParser(bytes.array(), from, bytes.remaining());
         String[] names = this.schema.fieldNames();
-        Object[] lost = this.check.lostColumns(parser).stream()
+        Object[] lost = this.check.lostColumns(JsonSettings.open(this.factory, line)).stream()
             .mapToObj(column -> UTF8String.fromString(names[column])).toArray();
         return new GenericInternalRow(new Object[] {new GenericArrayData(lost), this.check.unknownMembers()});
     }

@@ -2,10 +2,15 @@ package tidemark.text;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Settings of Jackson that follow from Spark's options for JSON, as Spark itself sets them. */
@@ -31,6 +36,16 @@ final class JsonSettings {
                 isSet("allowbackslashescapinganycharacter", false))
             .configure(JsonReadFeature.ALLOW_UNESCAPED_CONTROL_CHARS, isSet("allowunquotedcontrolchars", false))
             .build();
+    }
+
+    /** Opens a parser over the bytes of a line. It is in memory, so that closing it frees nothing. */
+    static JsonParser open(JsonFactory factory, UTF8String line) {
+        ByteBuffer bytes = line.getByteBuffer();
+        try {
+            return factory.createParser(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
+        } catch (IOException unreadable) {
+            throw new UncheckedIOException(unreadable);
+        }
     }
 
     /** Returns the locale that decimals in quotes are written for. */

@@ -65,9 +65,8 @@ public final class UnknownMembers implements Serializable {
      */
     public UTF8String evaluate(UTF8String row) {
         ByteBuffer bytes = row.getByteBuffer();
-        int from = bytes.arrayOffset() + bytes.position();
-        try (JsonParser parser = factory().createParser(bytes.array(), from, bytes.remaining())) {
-            return members(parser, bytes.array(), from);
+        try (JsonParser parser = JsonSettings.open(factory(), row)) {
+            return members(parser, bytes.array(), bytes.arrayOffset() + bytes.position());
         } catch (IOException broken) {
             return null;
         }
