@@ -171,6 +171,8 @@ def test_values_of_rows_can_do_no_harm_in_a_page(tmp_path):
 
 
 BETWEEN = "expect_column_values_to_be_between"
+DIVERGENCE = "expect_column_kl_divergence_to_be_less_than"
+UNEVEN = {"values": [1], "weights": [3]}
 
 
 def test_what_cannot_be_evaluated_has_failed_with_its_reason_and_the_others_go_on(tmp_path):
@@ -182,13 +184,15 @@ def test_what_cannot_be_evaluated_has_failed_with_its_reason_and_the_others_go_o
         {"type": BETWEEN, "kwargs": {"column": "gone", "max_value": 5}, "severity": "warning"},
         {"type": BETWEEN, "kwargs": {"column": "n", "max_value": 5}},
         {"type": BETWEEN, "kwargs": {"column": "n", "max_value": 1}},
+        {"type": DIVERGENCE, "kwargs": {"column": "n", "partition_object": UNEVEN, "threshold": 0.1}},
     )
     found = judging().validated(own, "pandas", pd.DataFrame({"n": [1, 2], "text": ["a", "b"]}), "COMPLETE")
-    assert [result["success"] for result in found] == [False, False, True, False, True, False]
+    assert [result["success"] for result in found] == [False, False, True, False, True, False, False]
     reasons = [result.get("not_evaluated") for result in found]
-    assert [reason is None for reason in reasons] == [False, False, True, False, True, True]
+    assert [reason is None for reason in reasons] == [False, False, True, False, True, True, False]
     assert "expect_nothing" in reasons[0]
     assert "gone" in reasons[3]
+    assert reasons[6] == "Invalid partition_object provided", "Great Expectations raises this for the whole suite"
     assert found[3]["expectation_config"]["severity"] == "warning"
 
 
