@@ -64,7 +64,7 @@ def tallied(events, tasks):
     spread = events.repartition(tasks, "_offset").sortWithinPartitions("_partition", "_offset")
     kept = tally.counted(spread)
     assert kept.count() == events.count()
-    return tally.told()
+    return tally.counts()
 
 
 @pytest.mark.parametrize("partitions", [8, 800])
@@ -160,7 +160,7 @@ def test_a_task_that_failed_adds_nothing(spark, events):
     broken = F.when(F.col("_offset") == 899, F.raise_error(F.lit("broken"))).otherwise(F.col("_raw"))
     with pytest.raises(PySparkException, match="broken"):
         tally.counted(events.coalesce(1)).select(broken).foreach(lambda _: None)
-    assert tally.told().rows == 0
+    assert tally.counts().rows == 0
 
 
 @pytest.mark.parametrize(("sizes", "quantiles"), [({7: 1}, (7, 7, 7)), ({10: 1, 20: 1}, (15, 19, 19))])

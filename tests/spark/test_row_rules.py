@@ -83,7 +83,7 @@ def test_each_row_that_breaks_a_rule_is_found(spark, name):
     ).withColumns({each: F.timestamp_micros(each) for each in names})
     tally = FateCounter(spark, source, ["f"])
     tally.counted(frame).foreach(lambda _: None)
-    found = tally.told().partitions["0"].broken
+    found = tally.counts().partitions["0"].broken
     assert {rule: (each.rows, each.offsets) for rule, each in found.items()} == {
         rule: (len(offsets), tuple(offsets[:5])) for rule, offsets in expected.items() if offsets
     }

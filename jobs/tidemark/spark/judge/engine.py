@@ -126,7 +126,7 @@ class Engine(Builder):
         """Count event rows of these objects as they are counted when they are written."""
         tally = FateCounter(self.spark, source, [item.uri for item in objects], version)
         tally.counted(rows if OBJECT in rows.columns else with_object(self.spark, rows, objects)).count()
-        return tally.told()
+        return tally.counts()
 
     def edges_of(
         self, source: SourceSpec, batch_id: int, rows: DataFrame, objects: Sequence[LandedObject]

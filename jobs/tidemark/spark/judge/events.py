@@ -73,7 +73,7 @@ def write_events(
     ranges = STATISTICS if source.longest is not None or source.lifetimes.edges else f"{STATISTICS},_end_time"
     written = append(counted, place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
     if written is not None:
-        return tally.told(), written
+        return tally.counts(), written
     return None, as_appended(counted.sparkSession, source, place, batch_id)
 
 

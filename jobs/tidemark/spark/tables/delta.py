@@ -123,7 +123,7 @@ def append_counted(
     """Append, as `append_measured` does, rows that are already set up for counting."""
     if _appended(counting.rows, place, batch_id, partition_by, statistics, application) is None:
         return None
-    return counting.told(table)
+    return counting.result(table)
 
 
 def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:

@@ -27,7 +27,7 @@ from tidemark.spark.compat.jvm import context_of
 from tidemark.spark.digests import row_hash, table_digest
 from tidemark.spark.jvm_functions import invoked, java_class, or_none
 from tidemark.spark.read.format import UNREADABLE
-from tidemark.spark.tables.row_rules import ends, rules_of, tells
+from tidemark.spark.tables.row_rules import ends, marks_progress, rules_of
 
 
 @dataclass(frozen=True)
@@ -114,45 +114,49 @@ class FateCounter:
         self._uris = [stored_uri(uri) for uri in uris]
         self.last = NOTHING
         """The counts that were read last."""
-        self._tallied = java_class("count.EventCountsAccumulator").registered(context_of(spark))
+        self._accumulator = java_class("count.EventCountsAccumulator").registered(context_of(spark))
 
     def begin(self, uris: Sequence[str]) -> None:
         """Count the rows of another job from nothing; the one before must have ended."""
         self._uris = [stored_uri(uri) for uri in uris]
         self.last = NOTHING
-        self._tallied.reset()
+        self._accumulator.reset()
 
     def counted(self, rows: DataFrame) -> DataFrame:
         """Event rows that are counted as they pass. They come with the number of their `OBJECT`, and
         `BEYOND` or without, and leave without both."""
         hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT, BEYOND), self._version))
-        return hashed.withColumn(COUNTED, self._counts(rows)).where(COUNTED).drop(HASH, COUNTED, OBJECT, BEYOND)
+        return (
+            hashed.withColumn(COUNTED, self._counting_column(rows)).where(COUNTED).drop(HASH, COUNTED, OBJECT, BEYOND)
+        )
 
-    def told(self) -> Counts:
+    def counts(self) -> Counts:
         """Counts so far; complete once the job has ended."""
-        rows, low, high, objects, partitions, unknown = json.loads(gzip.decompress(b"".join(self._tallied.packed())))
+        packed = b"".join(self._accumulator.packed())
+        rows, low, high, objects, partitions, unknown = json.loads(gzip.decompress(packed))
         files = {self._uris[number]: (count, whole) for number, count, whole in objects}
         known = {name: self._counted(*counts) for name, *counts in partitions}
         self.last = Counts(rows, low, high, files, known, self._unknown(unknown), self._version)
         return self.last
 
-    def _counts(self, rows: DataFrame) -> Column:
-        told = F.col("_disposition") != Fate.ON_TIME.value
+    def _counting_column(self, rows: DataFrame) -> Column:
+        not_on_time = F.col("_disposition") != Fate.ON_TIME.value
         quarantined = F.col("_disposition") == Fate.QUARANTINED.value
+        whole_object = quarantined & F.col("_raw").startswith(UNREADABLE)
         arguments = [
             F.col(HASH)["high"],
             F.col(HASH)["low"],
             F.col("_partition"),
             F.coalesce(OBJECT, F.raise_error(F.lit("a row of no object")).cast("int")),
-            F.when(told, F.concat_ws(",", "_disposition", "_reasons")),
+            F.when(not_on_time, F.concat_ws(",", "_disposition", "_reasons")),
             *[or_none(F.unix_micros(name)) for name in ("_arrival_time", "_event_time", "_system_timestamp")],
             or_none(F.col("_offset")),
             or_none(F.unix_micros("_watermark")),
             F.when(~quarantined, F.col(BEYOND)) if BEYOND in rows.columns else F.lit(None).cast("string"),
-            _bits(quarantined & F.col("_raw").startswith(UNREADABLE), ends(self._source), tells(rows, self._source)),
+            _bits(whole_object, ends(self._source), marks_progress(rows, self._source)),
         ]
         rules = rules_of(self._source)
-        return invoked("count.EventCounter", *arguments, settings=(self._tallied, Fate.ADJUSTED.value, rules))
+        return invoked("count.EventCounter", *arguments, settings=(self._accumulator, Fate.ADJUSTED.value, rules))
 
     def _counted(
         self,
@@ -169,15 +173,15 @@ class FateCounter:
         known = tuple(self._kind(*kind) for kind in kinds)
         return Counted(Moves(largest, dict(moves)), known, Offsets(*offsets), rules)
 
-    def _unknown(self, told: Sequence[Any] | None) -> Unknown | None:
-        if told is None:
+    def _unknown(self, found: Sequence[Any] | None) -> Unknown | None:
+        if found is None:
             return None
-        rows, first, last, names, more = told
+        rows, first, last, names, more = found
         return Unknown(rows, self._uris[first], self._uris[last], dict(names), more)
 
-    def _kind(self, kind: str, *told: Any) -> FateGroup:
+    def _kind(self, kind: str, *counted: Any) -> FateGroup:
         fate, *reasons = kind.split(",") if kind else [Fate.ON_TIME]
-        *figures, number = told
+        *figures, number = counted
         return FateGroup(Fate(fate), frozenset(map(Reason, reasons)), self._uris[number], *figures)
 
 

@@ -31,17 +31,17 @@ class Counting:
 
     rows: DataFrame
     columns: tuple[str, ...]
-    summed: JavaObject
+    accumulator: JavaObject
 
     @classmethod
     def of(cls, rows: DataFrame, matching: Column | None = None) -> Counting:
         """Set rows up to be counted, in all and as far as `matching` is true."""
-        summed = java_class("count.DigestAccumulator").registered(context_of(rows.sparkSession))
-        told = [F.col(HASH)["high"], F.col(HASH)["low"], F.lit(False) if matching is None else matching]
-        counts = Column(summed.function().apply(scala_columns(told)))
+        accumulator = java_class("count.DigestAccumulator").registered(context_of(rows.sparkSession))
+        arguments = [F.col(HASH)["high"], F.col(HASH)["low"], F.lit(False) if matching is None else matching]
+        counts = Column(accumulator.function().apply(scala_columns(arguments)))
         hashed = rows.withColumn(HASH, row_hash(rows))
         counted = hashed.withColumn(COUNTED, counts).where(COUNTED).drop(HASH, COUNTED)
-        return cls(counted, tuple(rows.columns), summed)
+        return cls(counted, tuple(rows.columns), accumulator)
 
     @property
     def spark(self) -> SparkSession:
@@ -49,9 +49,9 @@ class Counting:
 
     def begin(self) -> None:
         """Count the rows of another job from nothing; the one before must have ended."""
-        self.summed.reset()
+        self.accumulator.reset()
 
-    def told(self, table: str) -> CountedRows:
+    def result(self, table: str) -> CountedRows:
         """Counts of the job that has ended."""
-        rows, low, high, matching = map(int, self.summed.summary().split())
+        rows, low, high, matching = map(int, self.accumulator.summary().split())
         return CountedRows(table_digest(table, rows, low, high), matching)

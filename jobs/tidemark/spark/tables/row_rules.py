@@ -28,7 +28,7 @@ def ends(source: SourceSpec) -> Column | None:
     return F.col("_end_time").isNotNull() if source.lifetimes.edges else None
 
 
-def tells(rows: DataFrame, source: SourceSpec) -> Column | None:
+def marks_progress(rows: DataFrame, source: SourceSpec) -> Column | None:
     """Condition that a row is a punctuation, null for no; such a row marks progress and adds no row. None: no row can
     be one."""
     punctuation = source.punctuated
