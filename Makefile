@@ -16,7 +16,7 @@ CODE := jobs dags plugins tests bench jvm
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal --durations 12
 
-.PHONY: help install install-s3 demo airflow env test test-long soak lint site bench bench-full bench-check
+.PHONY: help install install-s3 demo airflow env test test-long test-spark soak lint site bench bench-full bench-check
 
 help: ## show this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -42,6 +42,9 @@ test: $(CLASSES) ## run the tests (about 25 minutes on 2 cores)
 
 test-long: $(CLASSES) ## run the matrices and the long random runs (about 50 minutes on 2 cores)
 	$(BIN)/python -m pytest -m long $(SIDE_BY_SIDE) $(ARGS)
+
+test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIONS=4.1.4; each is about 450 MB)
+	$(BIN)/python .ci/spark_versions.py $(VERSIONS)
 
 soak: $(STAMP) ## 500 random commands with random faults, then all laws (OPERATIONS=500, SEED=...)
 	@seed=$${SEED:-$$RANDOM}; echo "SEED=$$seed"; \

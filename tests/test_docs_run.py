@@ -63,6 +63,7 @@ NOT_RUN = {
     "make test": TESTS,
     """make test ARGS='-m "not spark"'""": TESTS,
     "make test-long": TESTS,
+    "make test-spark": TESTS,
     "make soak": TESTS,
     "make lint": ".ci/run calls it before the tests",
     "make site": "make lint calls it",

@@ -334,8 +334,8 @@ def test_the_readme_names_the_commands_that_the_makefile_has():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z0-9-]+):.*## ", makefile, re.MULTILINE))
-    named = {"help", "install", "install-s3", "demo", "airflow", "env", "test", "test-long", "soak", "lint", "site"}
-    assert targets == named | {"bench", "bench-full", "bench-check"}
+    named = {"help", "install", "install-s3", "demo", "airflow", "env", "test", "test-long", "test-spark", "soak"}
+    assert targets == named | {"lint", "site", "bench", "bench-full", "bench-check"}
     assert set(re.findall(r"`make ([a-z0-9-]+)`", readme)) | {"help"} >= targets - {"help"}
 
 
