@@ -72,6 +72,7 @@ NOT_RUN = {
     "make bench-check": MEASURES,
     "python -m bench landing": MEASURES,
     "python -m bench --cores N": MEASURES,
+    "python -m tidemark.records.schema": "tests/test_records.py runs it for one command",
     "python -m tidemark.records.schema status": "tests/test_records.py runs it",
     "make env": "writes into the project's folder; tests/dags/test_compose.py calls it in another",
     "make airflow": "starts services and stays; tests/dags/test_airflow.py has an Airflow of its own",

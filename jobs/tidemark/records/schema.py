@@ -1,7 +1,7 @@
 """The JSON Schema of what each command prints with `--json`, made from the types of its records.
 
-`records.schema.json` beside this module holds its text: `$defs` has an entry for each command. `python -m
-tidemark.records.schema` prints it; with the name of a command its schema alone.
+`python -m tidemark.records.schema` prints it: `$defs` has an entry for each command. With the name of a command it
+prints that schema alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -40,8 +39,6 @@ from tidemark.records.versions import (
     RepairRecord,
     VersionsRecord,
 )
-
-SCHEMA_FILE = Path(__file__).with_name("records.schema.json")
 
 COMMANDS: dict[str, tuple[type, ...]] = {
     "init": (InitRecord,),
@@ -103,7 +100,7 @@ def json_schema(command: str | None = None) -> dict[str, Any]:
 
 
 def schema_text(command: str | None = None) -> str:
-    """The schema as text; without a command as `SCHEMA_FILE` holds it."""
+    """The schema as text, indented."""
     return json.dumps(json_schema(command), indent=2) + "\n"
 
 
