@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture.providers import Constants, HypothesisProvider
 
-from interpreted import INTERPRETED
+from interpreted import COMPILED, INTERPRETED
 from tidemark.errors import TidemarkError
 from tidemark.spark.session.jars import require_java
 
@@ -75,6 +75,17 @@ def quick(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark
     for key in INTERPRETED:
         spark.conf.unset(key)
+
+
+@pytest.fixture
+def compiled(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, for a test of compiled code: plans are compiled, in a module with `quick`, too."""
+    before = {key: spark.conf.get(key, None) for key in COMPILED}
+    for key, value in COMPILED.items():
+        spark.conf.set(key, value)
+    yield spark
+    for key, known in before.items():
+        spark.conf.unset(key) if known is None else spark.conf.set(key, known)
 
 
 @pytest.fixture

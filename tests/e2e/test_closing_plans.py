@@ -192,10 +192,12 @@ def test_replays_of_bound_windows_are_identical(tmp_path, built):
     assert verdicts["identical"] is True
 
 
-def test_a_closing_plan_is_not_compiled_anew(tmp_path, spark, built):
+def test_a_closing_plan_is_not_compiled_anew(tmp_path, compiled, built):
+    times = compiled._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
+    first = times.getCount()
     product = feed(Product(tmp_path, {"s": SOURCE}, streams()), 0, 1, 2)
-    times = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
     before = times.getCount()
+    assert before > first
     feed(product, 3, 4)
     assert built == [1, 2]
     assert times.getCount() == before

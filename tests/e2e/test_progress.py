@@ -188,9 +188,8 @@ def test_no_replay_depends_on_how_rows_are_spread(spark, hot, spread, tasks, sou
 
 @pytest.mark.long
 @pytest.mark.parametrize("source", ["landing", "events"])
-def test_compiled_code_judges_as_interpreted_code_does(spark, hot, source):
-    with settings(spark, {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}):
-        hold_spread(hot, spark, SPREAD[2], 3, source)
+def test_compiled_code_judges_as_interpreted_code_does(compiled, hot, source):
+    hold_spread(hot, compiled, SPREAD[2], 3, source)
 
 
 @pytest.mark.parametrize(

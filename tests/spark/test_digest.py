@@ -81,10 +81,9 @@ def _frame(spark, columns, rows):
     return spark.createDataFrame(pa.table(arrays, schema=pa.schema(fields)))
 
 
-@pytest.mark.parametrize("way", ["compiled", "interpreted", "public"])
+@pytest.mark.parametrize("way", ["compiled", "quick", "public_ways"])
 def test_spark_comes_to_the_digests_of_the_page_for_any_type(spark, request, way):
-    if way != "compiled":
-        request.getfixturevalue({"interpreted": "quick", "public": "public_ways"}[way])
+    request.getfixturevalue(way)
     dice = random.Random(2)  # noqa: S311
     columns = [(f"c{index}", a_type(dice)) for index in dice.sample(range(100), 24)]
     rows = [[a_value(dice, kind) for _, kind in columns] for _ in range(60)]

@@ -10,7 +10,6 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from interpreted import INTERPRETED
 from tidemark.errors import ConfigError
 from tidemark.spark.expressions import aggregate_of, value_of
 from tidemark.spark.session.settings import ARITHMETIC, arithmetic_of
@@ -97,11 +96,15 @@ def instant(found: object) -> object:
     return int(found.timestamp() * 1e6) if isinstance(found, datetime) else found
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_text_with_a_date_is_read_and_a_time_of_day_is_null(spark: SparkSession, compiled: bool) -> None:
-    rows = rows_of(spark, SOUND["text"], "12:30", " T04:05", "7:00:00Z")
-    with settings(spark, {} if compiled else INTERPRETED):
-        found = computed(rows, READ_AS_TIMES)
+@pytest.fixture(params=["compiled", "quick"])
+def either(request: pytest.FixtureRequest) -> SparkSession:
+    """The session, with plans that are compiled, and with plans that are interpreted."""
+    session: SparkSession = request.getfixturevalue(request.param)
+    return session
+
+
+def test_text_with_a_date_is_read_and_a_time_of_day_is_null(either: SparkSession) -> None:
+    found = computed(rows_of(either, SOUND["text"], "12:30", " T04:05", "7:00:00Z"), READ_AS_TIMES)
     assert found == {text: [instant(value), None, None, None] for text, value in READ_AS_TIMES.items()}
 
 
@@ -184,18 +187,16 @@ WITHIN = {
 }
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_what_cannot_be_computed_is_null_and_ends_no_job(spark: SparkSession, compiled: bool) -> None:
+def test_what_cannot_be_computed_is_null_and_ends_no_job(either: SparkSession) -> None:
     """Each twice, since Spark computes what expressions have in common ahead of them."""
-    rows = rows_of(spark, "ok").selectExpr("*", "1 AS n", "-9223372036854775807 - 1 AS least")
+    rows = rows_of(either, "ok").selectExpr("*", "1 AS n", "-9223372036854775807 - 1 AS least")
     texts = [*WITHOUT_ROOM, *BEYOND, *WITHIN]
-    with settings(spark, {} if compiled else INTERPRETED):
-        found = computed(rows, [*texts, *(f"struct({text})" for text in texts)])
+    found = computed(rows, [*texts, *(f"struct({text})" for text in texts)])
     assert {text: found[text] for text in texts} == {text: [WITHIN.get(text)] for text in texts}
 
 
-def test_a_text_too_long_for_a_pattern_is_null(spark: SparkSession) -> None:
-    rows = rows_of(spark, "ok", "ab" * 20_000, "b")
+def test_a_text_too_long_for_a_pattern_is_null(either: SparkSession) -> None:
+    rows = rows_of(either, "ok", "ab" * 20_000, "b")
     texts = ["text RLIKE '^(a|b|ok)*$'", "regexp_extract(text, '^(a|b|ok)*$', 1)"]
     found = computed(rows, texts)
     assert found[texts[0]] == [True, None, True]
