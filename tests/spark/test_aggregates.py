@@ -9,6 +9,7 @@ from itertools import combinations
 
 import duckdb
 import pyarrow as pa
+import pyspark
 import pytest
 from pyspark.sql import functions as F
 
@@ -160,7 +161,11 @@ def test_the_greatest_zero_has_the_same_sign_in_any_order(quick):
         ("mode() WITHIN GROUP (ORDER BY n) FILTER (WHERE n > 4)", 5),
         ("last(nullif(n, 3)) FILTER (WHERE n < 4)", None),
         ("last(nullif(n, 3)) FILTER (WHERE n < 4) IGNORE NULLS", 2),
-        ("collect_list(nullif(n, 3)) FILTER (WHERE n > 2) RESPECT NULLS", [None, 4, 5]),
+        pytest.param(
+            "collect_list(nullif(n, 3)) FILTER (WHERE n > 2) RESPECT NULLS",
+            [None, 4, 5],
+            marks=pytest.mark.skipif(pyspark.__version__ < "4.2", reason="Spark 4.1 leaves nulls out of lists"),
+        ),
         ("any_value(n) FILTER (WHERE n > 2)", 3),
         ("count(DISTINCT map(k, n % 2))", 2),
         ("count(DISTINCT make_interval(0, 0, 0, n % 4))", 4),

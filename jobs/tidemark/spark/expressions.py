@@ -22,6 +22,7 @@ from tidemark.spark.compat.plans import (
     name_of,
     node_of,
     nodes_of,
+    nulls_ignored,
     parsed,
     with_children,
 )
@@ -126,9 +127,9 @@ def _nulls_count(name: str, call: JavaObject) -> bool:
     """True if an aggregate counts nulls as values."""
     if name not in _COUNTING_NULLS:
         return False
-    said, more = call.ignoreNulls(), children_of(call)[1 : call.arguments().size()]
-    if said.isDefined():
-        return not said.get()
+    ignored, more = nulls_ignored(call), children_of(call)[1 : call.arguments().size()]
+    if ignored is not None:
+        return not ignored
     return not name.endswith(_COLLECTIONS) and not any(each.sql().lower() == "true" for each in more)
 
 

@@ -48,6 +48,15 @@ def children_of(node: JavaObject) -> list[JavaObject]:
     return [children.apply(index) for index in range(children.size())]
 
 
+def nulls_ignored(call: JavaObject) -> bool | None:
+    """True if a call says IGNORE NULLS, False for RESPECT NULLS, None if it says neither. Spark 4.1 does not tell
+    RESPECT NULLS from neither: then None."""
+    said: Any = call.ignoreNulls()
+    if isinstance(said, bool):
+        return said or None
+    return bool(said.get()) if said.isDefined() else None
+
+
 def nodes_of(node: JavaObject) -> Iterator[JavaObject]:
     """The root and all nodes below it."""
     yield node

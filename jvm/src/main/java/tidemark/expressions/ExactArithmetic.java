@@ -38,11 +38,8 @@ public record ExactArithmetic() implements Serializable {
         if (node instanceof Cast cast) {
             return exactCast(cast);
         }
-        if (node instanceof Ceil && left(node).dataType() instanceof DoubleType) {
-            return new Ceil(withinBigint(left(node)));
-        }
-        if (node instanceof Floor && left(node).dataType() instanceof DoubleType) {
-            return new Floor(withinBigint(left(node)));
+        if ((node instanceof Ceil || node instanceof Floor) && left(node).dataType() instanceof DoubleType) {
+            return node.withNewChildren(Scala.seq(withinBigint(left(node))));
         }
         if (!(node.dataType() instanceof IntegralType)) {
             return node;
