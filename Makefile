@@ -43,7 +43,7 @@ test: $(CLASSES) ## run the tests (about 25 minutes on 2 cores)
 test-long: $(CLASSES) ## run the matrices and the long random runs (about 50 minutes on 2 cores)
 	$(BIN)/python -m pytest -m long $(SIDE_BY_SIDE) $(ARGS)
 
-test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIONS=4.1.4; each is about 450 MB)
+test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIONS=4.1.4; about 450 MB each)
 	$(BIN)/python .ci/spark_versions.py $(VERSIONS)
 
 soak: $(STAMP) ## 500 random commands with random faults, then all laws (OPERATIONS=500, SEED=...)
