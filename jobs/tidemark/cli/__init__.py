@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from click.exceptions import Exit
 
-from tidemark.cli.commands import recover, schedule, versions
+from tidemark.cli.commands import recover, schedule, setup, versions
 from tidemark.cli.commands.runs import tidemark
 from tidemark.cli.failures import failure_of, interruptible
 from tidemark.cli.output import Output
@@ -25,6 +25,7 @@ from tidemark.cli.output import Output
 versions.add()
 recover.add()
 schedule.add()
+setup.add()
 
 _SPARED = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """Settings that keep numpy (which comes with pyarrow and computes nothing here) from starting threads, and pydantic

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 
 class PathRecord(TypedDict):
-    """Record of `path` (a table's folder) and of `report` (the page)."""
+    """Record of `path` (a table's folder), of `report` (the page) and of `setup` (the folder of jars)."""
 
     path: str
 

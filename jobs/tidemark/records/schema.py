@@ -56,6 +56,7 @@ COMMANDS: dict[str, tuple[type, ...]] = {
     "report": (PathRecord,),
     "path": (PathRecord,),
     "demo": (DemoRecord,),
+    "setup": (PathRecord,),
     "backfill": (BackfillRecord,),
     "versions": (VersionsRecord,),
     "promote": (PromoteRecord,),

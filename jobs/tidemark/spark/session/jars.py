@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.session.compiler import JAR, TOOLS, compile_into, java_command, left_out, quiet_jvm
+from tidemark.spark.session.compiler import JAR, MODULE, TOOLS, compile_into, java_command, left_out, quiet_jvm
 
 JAVA_VERSIONS = (17, 21)
 """Versions of Java that Spark 4.2 runs on."""
@@ -61,7 +61,7 @@ def require_java(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def jars_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder where `make install` puts Delta's jars and ours; those for S3 lie beside it."""
+    """The folder where `tidemark setup` puts Delta's jars and ours; those for S3 lie beside it."""
     return Path(environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
 
 
@@ -82,6 +82,20 @@ def read_lock(lock: Path) -> list[Jar]:
     """The jars of a lock file: `group:artifact:version sha256:sum` a line."""
     lines = (line.split("#")[0].split() for line in lock.read_text(encoding="utf-8").splitlines())
     return [Jar(parts[0], parts[1].removeprefix("sha256:")) for parts in lines if parts]
+
+
+def set_up() -> Path:
+    """Put Delta's jars and ours where jobs look for them, and return that folder. A wheel brings the lock file of
+    Delta's jars beside this module. Raises TidemarkError if a jar can't be downloaded, is not the one of the lock
+    file, or can't be written."""
+    folder, packed = jars_folder(), Path(__file__).with_name("jars.lock")
+    try:
+        install(packed if packed.is_file() else MODULE.parent / packed.name, folder)
+        _note(left_out(install_ours(folder)))
+    except OSError as error:
+        hint = "repeat the command as a user who may write there, or have TIDEMARK_JARS name another folder"
+        raise TidemarkError(f"the jars can't be written: {error.strerror}", where=str(folder), hint=hint) from error
+    return folder
 
 
 def install(lock: Path, folder: Path) -> list[Path]:
@@ -122,7 +136,7 @@ def _place(jar: Jar, found: Path, folder: Path) -> None:
         raise TidemarkError(
             f"{jar.coordinate} is not the jar of the lock file: its sha256 differs from {jar.sha256}",
             where=str(found),
-            hint="delete that file and run `make install` again; if it differs again, do not use it",
+            hint="delete that file and repeat the command; if it differs again, do not use it",
         )
     partial = folder / f"{jar.file_name}.partial"
     shutil.copyfile(found, partial)

@@ -78,15 +78,15 @@ _CHECKSUMS = [
 
 
 def installed_jars() -> list[Path]:
-    """Delta's jars and ours, as `make install` left them: nothing is downloaded when a job runs. Raises TidemarkError
-    if they are missing or older than the code."""
+    """Delta's jars and ours, as `tidemark setup` left them: nothing is downloaded when a job runs. Raises
+    TidemarkError if they are missing or older than the code."""
     folder = jars_folder()
     jars = sorted(folder.glob("*.jar"))
     if len(jars) < 2 or not is_current(folder / JAR):
         raise TidemarkError(
             "the jars of Delta and tidemark are not installed, or are older than the code",
             where=str(folder),
-            hint="run `make install` in the project folder",
+            hint="run `tidemark setup` (in a clone `make install` does)",
         )
     return jars
 

@@ -1,0 +1,31 @@
+"""The command `setup`, which puts the jars in place that jobs need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tidemark.cli.commands.runs import as_json_option, tidemark
+from tidemark.cli.output import Answer
+
+if TYPE_CHECKING:
+    from tidemark.records.rows import PathRecord
+
+
+@click.command()
+@as_json_option
+def setup() -> Answer[PathRecord]:
+    """Install the jars of Delta and tidemark, once after pip install.
+
+    Delta's jars (13 MB) are downloaded from where Spark's own settings point, and verified by their SHA-256 sums.
+    Jars that are there already are left alone. TIDEMARK_JARS names another folder than the one of this Python.
+    """
+    from tidemark.spark.session.jars import set_up
+
+    return Answer({"path": str(set_up())}, lambda record: f"{record['path']} has the jars that jobs need.")
+
+
+def add() -> None:
+    """Add the command to `tidemark`."""
+    tidemark.add_command(setup)
