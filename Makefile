@@ -37,10 +37,10 @@ airflow: $(CLASSES) ## start Airflow on this machine with the demo's pipeline on
 env: ## make .env, the random passwords of docker-compose.yml, if there is none
 	@test -e .env || { umask 077; for name in $(SECRETS); do echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)')"; done > .env; }
 
-test: $(CLASSES) ## run the tests (about 25 minutes on 2 cores)
+test: $(CLASSES) ## run the tests (about 20 minutes on 2 cores)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
-test-long: $(CLASSES) ## run the matrices and the long random runs (about 50 minutes on 2 cores)
+test-long: $(CLASSES) ## run the matrices and the long random runs (about 35 minutes on 2 cores)
 	$(BIN)/python -m pytest -m long $(SIDE_BY_SIDE) $(ARGS)
 
 test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIONS=4.1.4; about 450 MB each)
