@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / ".ci" / "spark"
 JARS = "jars.lock"
+TWO = ("-n", "2", "--dist", "worksteal")
 TESTS = (
     "tests/spark/test_digest.py",
     "tests/spark/test_json_line.py",
@@ -67,7 +68,7 @@ def main(asked: list[str]) -> int:
             return 1
         print(f"== Spark {version}", flush=True)
         try:
-            run(str(installed(version)), "-m", "pytest", "-m", "not soak", "--override-ini", "addopts=-q", *TESTS)
+            run(str(installed(version)), "-m", "pytest", "-m", "not soak", "--override-ini", "addopts=-q", *TWO, *TESTS)
         except subprocess.CalledProcessError as failed:
             print(f"Spark {version}: {Path(failed.cmd[0]).name} failed, see above", file=sys.stderr)
             return 1
