@@ -415,6 +415,21 @@ def test_jars_that_are_there_are_not_resolved_again(tmp_path, monkeypatch):
     assert [path.name for path in folder.iterdir()] == ["a.b_c-1.0.jar"]
 
 
+def test_a_folder_with_other_files_is_refused_and_keeps_them(tmp_path, monkeypatch):
+    """TIDEMARK_JARS may name a person's own folder, and the compiler's folder lies beside it."""
+    lock = tmp_path / "jars.lock"
+    lock.write_text(f"a.b:c:1.0 sha256:{'0' * 64}\n")
+    monkeypatch.setattr(jars, "_resolve", lambda missing: pytest.fail(f"{missing} are resolved"))
+    for name in ("mine.jar", "letters"):
+        folder = tmp_path / name / "jars"
+        folder.mkdir(parents=True)
+        for each in ("a.b_c-0.9.jar", compiler.JAR, name):
+            (folder / each).write_text("kept")
+        with pytest.raises(TidemarkError, match=f"a folder of jars has other files in it: {name}"):
+            jars.install(lock, folder)
+        assert len(list(folder.iterdir())) == 3
+
+
 def test_the_java_module_is_compiled_anew_when_its_sources_change(tmp_path, monkeypatch):
     sources, tools = tmp_path / "jvm", jars.jars_folder().with_name("tools")
     sources.mkdir()

@@ -90,18 +90,25 @@ def set_up() -> Path:
     file, or can't be written."""
     folder, packed = jars_folder(), Path(__file__).with_name("jars.lock")
     try:
-        install(packed if packed.is_file() else MODULE.parent / packed.name, folder)
-        _note(left_out(install_ours(folder)))
+        install_all(packed if packed.is_file() else MODULE.parent / packed.name, folder)
     except OSError as error:
         hint = "repeat the command as a user who may write there, or have TIDEMARK_JARS name another folder"
         raise TidemarkError(f"the jars can't be written: {error.strerror}", where=str(folder), hint=hint) from error
     return folder
 
 
+def install_all(lock: Path, folder: Path) -> None:
+    """Put Delta's jars and ours into the folder, and say which classes of ours did not compile."""
+    install(lock, folder)
+    _note(left_out(install_ours(folder)))
+
+
 def install(lock: Path, folder: Path) -> list[Path]:
-    """Put exactly the jars of the lock into the folder; those already there with the right sum are left alone."""
+    """Put exactly the jars of the lock into the folder; those already there with the right sum are left alone, and
+    other versions are removed. Raises TidemarkError, and changes nothing, if there is any other file."""
     jars = read_lock(lock)
     folder.mkdir(parents=True, exist_ok=True)
+    _ensure_ours(folder, jars)
     missing = [jar for jar in jars if not is_sound(folder / jar.file_name, jar)]
     if missing:
         require_java()
@@ -129,6 +136,17 @@ def is_sound(path: Path, jar: Jar) -> bool:
         return False
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
+
+
+def _ensure_ours(folder: Path, jars: Sequence[Jar]) -> None:
+    groups = tuple(f"{jar.coordinate.partition(':')[0]}_" for jar in jars)
+    others = sorted(each.name for each in folder.iterdir() if not each.name.startswith((*groups, Path(JAR).stem)))
+    if others:
+        raise TidemarkError(
+            f"a folder of jars has other files in it: {', '.join(others[:3])}",
+            where=str(folder),
+            hint="move them away, or have TIDEMARK_JARS name an empty folder",
+        )
 
 
 def _place(jar: Jar, found: Path, folder: Path) -> None:
@@ -175,8 +193,7 @@ def main(arguments: list[str]) -> int:
             case ["check"]:
                 require_java()
             case ["install", lock, folder]:
-                install(Path(lock), Path(folder))
-                _note(left_out(install_ours(Path(folder))))
+                install_all(Path(lock), Path(folder))
             case ["fetch", lock, folder]:
                 install(Path(lock), Path(folder))
             case _:
