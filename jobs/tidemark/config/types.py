@@ -10,9 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-SYSTEM_COLUMNS = frozenset({
+EVENT_COLUMNS = (
     "_partition", "_offset", "_arrival_time", "_arrival_date", "_event_time", "_end_time",
     "_system_timestamp", "_disposition", "_reasons", "_watermark", "_substream", "_batch_id", "_file", "_raw",
+)  # fmt: skip
+"""Columns of the events tables before the payload, in their order."""
+SYSTEM_COLUMNS = frozenset({
+    *EVENT_COLUMNS,
     "_window_start", "_window_end", "_source", "_start_batch_id", "_end_offset", "_closed_date",
 })  # fmt: skip
 

@@ -10,29 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
+from tidemark.config.types import EVENT_COLUMNS
 from tidemark.records.rows import EventRecord
 from tidemark.report.values import micros_of, plain
 from tidemark.report.words import iso, signed
 
 TIME = pa.timestamp("us", tz="UTC")
-
-COLUMNS = (
-    "_partition",
-    "_offset",
-    "_arrival_time",
-    "_arrival_date",
-    "_event_time",
-    "_end_time",
-    "_system_timestamp",
-    "_disposition",
-    "_reasons",
-    "_watermark",
-    "_substream",
-    "_batch_id",
-    "_file",
-    "_raw",
-)
-"""tidemark's own columns; every other column is the user's."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +73,7 @@ class EventRow:
 
 def payload_columns(schema: pa.Schema) -> list[str]:
     """Names of the user's columns, in their order."""
-    return [name for name in schema.names if name not in COLUMNS]
+    return [name for name in schema.names if name not in EVENT_COLUMNS]
 
 
 def event_rows(source: str, table: pa.Table) -> Iterator[EventRow]:

@@ -10,9 +10,10 @@ import duckdb
 import pyarrow as pa
 from pyarrow.dataset import Dataset
 
+from tidemark.config.types import EVENT_COLUMNS
 from tidemark.errors import UsageError
 from tidemark.records.rows import ExportRecord
-from tidemark.report.events import COLUMNS, payload_columns
+from tidemark.report.events import payload_columns
 from tidemark.report.scan import single, sql
 from tidemark.report.selection import NEWEST_FIRST, WINDOW_COLUMNS, Filter, Selection, choose, matching
 from tidemark.report.target import written_whole
@@ -81,11 +82,11 @@ def _query(
     shown = [
         *["window_start", "window_end"] * windows,
         "source",
-        *(f"r_{name}" for name in COLUMNS),
+        *(f"r_{name}" for name in EVENT_COLUMNS),
         "moved",
         *(f"p{n}" for n in range(len(payload))),
     ]
-    titles = [*["_window_start", "_window_end"] * windows, "_source", *COLUMNS, moved, *payload]
+    titles = [*["_window_start", "_window_end"] * windows, "_source", *EVENT_COLUMNS, moved, *payload]
     parts = [
         f"SELECT {_columns(each, payload, text=text)} FROM {matching(connection, f'rows{number}', each, where, None)}"  # noqa: S608
         for number, each in enumerate(chosen)
@@ -100,7 +101,7 @@ def _columns(selected: Selection, payload: Mapping[str, str], *, text: bool) -> 
     """Return the select list of one source: the columns to write, and the unformatted ones to sort by."""
     name, schema = selected.source.replace("'", "''"), selected.events.schema
     found = [f"'{name}' AS source", "_arrival_time", "_batch_id", "_partition", "_offset"]
-    found += [f"{_written(schema, column, text=text)} AS r_{column}" for column in COLUMNS]
+    found += [f"{_written(schema, column, text=text)} AS r_{column}" for column in EVENT_COLUMNS]
     found.append("epoch_us(_system_timestamp) - epoch_us(_event_time) AS moved")
     for number, column in enumerate(payload):
         if column in schema.names:

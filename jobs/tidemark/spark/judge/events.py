@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
+from tidemark.config.types import EVENT_COLUMNS
 from tidemark.core.times import DAY
 from tidemark.spark.columns import ARRIVAL, BEYOND, EVENT, OBJECT, OFFSET, PARTITION, RAW, REST, SKIPPED, SUBSTREAM
 from tidemark.spark.judge.policy import verdict
@@ -16,23 +17,6 @@ from tidemark.spark.tables.fate_counter import Counts, FateCounter
 
 PARTITION_COLUMN = "_arrival_date"
 _NAMED = "__tidemark_named"
-_ORDER = (
-    "_partition",
-    "_offset",
-    "_arrival_time",
-    "_arrival_date",
-    "_event_time",
-    "_end_time",
-    "_system_timestamp",
-    "_disposition",
-    "_reasons",
-    "_watermark",
-    "_substream",
-    "_batch_id",
-    "_file",
-    "_raw",
-)
-"""Columns of the events tables before the payload."""
 STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
 """Columns whose range each file records: those that readers and closing windows prune by."""
 
@@ -60,7 +44,7 @@ def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataF
     payload = [rest[column.name].alias(column.name) for column in source.columns]
     rows = judged.where(~F.col(SKIPPED)).withColumn(_NAMED, objects.named(F.col(OBJECT)))
     unknown = [rest[BEYOND].alias(BEYOND)] if source.counts_unknown else []
-    return rows.select(*[columns[name].alias(name) for name in _ORDER], *payload, OBJECT, *unknown)
+    return rows.select(*[columns[name].alias(name) for name in EVENT_COLUMNS], *payload, OBJECT, *unknown)
 
 
 def write_events(
