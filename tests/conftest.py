@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import settings as hypothesis_settings
 from hypothesis.internal.conjecture.providers import Constants, HypothesisProvider
 
-from interpreted import COMPILED, INTERPRETED
+from interpreted import COMPILED, INTERPRETED, settings
 from tidemark.errors import TidemarkError
 from tidemark.spark.session.jars import require_java
 
@@ -25,8 +25,8 @@ SPARK_FOLDERS = {"spark", "e2e"}
 
 os.environ.setdefault("TIDEMARK_MASTER", MASTER)
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseParallelGC")  # less work than the collector of a large heap
-settings.register_profile("same", derandomize=True)
-settings.load_profile("same")
+hypothesis_settings.register_profile("same", derandomize=True)
+hypothesis_settings.load_profile("same")
 HypothesisProvider._local_constants = Constants()
 """The same examples each time, so that a change alone makes a test fail; others with `--hypothesis-seed=N`. Without
 the constants that Hypothesis finds in modules: examples would follow from which were loaded by the tests before."""
@@ -70,22 +70,15 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="module")
 def quick(spark: SparkSession) -> Iterator[SparkSession]:
     """The session, for tests of many small runs."""
-    for key, value in INTERPRETED.items():
-        spark.conf.set(key, value)
-    yield spark
-    for key in INTERPRETED:
-        spark.conf.unset(key)
+    with settings(spark, INTERPRETED):
+        yield spark
 
 
 @pytest.fixture
 def compiled(spark: SparkSession) -> Iterator[SparkSession]:
     """The session, for a test of compiled code: plans are compiled, in a module with `quick`, too."""
-    before = {key: spark.conf.get(key, None) for key in COMPILED}
-    for key, value in COMPILED.items():
-        spark.conf.set(key, value)
-    yield spark
-    for key, known in before.items():
-        spark.conf.unset(key) if known is None else spark.conf.set(key, known)
+    with settings(spark, COMPILED):
+        yield spark
 
 
 @pytest.fixture

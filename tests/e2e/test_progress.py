@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from samples import (
 from test_judging import hold_states
 
 import oracle
+from interpreted import settings
 from oracle import MIN_TIME, SECOND, Obj, Row, Run, Source, judge
 from product import Product, expected, verdicts
 from strategies import Log, recuts, sources, started, wide_lawful_logs, wide_logs, wide_names
@@ -46,16 +46,6 @@ SPREAD = [
 """Session settings; the last cuts every file into many splits."""
 TASKS = [None, 1, 3, 8]
 _numbers = itertools.count()
-
-
-@contextmanager
-def settings(spark: Any, values: dict[str, str]) -> Iterator[None]:
-    before = {key: spark.conf.get(key, None) for key in values}
-    for key, value in values.items():
-        spark.conf.set(key, value)
-    yield
-    for key, value in before.items():
-        spark.conf.unset(key) if value is None else spark.conf.set(key, value)
 
 
 def fed(folder: Path, source: Source, runs: Sequence[Run], **options: Any) -> Product:

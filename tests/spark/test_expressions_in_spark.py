@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from interpreted import settings
 from tidemark.errors import ConfigError
 from tidemark.spark.expressions import aggregate_of, value_of
 from tidemark.spark.session.settings import ARITHMETIC, arithmetic_of
@@ -56,19 +56,6 @@ CLOCKS = [
     "if(text IS NULL, cast('to' || 'day' AS date), date '2000-01-01')",
     "if(text IS NULL, to_timestamp('12:30'), timestamp '2000-01-01')",
 ]
-
-
-@contextmanager
-def settings(spark: SparkSession, changed: Mapping[str, str]) -> Iterator[None]:
-    """The session with other settings."""
-    before = {key: spark.conf.get(key, None) for key in changed}
-    for key, value in changed.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, value in before.items():
-            spark.conf.unset(key) if value is None else spark.conf.set(key, value)
 
 
 def rows_of(spark: SparkSession, *texts: str) -> DataFrame:
