@@ -12,21 +12,10 @@ from pathlib import Path
 import pytest
 
 from short_lived import SHORT_LIVED
+from tidemark.demo.first_run import prepare
 from tidemark.spark.session.jars import jars_folder, read_lock
 
 ROOT = Path(__file__).parents[2]
-CONFIG = """
-pipeline: small
-warehouse: ./warehouse
-sources:
-  readings:
-    landing: ./landing
-    format: json
-    schema: "device STRING, value DOUBLE, at TIMESTAMP"
-    partition: {column: device}
-    timestamp_by: at
-    late_arrival: {tolerance: 1h, action: adjust}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +41,7 @@ def test_a_wheel_runs_pipelines_after_its_setup(command, tmp_path):
         done = subprocess.run(asked, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)  # noqa: S603
         return done.returncode, json.loads(done.stdout)
 
-    (tmp_path / "small.yml").write_text(CONFIG)
-    (tmp_path / "landing").mkdir()
-    rows = [{"device": "d", "value": n / 2, "at": f"2026-01-01T00:{n:02}:00Z"} for n in range(60)]
-    (tmp_path / "landing" / "rows.json").write_text("\n".join(map(json.dumps, rows)))
-
+    prepare(tmp_path)
     status, failed = called("run", "small.yml")
     assert (status, "`tidemark setup`" in str(failed["error"])) == (4, True)
     assert list(tmp_path.glob("warehouse/**/batches")) == [], "nothing is planned"

@@ -31,8 +31,8 @@ _LANDED = 1_767_229_200
 """When the rows landed, in seconds: 2026-01-01 at 01:00 UTC."""
 
 
-def run(folder: Path) -> None:
-    """Run, replay and read a pipeline of 60 rows in an empty folder."""
+def prepare(folder: Path) -> Path:
+    """Write a pipeline and 60 rows that have landed into an empty folder; returns the pipeline's file."""
     rows = ({"device": f"d{n % 3}", "value": n / 2, "at": f"2026-01-01T00:{n:02}:00Z"} for n in range(60))
     file = folder / "landing" / "rows.json"
     file.parent.mkdir()
@@ -40,7 +40,12 @@ def run(folder: Path) -> None:
     os.utime(file, (_LANDED, _LANDED))
     config = folder / "small.yml"
     config.write_text(_PIPELINE, encoding="utf-8")
-    pipeline = Pipeline.load(config)
+    return config
+
+
+def run(folder: Path) -> None:
+    """Run, replay and read the pipeline in an empty folder."""
+    pipeline = Pipeline.load(prepare(folder))
     pipeline.run()
     pipeline.replay(all_batches=True)
     pipeline.rows()
