@@ -88,7 +88,7 @@ class _Progress:
         return found
 
     def _source(self, name: str) -> SourceSummary:
-        newest, held = _newest(self.states, name), self._held[name]
+        newest, held = _newest(self._by_source[name]), self._held[name]
         found = _source(name, self.combined.get(name, Combined(None)), newest, self.as_of, held)
         delays = Limits(found["watermark_delay_micros"], found["output_delay_micros"])
         limits = Limits() if found["complete"] else self.limits.get(name, Limits())
@@ -140,9 +140,9 @@ def _partition(key: tuple[str, str], state: PartitionState, as_of: int | None, w
     }
 
 
-def _newest(states: States, source: str) -> int | None:
+def _newest(states: Mapping[str, PartitionState]) -> int | None:
     """Return the largest watermark of a source's partitions."""
-    return latest(*[state.watermark for (name, part), state in states.items() if name == source and part != UNKNOWN])
+    return latest(*[state.watermark for name, state in states.items() if name != UNKNOWN])
 
 
 def _source(

@@ -15,7 +15,7 @@ MOST_KEPT, MOST_ROWS_KEPT = 16, 4096
 
 @dataclass
 class ReadRows:
-    """ReadRows from one version of a table: a run repeats its questions."""
+    """Rows that were read from one version of a table: a run repeats its questions."""
 
     version: int | None = None
     files: list[DataFile] = field(default_factory=list)
