@@ -43,9 +43,9 @@ def installed(version: str) -> Path:
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, symlinks=True)
-        packages = next(folder.glob("lib/python*/site-packages"))
-        shared = [path for path in sys.path if path.endswith("site-packages")]
-        (packages / "shared.pth").write_text("\n".join([*shared, str(ROOT / "jobs"), str(ROOT / "dags")]) + "\n")
+    packages = next(folder.glob("lib/python*/site-packages"))
+    shared = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "shared.pth").write_text("\n".join([*shared, str(ROOT / "jobs"), str(ROOT / "dags")]) + "\n")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", str(python), "install"]
     run(*pip, "--no-deps", "--require-hashes", "--no-build-isolation", "-r", str(LOCKS / f"{version}.lock"))
     own = LOCKS / f"{version}.{JARS}"
