@@ -28,7 +28,7 @@ from tidemark.commands.versions import recorded_difference
 from tidemark.context import RunContext
 from tidemark.core.backfill.ranges import Range
 from tidemark.core.watermarks import PartitionState
-from tidemark.errors import Held, TidemarkError
+from tidemark.errors import Held, TidemarkError, UsageError
 from tidemark.ledger import ledger as ledgers
 from tidemark.ledger import maintenance, versions
 from tidemark.ledger.ledger import Ledger
@@ -386,6 +386,17 @@ def test_switch_check_a_stalled_promotion_loses_no_run(world, guarded):
     with pytest.raises(Held) if guarded else nullcontext():
         world.product.pipeline().promote(number)
     assert (world.ledger.run("reported") is not None) == guarded
+
+
+def test_a_version_is_not_promoted_if_retention_has_deleted_runs_that_it_lacks(world):
+    world.run(50)
+    number = second_version(world)
+    for seconds in (60, 70, 80):
+        world.run(seconds)
+    maintenance.retain(world.ledger, 4, None)
+    with pytest.raises(UsageError, match="runs that version 2 lacks are older than retention keeps"):
+        world.product.pipeline().promote(number)
+    assert world.ledger.version == 1
 
 
 @guards

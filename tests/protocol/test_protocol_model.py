@@ -17,7 +17,8 @@ SMALL = Budget(crashes=1, losses=1, builds=1, promotions=1)
 FULL = Budget(crashes=2, losses=1, builds=1, promotions=1, abandonments=1, failures=1)
 """Three actors, two crashes anywhere, a lost lease, two runs of two batches, a promotion; of which one run may be
 blocked and released, and one abandoned."""
-UPKEEP = Budget(crashes=1, losses=1, builds=2, promotions=1, retentions=1, merges=1, restores=1)
+UPKEEP = Budget(crashes=2, losses=1, builds=1, promotions=1, retentions=1, merges=1, restores=1)
+BUILDS = Budget(crashes=1, losses=1, builds=2, promotions=1, abandonments=1)
 
 
 def fresh(_: State) -> bool:
@@ -76,7 +77,12 @@ def test_no_reachable_state_breaks_an_invariant_and_from_each_commands_lead_out(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("budget", "least"), [pytest.param(FULL, 10**6, id="runs"), pytest.param(UPKEEP, 10**5, id="upkeep")]
+    ("budget", "least"),
+    [
+        pytest.param(FULL, 10**6, id="runs"),
+        pytest.param(UPKEEP, 10**5, id="upkeep"),
+        pytest.param(BUILDS, 10**5, id="builds"),
+    ],
 )
 def test_nor_does_one_of_all_states_that_the_bounds_allow(budget, least):
     found = explore(begun(budget), lead_out=True)
