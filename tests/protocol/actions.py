@@ -45,7 +45,7 @@ Action = Callable[[State, int, Guards], Iterator[State]]
 TABLES = ("events", "states", "taken", "streams", "quality")
 
 
-# -- helpers
+# -- what actions share
 
 
 def with_actor(state: State, who: int, actor: Actor) -> State:
