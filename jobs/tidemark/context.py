@@ -113,6 +113,12 @@ class RunContext:
         with hold(self.root, wait) as self._still_held:
             yield
 
+    @property
+    def holds_lease(self) -> bool:
+        """True if the lock is a lease, which ends while its holder is stalled: such a holder goes on later, up to its
+        next checkpoint."""
+        return self._still_held is not None
+
     def checkpoint(self, step: str) -> None:
         """Mark a step of a run: the lock must still be held, and `on_checkpoint` is called."""
         if self._still_held is not None:

@@ -10,7 +10,9 @@ from samples import KEYED, Crash, CrashAt, at, fork, hold_replay, obj
 
 from oracle import Run, judge
 from product import Product, expected, verdicts
-from tidemark.errors import TidemarkError, UsageError
+from tidemark.commands import recover
+from tidemark.context import RunContext
+from tidemark.errors import Held, TidemarkError, UsageError
 from tidemark.spark.judge.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -97,6 +99,19 @@ def test_an_abandonment_that_crashed_is_finished_by_the_next_run(product, step):
         product.pipeline().abandon("stuck", REASON)
     product.hooks = {}
     hold_as_never_planned(product, {1} | ids(product)["events/s"])
+
+
+def test_under_a_lease_a_stalled_run_appends_nothing_of_what_was_abandoned(product, monkeypatch):
+    """Its lease has ended: the abandonment holds the next one, and the run goes on later."""
+    crashed(product, "planned")
+    stalled = product.pipeline().context
+    pending = stalled.ledger.last().pending
+    with monkeypatch.context() as patched:
+        patched.setattr(RunContext, "holds_lease", True)
+        product.pipeline().abandon("stuck", REASON)
+    with pytest.raises(Held, match="batches 2 to 2 are abandoned"):
+        recover.execute(stalled, stalled.spec, pending, recovering=False)
+    hold_as_never_planned(product, {1})
 
 
 def test_a_run_that_fails_says_how_it_is_abandoned(product, monkeypatch):

@@ -64,12 +64,12 @@ def unsynced(disk, table: Path) -> list[Path]:
 
 
 def test_all_that_a_batch_wrote_is_on_the_disk_before_its_row_says_so(ledger, disk, monkeypatch):
-    steps, replace, append = [], Store.replace, Store.append_next
+    steps, turn, append = [], Store.turn, Store.append_next
 
-    def replaced(store: Store, predicate, rows, writer, version) -> None:
+    def turned(store: Store, first, last, rows, writer, begins) -> None:
         steps.append(writer)
         assert [path for table in SMALL for path in unsynced(disk, ledger.folder / table)] == []
-        replace(store, predicate, rows, writer, version)
+        turn(store, first, last, rows, writer, begins)
 
     def planned(store: Store, rows, writer, first, last) -> None:
         steps.append(writer)
@@ -77,7 +77,7 @@ def test_all_that_a_batch_wrote_is_on_the_disk_before_its_row_says_so(ledger, di
         assert unsynced(disk, ledger.folder / "plans") == []
         append(store, rows, writer, first, last)
 
-    monkeypatch.setattr(Store, "replace", replaced)
+    monkeypatch.setattr(Store, "turn", turned)
     monkeypatch.setattr(Store, "append_next", planned)
     for _ in range(2):
         run(ledger)

@@ -185,7 +185,7 @@ def test_a_repeated_commit_changes_nothing(ledger):
 def test_a_crash_between_objects_and_the_commit_is_repaired_by_repeating_it(ledger, monkeypatch):
     record = plan_run(ledger, [[A, B]])[0]
     final = taken(ledger, record)
-    monkeypatch.setattr(ledger.stores["batches"], "replace", _crash)
+    monkeypatch.setattr(ledger.stores["batches"], "turn", _crash)
     with pytest.raises(_Crash):
         ledger.commit(record, final)
     again = Ledger(ledger.root)

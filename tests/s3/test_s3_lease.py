@@ -10,7 +10,7 @@ import pytest
 
 from tidemark.config.address import S3Place
 from tidemark.errors import Held
-from tidemark.ledger import lease
+from tidemark.ledger import lease, versions
 from tidemark.ledger.lease import Lease, hold_lease
 from tidemark.ledger.lock import hold
 from tidemark.storage import s3
@@ -118,6 +118,30 @@ def test_a_lease_that_cannot_be_renewed_is_lost(place, service, monkeypatch):
         mine.keep()
     with pytest.raises(Held, match="could not be renewed in time"):
         mine.check()
+
+
+def test_a_holder_that_was_stalled_for_longer_than_its_lease_stops_at_its_next_checkpoint(place):
+    """The thread that renews has not come to it yet."""
+    mine = Lease(place, 60)
+    mine.take(wait=False)
+    mine.check()
+    mine.renewed -= 61
+    with pytest.raises(Held, match="the lease on the pipeline was lost"):
+        mine.check()
+
+
+def test_whoever_takes_over_a_lease_fences_off_its_holder_first(root, monkeypatch):
+    monkeypatch.setattr(lease, "_CLOCK", 0.0)
+    with hold(root):
+        versions.first(root, 1)
+    before = versions.commits(root)
+    with hold(root):
+        assert versions.commits(root) == before, "it was released"
+    Lease(root / "lock", 1).take(wait=False)
+    with hold(root, wait=True):
+        assert versions.commits(root) == before + 1
+    with pytest.raises(Held):
+        versions.promote(root, versions.add(root, 2), 3, since=before)
 
 
 def test_a_request_that_was_heard_and_repeated_does_not_refuse_itself(place):

@@ -80,6 +80,15 @@ def test_merging_keeps_the_rows_of_streams_and_makes_their_files_fewer(tmp_path,
     assert merged.pipeline().replay(all_batches=True)["identical"]
 
 
+@pytest.mark.usefixtures("quick")
+def test_retention_keeps_the_events_that_an_open_window_needs(tmp_path):
+    streams = {"w": {"from": "s", "tumbling": "3d", "select": {"n": "count(*)"}}}
+    product, _ = fed(tmp_path, steady(6, DAY), streams=streams, retention={"events": "1d"})
+    assert [row["n"] for row in product.table("streams/w")] == [9]
+    left = {row["_offset"] for row in product.events("s")}
+    assert left == set(range(9, 18))
+
+
 def test_retention_of_dead_letters_goes_by_batch(spark, tmp_path):
     place = tmp_path / "dead_letters" / "w"
     for number in (1, 2, 3):

@@ -80,7 +80,10 @@ class Abandonment:
         }
 
     def withdraw(self, first: int, last: int) -> None:
-        """Delete the rows of batches first..last, which no reader has seen, in commits that record the withdrawal."""
+        """Delete the rows of batches first..last, which no reader has seen, in commits that record the withdrawal. If
+        the lock is a lease, first have every table know these batches: the run may be stalled, and go on later."""
+        if self.context.holds_lease:
+            self._fence(last)
         for table in self._appended(first):
             from tidemark.spark.rebuild.repair import (
                 withdraw,  # starts a JVM: only if there is something to delete
@@ -89,10 +92,21 @@ class Abandonment:
             withdraw(self.context.engine.spark, str(self.ledger.folder / table), first, last, ABANDONED)
             self.ledger.store(table).close()
         for name in WRITERS:
-            self.ledger.stores[name].withdraw(first, last, ABANDONED)
+            self.ledger.stores[name].withdraw(first, last, ABANDONED, WRITERS[name])
         states = self.ledger.states(first)
         for batch_id in filter(records_all, range(first, last + 1)):
             self.ledger.stores["watermarks"].put_back(batch_id, state_rows(batch_id, states), "record")
+
+    def _fence(self, last: int) -> None:
+        """Record in the log of every table of Spark's that batches up to `last` were appended, so that a stalled run
+        appends none of them."""
+        from tidemark.spark.rebuild.repair import know  # starts a JVM: only where a run may be stalled
+
+        for table in self._of_spark():
+            for writer in self._writers(table):
+                if self.ledger.store(table).number(writer) < last:
+                    know(self.context.engine.spark, str(self.ledger.folder / table), writer, last)
+            self.ledger.store(table).close()
 
     def withdraw_again(self, lost: Iterable[Loss]) -> list[str]:
         """Delete the rows of abandoned runs again from tables that lost those deletions; returns these tables."""
@@ -105,12 +119,11 @@ class Abandonment:
 
     def _appended(self, first: int) -> list[str]:
         """Tables to which Spark has appended rows of batches from `first` on."""
-        found = [
-            name
-            for name in tables_below(self.ledger.folder)
-            if name.partition("/")[0] in (*_STATE, *OUTPUTS, _SUBSTREAMS)
-        ]
-        return [name for name in found if self._last_of(name) >= first]
+        return [name for name in self._of_spark() if self._last_of(name) >= first]
+
+    def _of_spark(self) -> list[str]:
+        kinds = (*_STATE, *OUTPUTS, _SUBSTREAMS)
+        return [name for name in tables_below(self.ledger.folder) if name.partition("/")[0] in kinds]
 
     def _published(self, first: int) -> Iterator[str]:
         """Tables that readers follow and that the run has already published to."""
@@ -119,8 +132,10 @@ class Abandonment:
                 yield name
 
     def _last_of(self, table: str) -> int:
-        writers = map(writer_of, self.context.spec.sources) if table == _SUBSTREAMS else (APPLICATION,)
-        return max((self.ledger.store(table).number(writer) for writer in writers), default=0)
+        return max((self.ledger.store(table).number(writer) for writer in self._writers(table)), default=0)
+
+    def _writers(self, table: str) -> list[str]:
+        return list(map(writer_of, self.context.spec.sources)) if table == _SUBSTREAMS else [APPLICATION]
 
     def _known(self, first: int, last: int) -> Iterator[LastWrite]:
         """Last writes that tables' logs must know from now on: those known before, and the withdrawal of the

@@ -36,15 +36,18 @@ def retain_versions(root: Place, number: int | None) -> list[int]:
     """Remove all versions but `number`: the live one, and the others that were made or were live last. Returns the
     removed ones.
 
-    They are removed from the list first, so that nobody promotes a version that is only half there.
+    They are removed from the list first, so that nobody promotes a version that is only half there. One that somebody
+    has made live meanwhile stays.
     """
     listed = versions.listed(root)
     others = sorted((each for each in listed if not each.live), key=lambda each: each.promoted or each.created)
     gone = [] if number is None else others[: max(0, len(listed) - max(number, 1))]
     versions.forget(root, [each.version for each in gone])
-    for each in gone:
-        remove_tree(root / f"v{each.version}")
-    return [each.version for each in gone]
+    kept = {each.version for each in versions.listed(root)}
+    removed = [each.version for each in gone if each.version not in kept]
+    for version in removed:
+        remove_tree(root / f"v{version}")
+    return removed
 
 
 def planned(keeping: Keeping, root: Place) -> MaintenancePlan:

@@ -40,7 +40,8 @@ class Promotion:
         return self.context.ledger
 
     def promote(self, version: int, now: int) -> PromoteRecord:
-        """Make the version live; does nothing if it is live already."""
+        """Make the version live; does nothing if it is live already. Raises Held if another command has changed the
+        list of versions, or taken the lock over, meanwhile."""
         root = self.live.root
         known = versions.found(root, version)
         if known is None:
@@ -50,12 +51,12 @@ class Promotion:
                 where=str(root),
                 hint=f"there are {names}: `tidemark versions {self.spec.path}`",
             )
-        before, brought = self.live.version, []
+        before, brought, since = self.live.version, [], versions.commits(root)
         target = Ledger(root, version)
         if not known.live:
             brought = self._bring_up(target)
             self.context.checkpoint("brought up")
-            versions.promote(root, version, now)
+            versions.promote(root, version, now, since)
             self.context.checkpoint("promoted")
         switched = versions.found(root, version) or known
         return {
@@ -78,6 +79,7 @@ class Promotion:
             LandingRerun(*tools) if apart else EventsRerun(*tools, progress=self.context.progress)
         )
         done = []
+        self._ensure_recorded(target)
         if pending := target.last().pending:
             done += again.execute(pending, recovering=True)
         runs = by_run(self.live.batches(target.last().committed_through + 1, self.live.last().committed_through))
@@ -86,7 +88,25 @@ class Promotion:
         for run in runs:
             skip(target, self.live, run[0].batch_id)
             done += again.execute(self._planned(target, spec, run))
+        self._ensure_rows(target)
         return done
+
+    def _ensure_recorded(self, target: Ledger) -> None:
+        """Raise UsageError if retention has deleted runs that the target lacks."""
+        first, last = target.last().committed_through + 1, self.live.last().committed_through
+        if len(self.live.recorded(first, last)) < last + 1 - first:
+            raise _too_old(target.version)
+
+    def _ensure_rows(self, target: Ledger) -> None:
+        """Raise UsageError if a batch that was brought up has fewer rows than in the live version: retention has
+        deleted their events."""
+        known = versions.found(target.root, target.version)
+        first = known.made.through + 1 if known and known.made else 1
+        last = target.last().committed_through
+        there = {record.batch_id: _rows(record) for record in self.live.batches(first, last)}
+        for record in target.batches(first, last):
+            if _rows(record) != there.get(record.batch_id, _rows(record)):
+                raise _too_old(target.version)
 
     def _planned(self, target: Ledger, spec: PipelineSpec, run: Sequence[BatchRecord]) -> list[BatchRecord]:
         """Plan a run of the live version in the target."""
@@ -109,6 +129,17 @@ class Promotion:
                     f"source {name} {what} since version {target.version} was made",
                     hint="build the version again: `tidemark backfill`, with the same range and settings",
                 )
+
+
+def _rows(record: BatchRecord) -> int:
+    return sum(account.rows for account in record.accounts)
+
+
+def _too_old(version: int) -> UsageError:
+    return UsageError(
+        f"runs that version {version} lacks are older than retention keeps",
+        hint="build the version again: `tidemark backfill`, with the same range and settings",
+    )
 
 
 def promote(context: RunContext, version: int, wait: bool) -> PromoteRecord:

@@ -13,8 +13,9 @@ from tidemark.context import RunContext
 from tidemark.core.batch import Batch, RunPlan
 from tidemark.core.batch_result import BatchRecord, Finding
 from tidemark.core.times import format_time
-from tidemark.errors import UsageError
+from tidemark.errors import Held, UsageError
 from tidemark.ledger import versions as recorded_versions
+from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.ledger.tail import Tail
 from tidemark.quality.suites import of_users, record_of
@@ -139,6 +140,7 @@ def _taken(
 ) -> RunRecord:
     """Plan and execute the run; returns its record."""
     planning, tail, spec = context.planning, found.tail, context.spec
+    ensure_none_pending(tail, context.ledger)
     planning.prove(found.landed, tail)
     run_id = request.run_id or f"{format_time(found.as_of)}-{tail.next_batch_id}"
     plan = RunPlan(run_id, found.as_of, found.batches, tuple(request.closing))
@@ -150,6 +152,17 @@ def _taken(
     record = _with_repaired(finished(context, done, notes), recovered)
     record["compacted_seconds"] = _maintain(context, done)
     return record
+
+
+def ensure_none_pending(tail: Tail, ledger: Ledger) -> None:
+    """Raise Held if another process has planned a run since a pending one was looked for: that run is to be finished
+    first."""
+    if tail.pending:
+        raise Held(
+            f"run {tail.pending[0].run_id} was planned at the same moment",
+            where=str(ledger.folder),
+            hint="run again: it is finished first",
+        )
 
 
 def _repeated(context: RunContext, batches: range, recovered: bool) -> RunRecord:

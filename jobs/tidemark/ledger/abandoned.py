@@ -9,7 +9,10 @@ from tidemark.core.batch_result import BatchRecord, LastWrite
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.rows import batch_row
-from tidemark.ledger.tail import ABANDONED
+from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED, PLANNED
+
+BEFORE = {ABANDONING: (PLANNED, BLOCKED), ABANDONED: (ABANDONING,)}
+"""Statuses from which batches are set to each status."""
 
 
 def set_aside(
@@ -20,11 +23,11 @@ def set_aside(
     written: tuple[LastWrite, ...] | None = None,
 ) -> None:
     """Set the rows of a run's uncommitted batches to `status`, with the reason. Repeated for one status, it changes
-    nothing."""
+    nothing. Raises Held if another command has finished the run, or its abandonment, meanwhile."""
     rows = [batch_row(replace(each, status=status, reason=reason, written=written)) for each in records]
     first, last = records[0].batch_id, records[-1].batch_id
     with lasting(ledger.folder / "batches"):
-        ledger.stores["batches"].replace(f"batch_id >= {first} AND batch_id <= {last}", rows, status, last)
+        ledger.stores["batches"].turn(first, last, rows, status, BEFORE[status])
 
 
 def skip(ledger: Ledger, base: Ledger, first: int) -> None:

@@ -31,14 +31,19 @@ _CLOCK = 1.0
 
 
 @contextmanager
-def hold_lease(place: S3Place, wait: bool = False, lasts: float = LASTS) -> Iterator[Callable[[], None]]:
+def hold_lease(
+    place: S3Place, wait: bool = False, lasts: float = LASTS, fence: Callable[[], None] = lambda: None
+) -> Iterator[Callable[[], None]]:
     """Hold the lease object at `place` while the block runs. Gives a function that raises Held once the lease is
     lost.
 
-    Without `wait` a lease that another process holds raises Held at once.
+    Without `wait` a lease that another process holds raises Held at once. `fence` is called first if the lease was
+    taken over from a holder that has not released it.
     """
     lease = Lease(place, lasts)
     lease.take(wait)
+    if lease.taken_over:
+        fence()
     renewing = threading.Thread(target=lease.keep, name="tidemark-lease", daemon=True)
     renewing.start()
     try:
@@ -68,13 +73,19 @@ class Lease:
     tag: str = ""
     written: int = 0
     lost: bool = False
+    taken_over: bool = False
+    """True if the holder before did not release the lease: it may be stalled, and go on later."""
+    renewed: float = field(default_factory=time.monotonic)
+    """The time at which the last successful request to take or renew the lease was sent."""
     ended: threading.Event = field(default_factory=threading.Event)
 
     def take(self, wait: bool) -> None:
         """Make the object, or take it over once its lease has ended. Raises Held, unless it may `wait`, if another
         has it."""
+        self.renewed = time.monotonic()
         tag = s3.put_if(self.place, self._content(), None)
         while tag is None:
+            self.renewed = time.monotonic()
             found = s3.read_stamped(self.place)
             if found is None:
                 tag = s3.put_if(self.place, self._content(), None)
@@ -85,6 +96,7 @@ class Lease:
                 continue
             left = 0.0 if known.get("released") else known.get("lasts", self.lasts) + _CLOCK - found.age
             if left <= 0:
+                self.taken_over = not known.get("released")
                 tag = s3.put_if(self.place, self._content(), found.tag)
             elif wait:
                 time.sleep(min(_POLL, left))
@@ -94,19 +106,21 @@ class Lease:
 
     def keep(self) -> None:
         """Renew until `ended` is set or the lease is lost: another has it, or it could not be renewed in time."""
-        renewed = time.monotonic()
         while not self.ended.wait(self.lasts / _RENEWALS):
             with suppress(TidemarkError):
+                sent = time.monotonic()
                 if not self._renew():
                     self.lost = True
                     return
-                renewed = time.monotonic()
-            if time.monotonic() - renewed > self.lasts:
+                self.renewed = sent
+            if self._ended():
                 self.lost = True
                 return
 
     def check(self) -> None:
-        """Raise Held if the lease is lost; the next run finishes what is recorded already."""
+        """Raise Held if the lease is lost, or has ended while this process was stalled and could not renew it; the
+        next run finishes what is recorded already."""
+        self.lost = self.lost or self._ended()
         if self.lost:
             raise Held(
                 "the lease on the pipeline was lost: it could not be renewed in time",
@@ -119,6 +133,9 @@ class Lease:
         if not self.lost:
             with suppress(TidemarkError):
                 s3.put_if(self.place, self._content(released=True), self.tag)
+
+    def _ended(self) -> bool:
+        return time.monotonic() - self.renewed > self.lasts
 
     def _renew(self) -> bool:
         tag = s3.put_if(self.place, self._content(), self.tag)

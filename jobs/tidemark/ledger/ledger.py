@@ -186,7 +186,7 @@ class Ledger:
         return tuple(check(row) for row in self.stores["quality"].read(batch_id, batch_id))
 
     def block(self, record: BatchRecord) -> None:
-        """Turn the row of a run's last batch from `planned` to `blocked`: nothing of the run is published."""
+        """Turn the row of a run's last batch from `planned` to `blocked`. Raises Held if it was abandoned."""
         self._turn(replace(record, status=BLOCKED), self._written_by(record), "block")
 
     def digests(self, batch_id: int) -> dict[str, TableDigest]:
@@ -205,7 +205,7 @@ class Ledger:
 
     def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:
         """Record the objects of a batch as taken (and those only reported), then turn its row from `planned` to
-        `committed` in one commit. Repeated, it changes nothing."""
+        `committed` in one commit. Repeated, it changes nothing. Raises Held if another command has abandoned it."""
         self._record_objects(record.batch_id, objects)
         done = replace(record, status=COMMITTED, written=self._written_by(record))
         self._turn(done, done.written or (), "commit")
@@ -216,7 +216,7 @@ class Ledger:
         settle([self.folder / each.table for each in written if each.batch_id == record.batch_id], record.batch_id)
         number, row = record.batch_id, batch_row(record)
         with lasting(self.folder / "batches"):
-            self.stores["batches"].replace(f"batch_id = {number}", [row], how, number)
+            self.stores["batches"].turn(number, number, [row], how, (PLANNED, BLOCKED))
 
     def _written_by(self, record: BatchRecord) -> tuple[LastWrite, ...]:
         """Last writes that every table's log has once all of a batch but its own row is written."""

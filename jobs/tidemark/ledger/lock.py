@@ -8,10 +8,12 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from tidemark.config.address import S3Place
 from tidemark.errors import Held, TidemarkError
+from tidemark.ledger import versions
 from tidemark.ledger.lease import hold_lease, lease_holder
 from tidemark.storage import Place
 
@@ -25,7 +27,7 @@ def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None] | None]
     process, however that ended, so a dead one never blocks. The file itself stays.
     """
     if isinstance(root, S3Place):
-        with hold_lease(root / "lock", wait) as still_held:
+        with hold_lease(root / "lock", wait, fence=partial(versions.fence, root)) as still_held:
             yield still_held
         return
     path = root / "lock"

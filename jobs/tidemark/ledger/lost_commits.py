@@ -21,6 +21,7 @@ from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writ
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.tables.store import Store
+from tidemark.ledger.tail import ABANDONED
 from tidemark.storage.damaged_files import UNREADABLE
 
 if TYPE_CHECKING:
@@ -119,8 +120,10 @@ def _digested(record: BatchRecord) -> Iterator[LastWrite]:
 
 def _small(ledger: Ledger, batch_id: int) -> Iterator[LastWrite]:
     for table, writers in WRITERS.items():
+        withdrawn = ledger.stores[table].number(ABANDONED)  # recorded for all writers, who have written none of it
         for writer in writers:
-            if number := min(ledger.stores[table].number(writer), batch_id):
+            number = min(ledger.stores[table].number(writer), batch_id)
+            if number > withdrawn:
                 yield LastWrite(table, writer, number)
 
 

@@ -30,11 +30,13 @@ def retain(ledger: Ledger, first_batch: int, modified: int | None) -> None:
     landed before `modified` (microseconds; None: objects are kept for ever).
 
     Whole files are removed, so some rows stay longer. What the next run reads always stays: the last committed run,
-    and states from their last full record on.
+    and states from their last full record on. So does the row of the batch before the first run that stays: its
+    replay begins with the progress that this row has.
     """
     tail = ledger.last()
     first = min(first_batch, tail.last_run.first if tail.last_run else 0)
-    _drop(ledger.stores["batches"], first)
+    before = ledger.before(first)
+    _drop(ledger.stores["batches"], before.batch_id if before else first)
     _drop(ledger.stores["diagnostics"], first)
     _drop(ledger.stores["watermarks"], full_states_before(first))
     if modified is not None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger.durability import lasting
@@ -22,6 +23,8 @@ from tidemark.storage.folders import tables_below
 
 FIRST = 1
 _WRITER, _COPY = "versions", "versions.json"
+_NUMBERS = "numbers"
+"""Writer under which the last reserved number of a version is recorded in the log."""
 _HINT = "`tidemark repair` with the pipeline file makes it again"
 _NUMBERED = re.compile(r"v(\d+)/batches")
 
@@ -83,26 +86,56 @@ def first(root: Place, now: int) -> int:
     return present or FIRST
 
 
-def following(root: Place) -> int:
-    """The number of the next version."""
-    return max((each.version for each in listed(root)), default=0) + 1
+class Reserved(NamedTuple):
+    """A number that no other version gets, and the number of commits to the table when it was reserved."""
+
+    number: int
+    since: int
 
 
-def add(root: Place, now: int, made: Made | None = None) -> int:
-    """Record a new version beside the live one and return its number."""
-    number = following(root)
-    _change(root, lambda known: [*known, Version(number, now, None, live=False, made=made)])
+def commits(root: Place) -> int:
+    """The number of the table's newest commit: a later change may ask that it is still the newest."""
+    return _store(root).commits()
+
+
+def reserve(root: Place) -> Reserved:
+    """Reserve the number of the next version, in one commit, so that two builds never share a folder. Folders of
+    earlier numbers that are not listed belong to builds that were interrupted."""
+    store = _store(root)
+    number = max([store.number(_NUMBERS), *(each.version for each in listed(root))]) + 1
+    since = max(store.commits(), 0)  # making the table is its commit 0
+    _commit(root, lambda known: known, store.number(_WRITER), since, {_NUMBERS: number})
+    return Reserved(number, since + 1)
+
+
+def unlisted(root: Place, before: int) -> list[int]:
+    """Numbers below `before` that no listed version has."""
+    return sorted(set(range(1, before)) - {each.version for each in listed(root)})
+
+
+def fence(root: Place) -> None:
+    """Commit to the table without a change, so that a stalled process can neither list a version nor make one live by
+    what it had read before."""
+    if listed(root):
+        _change(root, lambda known: known)
+
+
+def add(root: Place, now: int, made: Made | None = None, reserved: Reserved | None = None) -> int:
+    """Record a new version beside the live one and return its number. Raises Held if anybody has changed the table
+    since the number was reserved."""
+    number, since = reserved or reserve(root)
+    _change(root, lambda known: [*known, Version(number, now, None, live=False, made=made)], since)
     return number
 
 
-def promote(root: Place, version: int, now: int) -> None:
+def promote(root: Place, version: int, now: int, since: int | None = None) -> None:
     """Make a recorded version the only live one, in one commit; if it is live already, nothing changes. Raises
-    UsageError for a version that is not recorded."""
+    UsageError for a version that is not recorded, Held if anybody has changed the table since commit `since`."""
     known = {each.version: each for each in listed(root)}
     if version not in known:
         raise UsageError(f"version {version} does not exist", where=str(root), hint=f"promote one of {sorted(known)}")
     if not known[version].live:
-        _change(root, lambda rows: [_switched(each, version, now) for each in rows])
+        _change(root, lambda rows: [_switched(each, version, now) for each in rows], since)
 
 
 def forget(root: Place, which: Collection[int]) -> None:
@@ -167,15 +200,22 @@ def restore(root: Place, found: list[Version]) -> None:
     _commit(root, lambda _: found, 0 if copy is None else copy["number"])
 
 
-def _change(root: Place, change: Callable[[list[Version]], list[Version]]) -> None:
-    _commit(root, change, _store(root).number(_WRITER))
+def _change(root: Place, change: Callable[[list[Version]], list[Version]], since: int | None = None) -> None:
+    _commit(root, change, _store(root).number(_WRITER), since)
 
 
-def _commit(root: Place, change: Callable[[list[Version]], list[Version]], number: int) -> None:
+def _commit(
+    root: Place,
+    change: Callable[[list[Version]], list[Version]],
+    number: int,
+    since: int | None = None,
+    also: Mapping[str, int] | None = None,
+) -> None:
+    def changed(known: list[Row]) -> list[Row]:
+        return [_row(each) for each in change([_version(row) for row in known])]
+
     with lasting(root / _WRITER):
-        rows = _store(root).rewrite(
-            lambda known: [_row(each) for each in change([_version(row) for row in known])], _WRITER, number + 1
-        )
+        rows = _store(root).rewrite(changed, _WRITER, number + 1, since, also)
     if isinstance(root, Path):
         write_bytes(root / _COPY, json.dumps({"number": number + 1, "rows": rows}).encode(), lasting=True)
 

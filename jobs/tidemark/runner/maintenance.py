@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tidemark.config import PipelineSpec
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.stream_output import OUTPUTS
+from tidemark.core.streams import reach
 from tidemark.core.times import DAY
 from tidemark.ledger import maintenance
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
 from tidemark.runner.executor import rules_of
+from tidemark.runner.stream_progress import rules_of_streams
 
 MERGE_EVERY = 50
 """Number of batches after which events and substreams are compacted; the small tables have their own rule."""
@@ -34,8 +36,9 @@ class SparkTables(Protocol):
         seconds that it took; None if nothing was due."""
         ...
 
-    def retain(self, sources: Sequence[str], before: int) -> None:
-        """Delete whole days of events, and of lifetimes that have ended."""
+    def retain(self, sources: Sequence[str], before: int, needed: Mapping[str, int | None]) -> None:
+        """Delete events, and lifetimes that have ended, of whole days; of a source in `needed` only rows before that
+        time, or none."""
         ...
 
     def retain_letters(self, tables: Sequence[str], first: int) -> None:
@@ -75,7 +78,7 @@ class Keeping:
             merged = merged if spent is None else (merged or 0.0) + spent
         prior = self.ledger.before(first.run_first)
         if prior and prior.as_of // DAY != last.as_of // DAY:
-            self._retain(last.as_of)
+            self._retain(last)
         return merged
 
     def _merge(self, last: BatchRecord, tables: SparkTables) -> float:
@@ -120,12 +123,29 @@ class Keeping:
         published = [name for name, step in self.spec.streams.items() if step.published]
         return [f"{kind}/{name}" for kind in kinds for name in published]
 
-    def _retain(self, as_of: int) -> None:
-        """Once a day, delete whole days of events, old dead letters, and old batches of the ledger, as retention
-        says."""
-        retention = self.spec.retention
+    def needed(self, last: BatchRecord) -> dict[str, int | None]:
+        """By source below a stream that is not complete, the time from which streams still need its rows after a run
+        (None: they need all): no open window and no row that is not published begins earlier. Streams are pulled back
+        to their open windows, so that rows are at most as much earlier as lifetimes and shifts move them."""
+        steps = rules_of_streams(self.spec)
+        moved = reach([step if step.fixed is None else replace(step, windows=None) for step in steps])
+        found: dict[str, int | None] = {}
+        for step in steps:
+            end = last.streams.get(step.name)
+            if end is not None and end.state.complete:
+                continue
+            back = None if end is None or end.state.back is None else end.state.back - moved
+            for name in step.sources:
+                other = found.get(name, back)
+                found[name] = None if back is None or other is None else min(back, other)
+        return found
+
+    def _retain(self, last: BatchRecord) -> None:
+        """Once a day, delete old days of events that no stream needs, old dead letters, and old batches of the
+        ledger, as retention says."""
+        retention, as_of = self.spec.retention, last.as_of
         if retention.events is not None and self.tables is not None:
-            self.tables().retain(list(self.spec.sources), as_of - retention.events)
+            self.tables().retain(list(self.spec.sources), as_of - retention.events, self.needed(last))
         if retention.dead_letters is not None and self.tables is not None:
             first = self.ledger.first_since(as_of - retention.dead_letters)
             self.tables().retain_letters(self._outputs(("dead_letters",)), first)

@@ -58,15 +58,22 @@ class TableMaintenance:
             lifetimes.forget_ended(self.spark, root, name, through)
         return time.monotonic() - begun if due else None
 
-    def retain(self, sources: Iterable[str], before: int) -> None:
+    def retain(self, sources: Iterable[str], before: int, needed: Mapping[str, int | None]) -> None:
         """Delete the events that arrived on days before the day of `before` (microseconds UTC), and the lifetimes
-        whose end edges arrived on such days."""
+        whose end edges arrived on such days. Of a source in `needed` rows that end at that time (microseconds UTC)
+        or later stay; None: all stay."""
         day = F.lit(format_time(before)[:10])
         for name in sources:
+            bound = needed.get(name)
+            if name in needed and bound is None:
+                continue
             for table, column in _by_day(name):
-                place = str(self.root / table)
+                place, old = str(self.root / table), F.col(column) < day
+                if bound is not None:
+                    end = F.unix_micros(F.coalesce("_end_time", "_system_timestamp"))
+                    old &= end.isNull() | (end < bound)
                 if exists(place):
-                    DeltaTable.forPath(self.spark, place).delete(F.col(column) < day)
+                    DeltaTable.forPath(self.spark, place).delete(old)
 
     def retain_letters(self, tables: Iterable[str], first: int) -> None:
         """Delete the dead letters of batches before `first`."""

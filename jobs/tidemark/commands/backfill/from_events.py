@@ -34,7 +34,7 @@ from tidemark.core.batch import stored_uri
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.policy import Reason
 from tidemark.core.times import format_time
-from tidemark.errors import UsageError
+from tidemark.errors import Held, UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rerun_ledger import SliceLedger
@@ -105,11 +105,12 @@ class Backfill:
 
     def build(self, now: int) -> BackfillRecord:
         """Build the version, list it, and return its record with what changed."""
-        number = versions.following(self.live.root)
-        folder = self.live.root / f"v{number}"
-        remove_tree(folder)
+        reserved = versions.reserve(self.live.root)
+        number, folder = reserved.number, self.live.root / f"v{reserved.number}"
+        for other in versions.unlisted(self.live.root, number):
+            remove_tree(self.live.root / f"v{other}")
         self.context.checkpoint("cleared")
-        self._clone(folder)
+        self._clone(number, folder)
         self.context.checkpoint("cloned")
         merged = Merged() if self.first is None else self._rebuilt(number, folder, self.first)
         remove_tree(folder / SLICE)
@@ -127,16 +128,22 @@ class Backfill:
             recorded_difference(found, self.label),
         )
         sync_tree(folder)
-        versions.add(self.live.root, now, how)
+        versions.add(self.live.root, now, how, reserved)
         self.context.checkpoint("listed")
         return built_summary(number, folder, how, found)
 
-    def _clone(self, folder: Place) -> None:
+    def _clone(self, number: int, folder: Place) -> None:
         tables = [name for name in tables_below(self.live.folder) if not name.startswith(_OWN)]
         for done, name in enumerate(tables):
             self.context.progress("clone", done, len(tables))
             clone(self.live.folder / name, folder / name)
         self.context.progress("clone", len(tables), len(tables))
+        if Ledger(self.live.root, number).last().pending:
+            raise Held(
+                "another run was planned while the version was begun",
+                where=str(self.live.folder),
+                hint="run again: the run is finished first",
+            )
 
     def _rebuilt(self, number: int, folder: Place, first: int) -> Merged:
         ledger = SliceLedger(folder / SLICE, self.live)

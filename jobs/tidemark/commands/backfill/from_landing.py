@@ -85,9 +85,10 @@ class Rereading:
 
     def build(self, now: int) -> BackfillRecord:
         """Build the version, list it, and return its record with what changed."""
-        number = versions.following(self.live.root)
-        folder = self.live.root / f"v{number}"
-        remove_tree(folder)
+        reserved = versions.reserve(self.live.root)
+        number, folder = reserved.number, self.live.root / f"v{reserved.number}"
+        for other in versions.unlisted(self.live.root, number):
+            remove_tree(self.live.root / f"v{other}")
         self.context.checkpoint("cleared")
         target = self._standing(number, folder)
         self.context.checkpoint("cloned")
@@ -108,7 +109,7 @@ class Rereading:
             from_landing=True,
         )
         sync_tree(folder)
-        versions.add(self.live.root, now, how)
+        versions.add(self.live.root, now, how, reserved)
         self.context.checkpoint("listed")
         return built_summary(number, folder, how, difference)
 

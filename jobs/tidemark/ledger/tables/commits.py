@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties
 
 from tidemark.ledger.tables.schemas import ALL_DIFFERENT, GROUP_ROWS, bounded
@@ -26,7 +28,10 @@ def has_recorded(table: DeltaTable, writer: str | None, version: int) -> bool:
     return known is not None and known >= version
 
 
-def commit_properties(writer: str | None, version: int, retries: int | None = None) -> CommitProperties:
-    """Settings of a commit that records the version of a writer, if there is one."""
-    transactions = None if writer is None else [Transaction(writer, version)]
+def commit_properties(
+    writer: str | None, version: int, retries: int | None = None, also: Mapping[str, int] | None = None
+) -> CommitProperties:
+    """Settings of a commit that records the version of a writer, if there is one, and `also` those of others."""
+    written = {} if writer is None else {writer: version, **(also or {})}
+    transactions = [Transaction(*each) for each in written.items()] or None
     return CommitProperties(max_commit_retries=retries, app_transactions=transactions)

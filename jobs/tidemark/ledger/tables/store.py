@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -146,21 +146,54 @@ class Store:
         if not has_recorded(table, writer, version):
             self._write(table, rows, commit_properties(writer, version), predicate)
 
+    def turn(self, first: int, last: int, rows: Sequence[Row], writer: str, begins: Collection[str]) -> None:
+        """Replace the rows of batches first..last, whose status must be one of `begins`, in one commit. If all have
+        the status of the new rows, nothing changes.
+
+        Raises Held if a row has another status, or if somebody else has committed since it was looked up.
+        """
+        table, after = self._ready(), {row["status"] for row in rows}
+        now = {row["status"] for row in self.read(first, last, ["batch_id", "status"])}
+        if now == after:
+            return
+        if not now <= set(begins):
+            raise Held(
+                f"batches {first} to {last} are {', '.join(sorted(now))}: another command went first",
+                where=str(self.path),
+                hint="nothing was done twice; run again",
+            )
+        where = f"batch_id >= {first} AND batch_id <= {last}"
+        self._write(table, rows, commit_properties(writer, last), where)
+
     def all(self) -> list[Row]:
         """Every row; for tiny tables only."""
         return self._rows(self.schema.names, map(read_all, self.files()))
 
-    def rewrite(
-        self, change: Callable[[list[Row]], list[Row]], writer: str | None = None, version: int = 0
-    ) -> list[Row]:
-        """Replace all rows of a tiny table by what `change` makes of them, in one commit; returns the new rows.
+    def commits(self) -> int:
+        """The number of the table's newest commit; -1 if there is no table."""
+        table = self.open()
+        return -1 if table is None else int(table.version())
 
-        Raises Held if somebody else has committed in between.
+    def rewrite(
+        self,
+        change: Callable[[list[Row]], list[Row]],
+        writer: str | None = None,
+        version: int = 0,
+        since: int | None = None,
+        also: Mapping[str, int] | None = None,
+    ) -> list[Row]:
+        """Replace all rows of a tiny table by what `change` makes of them, in one commit; returns the new rows. With
+        a `writer` the commit records its version, and `also` those of others.
+
+        Raises Held if somebody else has committed in between, or since commit number `since`.
         """
         table = self._ready()
+        if since is not None and table.version() != since:
+            raise _overtaken(self.path)
         rows = self._rows(self.schema.names, map(read_all, live_files(table, self.path)))
         changed = change(rows)
-        self._write(table, changed, commit_properties(writer, version, retries=0), _EVERYTHING)
+        commit = commit_properties(writer, version, retries=0, also=also)
+        self._write(table, changed, commit, _EVERYTHING)
         return changed
 
     def delete(self, predicate: str) -> None:
@@ -169,12 +202,16 @@ class Store:
         if table is not None:
             self._guarded(lambda: table.delete(predicate, writer_properties=self._writer))
 
-    def withdraw(self, first: int, last: int, writer: str) -> None:
-        """Delete the rows of batches first..last in a commit that records that `writer` has done so."""
-        table = self.open()
-        if table is not None and not has_recorded(table, writer, last):
-            commit, where = commit_properties(writer, last), f"batch_id >= {first} AND batch_id <= {last}"
-            self._guarded(lambda: table.delete(where, writer_properties=self._writer, commit_properties=commit))
+    def withdraw(self, first: int, last: int, writer: str, others: Sequence[str]) -> None:
+        """Delete the rows of batches first..last in a commit that records that `writer` has done so.
+
+        It also records these batches for the `others`, so that a stalled process can append nothing of them.
+        """
+        table = self._ready()
+        if not has_recorded(table, writer, last):
+            behind = {each: last for each in others if not has_recorded(table, each, last)}
+            where = f"batch_id >= {first} AND batch_id <= {last}"
+            self._write(table, [], commit_properties(writer, last, also=behind), where)
 
     def compact(self, more_than: int) -> bool:
         """Compact small files if more than so many have gathered; no data changes. False: nothing was done.
@@ -239,11 +276,15 @@ class Store:
             commit()
         except CommitFailedError as error:
             self._opened = None
-            raise Held(
-                "another run wrote to the ledger at the same moment",
-                where=str(self.path),
-                hint="nothing was done twice; run again",
-            ) from error
+            raise _overtaken(self.path) from error
+
+
+def _overtaken(path: Place) -> Held:
+    return Held(
+        "another run wrote to the ledger at the same moment",
+        where=str(path),
+        hint="nothing was done twice; run again",
+    )
 
 
 def _widened(part: pa.Table, kinds: pa.Schema) -> pa.Table:
