@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidemark_verify import content, laws
+from tidemark_verify import content, verify
 from tidemark_verify.delta import LOG, UNREADABLE, Table, tables_below
 from tidemark_verify.judge import COLUMNS, Judge
-from tidemark_verify.verify import LEDGER, Chain, Flaw, Row
+from tidemark_verify.verify import FATES, LEDGER, Chain, Flaw, Row
 
+T = TypeVar("T")
+_FATE = ("_batch_id", "_partition", "_disposition")
 SAMPLE = 100_000
 """Rows of a source that are judged again if not all are."""
 
@@ -29,8 +34,13 @@ class Warehouse:
         versions = {row["version"]: row for row in self._versions(root)}
         self.version = next((number for number, row in versions.items() if row["live"]), max(versions, default=1))
         self.folder, self.rebuilt = root / f"v{self.version}", list(_rebuilt(versions, self.version))
-        self.tables = {name: table for name in tables_below(self.folder) for table in self._table(name)}
-        self.small = {name: list(self._rows(name)) for name in ("batches", *LEDGER)}
+        self.restarts = [first for first, _ in self.rebuilt]
+        self.tables = dict[str, Table]()
+        for name in tables_below(self.folder):
+            if table := self._guarded(name, partial(Table, self.folder, name)):
+                self.tables[name] = table
+        self.found += [flaw for table in self.tables.values() for flaw in table.flaws]
+        self.small = {name: self._rows(self.tables.get(name)) for name in ("batches", *LEDGER)}
         self.chain = Chain(self.small)
         self.files, self.judged, self.counted = list[Row](), 0, 0
 
@@ -39,7 +49,7 @@ class Warehouse:
         for table in self.tables.values():
             self._hash(table)
         self._take("batches", self.chain.flaws(self.files, head))
-        self._take("batches", laws.flaws(self.chain, [first for first, _ in self.rebuilt]))
+        self._take("batches", verify.unlawful(self.chain, self.restarts))
         for name, table in self.tables.items():
             if name.partition("/")[0] in content.KINDS:
                 self._content(table)
@@ -49,30 +59,22 @@ class Warehouse:
         """The rows of the table of versions, which a file beside it copies after each change."""
         copy = root / "versions.json"
         known = json.loads(copy.read_bytes()) if copy.is_file() else None
-        try:
-            table = Table(root, "versions")
-            self.found += table.flaws
-            rows = sorted(table.rows(), key=lambda row: row["version"])
-        except UNREADABLE as error:
-            self.found.append(Flaw("log", "versions", None, None, f"it cannot be read: {error}"))
-            return known["rows"] if known else []
-        if known and known["number"] == table.written.get("versions") and known["rows"] != rows:
+        table = self._guarded("versions", partial(Table, root, "versions"))
+        rows = sorted(self._rows(table), key=lambda row: row["version"]) if table else []
+        if known and (not table or known["number"] == table.written.get("versions")) and known["rows"] != rows:
             self.found.append(Flaw("rows", "versions", None, None, "its rows are not those of the copy beside it"))
-        return rows
+        return rows or (known["rows"] if known else [])
 
-    def _table(self, name: str) -> Iterator[Table]:
-        try:
-            table = Table(self.folder, name)
-            self.found += table.flaws
-            yield table
-        except UNREADABLE as error:
-            self.found.append(Flaw("log", name, None, None, f"its log cannot be read: {error}"))
+    def _rows(self, table: Table | None) -> list[Row]:
+        return (self._guarded(table.name, table.rows) if table else None) or []
 
-    def _rows(self, name: str) -> Iterator[Row]:
+    def _guarded(self, table: str, read: Callable[[], T]) -> T | None:
+        """What can be read; that it cannot be is a flaw, too."""
         try:
-            yield from self.tables[name].rows() if name in self.tables else ()
+            return read()
         except UNREADABLE as error:
-            self.found.append(Flaw("file", name, None, None, f"its rows cannot be read: {error}"))
+            self.found.append(Flaw("file", table, None, None, f"it cannot be read: {type(error).__name__}: {error}"))
+            return None
 
     def _hash(self, table: Table) -> None:
         """Hash each live file and each entry of the log."""
@@ -87,18 +89,18 @@ class Warehouse:
             said = json.loads(add.get("stats") or "{}").get("numRecords", rows)
             if (found["size"], rows) != (add["size"], said) or add.get("deletionVector"):
                 self.found.append(Flaw("file", table.name, None, path, "its size or rows are not those of the log"))
-        log = table.metadata.get("id")
+        log = table.metadata.get("id") or "unknown"
         self.files += [table.hashed(f"{LOG}/{name}", log) for name in table.entries.values()]
 
     def _content(self, table: Table) -> None:
         """Compute the digests of a table's rows again, and look into those of events."""
         source = table.name.removeprefix("events/") if table.name.startswith("events/") else None
-        judged, kept = self._sample(source), list[pa.RecordBatch]()
+        judged, kept = self._sample(), list[pa.RecordBatch]()
 
         def see(columns: content.Columns) -> None:
             if source is not None:
-                arrays = {name: _integers(array) for name, array, _ in columns if name in (*COLUMNS, "_file")}
-                kept.append(pa.record_batch(arrays))
+                plain = {name: (a.cast(pa.int64()) if of == "timestamp" else a) for name, (a, of) in columns.items()}
+                kept.append(pa.record_batch({name: plain[name] for name in COLUMNS}))
 
         self._take(table.name, self._digests(table, see))
         if source is not None and kept:
@@ -108,33 +110,27 @@ class Warehouse:
             self._take(table.name, self._judged(source, rows.filter(_among(rows["_batch_id"], judged)), judged))
 
     def _take(self, table: str, flaws: Iterable[Flaw]) -> None:
-        """Keep flaws; that they cannot be looked for is one, too."""
-        try:
-            self.found += flaws
-        except UNREADABLE as error:
-            self.found.append(Flaw("file", table, None, None, f"its rows cannot be read: {error}"))
+        self._guarded(table, lambda: self.found.extend(flaws))
 
     def _digests(self, table: Table, see: Callable[[content.Columns], None]) -> Iterator[Flaw]:
         sums = content.sums_by_batch(table, see)
-        self.counted += sum(each.rows for each in sums.values())
+        self.counted += sum(each[0] for each in sums.values())
         for number, row in self.chain.committed.items():
             for each in (each for each in row["digests"] or () if each["table"] == table.name):
-                found, second = sums.pop(number, content.Sums()), each["digest"].startswith("2:")
-                if not second and found.rows:
+                found, second = sums.pop(number, content.NONE), each["digest"].startswith("2:")
+                if not second and found[0]:
                     self._leave(f"{table.name}: digests of version 1, of batches up to {number}")
-                if found.rows == each["rows"] and (not second or str(found) == each["digest"]):
+                if found[0] == each["rows"] and (not second or content.text(found) == each["digest"]):
                     continue
-                if found.rows < each["rows"] and self._expired(table, row):
+                if found[0] < each["rows"] and self._expired(table, row):
                     self._leave(f"{table.name}: batches up to {number}, of which retention has deleted rows")
                 elif not second or each["digest"] not in content.digests_before(table, number):
-                    what = f"its {found.rows} rows are not the {each['rows']} that the batch recorded"
+                    what = f"its {found[0]} rows are not the {each['rows']} that the batch recorded"
                     yield Flaw("digest", table.name, number, None, what)
-        for number, rows in sums.items():
-            status = self.chain.known.get(number)
-            if status in ("committed", "abandoned") or (
-                status is None and number >= min(self.chain.known, default=1)
-            ):
-                yield Flaw("rows", table.name, number, None, f"it has {rows.rows} rows of a batch that recorded none")
+        for number in {*self.chain.strays(sums), *(sums.keys() & self.chain.committed.keys())}:
+            yield Flaw(
+                "rows", table.name, number, None, f"it has {sums[number][0]} rows of a batch that recorded none"
+            )
 
     def _leave(self, what: str) -> None:
         self.left = [*(each for each in self.left if each.partition(":")[0] != what.partition(":")[0]), what]
@@ -153,17 +149,11 @@ class Warehouse:
         rows before the first that `start` skips or retention has deleted."""
         name, gone = f"events/{source}", "events" in self.chain.horizons
         skips = gone or any(json.loads(row["configuration"])["start"] for row in self.chain.batches)
-        counts = ((row, each) for row in self.chain.committed.values() for each in row["counts"] or ())
-        mine = [(row["batch_id"], each) for row, each in counts if each["source"] == source]
-        wanted = {(number, each["partition"], fate): each[fate] for number, each in mine for fate in laws.FATES}
-        yield from _unlike(name, _counts(rows, "_batch_id", "_partition", "_disposition"), {} if gone else wanted)
-        taken = [each for each in self.chain.tables["objects"] if each["source"] == source and each["rows"]]
-        files = {
-            (each["batch_id"], each["uri"]): each["rows"]
-            for each in taken
-            if each["batch_id"] in self.chain.committed
-        }
-        yield from _unlike(name, _counts(rows, "_batch_id", "_file"), {} if skips else files)
+        fates = Counter(zip(*(rows[each].to_pylist() for each in _FATE), strict=True))
+        for number, row in self.chain.committed.items():
+            counts = [each for each in row["counts"] or () if each["source"] == source]
+            if not gone and any(fates.get((number, e["partition"], f), 0) != e[f] for e in counts for f in FATES):
+                yield Flaw("conservation", name, number, None, "its rows have other fates than were counted")
         offsets, partitions = np.asarray(rows["_offset"]), rows["_partition"].combine_chunks().dictionary_encode()
         first = np.diff(np.asarray(partitions.indices), prepend=-1) != 0
         wrong = np.where(first, (offsets != 0) & (not skips), np.diff(offsets, prepend=0) != 1)
@@ -173,19 +163,14 @@ class Warehouse:
             what = f"offset {offsets[at]} of partition {rows['_partition'][at]} does not follow the one ahead"
             yield Flaw("offsets", name, rows["_batch_id"][at].as_py(), None, what)
 
-    def _sample(self, source: str | None) -> set[int]:
+    def _sample(self) -> set[int]:
         """Batches whose rows are judged again: a sample has some that are evenly spread, with the last one."""
-        committed = [
-            row for number, row in self.chain.committed.items() if not any(a <= number <= b for a, b in self.rebuilt)
-        ]
-        counts = {
-            row["batch_id"]: sum(e["rows"] for e in row["counts"] or () if e["source"] == source) for row in committed
-        }
-        numbers, chosen, rows = [number for number, count in counts.items() if count], set[int](), 0
-        for number in numbers[:: -max(1, len(numbers) // 8)]:
-            if not rows or rows + counts[number] <= SAMPLE:
-                chosen, rows = chosen | {number}, rows + counts[number]
-        return set(counts) if self.everything else chosen
+        kept = [number for number in self.chain.committed if not any(a <= number <= b for a, b in self.rebuilt)]
+        chosen, rows = set(kept if self.everything else kept[-1:]), 0
+        for number in kept[:: -max(1, len(kept) // 8)]:
+            rows += self.chain.committed[number]["rows"]
+            chosen |= {number} if rows <= SAMPLE else set()
+        return chosen
 
     def _judged(self, source: str, rows: pa.Table, judged: set[int]) -> Iterator[Flaw]:
         newest = json.loads(self.chain.committed[max(self.chain.committed)]["configuration"])["sources"]
@@ -200,16 +185,22 @@ class Warehouse:
 
     def _located(self, flaw: Flaw) -> Flaw:
         """A flaw with the batch that recorded its file, or else the next entry of the log."""
-        if flaw.batch_id is not None:
-            return flaw
-        mine = [
-            (path, log, number)
-            for (table, path, log), (number, _) in self.chain.recorded.items()
-            if table == flaw.table
-        ]
-        known = [number for path, _, number in mine if path == flaw.file]
-        later = [number for path, log, number in mine if log and path > (flaw.file or "")]
-        return flaw._replace(batch_id=known[0] if known else min(later, default=max(self.chain.known, default=None)))
+        mine = {path: number for (of, path, _), (number, _) in self.chain.recorded.items() if of == flaw.table}
+        later = [number for path, number in mine.items() if path.startswith(LOG) and path > (flaw.file or "")]
+        near = mine.get(flaw.file or "", min(later, default=max(self.chain.known, default=None)))
+        return flaw if flaw.batch_id is not None else flaw._replace(batch_id=near)
+
+    def bundle(self, file: Path) -> None:
+        """Write what an auditor needs to check the warehouse without it, with the program that does: one zip file."""
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.write(verify.__file__, "verify.py")
+            packed.writestr("about.json", json.dumps({"findings": self.found, "rebuilt": self.restarts}))
+            for name, rows in {**self.small, "files": self.files}.items():
+                packed.writestr(f"{name}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+            for each in self.files:
+                if each["log"]:
+                    place = self.folder / each["table"] / each["path"]
+                    packed.write(place, f"logs/{each['table']}/{place.name}")
 
 
 def _rebuilt(versions: dict[int, Row], version: int | None) -> Iterator[tuple[int, int]]:
@@ -221,22 +212,5 @@ def _rebuilt(versions: dict[int, Row], version: int | None) -> Iterator[tuple[in
         version = row.get("base")
 
 
-def _unlike(name: str, found: dict[Any, int], wanted: dict[Any, int]) -> Iterator[Flaw]:
-    for key in sorted(wanted, key=str):
-        if found.get(key, 0) != wanted[key]:
-            what = f"{found.get(key, 0)} rows are of {', '.join(map(str, key[1:]))}, and {wanted[key]} were counted"
-            yield Flaw("conservation", name, key[0], None, what)
-
-
-def _counts(rows: pa.Table, *names: str) -> dict[Any, int]:
-    found = rows.group_by(list(names)).aggregate([([], "count_all")])
-    keys = zip(*(found[name].to_pylist() for name in names), strict=True)
-    return dict(zip(keys, found["count_all"].to_pylist(), strict=True))
-
-
 def _among(column: Any, values: Iterable[int]) -> Any:  # noqa: ANN401 # arrays of Arrow
     return pc.is_in(column, value_set=pa.array(sorted(values), pa.int64()))
-
-
-def _integers(array: Any) -> Any:  # noqa: ANN401 # arrays of Arrow
-    return array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -12,28 +12,25 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tidemark_verify.delta import Table
-from tidemark_verify.encode import Array, Kind
-from tidemark_verify.xxh64 import row_hashes
+from tidemark_verify.hashes import Array, Kind, row_hashes
 
 KINDS = ("events", "streams", "dead_letters", "before_start", "lifetimes")
 """Kinds of the tables whose rows stay as they were written."""
 _AT_ONCE = 1 << 15
-Columns = list[tuple[str, Array, Kind]]
+Columns = dict[str, tuple[Array, Kind]]
+Sums = tuple[int, int, int]
+"""Rows, and the sums of the high and the low halves of their hashes."""
+NONE: Sums = (0, 0, 0)
 
 
-class Sums(NamedTuple):
-    """Rows, and the sums of the halves of their hashes."""
+def plus(one: Sums, other: Sums) -> Sums:
+    """The sums of both rows."""
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
-    rows: int = 0
-    high: int = 0
-    low: int = 0
 
-    def plus(self, other: Sums) -> Sums:
-        """The sums with those of more rows."""
-        return Sums(self.rows + other.rows, self.high + other.high, self.low + other.low)
-
-    def __str__(self) -> str:
-        return f"2:{self.high % 2**64:016x}{self.low % 2**64:016x}"
+def text(sums: Sums) -> str:
+    """The digest of rows."""
+    return f"2:{sums[1] % 2**64:016x}{sums[2] % 2**64:016x}"
 
 
 def pieces(table: Table) -> Iterator[Columns]:
@@ -46,22 +43,16 @@ def pieces(table: Table) -> Iterator[Columns]:
             for name in values.keys() - there.keys():
                 day = None if values[name] is None else np.datetime64(values[name]).astype(object)
                 there[name] = pa.array([day] * len(batch), pa.date32())
-            yield [
-                (each["name"], there[each["name"]], each["type"]) for each in table.columns if each["name"] in there
-            ]
-
-
-def column(columns: Columns, name: str) -> Array:
-    """A column by its name."""
-    return next(array for each, array, _ in columns if each == name)
+            kinds = {each["name"]: each["type"] for each in table.columns}
+            yield {name: (there[name], kind) for name, kind in kinds.items() if name in there}
 
 
 def sums_of(columns: Columns) -> dict[int, Sums]:
     """Sums of rows by their batch."""
-    numbers = np.asarray(column(columns, "_batch_id").fill_null(0))
+    numbers = np.asarray(columns["_batch_id"][0].fill_null(0))
     high, low = row_hashes(columns, len(numbers))
     return {
-        number: Sums(int(mine.sum()), int(high[mine].sum()), int(low[mine].sum()))
+        number: (int(mine.sum()), int(high[mine].sum()), int(low[mine].sum()))
         for number in np.unique(numbers).tolist()
         for mine in [numbers == number]
     }
@@ -69,11 +60,11 @@ def sums_of(columns: Columns) -> dict[int, Sums]:
 
 def sums_by_batch(table: Table, see: Callable[[Columns], None]) -> dict[int, Sums]:
     """Sums of all rows of a table by their batch; `see` is called with each piece."""
-    found: dict[int, Sums] = defaultdict(Sums)
+    found: dict[int, Sums] = defaultdict(lambda: NONE)
     for columns in pieces(table):
         see(columns)
         for number, sums in sums_of(columns).items():
-            found[number] = found[number].plus(sums)
+            found[number] = plus(found[number], sums)
     return found
 
 
@@ -82,15 +73,10 @@ def digests_before(table: Table, batch: int) -> Iterator[str]:
     added later stands behind the others."""
     parts: list[Columns] = []
     for columns in pieces(table):
-        mine = pc.equal(column(columns, "_batch_id"), pa.scalar(batch))
-        parts.append([(name, array.filter(mine), kind) for name, array, kind in columns])
-    names = [each["name"] for each in table.columns]
-    arrays = [each for part in parts for each in part]
-    while names[-1][0] != "_" and all(
-        array.null_count == len(array) for name, array, _ in arrays if name == names[-1]
-    ):
-        names.pop()
-        found = Sums()
-        for part in parts:
-            found = found.plus(sums_of([each for each in part if each[0] in names]).get(batch, Sums()))
-        yield str(found)
+        mine = pc.equal(columns["_batch_id"][0], pa.scalar(batch))
+        parts.append({name: (array.filter(mine), kind) for name, (array, kind) in columns.items()})
+    for name in reversed([each["name"] for each in table.columns]):
+        gone = [part.pop(name)[0] for part in parts if name in part]
+        if name.startswith("_") or any(array.null_count < len(array) for array in gone):
+            return
+        yield text(reduce(plus, (sums_of(part).get(batch, NONE) for part in parts), NONE))

@@ -19,7 +19,7 @@ LOG = "_delta_log"
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException)
 """Errors of files that are missing or damaged."""
 _ENTRY = re.compile(r"(\d{20})\.json")
-_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
 
 
 class Table:
@@ -31,7 +31,7 @@ class Table:
         names = sorted(path.name for path in (self.folder / LOG).iterdir())
         self.entries = {int(found[1]): name for name in names if (found := _ENTRY.fullmatch(name))}
         self.added, self.written, self.metadata = dict[str, Row](), dict[str, int](), dict[str, Any]()
-        self._read(_checkpoints(names))
+        self._read({int(found[1]): name for name in names if (found := _CHECKPOINT.fullmatch(name))})
 
     @property
     def columns(self) -> list[Row]:
@@ -58,7 +58,7 @@ class Table:
             found += [dict.fromkeys(names) | row for row in rows.cast(integers).to_pylist()]
         return found
 
-    def _read(self, points: dict[int, list[str]]) -> None:
+    def _read(self, points: dict[int, str]) -> None:
         """Read the log from its first entry, or else from its last checkpoint, which must be as the entries say."""
         base = max(points, default=-1)
         first, last = min(self.entries, default=base + 1), max(self.entries, default=base)
@@ -66,15 +66,15 @@ class Table:
             self._flaw(version, "the entry of the log is missing, and later ones are there")
         if first > base + 1:
             self._flaw(first - 1, "the log lacks its first entries, and no checkpoint has what they said")
-        for name in points.get(base, ()):
-            self._take(base, _rows(self.folder / LOG / name))
+        if base >= 0:
+            self._take(base, _rows(self.folder / LOG / points[base]))
         pointed = self._seen()
         if first == 0:
             self.added, self.written, self.metadata = {}, {}, {}
         for version in sorted(each for each in self.entries if each > base or first == 0):
             self._take(version, self._entry(version))
             if version == base and self._seen() != pointed:
-                self._flaw(base, "the checkpoint says otherwise than the entries before it", points[base][0])
+                self._flaw(base, "the checkpoint says otherwise than the entries before it", points[base])
 
     def _seen(self) -> tuple[object, ...]:
         """What must be equal however a log is read."""
@@ -96,9 +96,9 @@ class Table:
         except UNREADABLE as error:
             self._flaw(version, f"it cannot be read: {error}")
 
-    def _entry(self, version: int) -> list[Row]:
+    def _entry(self, version: int) -> Iterator[Row]:
         lines = (self.folder / LOG / self.entries[version]).read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines or [""]]
+        yield from (json.loads(line) for line in lines or [""])
 
     def _flaw(self, version: int, message: str, name: str | None = None) -> None:
         self.flaws.append(Flaw("log", self.name, None, f"{LOG}/{name or f'{version:020d}.json'}", message))
@@ -108,16 +108,6 @@ def tables_below(root: Path) -> list[str]:
     """Names of the tables of a version; not of those that a backfill keeps beside them."""
     found = (path.parent.relative_to(root).as_posix() for path in root.rglob(LOG) if path.is_dir())
     return sorted(name for name in found if not name.startswith(("_slice/", "difference/")))
-
-
-def _checkpoints(names: Iterable[str]) -> dict[int, list[str]]:
-    """By version, the files of each checkpoint that has all its parts."""
-    known = [(name, found) for name in names if (found := _CHECKPOINT.fullmatch(name))]
-    parts: dict[int, list[str]] = {int(found[1]): [] for _, found in known}
-    for name, found in known:
-        parts[int(found[1])].append(name)
-    wanted = {int(found[1]): int(found[2] or 1) for _, found in known}
-    return {version: files for version, files in parts.items() if len(files) >= wanted[version]}
 
 
 def _rows(file: Path) -> Iterator[Row]:

@@ -62,7 +62,7 @@ class Rules(NamedTuple):
 
 
 class Judge:
-    """Judges rows of one source, all rows of the batches `judged`. After a batch that is left out, watermarks begin at
+    """Judges rows of one source, all rows of batches `judged`. After a batch that is left out, watermarks begin at
     the recorded state; with substreams, that of a substream's first row is taken as it is."""
 
     def __init__(self, chain: Chain, source: str, judged: Set[int]) -> None:

@@ -1,4 +1,4 @@
-"""Checks the chain of batches of a warehouse, the rows of its small tables, and files by their hashes.
+"""Checks the chain of batches of a warehouse, the rows of its small tables by digests and laws, and files by hashes.
 
 `python verify.py FILE` checks a bundle with nothing but Python's standard library. Exit status: 0 sound, 1 not.
 """
@@ -14,6 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,20 +25,20 @@ LEDGER = ("objects", "watermarks", "diagnostics", "quality")
 """Small tables whose rows belong to batches."""
 ADDED = ("files", "ledger_digests", "chain_before", "chain")
 """Columns that older ledgers lack."""
-REPAIR = "`tidemark repair` makes the table again where that is possible; else restore it from a copy"
-RESTORE = "restore the folder from a copy made after this batch was committed"
+SETTLED = ("committed", "abandoned")
+FATES = ("on_time", "adjusted", "dropped", "quarantined")
+_RISING = ("watermark", "floor", "high", "last_arrival", "next_offset")
 _UNITS = {"us": 1, "ms": 10**3, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6, "d": 86_400 * 10**6}
 
 
 class Flaw(NamedTuple):
-    """A place where a warehouse is not as recorded, and what to do."""
+    """A place where a warehouse is not as recorded."""
 
     kind: str
     table: str
     batch_id: int | None
     file: str | None
     message: str
-    hint: str = REPAIR
 
 
 def canonical(value: Any) -> str:  # noqa: ANN401 # a row of any columns
@@ -85,8 +87,7 @@ class Chain:
     @property
     def head(self) -> str | None:
         """The place in the chain of the last batch that is committed or abandoned."""
-        settled = (row["chain"] for row in reversed(self.batches) if row["status"] in ("committed", "abandoned"))
-        return next(settled, None)
+        return next((row["chain"] for row in reversed(self.batches) if row["status"] in SETTLED), None)
 
     @property
     def recorded(self) -> dict[Key, tuple[int, Row]]:
@@ -104,15 +105,23 @@ class Chain:
                     found[kept] = max(found.get(kept, 0), row["as_of"] - micros(age))
         return found
 
+    def strays(self, numbers: Iterable[int]) -> list[int]:
+        """Batches that may have no rows: they were abandoned, or are not in `batches` and not older than it."""
+        first = min(self.known, default=1)
+        return sorted(
+            each for each in numbers if self.known.get(each, "abandoned" if each >= first else "") == "abandoned"
+        )
+
     def expired(self, row: Row, kept: str = "ledger") -> bool:
         """True if retention may have deleted rows of a batch, by default from small tables."""
         return bool(row["as_of"] < self.horizons.get(kept, row["as_of"]))
 
-    def flaws(self, files: Iterable[Row], head: str | None = None) -> Iterator[Flaw]:
-        """Every flaw of the chain, of small tables and of files. The chain must have a `head` that was noted before."""
+    def flaws(self, files: Sequence[Row], head: str | None = None) -> Iterator[Flaw]:
+        """Every flaw of the chain, of small tables and of files. The chain must have a `head` noted before."""
         yield from self._links()
         if head is not None and head not in {row["chain"] for row in self.batches}:
-            yield _broken(max(self.known, default=None), f"no batch has the noted head {head}")
+            settled = [number for number, status in self.known.items() if status in SETTLED]
+            yield _broken(max(settled, default=0) + 1, f"no batch has the noted head {head}")
         by_batch = {table: grouped(rows) for table, rows in self.tables.items()}
         for number, row in self.committed.items():
             for each in (*(row["digests"] or ()), *(row["ledger_digests"] or ())):
@@ -121,12 +130,12 @@ class Chain:
                 if each["table"] in by_batch and digest(each["table"], rows) != each["digest"] and not forgotten:
                     what = f"its {len(rows)} rows are not the {each['rows']} that the batch recorded"
                     yield Flaw("digest", each["table"], number, None, what)
-        yield from self._files({(each["table"], each["path"], each["log"]): each for each in files})
+        yield from self._files(files)
 
     def _links(self) -> Iterator[Flaw]:
         before: Row | None = None
         for at, row in enumerate(self.batches):
-            number, settled = row["batch_id"], row["status"] in ("committed", "abandoned")
+            number, settled = row["batch_id"], row["status"] in SETTLED
             expected = self.batches[at - 1]["batch_id"] + 1 if at else number if "ledger" in self.horizons else 1
             if number != expected:
                 gone = f"batches {expected} to {number - 1} are missing"
@@ -141,22 +150,79 @@ class Chain:
                     yield _broken(number, "the batch before it is not the one that it was chained to")
             before = row if settled else before
 
-    def _files(self, there: Mapping[Key, Row]) -> Iterator[Flaw]:
-        """A log begins anew when a version is made or a table repaired: entries of other logs are not compared."""
-        oldest: dict[tuple[str, str | None], str] = {}
-        for table, path, log in there:
+    def _files(self, files: Sequence[Row]) -> Iterator[Flaw]:
+        """A log begins anew when a version is made or a table repaired. Entries of other logs are not compared, but a
+        log that has an entry of another one is that one."""
+        recorded = self.recorded
+        known = {(table, path, each["sha256"]): log for (table, path, log), (_, each) in recorded.items() if log}
+        same, there, oldest = dict[tuple[str, str], str](), dict[Key, Row](), dict[tuple[str, str | None], str]()
+        for each in files:
+            if each["log"] and (log := known.get((each["table"], each["path"], each["sha256"]))):
+                same[each["table"], each["log"]] = log
+        for each in files:
+            table, path, log = each["table"], each["path"], same.get((each["table"], each["log"]), each["log"])
+            there[table, path, log] = each
             oldest[table, log] = min(path, oldest.get((table, log), path))
-        for (table, path, log), (number, known) in self.recorded.items():
+        for (table, path, log), (number, each) in recorded.items():
             found = there.get((table, path, log))
-            if found is not None and found["sha256"] != known["sha256"]:
+            if found is not None and found["sha256"] != each["sha256"]:
                 what = "its content is not that which the batch recorded"
                 yield Flaw("log" if log else "file", table, number, path, what)
             elif found is None and log and path >= oldest.get((table, log), "~"):
                 yield Flaw("log", table, number, path, "the entry of the log is missing")
 
 
-def _broken(batch_id: int | None, what: str) -> Flaw:
-    return Flaw("chain", "batches", batch_id, None, what, RESTORE)
+def unlawful(chain: Chain, rebuilt: Iterable[int]) -> Iterator[Flaw]:
+    """Every place where a law of docs/time-rules.md does not hold. Backfills have judged anew from each batch in
+    `rebuilt` on."""
+    objects = grouped(chain.tables["objects"])
+    for table, rows in chain.tables.items():
+        for number in chain.strays({row["batch_id"] for row in rows}):
+            if table != "watermarks" or number not in chain.known:  # states of an abandoned batch are kept
+                yield Flaw("rows", table, number, None, "it has rows of a batch that is not there, or was abandoned")
+    for row in chain.committed.values():
+        yield from _conserved(row, None if chain.expired(row) else objects.get(row["batch_id"], []))
+    marks = [(row["batch_id"], row["fingerprint"]) for row in chain.batches]
+    restarts = {*rebuilt, *(after[0] for before, after in pairwise(marks) if before[1] != after[1])}
+    yield from _progress(chain, restarts)
+
+
+def _conserved(row: Row, objects: list[Row] | None) -> Iterator[Flaw]:
+    """Rows in are fates out, in each partition and in total, as many as were written and as objects have (which
+    `start` may skip; None: retention has forgotten them)."""
+    number, counts = row["batch_id"], row["counts"] or []
+    if any(each["rows"] != sum(each[fate] for fate in FATES) for each in (*counts, row)):
+        yield Flaw("conservation", "batches", number, None, "rows in are not the sum of the fates")
+    if any(row[name] != sum(each[name] for each in counts) for name in ("rows", *FATES)):
+        yield Flaw("conservation", "batches", number, None, "totals are not the sums over partitions")
+    written = {each["table"]: each["rows"] for each in row["digests"] or ()}
+    skips = json.loads(row["configuration"])["start"] is not None or objects is None
+    for source in sorted({each["source"] for each in (*counts, *(objects or ()))}):
+        judged = sum(each["rows"] for each in counts if each["source"] == source)
+        taken = sum(each["rows"] or 0 for each in objects or () if each["source"] == source)
+        if written.get(f"events/{source}", judged) != judged or (taken != judged and not skips):
+            what = f"{judged} rows of {source} were judged, {taken} are in objects, or not as many were written"
+            yield Flaw("conservation", "objects", number, None, what)
+
+
+def _progress(chain: Chain, restarts: Iterable[int]) -> Iterator[Flaw]:
+    """Watermarks, offsets and times never go back, but where a backfill begins."""
+    found: list[tuple[str, str, list[Row], tuple[str, ...]]] = [("batches", "the run", chain.batches, ("as_of",))]
+    for key, rows in grouped(chain.tables["watermarks"], "source", "partition").items():
+        found.append(("watermarks", f"{key[0]}, partition {key[1]}", rows, _RISING))
+    for kind, name in (("combined", "source"), ("streams", "stream")):
+        each = [{"batch_id": number, **one} for number, row in chain.committed.items() for one in row[kind] or ()]
+        found += [("batches", f"{name} {key[0]}", rows, ("watermark",)) for key, rows in grouped(each, name).items()]
+    for table, what, rows, names in found:
+        for before, row in pairwise(sorted(rows, key=itemgetter("batch_id"))):
+            if not any(before["batch_id"] < batch <= row["batch_id"] for batch in restarts):
+                for name in names:
+                    if before[name] is not None and (row[name] is None or row[name] < before[name]):
+                        yield Flaw("progress", table, row["batch_id"], None, f"{name} of {what} goes back")
+
+
+def _broken(batch_id: int, what: str) -> Flaw:
+    return Flaw("chain", "batches", batch_id, None, what)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -172,10 +238,9 @@ def main(arguments: Sequence[str]) -> int:
     for each in logs:
         name = f"logs/{each['table']}/{each['path'].rpartition('/')[2]}"
         each["sha256"] = sha256(content.get(name, b"")).hexdigest()
-    chain = Chain(tables)
-    flaws = list(
-        dict.fromkeys([*chain.flaws(tables["files"]), *(Flaw(*each) for each in json.loads(content["findings"]))])
-    )
+    chain, about = Chain(tables), json.loads(content["about.json"])
+    known = (Flaw(*each) for each in about["findings"])
+    flaws = list(dict.fromkeys([*chain.flaws(tables["files"]), *unlawful(chain, about["rebuilt"]), *known]))
     read = f"{len(chain.committed)} batches, {len(tables['files'])} files, {len(logs)} of them entries of logs"
     sys.stdout.write(f"{'NOT SOUND' if flaws else 'Sound'}: {read}. Head of the chain of batches: {chain.head}\n")
     for flaw in flaws:

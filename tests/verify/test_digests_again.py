@@ -13,9 +13,8 @@ import pyarrow as pa
 import pytest
 
 import digest_oracle
-from tidemark_verify.content import Sums
-from tidemark_verify.encode import Ragged
-from tidemark_verify.xxh64 import row_hashes, xxh64
+from tidemark_verify.content import text as digest_text
+from tidemark_verify.hashes import Ragged, row_hashes, xxh64
 
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 # a timestamp_ntz
 STRUCT = {"type": "struct", "fields": [{"name": "p", "type": "date"}, {"name": "qé", "type": "binary"}]}
@@ -84,8 +83,8 @@ def plain(value, kind):
 
 
 def digest(columns, rows: int) -> str:
-    high, low = row_hashes(columns, rows)
-    return str(Sums(rows, int(high.sum()), int(low.sum())))
+    high, low = row_hashes({name: (array, kind) for name, array, kind in columns}, rows)
+    return digest_text((rows, int(high.sum()), int(low.sum())))
 
 
 @pytest.mark.parametrize("seed", range(8))

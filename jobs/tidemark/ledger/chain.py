@@ -31,7 +31,7 @@ def canonical(row: Mapping[str, object]) -> str:
 
 
 def sealed(ledger: Ledger, record: BatchRecord, before: BatchRecord | None) -> BatchRecord:
-    """A batch as it is committed after the batch `before`, with the hashes of its files and its place in the chain."""
+    """A batch as it is committed after the batch `before`: with hashes of its files and its place in the chain."""
     digests = tuple(
         _digest(table, ledger.stores[table].read(record.batch_id, record.batch_id)) for table in _UNDIGESTED
     )

@@ -19,7 +19,7 @@ class FlawRecord(TypedDict):
 
 class VerifyRecord(TypedDict):
     """Record of `verify`: the checked version, the head of its chain of batches, numbers of what was read and of rows
-    judged again, the findings, and what could not be checked, in sentences. `bundle` is null if none was asked for."""
+    judged again, findings, and what could not be checked, in sentences. `bundle` is null if none was asked for."""
 
     sound: bool
     version: int

@@ -44,8 +44,8 @@ def repair(config: Path, wait: bool) -> Answer[RepairRecord]:
 def verify(config: Path, **options: Any) -> Answer[VerifyRecord]:
     """Check chain, files, digests and laws of the live version.
 
-    The check shares no code with what wrote the tables, and starts no JVM. Every file is read. `python verify.py FILE`
-    checks a bundle without tidemark; the bundle has verify.py in it. Exit status: 1 if anything is not as recorded.
+    The check shares no code with what wrote the tables, and starts no JVM. Every file is read. A bundle has verify.py
+    in it: `python verify.py FILE` checks it without tidemark. Exit status: 1 if anything is not as recorded.
     """
     from tidemark.cli.text.verify import verify_text
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from typing_extensions import TypedDict
 
 from tidemark.arguments import file_path
 from tidemark.context import RunContext
 from tidemark.errors import TidemarkError, UsageError
-from tidemark.records.verify import VerifyRecord
+from tidemark.records.verify import FlawRecord, VerifyRecord
 from tidemark.storage.folders import tables_below
+
+if TYPE_CHECKING:
+    from tidemark_verify.verify import Flaw
+
+_REPAIR = "`tidemark repair` makes the table again where that is possible; else restore its folder from a copy"
+_RESTORE = "restore the table's folder from a copy made after this batch was committed"
 
 
 class VerifyOptions(TypedDict, total=False):
@@ -32,18 +38,17 @@ def verify(context: RunContext, **asked: Unpack[VerifyOptions]) -> VerifyRecord:
         raise TidemarkError(
             "a warehouse on S3 cannot be verified in its place",
             where=str(root),
-            hint="copy this prefix to a folder, and verify the copy: `warehouse` in the pipeline's file is the folder above",
+            hint="copy this prefix to a folder, and verify the copy with a pipeline file that names it",
         )
     if not tables_below(root):
         raise UsageError("there is nothing to verify: no run is committed", hint="use `tidemark run` first")
-    from tidemark_verify import bundle as bundles
     from tidemark_verify.check import Warehouse
 
     with context.hold(asked.get("wait", False)):
         found = Warehouse(root, asked.get("everything", False))
         found.check(asked.get("head"))
         if bundle is not None:
-            bundles.write(found, bundle)
+            found.bundle(bundle)
     return {
         "sound": not found.found,
         "version": found.version,
@@ -52,7 +57,19 @@ def verify(context: RunContext, **asked: Unpack[VerifyOptions]) -> VerifyRecord:
         "files": len(found.files),
         "rows": found.counted,
         "judged": found.judged,
-        "findings": [{**flaw._asdict()} for flaw in found.found],  # type: ignore[typeddict-item] # its fields are the keys
+        "findings": [_finding(flaw) for flaw in found.found],
         "not_checked": found.left,
         "bundle": None if bundle is None else str(bundle),
+    }
+
+
+def _finding(flaw: Flaw) -> FlawRecord:
+    """A flaw, and what to do: what the ledger says of its batches is recorded nowhere else."""
+    return {
+        "kind": flaw.kind,
+        "table": flaw.table,
+        "batch_id": flaw.batch_id,
+        "file": flaw.file,
+        "message": flaw.message,
+        "hint": _RESTORE if flaw.table in ("batches", "quality") else _REPAIR,
     }
