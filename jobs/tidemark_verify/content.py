@@ -69,8 +69,7 @@ def sums_by_batch(table: Table, see: Callable[[Columns], None]) -> dict[int, Sum
 
 
 def digests_before(table: Table, batch: int) -> Iterator[str]:
-    """Digests of a batch's rows without last columns of the table of which they have no value: a column that was
-    added later stands behind the others."""
+    """Digests of a batch's rows without last columns of which they have no value: later ones are added at the end."""
     parts: list[Columns] = []
     for columns in pieces(table):
         mine = pc.equal(columns["_batch_id"][0], pa.scalar(batch))

@@ -71,8 +71,7 @@ class Judge:
         self.states = grouped((row for row in rows if row["source"] == source), "partition")
 
     def flaws(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Flaw]:
-        """The first row of each batch and partition that is not as judging makes it; rows are ordered by partition
-        and offset."""
+        """The first wrong row of each batch and partition; rows are ordered by partition and offset."""
         for partition, mine in groupby(rows, key=itemgetter(0)):
             keys, whole, before, last = dict[str | None, int](), False, 0, FIRST_INSTANT
             for batch, of_batch in groupby(mine, key=itemgetter(2)):

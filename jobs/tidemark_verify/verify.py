@@ -173,8 +173,7 @@ class Chain:
 
 
 def unlawful(chain: Chain, rebuilt: Iterable[int]) -> Iterator[Flaw]:
-    """Every place where a law of docs/time-rules.md does not hold. Backfills have judged anew from each batch in
-    `rebuilt` on."""
+    """Places where a law does not hold. Backfills have judged anew from each batch in `rebuilt` on."""
     objects = grouped(chain.tables["objects"])
     for table, rows in chain.tables.items():
         for number in chain.strays({row["batch_id"] for row in rows}):

@@ -50,7 +50,8 @@ class Drill:
     def edit(self) -> Edit:
         """Make one edit."""
         ways: list[Callable[[], Edit | None]] = [
-            self.cell, self.cell, self.row, self.swap, self.ledger_row, self.configuration, self.log_entry, self.batch,
+            self.cell, self.cell, self.row, self.swap, self.ledger_row, self.configuration, self.log_entry,
+            self.batch,
         ]  # fmt: skip
         while (made := self.dice.choice(ways)()) is None:
             continue
@@ -179,7 +180,7 @@ class Drill:
             other = self.dice.choice([each for each in entries if each != entry])
             _replaced(entry, other.read_bytes())
         else:
-            changed = _changed(text, '"size":' if way == "size" else '"timestamp":')
+            changed = _changed(text, '{"add":', '"size":') if way == "size" else _changed(text, "", '"timestamp":')
             if changed == text:
                 return None
             _replaced(entry, changed.encode())
@@ -209,9 +210,11 @@ def _batches_of(folder: Path, table: str, entry: Path) -> frozenset[int]:
     return frozenset(found or {max(row["batch_id"] for row in rows)})
 
 
-def _changed(text: str, key: str) -> str:
-    """The text with the first number after a key one higher."""
-    before, found, after = text.partition(key)
+def _changed(text: str, begin: str, key: str) -> str:
+    """The text with the first number after a key one higher, looked for where an action begins."""
+    ahead = text.partition(begin)[0] if begin else ""
+    before, found, after = text[len(ahead) :].partition(key)
+    before = ahead + before
     digits = "".join(_leading_digits(after))
     return text if not found or not digits else f"{before}{key}{int(digits) + 1}{after[len(digits) :]}"
 

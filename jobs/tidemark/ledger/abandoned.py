@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidemark.core.batch_result import BatchRecord, LastWrite
-from tidemark.ledger.chain import chained
+from tidemark.ledger.chain.links import chained
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.rows import batch_row

@@ -23,7 +23,7 @@ from tidemark.core.quality import RELEASED, Check, Severity
 from tidemark.core.watermarks import PartitionState
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
-from tidemark.ledger.chain import sealed
+from tidemark.ledger.chain.links import sealed
 from tidemark.ledger.digest import digest_rows
 from tidemark.ledger.durability import lasting, settle
 from tidemark.ledger.full_states import full_states_before

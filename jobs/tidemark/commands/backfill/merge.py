@@ -16,7 +16,7 @@ from tidemark.core.backfill.ranges import Range
 from tidemark.core.batch_result import FINDINGS, BatchRecord, Finding, LastWrite, Outcome, TableDigest
 from tidemark.core.findings import row_findings
 from tidemark.core.streams import StreamEnd
-from tidemark.ledger.chain import chained_again
+from tidemark.ledger.chain.links import chained_again
 from tidemark.ledger.digest import digest_findings, digest_rows
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.clone import clone

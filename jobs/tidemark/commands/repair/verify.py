@@ -14,6 +14,7 @@ from tidemark.records.verify import FlawRecord, VerifyRecord
 from tidemark.storage.folders import tables_below
 
 if TYPE_CHECKING:
+    from tidemark_verify.check import Warehouse
     from tidemark_verify.verify import Flaw
 
 _REPAIR = "`tidemark repair` makes the table again where that is possible; else restore its folder from a copy"
@@ -49,6 +50,10 @@ def verify(context: RunContext, **asked: Unpack[VerifyOptions]) -> VerifyRecord:
         found.check(asked.get("head"))
         if bundle is not None:
             found.bundle(bundle)
+    return _record(found, bundle)
+
+
+def _record(found: Warehouse, bundle: Path | None) -> VerifyRecord:
     return {
         "sound": not found.found,
         "version": found.version,

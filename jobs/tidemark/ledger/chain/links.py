@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tidemark.core.batch_result import BatchRecord, TableDigest
-from tidemark.ledger.file_hashes import files_of, unrecorded
+from tidemark.ledger.chain.file_hashes import files_of, unrecorded
 from tidemark.ledger.tables.rows import Row, batch_row
 from tidemark.ledger.tables.schemas import BATCHES, with_integer_times
 from tidemark.ledger.tail import ABANDONED
