@@ -24,13 +24,14 @@ _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
 
 class Table:
     """A table of a version as its log has it: live files by path, the last batch of each writer, its metadata.
-    `entries` are the commits that are still there, by their numbers."""
+    `entries` are the commits that are still there, by their numbers; `mended` batches whose rows were put back."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.name, self.folder, self.flaws = name, root / name, list[Flaw]()
         names = sorted(path.name for path in (self.folder / LOG).iterdir())
         self.entries = {int(found[1]): name for name in names if (found := _ENTRY.fullmatch(name))}
         self.added, self.written, self.metadata = dict[str, Row](), dict[str, int](), dict[str, Any]()
+        self.mended = list[int]()
         self._read({int(found[1]): name for name in names if (found := _CHECKPOINT.fullmatch(name))})
 
     @property
@@ -47,7 +48,8 @@ class Table:
         """A file of the table with its size and SHA-256."""
         with self.path(file).open("rb") as opened:
             sha256 = file_digest(opened, "sha256").hexdigest()
-            return {"table": self.name, "path": file, "size": opened.tell(), "sha256": sha256, "log": log}
+            found = {"table": self.name, "path": file, "size": opened.tell(), "sha256": sha256, "log": log}
+            return {**found, "mended": self.mended} if log and self.name != "batches" else found
 
     def rows(self) -> list[Row]:
         """The rows of a small table: every column, times as integers of microseconds."""
@@ -93,12 +95,14 @@ class Table:
                         self._flaw(version, f"writer {txn['appId']} goes back to batch {txn['version']}")
                     self.written[txn["appId"]] = txn["version"]
                 self.metadata = action.get("metaData") or self.metadata
+                done = (action.get("commitInfo") or {}).get("operationParameters") or {}
+                self.mended += map(int, re.findall(r"batch_id = (\d+)", str(done.get("predicate"))))
         except UNREADABLE as error:
             self._flaw(version, f"it cannot be read: {error}")
 
     def _entry(self, version: int) -> Iterator[Row]:
-        lines = (self.folder / LOG / self.entries[version]).read_text(encoding="utf-8").splitlines()
-        yield from (json.loads(line) for line in lines or [""])
+        text = (self.folder / LOG / self.entries[version]).read_text(encoding="utf-8")
+        yield from map(json.loads, text.splitlines())
 
     def _flaw(self, version: int, message: str, name: str | None = None) -> None:
         self.flaws.append(Flaw("log", self.name, None, f"{LOG}/{name or f'{version:020d}.json'}", message))

@@ -10,16 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-Array = Any
-"""An array of Arrow."""
+Array = Any  # of Arrow
 Kind = Any
 """A type as the log of a table has it: a name, or a mapping for nested ones."""
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 _P1, _P2, _P3 = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
 _P4, _P5, _ZERO = np.uint64(0x85EBCA77C2B2AE63), np.uint64(0x27D4EB2F165667C5), np.uint64(0)
-_MOST = 1 << 25
-"""Bytes that are hashed at a time."""
+_MOST = 1 << 25  # bytes that are hashed at a time
 _NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 _WHOLE = {*_NAMES, "date", "timestamp", "timestamp_ntz"}
 _NAN: dict[str, tuple[type, int]] = {"float": (np.uint32, 0x7FC00000), "double": (np.uint64, 0x7FF8000000000000)}

@@ -23,8 +23,7 @@ Row = dict[str, Any]
 Key = tuple[str, str, str | None]
 LEDGER = ("objects", "watermarks", "diagnostics", "quality")
 """Small tables whose rows belong to batches."""
-ADDED = ("files", "ledger_digests", "chain_before", "chain")
-"""Columns that older ledgers lack."""
+ADDED = ("files", "ledger_digests", "chain_before", "chain")  # columns that older ledgers lack
 SETTLED = ("committed", "abandoned")
 FATES = ("on_time", "adjusted", "dropped", "quarantined")
 _RISING = ("watermark", "floor", "high", "last_arrival", "next_offset")
@@ -151,24 +150,24 @@ class Chain:
             before = row if settled else before
 
     def _files(self, files: Sequence[Row]) -> Iterator[Flaw]:
-        """A log begins anew when a version is made or a table repaired. Entries of other logs are not compared, but a
-        log that has an entry of another one is that one."""
+        """A log begins anew when a version is made or a table repaired: entries of other logs are not compared, but a
+        log with an entry of another one is that one. Entries may be lost of batches whose rows were put back."""
         recorded = self.recorded
         known = {(table, path, each["sha256"]): log for (table, path, log), (_, each) in recorded.items() if log}
-        same, there, oldest = dict[tuple[str, str], str](), dict[Key, Row](), dict[tuple[str, str | None], str]()
-        for each in files:
-            if each["log"] and (log := known.get((each["table"], each["path"], each["sha256"]))):
-                same[each["table"], each["log"]] = log
+        entries = [(each, known.get((each["table"], each["path"], each["sha256"]))) for each in files if each["log"]]
+        same = {(each["table"], each["log"]): log for each, log in entries if log}
+        mended = {(each["table"], number) for each, _ in entries for number in each.get("mended", ())}
+        there, oldest = dict[Key, Row](), dict[tuple[str, str | None], str]()
         for each in files:
             table, path, log = each["table"], each["path"], same.get((each["table"], each["log"]), each["log"])
             there[table, path, log] = each
             oldest[table, log] = min(path, oldest.get((table, log), path))
         for (table, path, log), (number, each) in recorded.items():
             found = there.get((table, path, log))
-            if found is not None and found["sha256"] != each["sha256"]:
-                what = "its content is not that which the batch recorded"
-                yield Flaw("log" if log else "file", table, number, path, what)
-            elif found is None and log and path >= oldest.get((table, log), "~"):
+            lost = log is not None and (table, number) not in mended
+            if found is not None and found["sha256"] != each["sha256"] and (lost or log is None):
+                yield Flaw("log" if log else "file", table, number, path, "it is not as the batch recorded it")
+            elif found is None and lost and path >= oldest.get((table, log), "~"):
                 yield Flaw("log", table, number, path, "the entry of the log is missing")
 
 

@@ -37,7 +37,7 @@ def files_of(ledger: Ledger, record: BatchRecord) -> tuple[FileHash, ...] | None
     folder = ledger.folder
     found = [each for table in _tables(record) for each in _of_table(ledger, table, folder / table, record.batch_id)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return tuple(pool.map(lambda each: _hashed(folder, each), found))
+        return tuple(filter(None, pool.map(lambda each: _hashed(folder, each), found)))
 
 
 def unrecorded(ledger: Ledger, known: Container[tuple[str, str]]) -> tuple[FileHash, ...]:
@@ -47,7 +47,7 @@ def unrecorded(ledger: Ledger, known: Container[tuple[str, str]]) -> tuple[FileH
     tables = [name for name in tables_below(ledger.folder) if not name.startswith(_OF_VERSIONS)]
     named = [(table, path) for table in tables for path in ledger.store(table).paths()]
     missing = [FileHash(table, path, 0, "") for table, path in named if (table, path) not in known]
-    return tuple(_hashed(ledger.folder, each) for each in missing)
+    return tuple(each for each in (_hashed(ledger.folder, file) for file in missing) if each)
 
 
 def _tables(record: BatchRecord) -> list[str]:
@@ -91,7 +91,11 @@ def _numbers(table: str, actions: list[dict]) -> list[int]:  # type: ignore[type
     ]
 
 
-def _hashed(folder: Path, each: FileHash) -> FileHash:
-    with (folder / each.table / unquote(each.path)).open("rb") as file:
-        sha256 = file_digest(file, "sha256").hexdigest()
-        return FileHash(each.table, each.path, file.tell(), sha256, each.log)
+def _hashed(folder: Path, each: FileHash) -> FileHash | None:
+    """A file with its size and hash; None if it is gone: a run fails by no file that it does not need."""
+    try:
+        with (folder / each.table / unquote(each.path)).open("rb") as file:
+            sha256 = file_digest(file, "sha256").hexdigest()
+            return FileHash(each.table, each.path, file.tell(), sha256, each.log)
+    except FileNotFoundError:
+        return None
