@@ -22,8 +22,7 @@ from tidemark_verify.verify import FATES, LEDGER, Chain, Flaw, Row
 
 T = TypeVar("T")
 _FATE = ("_batch_id", "_partition", "_disposition")
-SAMPLE = 100_000
-"""Rows of a source that are judged again if not all are."""
+SAMPLE = 100_000  # rows of a source that are judged again if not all are
 
 
 class Warehouse:
@@ -148,7 +147,7 @@ class Warehouse:
         """Rows of each fate and object are as many as were counted; offsets of each partition are 0 to n - 1, but for
         rows before the first that `start` skips or retention has deleted."""
         name, gone = f"events/{source}", "events" in self.chain.horizons
-        skips = gone or any(json.loads(row["configuration"])["start"] for row in self.chain.batches)
+        skips = gone or any(verify.settings(row).get("start") for row in self.chain.batches)
         fates = Counter(zip(*(rows[each].to_pylist() for each in _FATE), strict=True))
         for number, row in self.chain.committed.items():
             counts = [each for each in row["counts"] or () if each["source"] == source]
@@ -173,7 +172,7 @@ class Warehouse:
         return chosen
 
     def _judged(self, source: str, rows: pa.Table, judged: set[int]) -> Iterator[Flaw]:
-        newest = json.loads(self.chain.committed[max(self.chain.committed)]["configuration"])["sources"]
+        newest = verify.settings(self.chain.committed[max(self.chain.committed)])["sources"]
         if source not in newest or newest[source]["punctuation"] is not None:
             self._leave(f"events/{source}: punctuated sources are not judged again; `tidemark replay` does")
             return

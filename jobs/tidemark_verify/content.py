@@ -15,7 +15,6 @@ from tidemark_verify.delta import Table
 from tidemark_verify.hashes import Array, Kind, row_hashes
 
 KINDS = ("events", "streams", "dead_letters", "before_start", "lifetimes")
-"""Kinds of the tables whose rows stay as they were written."""
 _AT_ONCE = 1 << 15
 Columns = dict[str, tuple[Array, Kind]]
 Sums = tuple[int, int, int]
@@ -23,8 +22,7 @@ Sums = tuple[int, int, int]
 NONE: Sums = (0, 0, 0)
 
 
-def plus(one: Sums, other: Sums) -> Sums:
-    """The sums of both rows."""
+def _plus(one: Sums, other: Sums) -> Sums:
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
@@ -64,7 +62,7 @@ def sums_by_batch(table: Table, see: Callable[[Columns], None]) -> dict[int, Sum
     for columns in pieces(table):
         see(columns)
         for number, sums in sums_of(columns).items():
-            found[number] = plus(found[number], sums)
+            found[number] = _plus(found[number], sums)
     return found
 
 
@@ -78,4 +76,4 @@ def digests_before(table: Table, batch: int) -> Iterator[str]:
         gone = [part.pop(name)[0] for part in parts if name in part]
         if name.startswith("_") or any(array.null_count < len(array) for array in gone):
             return
-        yield text(reduce(plus, (sums_of(part).get(batch, NONE) for part in parts), NONE))
+        yield text(reduce(_plus, (sums_of(part).get(batch, NONE) for part in parts), NONE))

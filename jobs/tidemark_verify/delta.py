@@ -17,7 +17,6 @@ from tidemark_verify.verify import Flaw, Row
 
 LOG = "_delta_log"
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException)
-"""Errors of files that are missing or damaged."""
 _ENTRY = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
 

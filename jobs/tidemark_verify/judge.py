@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Set
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from tidemark_verify.verify import Chain, Flaw, Row, grouped, micros
+from tidemark_verify.verify import Chain, Flaw, Row, grouped, micros, settings
 
 FIRST_INSTANT = -62_135_596_800 * 10**6
 COLUMNS = (
     "_partition", "_offset", "_batch_id", "_arrival_time", "_event_time", "_system_timestamp", "_disposition",
     "_reasons", "_watermark", "_substream",
 )  # fmt: skip
-"""Columns of events that judging needs, in the order in which `Judge.flaws` takes them."""
 Tolerance = tuple[int, str]
 
 
@@ -29,15 +27,15 @@ class Rules(NamedTuple):
     over: bool
 
     @classmethod
-    def of(cls, settings: Row) -> Rules:
+    def of(cls, source: Row) -> Rules:
         """Those of a source's settings; without `timestamp_by` only out of order may act."""
-        if settings["timestamp_by"] is None:
+        if source["timestamp_by"] is None:
             return cls(None, (0, "adjust"), (0, "adjust"), False)
-        steps = (settings[name] for name in ("early_arrival", "late_arrival", "out_of_order"))
+        steps = (source[name] for name in ("early_arrival", "late_arrival", "out_of_order"))
         early, late, order = (
             None if each == "off" else (micros(each["tolerance"]), each["action"]) for each in steps
         )
-        return cls(early, late, order or (0, "keep"), bool(settings["over"]))
+        return cls(early, late, order or (0, "keep"), bool(source["over"]))
 
     @property
     def disorder(self) -> int:
@@ -86,8 +84,8 @@ class Judge:
         self, rows: list[tuple[Any, ...]], keys: dict[str | None, int], whole: bool, last: int
     ) -> tuple[str | None, int]:
         """Judge a batch's rows of a partition: what is wrong with the first wrong one, and the last arrival."""
-        settings, wrong = json.loads(self.chain.committed[rows[0][2]]["configuration"])["sources"][self.source], None
-        rules, (floor, reached) = Rules.of(settings), self._state(rows[0][2], rows[0][0], settings["partitions"])
+        source, wrong = settings(self.chain.committed[rows[0][2]])["sources"][self.source], None
+        rules, (floor, reached) = Rules.of(source), self._state(rows[0][2], rows[0][0], source["partitions"])
         for _, offset, _, arrival, event, stamp, fate, reasons, mark, key in rows:
             if arrival is not None and arrival < last:
                 wrong = wrong or f"offset {offset}: it arrived before the row ahead"

@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
@@ -51,6 +52,13 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 # a value of any type
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return struct.pack(">d", value).hex() if isinstance(value, float) else value
+
+
+def settings(row: Row) -> Row:
+    """The configuration of a batch; empty if it cannot be read."""
+    with suppress(ValueError, TypeError):
+        return dict(json.loads(row["configuration"]))
+    return {}
 
 
 def digest(table: str, rows: Iterable[Row]) -> str:
@@ -99,7 +107,7 @@ class Chain:
         """Times before which retention may have deleted rows, by what it keeps since then."""
         found: dict[str, int] = {}
         for row in self.committed.values():
-            for kept, age in json.loads(row["configuration"])["retention"].items():
+            for kept, age in settings(row).get("retention", {}).items():
                 if kept != "versions" and age is not None:
                     found[kept] = max(found.get(kept, 0), row["as_of"] - micros(age))
         return found
@@ -194,7 +202,7 @@ def _conserved(row: Row, objects: list[Row] | None) -> Iterator[Flaw]:
     if any(row[name] != sum(each[name] for each in counts) for name in ("rows", *FATES)):
         yield Flaw("conservation", "batches", number, None, "totals are not the sums over partitions")
     written = {each["table"]: each["rows"] for each in row["digests"] or ()}
-    skips = json.loads(row["configuration"])["start"] is not None or objects is None
+    skips = settings(row).get("start") is not None or objects is None
     for source in sorted({each["source"] for each in (*counts, *(objects or ()))}):
         judged = sum(each["rows"] for each in counts if each["source"] == source)
         taken = sum(each["rows"] or 0 for each in objects or () if each["source"] == source)
@@ -232,18 +240,17 @@ def main(arguments: Sequence[str]) -> int:
         content = {name: packed.read(name) for name in packed.namelist()}
     lines = {name: text.decode().splitlines() for name, text in content.items() if name.endswith(".jsonl")}
     tables = {name.removesuffix(".jsonl"): [json.loads(line) for line in found] for name, found in lines.items()}
-    logs = [each for each in tables["files"] if each["log"]]
-    for each in logs:
-        name = f"logs/{each['table']}/{each['path'].rpartition('/')[2]}"
-        each["sha256"] = sha256(content.get(name, b"")).hexdigest()
+    for each in tables["files"]:
+        if each["log"]:
+            each["sha256"] = sha256(content.get(f"logs/{each['table']}/{Path(each['path']).name}", b"")).hexdigest()
     chain, about = Chain(tables), json.loads(content["about.json"])
     known = (Flaw(*each) for each in about["findings"])
-    flaws = list(dict.fromkeys([*chain.flaws(tables["files"]), *unlawful(chain, about["rebuilt"]), *known]))
-    read = f"{len(chain.committed)} batches, {len(tables['files'])} files, {len(logs)} of them entries of logs"
-    sys.stdout.write(f"{'NOT SOUND' if flaws else 'Sound'}: {read}. Head of the chain of batches: {chain.head}\n")
-    for flaw in flaws:
+    found = [*chain.flaws(tables["files"]), *unlawful(chain, about["rebuilt"]), *known]
+    read = f"{len(chain.committed)} batches, {len(tables['files'])} files"
+    sys.stdout.write(f"{'NOT SOUND' if found else 'Sound'}: {read}. Head of the chain of batches: {chain.head}\n")
+    for flaw in dict.fromkeys(found):
         sys.stdout.write(f"{flaw.table}, batch {flaw.batch_id}, {flaw.file or flaw.kind}: {flaw.message}\n")
-    return int(bool(flaws))
+    return int(bool(found))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def test_people_and_programs_get_the_answer_first_and_what_to_do(made, tmp_path,
     file.unlink()
     assert invoke(["verify", str(product.config)]) == 1
     said = capsys.readouterr().out
-    assert said.startswith("NOT SOUND: 1 table differs")
+    assert said.startswith("NOT SOUND: 1 table not as recorded. Checked: 6 batches, ")
     assert f"Next: tidemark repair {product.config}" in said
     assert invoke(["verify", str(product.config), "--json"]) == 1
     record = json.loads(capsys.readouterr().out)

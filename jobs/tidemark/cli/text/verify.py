@@ -35,11 +35,11 @@ def _answer(record: VerifyRecord) -> str:
         f"{counted(record['batches'], 'batch', 'es')}, {counted(record['files'], 'file')} and "
         f"{counted(record['rows'], 'row')} of version {record['version']}"
     )
-    judged = f"{counted(record['judged'], 'row')} were judged again"
+    judged = f"{counted(record['judged'], 'row')} judged again"
     if record["sound"]:
         return f"Sound: {read} are as recorded; {judged}."
-    tables = {each["table"] for each in record["findings"]}
-    return f"NOT SOUND: {counted(len(tables), 'table')} differ from what was recorded, among {read}; {judged}."
+    tables = counted(len({each["table"] for each in record["findings"]}), "table")
+    return f"NOT SOUND: {tables} not as recorded. Checked: {read}; {judged}."
 
 
 def _findings(findings: list[FlawRecord]) -> Table | None:
