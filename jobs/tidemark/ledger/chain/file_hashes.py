@@ -29,12 +29,9 @@ _OF_VERSIONS = ("_slice/", "difference/", "batches", "plans", "advice")
 _OF_SPARK = {"events", "streams", "dead_letters", "before_start", "lifetimes", "open_lifetimes", "substreams"}
 
 
-def files_of(ledger: Ledger, record: BatchRecord) -> tuple[FileHash, ...] | None:
+def files_of(ledger: Ledger, record: BatchRecord, folder: Path) -> tuple[FileHash, ...]:
     """Hashes of what commits up to a batch's have added to tables since the batch before wrote to them: the files
-    that the logs still list, and the entries of the logs. None on S3."""
-    if not isinstance(ledger.folder, Path):
-        return None
-    folder = ledger.folder
+    that the logs still list, and the entries of the logs. `folder` is that of the ledger."""
     found = [each for table in _tables(record) for each in _of_table(ledger, table, folder / table, record.batch_id)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return tuple(filter(None, pool.map(lambda each: _hashed(folder, each), found)))

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -31,11 +32,13 @@ def canonical(row: Mapping[str, object]) -> str:
 
 
 def sealed(ledger: Ledger, record: BatchRecord, before: BatchRecord | None) -> BatchRecord:
-    """A batch as it is committed after the batch `before`: with hashes of its files and its place in the chain."""
-    digests = tuple(
-        _digest(table, ledger.stores[table].read(record.batch_id, record.batch_id)) for table in _UNDIGESTED
-    )
-    return linked(before, replace(record, files=files_of(ledger, record), ledger_digests=digests))
+    """A batch as it is committed after the batch `before`: with its place in the chain and, but on S3, with hashes of
+    its files and digests of its rows that have none."""
+    if isinstance(ledger.folder, Path):
+        rows = {table: ledger.stores[table].read(record.batch_id, record.batch_id) for table in _UNDIGESTED}
+        digests = tuple(_digest(table, found) for table, found in rows.items())
+        record = replace(record, files=files_of(ledger, record, ledger.folder), ledger_digests=digests)
+    return linked(before, record)
 
 
 def linked(before: BatchRecord | None, record: BatchRecord) -> BatchRecord:
