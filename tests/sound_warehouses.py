@@ -12,7 +12,16 @@ from pathlib import Path
 from tidemark.context import RunContext
 from tidemark_verify.check import Warehouse
 
-DAMAGED: dict[str, str] = {}
+DAMAGED = {
+    "test_a_command_that_meets_a_damaged_file_names_it": "a file is garbled or missing, and stays so",
+    "test_a_run_over_edges_reads_no_events_of_earlier_batches": "files of events are gone, to show that none is read",
+    "test_a_thousand_edits_are_found_and_placed": "the warehouse is tampered with",
+    "test_objects_are_told_from_the_plan_and_quality_is_let_go": "rows of quality are lost for good",
+    "test_people_and_programs_get_the_answer_first_and_what_to_do": "a file is missing between two checks",
+    "test_sixty_edits_are_found_and_placed": "the warehouse is tampered with",
+    "test_what_cannot_be_made_again_is_told": "rows of events are lost for good",
+    "test_without_batches_nothing_can_be_rebuilt": "batches is damaged, and stays so",
+}
 """Tests that leave a damaged warehouse, by the start of their name, and what they damage."""
 
 
