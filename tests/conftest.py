@@ -32,6 +32,26 @@ HypothesisProvider._local_constants = Constants()
 the constants that Hypothesis finds in modules: examples would follow from which were loaded by the tests before."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--verify` checks every warehouse that a test leaves."""
+    parser.addoption("--verify", action="store_true", help="check the warehouses that tests leave")
+
+
+@pytest.fixture(autouse=True)
+def sound_warehouses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """With `--verify` a test fails if a warehouse that it leaves is not sound (tests/sound_warehouses.py)."""
+    if not request.config.getoption("verify"):
+        yield
+        return
+    import sound_warehouses
+
+    made = sound_warehouses.noticed(monkeypatch.setattr)
+    folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    yield
+    if not request.node.originalname.startswith(tuple(sound_warehouses.DAMAGED)):
+        assert list(sound_warehouses.faults(made, folder)) == []
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of the folders that need Java are marked `spark`, so that `-m "not spark"` runs the others alone."""
     for item in items:

@@ -45,6 +45,7 @@ RUN = {
     "streams": {},
     "quality": [],
     "notes": ["new source rates"],
+    "chain": "5f" * 32,
     "repaired": ["crashed"],
     "diagnostics": [
         {"source": "readings", "partition": "a", "type": "LateInputEvent", "count": 4, "message": "late"}

@@ -30,6 +30,7 @@ MODULES = sorted(
 )
 LONGEST_MODULE = 300
 LONGEST_FUNCTION = 30
+LONGEST_AUDIT = 1000
 
 ROOMS = {
     "core": {"core"},
@@ -222,6 +223,16 @@ def test_only_the_host_of_the_dashboard_knows_airflow():
     assert "airflow" not in loaded_by("tidemark_dashboard.app")
 
 
+def test_the_audit_is_small_and_imports_nothing_of_what_it_checks():
+    files = sorted((JOBS / "tidemark_verify").glob("*.py"))
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= LONGEST_AUDIT
+    outside = {name.split(".")[0] for path in files for name in imported(path)}
+    assert outside <= sys.stdlib_module_names | {"tidemark_verify", "pyarrow", "numpy"}
+    standalone = {name.split(".")[0] for name in imported(JOBS / "tidemark_verify" / "verify.py")}
+    assert standalone <= sys.stdlib_module_names, "an auditor runs verify.py with Python alone"
+    assert "tidemark" not in loaded_by("tidemark_verify.check")
+
+
 # files
 
 
@@ -271,7 +282,7 @@ def test_modules_are_short(folder):
 
 def code() -> Iterator[Path]:
     """The modules of the package and of the dashboard."""
-    yield from (*PACKAGE.rglob("*.py"), *PLUGINS.rglob("*.py"))
+    yield from (*PACKAGE.rglob("*.py"), *(JOBS / "tidemark_verify").rglob("*.py"), *PLUGINS.rglob("*.py"))
 
 
 def test_functions_are_short():

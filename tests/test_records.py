@@ -32,6 +32,7 @@ PROMISED = {
     "release": {"run_id", "released"},
     "abandon": {"run_id", "abandoned"},
     "repair": {"repaired"},
+    "verify": {"sound", "findings"},
     "exclude": {"uri"},
     "report": {"path"},
     "init": {"path", "proposal"},

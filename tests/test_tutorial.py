@@ -14,7 +14,8 @@ from printed import README, commands, missing
 from tidemark.cli import invoke
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```|`(tidemark [^`]+)`", re.MULTILINE | re.DOTALL)
-NOT_RUN = {"tidemark replay": "the name of a command in a sentence; step 6 runs it with its arguments"}
+IN_A_SENTENCE = "the name of a command in a sentence; step 6 runs it with its arguments"
+NOT_RUN = {"tidemark replay": IN_A_SENTENCE, "tidemark verify": IN_A_SENTENCE}
 """Commands of sentences that this test does not run; those of other programs are listed in test_docs_run.py."""
 
 
@@ -58,6 +59,7 @@ def test_the_tutorial_of_the_readme_says_what_the_page_shows(tmp_path, monkeypat
             call(text)
     assert untrue == []
     usual = {"validate", "run", "rows", "explain", "status", "replay", "advise", "report", "close", "path", "init"}
+    usual |= {"verify"}
     assert {*usual, "backfill", "promote", "--help"} <= set(ran)
 
 

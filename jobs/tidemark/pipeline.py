@@ -12,6 +12,7 @@ from tidemark.commands import exclude, recover, replay, versions
 from tidemark.commands import run as runs
 from tidemark.commands.filters import Filters, checked_filters, instant
 from tidemark.commands.read import Reader
+from tidemark.commands.repair.verify import VerifyOptions, verify
 from tidemark.commands.run import RunRequest
 from tidemark.commands.summaries import validation
 from tidemark.config import Loaded, PipelineSpec, load_pipeline
@@ -26,6 +27,7 @@ from tidemark.records.failures import ValidateRecord
 from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord
 from tidemark.records.runs import AbandonRecord, PlanRecord, ReleaseRecord, ReplayRecord, RunRecord, RunSummary
 from tidemark.records.status import StatusRecord
+from tidemark.records.verify import VerifyRecord
 from tidemark.records.versions import BackfillRecord, ExcludeRecord, PromoteRecord, RepairRecord, VersionsRecord
 from tidemark.runner.planner import analyse
 from tidemark.storage import Place
@@ -121,7 +123,6 @@ class Pipeline:
         quality: str | None = None,
     ) -> RunRecord | PlanRecord:
         """Take what landed by `as_of` (default: now) and judge it; first recover a run that crashed.
-
         A `run_id` that is committed already is verified and changes nothing. Raises Held if another run holds the
         pipeline, UsageError for an `as_of` in the future, Blocked if quality blocks this run or an earlier one.
         `quality` (block, warn or record) overrides the configuration's `on_failure`.
@@ -165,11 +166,8 @@ class Pipeline:
 
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
         ensure_whole(self.ledger)
-        return Advising(self.spec, self.ledger, lambda: self.context.engine, self.context.progress).answer(
-            names, wanted
-        )
-
-    # commands that lead out of what a fault or a check has left
+        advising = Advising(self.spec, self.ledger, lambda: self.context.engine, self.context.progress)
+        return advising.answer(names, wanted)
 
     @explained
     def release(self, run: str, reason: str, wait: bool = False) -> ReleaseRecord:
@@ -189,7 +187,10 @@ class Pipeline:
 
         return repair(self.context, wait)
 
-    # commands about versions of the outputs
+    @explained
+    def verify(self, **asked: Unpack[VerifyOptions]) -> VerifyRecord:
+        """Check the live version with code that shares nothing with the writer."""
+        return verify(self.context, **asked)
 
     @explained
     def backfill(
@@ -203,7 +204,6 @@ class Pipeline:
         **named: Sequence[str],
     ) -> BackfillRecord:
         """Build a version beside the live one, with outputs in [from_, to) made anew.
-
         `set` (KEY=VALUE each, also called `settings_`) overrides the file. With `from_landing` rows are read from
         landing again, as they are there now. `versions` shows the `label`, so that the caller finds the version.
         """
@@ -251,7 +251,6 @@ class Pipeline:
     ) -> RowsRecord | GroupsRecord:
         """Rows with their fates, reasons and adjustments, newest first: at most `limit` of them (None: as many as a
         record may have).
-
         With `by` their counts, by one or more of partition, reason, fate, hour, day, file, run and source. With
         `dead_letters` the rows of a stream, with the window that each row is late for.
         """

@@ -35,7 +35,7 @@ KEYED = Source(
 """A source with substreams."""
 PLAIN = replace(KEYED, over=False, late=(4 * SECOND, "drop"), early=(3 * SECOND, "adjust"))
 TABLES = ("watermarks", "substreams", "diagnostics", "objects", "batches")
-_OF_ONE_ATTEMPT = {"timings", "plan", "configuration", "engine"}
+_OF_ONE_ATTEMPT = {"timings", "plan", "configuration", "engine", "files", "ledger_digests", "chain_before", "chain"}
 
 
 def at(seconds: float) -> int:

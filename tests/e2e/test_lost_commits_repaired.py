@@ -19,7 +19,18 @@ from tidemark.pipeline import Pipeline
 from tidemark.storage import is_table
 
 pytestmark = pytest.mark.usefixtures("quick")
-PARTICULAR = ("timings", "plan", "configuration", "engine", "written", "suites")
+PARTICULAR = (
+    "timings",
+    "plan",
+    "configuration",
+    "engine",
+    "written",
+    "suites",
+    "files",
+    "ledger_digests",
+    "chain_before",
+    "chain",
+)
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,10 @@ def test_a_committed_record_comes_back_as_it_was(ledger):
     record = full(plan_run(ledger, [[A]])[0])
     ledger.commit(record, [A])
     (found,) = ledger.batches(1, 1)
-    assert replace(found, written=None) == record
+    chained = {"written": None, "files": None, "ledger_digests": None, "chain": None}
+    assert replace(found, **chained) == record
+    assert found.chain is not None
+    assert found.chain_before is None
     assert [each.table for each in found.written] == ["events/readings", "objects"]
     row = ledger.stores["batches"].read(1, 1)[0]
     assert (row["rows"], row["on_time"], row["adjusted"], row["dropped"], row["quarantined"]) == (

@@ -182,6 +182,7 @@ class Reader:
             "standing": standing(self.ledger, str(self.spec.path)),
             "blocked": None if obstacle is None else obstacle.message,
             "abandoned": self._abandoned(through),
+            "chain": self._head(),
             "damaged": [{"table": name, "why": str(loss)} for name, loss in losses(self.ledger).items()],
             **found,
         }
@@ -189,6 +190,10 @@ class Reader:
     def _limits(self, source: str) -> Limits:
         quality = limits_of(self.declared, source)
         return Limits(quality.max_watermark_delay, quality.max_output_delay)
+
+    def _head(self) -> str | None:
+        last = self.ledger.settled_before((self.ledger.stores["batches"].newest() or 0) + 1)
+        return None if last is None else last.chain
 
     def _abandoned(self, through: int) -> list[AbandonedRun]:
         """Runs that were abandoned lately or are being abandoned, and why."""

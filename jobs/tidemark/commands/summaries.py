@@ -154,4 +154,5 @@ def run_summary(
         "bytes": sum(record.bytes for record in records),
         "diagnostics": [finding_summary(finding) for finding in findings[:LONGEST_LIST]],
         "notes": list(notes),
+        "chain": last.chain,
     }

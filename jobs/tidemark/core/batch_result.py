@@ -184,6 +184,18 @@ class LastWrite:
 
 
 @dataclass(frozen=True)
+class FileHash:
+    """A file of a table, by its path below the table's folder, with its size in bytes and its SHA-256 in hexadecimal.
+    `log` is the id of the table whose log an entry of a log belongs to (None: a data file)."""
+
+    table: str
+    path: str
+    size: int
+    sha256: str
+    log: str | None = None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Outcome of judging one source's part of a micro-batch. `skipped` has, by partition, the rows before the
     pipeline's `start`; `landed_too_late` rows whose arrival is before an estimate already used; `left_open` dropped
@@ -205,7 +217,8 @@ class BatchRecord:
     """One row of `batches`. `run_first` and `run_last` bound the run it belongs to; `combined`, `streams` and other
     results of the end of a run are in its last batch only. `written` is what every table's log must know once the
     batch is committed (None: recorded before that was), `reason` why a batch was abandoned, `suites` the users'
-    suites that check the run, as JSON (None: planned before they were recorded)."""
+    suites that check the run, as JSON (None: planned before they were recorded). The last four are those of the chain
+    of batches (docs/chain.md; None: recorded before it was)."""
 
     batch_id: int
     run_id: str
@@ -228,6 +241,10 @@ class BatchRecord:
     timings: Mapping[str, float] = field(default_factory=dict)
     written: tuple[LastWrite, ...] | None = None
     reason: str | None = None
+    files: tuple[FileHash, ...] | None = None
+    ledger_digests: tuple[TableDigest, ...] | None = None
+    chain_before: str | None = None
+    chain: str | None = None
 
     @property
     def ends_run(self) -> bool:

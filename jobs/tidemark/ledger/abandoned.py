@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidemark.core.batch_result import BatchRecord, LastWrite
+from tidemark.ledger.chain.links import chained
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.rows import batch_row
@@ -24,7 +25,10 @@ def set_aside(
 ) -> None:
     """Set the rows of a run's uncommitted batches to `status`, with the reason. Repeated for one status, it changes
     nothing. Raises Held if another command has finished the run, or its abandonment, meanwhile."""
-    rows = [batch_row(replace(each, status=status, reason=reason, written=written)) for each in records]
+    turned = [replace(each, status=status, reason=reason, written=written) for each in records]
+    if status == ABANDONED:
+        turned = chained(ledger.settled_before(records[0].batch_id), turned)
+    rows = list(map(batch_row, turned))
     first, last = records[0].batch_id, records[-1].batch_id
     with lasting(ledger.folder / "batches"):
         ledger.stores["batches"].turn(first, last, rows, status, BEFORE[status])
@@ -33,6 +37,6 @@ def set_aside(
 def skip(ledger: Ledger, base: Ledger, first: int) -> None:
     """Copy the abandoned batches before `first` from `base`: their numbers are not used here either."""
     newest = ledger.stores["batches"].newest() or 0
-    gap = [batch_row(each) for each in base.recorded(newest + 1, first - 1) if each.status == ABANDONED]
+    gap = [each for each in base.recorded(newest + 1, first - 1) if each.status == ABANDONED]
     if gap:
-        ledger.stores["batches"].append(gap)
+        ledger.stores["batches"].append(list(map(batch_row, chained(ledger.settled_before(first), gap))))

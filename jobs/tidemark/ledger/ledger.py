@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from tidemark.core.quality import RELEASED, Check, Severity
 from tidemark.core.watermarks import PartitionState
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
+from tidemark.ledger.chain.links import sealed
 from tidemark.ledger.digest import digest_rows
 from tidemark.ledger.durability import lasting, settle
 from tidemark.ledger.full_states import full_states_before
@@ -78,6 +79,8 @@ class Ledger:
 
     Nothing is written before the first `plan`. Writers hold the pipeline's lock.
     """
+
+    _sealed = sealed
 
     def __init__(self, root: Place, version: int | None = None) -> None:
         self.root = root
@@ -177,9 +180,7 @@ class Ledger:
     def release(self, record: BatchRecord, reason: str) -> None:
         """Record that the blocked run that a batch ends may be published, and why."""
         released = Check("batches", RELEASED, None, None, True, Severity.RECORD, (), reason)
-        self.stores["quality"].append(
-            check_rows(record.batch_id, record.run_id, [released]), "release", record.batch_id
-        )
+        self.record_checks(record, [released], "release")
 
     def checks(self, batch_id: int) -> tuple[Check, ...]:
         """The recorded checks of the run that a batch ends."""
@@ -187,7 +188,7 @@ class Ledger:
 
     def block(self, record: BatchRecord) -> None:
         """Turn the row of a run's last batch from `planned` to `blocked`. Raises Held if it was abandoned."""
-        self._turn(replace(record, status=BLOCKED), self._written_by(record), "block")
+        self._turn(replace(record, status=BLOCKED), written_with(self, self._before(record), record), "block")
 
     def digests(self, batch_id: int) -> dict[str, TableDigest]:
         """Digests of a batch's rows in the small tables for which a batch records one."""
@@ -203,13 +204,16 @@ class Ledger:
             lambda kept: [*(r for r in kept if r["source"] not in sources), *map(dict, rows)]
         )
 
-    def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:
+    def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> BatchRecord:
         """Record the objects of a batch as taken (and those only reported), then turn its row from `planned` to
-        `committed` in one commit. Repeated, it changes nothing. Raises Held if another command has abandoned it."""
+        `committed` in one commit; returns the batch as recorded. Repeated, it changes nothing. Raises Held if another
+        command has abandoned it."""
         self._record_objects(record.batch_id, objects)
-        done = replace(record, status=COMMITTED, written=self._written_by(record))
+        before = self._before(record)
+        done = replace(record, status=COMMITTED, written=written_with(self, before, record))
+        self._committed = done = self._sealed(done, before)
         self._turn(done, done.written or (), "commit")
-        self._committed = done
+        return done
 
     def _turn(self, record: BatchRecord, written: Sequence[LastWrite], how: str) -> None:
         """Replace the row of a batch, once what the batch has written to tables is on the disk."""
@@ -218,12 +222,10 @@ class Ledger:
         with lasting(self.folder / "batches"):
             self.stores["batches"].turn(number, number, [row], how, (PLANNED, BLOCKED))
 
-    def _written_by(self, record: BatchRecord) -> tuple[LastWrite, ...]:
-        """Last writes that every table's log has once all of a batch but its own row is written."""
-        before = self._committed
-        if before is None or before.batch_id != record.batch_id - 1:
-            before = self.settled_before(record.batch_id)
-        return written_with(self, before, record)
+    def _before(self, record: BatchRecord) -> BatchRecord | None:
+        """The last batch before a batch of a run that is committed or abandoned."""
+        known = self._committed
+        return known if known and known.batch_id == record.batch_id - 1 else self.settled_before(record.batch_id)
 
     def _record_objects(self, batch_id: int, objects: Sequence[LandedObject]) -> None:
         rows = [object_row(batch_id, item) for item in objects]
@@ -244,8 +246,7 @@ class Ledger:
 
     def recorded(self, first: int, last: int) -> list[BatchRecord]:
         """The recorded batches first..last, in order, abandoned ones too."""
-        rows = self.stores["batches"].read(first, last)
-        return [batch_record(row) for row in sorted(rows, key=itemgetter("batch_id"))]
+        return sorted(map(batch_record, self.stores["batches"].read(first, last)), key=attrgetter("batch_id"))
 
     def digested(self, last: int) -> list[BatchRecord]:
         """The committed batches up to `last`, with only their digests and numbers of objects."""
@@ -290,8 +291,7 @@ class Ledger:
         return self.stores[name].dataset().filter(pc.field("batch_id") <= bound)
 
     def _planned(self, batch_id: int, token: str) -> list[Row]:
-        rows = self.stores["plans"].read(batch_id, batch_id)
-        return [row for row in rows if row["plan"] == token]
+        return [row for row in self.stores["plans"].read(batch_id, batch_id) if row["plan"] == token]
 
     def _record(self, name: str, batch_id: int, rows: list[Row]) -> TableDigest:
         if rows:

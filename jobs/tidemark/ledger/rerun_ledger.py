@@ -40,9 +40,13 @@ class SliceLedger(Ledger):
         """Nothing: the base has the findings of listing."""
         return Noticed()
 
-    def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> None:  # noqa: ARG002 - the base keeps them
+    def commit(self, record: BatchRecord, objects: Sequence[LandedObject]) -> BatchRecord:  # noqa: ARG002 - the base keeps them
         """Turn the row of a batch to `committed`."""
-        super().commit(record, ())
+        return super().commit(record, ())
+
+    def _sealed(self, record: BatchRecord, before: BatchRecord | None) -> BatchRecord:  # noqa: ARG002 - it is removed
+        """The batch as it is: a slice has no chain."""
+        return record
 
     def _turn(self, record: BatchRecord, written: Sequence[LastWrite], how: str) -> None:  # noqa: ARG002 - it is removed
         """Replace the row of a batch; nothing of a slice has to outlast a power loss."""

@@ -88,7 +88,8 @@ class FindingSummary(TypedDict):
 
 class RunSummary(TypedDict):
     """Results of a committed run. Objects and bytes are those of all its batches; if `truncated`, `batches` are only
-    the first. `notes` are changes of the pipeline's file since the run before."""
+    the first. `notes` are changes of the pipeline's file since the run before. `chain` is the head of the chain of
+    batches when the run ended (null: its batches are of no chain)."""
 
     run_id: str
     as_of: str
@@ -101,6 +102,7 @@ class RunSummary(TypedDict):
     bytes: int
     diagnostics: list[FindingSummary]
     notes: list[str]
+    chain: str | None
 
 
 class ReplayedBatch(TypedDict):

@@ -32,6 +32,7 @@ from tidemark.records.runs import (
     RunRecord,
 )
 from tidemark.records.status import StatusRecord
+from tidemark.records.verify import VerifyRecord
 from tidemark.records.versions import (
     BackfillRecord,
     ExcludeRecord,
@@ -62,6 +63,7 @@ COMMANDS: dict[str, tuple[type, ...]] = {
     "promote": (PromoteRecord,),
     "exclude": (ExcludeRecord,),
     "repair": (RepairRecord,),
+    "verify": (VerifyRecord,),
     "abandon": (AbandonRecord,),
 }
 """The records that each command may print, if it does not fail."""

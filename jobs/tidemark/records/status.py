@@ -111,7 +111,7 @@ class TableDamage(TypedDict):
 
 class StatusRecord(ProgressRecord):
     """Record of `status`. `pending` are batches that are not committed; `blocked` is the reason why no run goes on
-    (null: none)."""
+    (null: none), `chain` the head of the chain of batches (null: there is none yet)."""
 
     pipeline: str
     version: int
@@ -120,4 +120,5 @@ class StatusRecord(ProgressRecord):
     standing: StandingRecord
     blocked: str | None
     abandoned: list[AbandonedRun]
+    chain: str | None
     damaged: list[TableDamage]

@@ -123,6 +123,8 @@ def status_view(record: StatusRecord, width: int) -> RenderableType:
     commands = [run["command"] for run in record["runs"] if run["command"]]
     if commands:
         parts += [Text(), Text("Which rows were dropped, and why:"), _command(commands[0], width)]
+    if chain := record.get("chain"):
+        parts += [Text(), Text(f"Head of the chain of batches: {chain}")]
     return Group(*parts)
 
 

@@ -213,9 +213,9 @@ class Run:
         self.audit.add(outcomes, states, result.states)
         judged = replace(record, accounts=accounts_of(outcomes), digests=tuple(digests))
         committed = self._committed(judged, before, result, recovering)
-        self.ledger.commit(committed, final)
+        done = self.ledger.commit(committed, final)
         self.checkpoint("committed")
-        return committed
+        return done
 
     def _committed(self, judged: BatchRecord, before: Before, result: Advance, recovering: bool) -> BatchRecord:
         """A judged batch as it is committed: if it ends a run, with the watermarks and streams that the end left."""

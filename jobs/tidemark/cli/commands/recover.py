@@ -1,9 +1,9 @@
-"""The commands `repair` and `abandon`, for damaged tables and for runs that cannot be finished."""
+"""The commands `repair`, `verify` and `abandon`, for damaged tables and for runs that cannot be finished."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from tidemark.errors import CheckFailed
 
 if TYPE_CHECKING:
     from tidemark.records.runs import AbandonRecord
+    from tidemark.records.verify import VerifyRecord
     from tidemark.records.versions import RepairRecord
 
 
@@ -31,6 +32,26 @@ def repair(config: Path, wait: bool) -> Answer[RepairRecord]:
     with opened(config) as pipeline:
         record = pipeline.repair(wait)
     return Answer(record, repair_text(config), CheckFailed.exit_code if record["left"] else 0)
+
+
+@click.command()
+@as_json_option
+@config_argument
+@click.option("--all", "everything", is_flag=True, help="Judge every row again; default: a sample of each source.")
+@click.option("--head", metavar="SHA", help="A head of the chain noted before; the chain must still have it.")
+@click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE", help="Write what an auditor needs there.")
+@click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
+def verify(config: Path, **options: Any) -> Answer[VerifyRecord]:
+    """Check chain, files, digests and laws of the live version.
+
+    The check shares no code with what wrote the tables, and starts no JVM. Every file is read. A bundle has verify.py
+    in it: `python verify.py FILE` checks it without tidemark. Exit status: 1 if anything is not as recorded.
+    """
+    from tidemark.cli.text.verify import verify_text
+
+    with opened(config) as pipeline:
+        record = pipeline.verify(**options)
+    return Answer(record, verify_text(config), 0 if record["sound"] else CheckFailed.exit_code)
 
 
 @click.command()
@@ -65,4 +86,5 @@ def abandon_text(record: AbandonRecord) -> str:
 def add() -> None:
     """Add these commands to `tidemark`."""
     tidemark.add_command(repair)
+    tidemark.add_command(verify)
     tidemark.add_command(abandon)

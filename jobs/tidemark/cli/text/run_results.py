@@ -33,6 +33,8 @@ def results(record: RunSummary, noted: Sequence[str]) -> Iterator[RenderableType
     yield listed("Noted", noted)
     yield findings_table(record["diagnostics"])
     yield _quality(record["quality"])
+    if record["chain"] is not None:
+        yield f"Head of the chain of batches: {record['chain']}"
 
 
 def _quality(checks: Sequence[CheckSummary]) -> RenderableType | None:

@@ -16,11 +16,11 @@ from tidemark.core.backfill.ranges import Range
 from tidemark.core.batch_result import FINDINGS, BatchRecord, Finding, LastWrite, Outcome, TableDigest
 from tidemark.core.findings import row_findings
 from tidemark.core.streams import StreamEnd
+from tidemark.ledger.chain.links import chained_again
 from tidemark.ledger.digest import digest_findings, digest_rows
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.clone import clone
 from tidemark.ledger.tables.rows import batch_row, finding_rows, state_rows
-from tidemark.ledger.tail import ABANDONED
 from tidemark.records.versions import DifferenceRecord, OutputDifference, nothing_differs
 from tidemark.runner.executor import rules_of
 from tidemark.storage import is_table
@@ -172,9 +172,8 @@ class SliceMerge:
             findings += finding_rows(record.batch_id, found)
             made.append(_with_digest(again, digest_findings(record.batch_id, found)))
         self.target.stores["diagnostics"].replace(f"batch_id >= {self.first}", findings, "backfill", self.through)
-        rows_ = [batch_row(record) for record in made]
-        others = f"batch_id >= {self.first} AND status <> '{ABANDONED}'"
-        self.target.stores["batches"].replace(others, rows_, "backfill", self.through)
+        rows_ = list(map(batch_row, chained_again(self.target, made)))
+        self.target.stores["batches"].replace(f"batch_id >= {self.first}", rows_, "backfill", self.through)
 
     def _go_on(self, tables: TableMerge) -> None:
         """Replace the recorded watermarks by those of the slice, from which later runs go on."""

@@ -13,6 +13,7 @@ from tidemark.core.batch_result import (
     Account,
     BatchRecord,
     Diagnostic,
+    FileHash,
     Finding,
     FindingSample,
     LastWrite,
@@ -150,6 +151,9 @@ _PLAIN = (
     "suites",
     "objects",
     "bytes",
+    "reason",
+    "chain_before",
+    "chain",
 )
 
 
@@ -182,6 +186,10 @@ def _combined(row: Row) -> Combined:
     return Combined(row["watermark"], row["complete"], row["closed"])
 
 
+def _dicts(values: Iterable[Any] | None) -> list[Row] | None:
+    return None if values is None else [asdict(each) for each in values]
+
+
 def batch_row(record: BatchRecord) -> Row:
     """One row of `batches`, with the totals over its accounts."""
     fates, reasons = total(record.accounts)
@@ -196,8 +204,9 @@ def batch_row(record: BatchRecord) -> Row:
         "streams": [_stream(name, end) for name, end in record.streams.items()],
         "beyond": _beyond(record.streams),
         "timings": [{"phase": phase, "seconds": seconds} for phase, seconds in record.timings.items()],
-        "written": None if record.written is None else [asdict(each) for each in record.written],
-        "reason": record.reason,
+        "written": _dicts(record.written),
+        "files": _dicts(record.files),
+        "ledger_digests": _dicts(record.ledger_digests),
     }
 
 
@@ -208,13 +217,19 @@ def batch_record(row: Row) -> BatchRecord:
         **{name: row[name] for name in _PLAIN},
         closing=tuple(row["closing"] or ()),
         accounts=accounts_of(row),
-        digests=tuple(TableDigest(**digest) for digest in row["digests"] or ()),
+        digests=digests_of(row["digests"] or ()),
         combined={each["source"]: _combined(each) for each in row["combined"] or ()},
         streams={each["stream"]: _stream_end(each, beyond) for each in row["streams"] or ()},
         timings={each["phase"]: each["seconds"] for each in row["timings"] or ()},
         written=written_of(row),
-        reason=row["reason"],
+        files=None if row["files"] is None else tuple(FileHash(**each) for each in row["files"]),
+        ledger_digests=None if row["ledger_digests"] is None else digests_of(row["ledger_digests"]),
     )
+
+
+def digests_of(rows: Iterable[Row]) -> tuple[TableDigest, ...]:
+    """The digests in a column of `batches`."""
+    return tuple(TableDigest(**digest) for digest in rows)
 
 
 def written_of(row: Row) -> tuple[LastWrite, ...] | None:

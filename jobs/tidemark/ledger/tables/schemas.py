@@ -52,6 +52,7 @@ _STREAM: Kinds = {
 }
 STREAM_TIMES = tuple(name for name, kind in _STREAM.items() if kind == TIME)
 _WRITTEN: Kinds = {"table": _TEXT, "writer": _TEXT, "batch_id": _LONG, "rows": _LONG}
+_FILE: Kinds = {"table": _TEXT, "path": _TEXT, "size": _LONG, "sha256": _TEXT, "log": _TEXT}
 _TIMING: Kinds = {"phase": _TEXT, "seconds": pa.float64()}
 _SAMPLE: Kinds = {"offset": _LONG, "event_time": TIME, "arrival_time": TIME, "file": _TEXT}
 _OBJECT: Kinds = {
@@ -91,13 +92,17 @@ BATCHES = _schema(
         "suites": _TEXT,
         "written": pa.list_(_struct(_WRITTEN)),
         "reason": _TEXT,
+        "files": pa.list_(_struct(_FILE)),
+        "ledger_digests": pa.list_(_struct(_DIGEST)),
+        "chain_before": _TEXT,
+        "chain": _TEXT,
     }
 )
 """`written` names, for every table and writer, the last batch that brought it rows; null in batches of 0.1.0.
 `beyond` has, as JSON in microseconds, the states of streams whose progress lies beyond the years 1 to 9999, as a
 shift or the start of an open window may; null if there are none. In `streams` such times are set to their bound.
 `suites` has, as JSON in a run's last batch, the users' suites that existed when the run was planned; null if it was
-planned before they were recorded."""
+planned before they were recorded. The last four columns are those of the chain of batches (docs/chain.md)."""
 
 OBJECTS = _schema({**_OBJECT, "uri_key": pa.int32()})
 """`uri_key` is a checksum of source and uri: a look-up reads only these four bytes an object."""

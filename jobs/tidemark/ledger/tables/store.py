@@ -67,6 +67,11 @@ class Store:
         table = self.open()
         return [] if table is None else self._answered(table).files
 
+    def paths(self) -> list[str]:
+        """Paths of the live files as the log has them, whoever writes the table."""
+        table = self.open()
+        return [] if table is None else list(map(str, pa.table(table.get_add_actions())["path"].to_pylist()))
+
     def newest(self) -> int | None:
         """The greatest batch id in the table, from file statistics alone."""
         return max((file.last for file in self.files() if file.last is not None), default=None)

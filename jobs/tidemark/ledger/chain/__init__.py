@@ -1,0 +1,1 @@
+"""The chain of batches (docs/chain.md)."""

@@ -1,0 +1,116 @@
+"""Judges rows again, one by one, by docs/time-rules.md: what a source's tolerances make of the recorded times."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Set
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from tidemark_verify.verify import Chain, Flaw, Row, grouped, micros, settings
+
+FIRST_INSTANT = -62_135_596_800 * 10**6
+COLUMNS = (
+    "_partition", "_offset", "_batch_id", "_arrival_time", "_event_time", "_system_timestamp", "_disposition",
+    "_reasons", "_watermark", "_substream",
+)  # fmt: skip
+Tolerance = tuple[int, str]
+
+
+class Rules(NamedTuple):
+    """Tolerances of a source, each in microseconds with its action (None: off)."""
+
+    early: Tolerance | None
+    late: Tolerance | None
+    order: Tolerance
+    over: bool
+
+    @classmethod
+    def of(cls, source: Row) -> Rules:
+        """Those of a source's settings; without `timestamp_by` only out of order may act."""
+        if source["timestamp_by"] is None:
+            return cls(None, (0, "adjust"), (0, "adjust"), False)
+        steps = (source[name] for name in ("early_arrival", "late_arrival", "out_of_order"))
+        early, late, order = (
+            None if each == "off" else (micros(each["tolerance"]), each["action"]) for each in steps
+        )
+        return cls(early, late, order or (0, "keep"), bool(source["over"]))
+
+    @property
+    def disorder(self) -> int:
+        """How far the watermark trails the highest time."""
+        return self.order[0] if self.late is None or self.order[1] == "keep" else min(self.order[0], self.late[0])
+
+    def judged(self, arrival: int, event: int, watermark: int | None) -> tuple[int | None, str, list[str]]:
+        """Time, fate and reasons of a row."""
+        stamp, reasons = event, list[str]()
+        for name, step, sign in (("early", self.early, 1), ("late", self.late, -1)):
+            if step is not None and sign * (event - arrival) > step[0]:
+                reasons.append(name)
+                if step[1] == "drop":
+                    return None, "dropped", reasons
+                stamp = arrival + sign * step[0]
+        if self.order[1] != "keep" and watermark is not None and stamp < watermark:
+            reasons.append("out_of_order")
+            if self.order[1] == "drop":
+                return None, "dropped", reasons
+            stamp = watermark
+        return stamp, "adjusted" if reasons else "on_time", reasons
+
+
+class Judge:
+    """Judges rows of one source, all rows of batches `judged`. After a batch that is left out, watermarks begin at
+    the recorded state; with substreams, that of a substream's first row is taken as it is."""
+
+    def __init__(self, chain: Chain, source: str, judged: Set[int]) -> None:
+        self.chain, self.source, self.left_out = chain, source, chain.committed.keys() - judged
+        rows = sorted(chain.tables["watermarks"], key=itemgetter("batch_id"))
+        self.states = grouped((row for row in rows if row["source"] == source), "partition")
+
+    def flaws(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Flaw]:
+        """The first wrong row of each batch and partition; rows are ordered by partition and offset."""
+        for partition, mine in groupby(rows, key=itemgetter(0)):
+            keys, whole, before, last = dict[str | None, int](), False, 0, FIRST_INSTANT
+            for batch, of_batch in groupby(mine, key=itemgetter(2)):
+                found, gap = list(of_batch), any(before < each < batch for each in self.left_out)
+                whole = (whole or not before) and not gap and (bool(before) or found[0][1] == 0)
+                keys, before = {} if gap else keys, batch
+                why, last = self._batch(found, keys, whole, last)
+                if why is not None:
+                    yield Flaw("judging", f"events/{self.source}", batch, None, f"partition {partition}, {why}")
+
+    def _batch(
+        self, rows: list[tuple[Any, ...]], keys: dict[str | None, int], whole: bool, last: int
+    ) -> tuple[str | None, int]:
+        """Judge a batch's rows of a partition: what is wrong with the first wrong one, and the last arrival."""
+        source, wrong = settings(self.chain.committed[rows[0][2]])["sources"][self.source], None
+        rules, (floor, reached) = Rules.of(source), self._state(rows[0][2], rows[0][0], source["partitions"])
+        for _, offset, _, arrival, event, stamp, fate, reasons, mark, key in rows:
+            if arrival is not None and arrival < last:
+                wrong = wrong or f"offset {offset}: it arrived before the row ahead"
+            last = last if arrival is None else arrival
+            if fate == "quarantined":
+                continue
+            begun = key in keys or whole
+            given = (floor, keys.get(key)) if begun else (floor, mark if rules.over else reached)
+            before = max((each for each in given if each is not None), default=None)
+            expected = rules.judged(arrival, event, before)
+            if mark != before or (stamp, fate, reasons) != expected:
+                then = f"{expected[1]} at {expected[0]} under {before}"
+                wrong = wrong or f"offset {offset}: {fate} at {stamp} under watermark {mark}, by the rules {then}"
+            if stamp is not None:
+                keys[key] = max(stamp - rules.disorder, FIRST_INSTANT if before is None else before)
+        return wrong, last
+
+    def _state(self, batch: int, partition: str, declared: list[str]) -> tuple[int | None, int | None]:
+        """Floor and watermark of a partition before a batch; those of one that starts late are its source's."""
+        rows = self.states.get((partition,), [])
+        at = bisect_left(rows, batch, key=itemgetter("batch_id"))
+        if at:
+            return rows[at - 1]["floor"], rows[at - 1]["watermark"]
+        first = self.chain.committed[batch]["run_first"]
+        ended = [row for number, row in self.chain.committed.items() if number < first and number == row["run_last"]]
+        combined = {each["source"]: each["watermark"] for each in (ended[-1]["combined"] if ended else None) or ()}
+        started = None if partition in declared else combined.get(self.source)
+        return started, started
