@@ -117,6 +117,29 @@ def test_windows_that_overlap_or_touch_leave_no_gaps():
     ] * 4
 
 
+def test_pairs_lie_in_gaps_only_when_the_step_has_moved_on():
+    found = [
+        due(GAPS, after, joined=joined).gaps
+        for after in (STATE, replace(STATE, reached=34), COMPLETE)
+        for joined in (False, True)
+    ]
+    assert found == [False, False, False, True, False, True]
+
+
+def test_without_more_facts_a_run_brought_nothing():
+    plain = Due(TUMBLING, STATE, STATE, 1, 2)
+    assert not any((plain.kept, plain.brought, plain.ending, plain.joined, plain.straggling))
+
+
+def test_one_part_or_step_that_moved_is_enough():
+    assert parted(SUBSTREAMS, ("0", 30, 31), ("1", 9, 9), path=(SHIFTED, SUBSTREAMS)).closes
+    assert parted(PART_VISITS, ("0", 30, 31), ("1", 9, 9), path=(PART_VISITS,)).closes
+    assert not parted(PART_VISITS, ("0", 30, 30), path=(PART_VISITS,)).closes
+    still = parted(SUBSTREAMS, ("0", 30, 30), path=(SHIFTED, PARTS, SUBSTREAMS))
+    before, after = still.states
+    assert replace(still, states=(before, after | {"shifted": replace(STATE, watermark=31)})).closing()
+
+
 def test_times_passed_are_those_of_the_parts_whose_windows_may_close():
     step = parted(PARTS, ("0", 31, 43), ("1", 35, 36), ("2", None, 13), path=(SHIFTED, PARTS))
     assert [(part.partition, part.before, part.after) for part in step.passed_by_part()] == [
