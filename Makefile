@@ -16,7 +16,7 @@ CODE := jobs dags plugins tests bench jvm
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal --durations 12
 
-.PHONY: help install install-s3 demo airflow env test test-long test-spark soak lint site bench bench-full bench-check
+.PHONY: help install install-s3 demo airflow env test test-long test-spark soak mutants lint site bench bench-full bench-check
 
 help: ## show this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -49,6 +49,10 @@ test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIO
 soak: $(STAMP) ## 500 random commands with random faults, then all laws (OPERATIONS=500, SEED=...)
 	@seed=$${SEED:-$$RANDOM}; echo "SEED=$$seed"; \
 	OPERATIONS=$${OPERATIONS:-500} SEED=$$seed $(BIN)/python -m pytest -m soak --show-capture=no
+
+mutants: $(STAMP) ## make small faults in core and in the Java rules, and list those that no test finds
+	$(BIN)/python .ci/mutants.py
+	$(BIN)/python .ci/mutants_java.py
 
 lint: $(STAMP) site ## check style, formatting, types, and the links of docs/
 	$(BIN)/ruff check $(CODE)

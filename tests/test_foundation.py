@@ -346,7 +346,7 @@ def test_the_readme_names_the_commands_that_the_makefile_has():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z0-9-]+):.*## ", makefile, re.MULTILINE))
     named = {"help", "install", "install-s3", "demo", "airflow", "env", "test", "test-long", "test-spark", "soak"}
-    assert targets == named | {"lint", "site", "bench", "bench-full", "bench-check"}
+    assert targets == named | {"mutants", "lint", "site", "bench", "bench-full", "bench-check"}
     assert set(re.findall(r"`make ([a-z0-9-]+)`", readme)) | {"help"} >= targets - {"help"}
 
 

@@ -23,6 +23,7 @@ def cell(late: int | None, order: int, delay: int | None, dropped: int = 0, adju
 
 def test_rungs_ascend_and_read_at_a_glance():
     assert list(RUNGS) == sorted(set(RUNGS))
+    assert RUNGS[0] == 0
     assert all(len(format_duration(rung)) <= 5 for rung in RUNGS)
     assert rungs([7 * SECOND, None], 20 * DAY)[-1] == 20 * DAY
     assert 7 * SECOND in rungs([7 * SECOND])
@@ -41,6 +42,7 @@ def test_a_watermark_trails_by_the_lesser_tolerance_unless_late_is_off_or_the_ac
     assert (grid.lates, grid.disorders) == ((2, 5, None), (3, 9))
     assert grid.behind() == ((2, 2), (3, 5), (3, 9))
     assert grid.behind(KEEP) == ((3, 9), (3, 9), (3, 9))
+    assert Grid.of([4], [1, 1]) == Grid((4,), (1,))
 
 
 def test_chunks_are_left_what_earlier_ones_of_their_partition_reached():
@@ -64,6 +66,8 @@ TARGETS = [
     ("limits on what the source does", Targets(), Targets(0.1, 0.2), policy(ADJUST, KEEP), Targets(None, 0.2)),
     ("a limit of zero is a limit", Targets(), Targets(0.0, 0.2), policy(DROP, ADJUST), Targets(0.0, 0.2)),
     ("one per cent of what it does", Targets(), Targets(0.1, None), policy(ADJUST, ADJUST), Targets(None, 0.01)),
+    ("no limit on what it does not do", Targets(), Targets(0.1, 0.2), policy(DROP, DROP), Targets(0.1, None)),
+    ("dropping alone", Targets(), Targets(), policy(DROP, DROP), Targets(0.01, None)),
     ("late off adjusts", Targets(), Targets(), policy(None, DROP), Targets(0.01, 0.01)),
 ]
 
@@ -71,6 +75,21 @@ TARGETS = [
 @pytest.mark.parametrize(("given", "limits", "rules", "found"), [t[1:] for t in TARGETS], ids=[t[0] for t in TARGETS])
 def test_targets(given, limits, rules, found):
     assert targets_for(given, limits, rules) == found
+
+
+@pytest.mark.parametrize(
+    ("targets", "met"),
+    [
+        (Targets(), True),
+        (Targets(dropped=0.02), True),
+        (Targets(dropped=0.0199), False),
+        (Targets(adjusted=0.03), True),
+        (Targets(adjusted=0.0299), False),
+        (Targets(0.5, 0.0), False),
+    ],
+)
+def test_targets_are_met_up_to_their_shares_of_all_rows(targets, met):
+    assert targets.met(FateCounts(100, 3, 2, 0, 0)) == met
 
 
 def test_the_smallest_delay_is_recommended_then_the_smallest_late_then_the_smallest_disorder():

@@ -61,6 +61,20 @@ def test_objects_wait_until_they_have_settled_and_are_not_too_old():
     assert read(runs, [item("n", 8, "b"), item("o", 9, "b"), item("p", 25, "b")]) == [[(1, ["n"])], [(2, ["p"])]]
 
 
+def test_an_object_of_the_oldest_age_is_read_and_one_that_was_taken_is_at_any_age():
+    runs = [run(30, (1, [taken("old", 5, "b")]))]
+    assert read(runs, [item("at", 20, "b"), item("over", 19, "b"), item("old", 5, "b")]) == [[(1, ["old", "at"])]]
+
+
+def test_an_object_that_a_run_took_is_never_too_old_for_the_run_it_should_have_come_to():
+    runs = [run(20, (1, [])), run(30, (2, [taken("old", 5, "b")]))]
+    assert read(runs, [item("old", 5, "b")]) == [[(1, ["old"])], [(2, [])]]
+
+
+def test_what_had_settled_by_the_run_before_the_first_is_left():
+    assert read([run(10, (1, []))], [item("n", 3, "b"), item("o", 4, "b")], before=5) == [[(1, ["o"])]]
+
+
 def test_a_source_that_was_complete_takes_only_what_it_took():
     runs = [run(10, (1, [taken("x", 5)])), run(20, (2, [taken("z", 15)]), complete=frozenset("a"))]
     assert read(runs, [item("x", 5), item("z", 15), item("n", 12)]) == [[(1, ["x"])], [(2, ["z"])]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import example, given
@@ -24,6 +24,7 @@ from tidemark.core.times import (
     parse_moment,
     parse_size,
     parse_time,
+    within_years,
 )
 
 
@@ -110,6 +111,7 @@ def test_a_duration_survives_being_written(micros: int) -> None:
         ("1970-01-01T00:00:00.5Z", 500_000),
         ("1970-01-01T02:00:00+02:00", 0),
         ("1969-12-31T19:00:00-0500", 0),
+        ("1970-01-01T23:59:00+23:59", 0),
         ("0001-01-01T00:00:00Z", MIN_TIME),
         ("9999-12-31T23:59:59.999999Z", MAX_TIME),
         ("2024-02-29t12:00:00z", 1_709_208_000 * SECOND),
@@ -214,6 +216,23 @@ def test_a_datetime_without_zone_is_taken_as_utc(value: datetime) -> None:
     assert format_time(from_datetime(value)) == value.isoformat() + "Z"
 
 
+@given(st.datetimes(timezones=st.timezones()))
+def test_a_datetime_with_a_zone_is_its_instant(value: datetime) -> None:
+    assert from_datetime(value) == from_datetime(value.astimezone(UTC))
+
+
+@pytest.mark.parametrize(
+    ("micros", "held"), [(MIN_TIME - 1, MIN_TIME), (0, 0), (MAX_TIME, MAX_TIME), (10**30, MAX_TIME)]
+)
+def test_a_time_beyond_the_years_is_held_at_their_bound(micros: int, held: int) -> None:
+    assert within_years(micros) == held
+
+
+@pytest.mark.parametrize(("size", "text"), [(0, "0B"), (1023, "1023B"), (1024, "1KiB"), (3 * 2**40, "3TiB")])
+def test_a_size_is_written_in_the_largest_unit_that_divides_it(size: int, text: str) -> None:
+    assert format_size(size) == text
+
+
 @pytest.mark.parametrize(
     ("text", "size"),
     [
@@ -223,13 +242,14 @@ def test_a_datetime_without_zone_is_taken_as_utc(value: datetime) -> None:
         ("1GiB", 2**30),
         ("2 KiB", 2048),
         ("3tb", 3 * 10**12),
+        ("9" * 20 + "B", 10**20 - 1),
     ],
 )
 def test_a_size_is_a_whole_number_of_a_unit(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "5", "1.5GiB", "-1B", "1PB", "GiB", "1 G"])
+@pytest.mark.parametrize("text", ["", "5", "1.5GiB", "-1B", "1PB", "GiB", "1 G", "9" * 21 + "B"])
 def test_anything_else_is_no_size(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size: write a whole number and one of B, KB"):
         parse_size(text)

@@ -12,7 +12,7 @@ from tidemark.config import PipelineSpec
 from tidemark.config.models.sources import QualitySpec
 from tidemark.core.batch_result import Account, PartitionReport
 from tidemark.core.policy import Fate
-from tidemark.core.quality import Broken, Offsets, RowChecks, RowRule
+from tidemark.core.quality import Broken, Check, Offsets, RowChecks, RowRule, Severity
 from tidemark.core.watermarks import Combined, PartitionState, Seen
 from tidemark.quality.metrics import batches, events, limits_of, watermarks
 from tidemark.quality.run_facts import Gathered, PartitionRows
@@ -33,6 +33,22 @@ def test_offsets_are_whole_if_each_stands_once(first, steps):
     assert offsets_of(offsets).whole(first, len(offsets)) == (
         sorted(offsets) == list(range(first, first + len(offsets)))
     )
+
+
+def test_offsets_are_not_whole_if_only_some_sums_are_right():
+    assert offsets_of([5, 6, 7, 8, 9, 10, 11]).whole(5, 7)
+    assert not offsets_of([0, 0, 3, 3]).whole(0, 4), "equal sums, other squares"
+    assert not offsets_of([0, 0, 1, 2, 5, 5]).whole(0, 6), "equal squares, another sum"
+    assert not offsets_of([4, 7, 7, 9, 9, 10, 10]).whole(5, 7), "equal sums of both, other bounds"
+    right, half = offsets_of([0, 1, 2]), 1 << 63
+    assert not replace(right, total=right.total + half).whole(0, 3)
+    assert not replace(right, squares=right.squares + half).whole(0, 3)
+
+
+@pytest.mark.parametrize("severity", Severity)
+def test_only_a_failed_check_of_severity_block_stops_a_run(severity):
+    assert Check("t", "e", 1.0, 0.0, False, severity).blocks == (severity is Severity.BLOCK)
+    assert not Check("t", "e", 0.0, 0.0, True, severity).blocks
 
 
 def report(offsets: list[int], **fates: int) -> PartitionReport:

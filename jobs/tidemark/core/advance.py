@@ -23,7 +23,7 @@ from tidemark.core.watermarks import (
     end_punctuated,
     end_run,
     estimate,
-    first_state,
+    late_start,
     latest,
 )
 
@@ -107,7 +107,7 @@ def open_source(
     read_from = None
     if rules.punctuation is not None:
         read_from = None
-    elif start is not None and not rules.own_time:
+    elif not rules.own_time:
         read_from = start
     elif start is not None and early is not None:
         read_from = start - early.micros
@@ -117,15 +117,15 @@ def open_source(
 def opening_states(rules: SourceRules, states: Mapping[Key, PartitionState]) -> dict[str, PartitionState]:
     """A source's recorded states, and empty ones of declared partitions that have none yet."""
     known = {partition: state for (source, partition), state in states.items() if source == rules.name}
-    return {name: PartitionState() for name in rules.partitions if name not in known} | known
+    return dict.fromkeys(rules.partitions, PartitionState()) | known
 
 
 def unseen_state(rules: SourceRules, combined: Mapping[str, Combined]) -> PartitionState:
     """The state in which an undeclared partition starts (time rules: late start; a punctuated one has none)."""
     if rules.punctuation is not None:
-        return first_state(False, None)
+        return late_start(None)
     recorded = combined.get(rules.name)
-    return first_state(False, recorded.watermark if recorded else None)
+    return late_start(recorded.watermark if recorded else None)
 
 
 def advance(
@@ -181,7 +181,7 @@ def in_import_order(sources: Mapping[str, SourceRules]) -> list[SourceRules]:
 
     def add(rules: SourceRules) -> None:
         below = sources.get(rules.import_from or "")
-        if below is not None and below.name not in done:
+        if below is not None:
             add(below)
         done.setdefault(rules.name, rules)
 

@@ -80,8 +80,8 @@ def cut(
 
     The cut changes no result (split invariance), only how much work is done at once.
     """
-    groups = list(_groups(objects, max_files, max_bytes)) or [()]
-    return tuple(Batch(first_id + index, group) for index, group in enumerate(groups))
+    groups = enumerate(_groups(objects, max_files, max_bytes))
+    return tuple(Batch(first_id + index, group) for index, group in groups)
 
 
 def _groups(
@@ -98,8 +98,7 @@ def _groups(
             group, size = [], 0
         group.append(item)
         size += item.size
-    if group:
-        yield tuple(group)
+    yield tuple(group)
 
 
 def stored_uri(uri: str) -> str:

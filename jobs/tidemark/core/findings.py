@@ -32,7 +32,7 @@ def _in_effect(rules: SourceRules, diagnostic: Diagnostic) -> int | None:
 
 
 def _sentence(rules: SourceRules, diagnostic: Diagnostic, micros: int | None) -> str:
-    smaller = diagnostic is Diagnostic.OUT_OF_ORDER and rules.policy.disorder < rules.policy.out_of_order.micros
+    smaller = rules.policy.disorder < rules.policy.out_of_order.micros
     setting = "late_arrival, which is smaller than out_of_order," if smaller else "out_of_order"
     return _SENTENCES[diagnostic].format(setting=setting, tolerance=format_duration(micros or 0))
 

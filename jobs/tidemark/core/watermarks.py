@@ -86,11 +86,10 @@ def clamp(time: int | None) -> int | None:
     return None if time is None else max(time, MIN_TIME)
 
 
-def first_state(declared: bool, combined: int | None) -> PartitionState:
-    """The state of a partition before its first row. An undeclared one starts late, at the source's recorded combined
+def late_start(combined: int | None) -> PartitionState:
+    """The state of an undeclared partition before its first row: it starts late, at the source's recorded combined
     watermark (time rules: late start)."""
-    start = None if declared else combined
-    return PartitionState(watermark=start, floor=start)
+    return PartitionState(watermark=combined, floor=combined)
 
 
 def after_batch(state: PartitionState, seen: Seen, policy: Policy, as_of: int, substreams: bool) -> PartitionState:
@@ -137,13 +136,12 @@ def estimate(state: PartitionState, as_of: int, landing_delay: int, declared: bo
 def end_run(
     state: PartitionState, policy: Policy, as_of: int, landing_delay: int, declared: bool, brought: bool
 ) -> PartitionState:
-    """The state when a run ends: every key is at least at A - late, where A is the last arrival or,
-    for an idle partition, its estimated arrival. With late off nothing moves."""
+    """The state when a run ends: every key is at least at A - late, where A is the estimated arrival. That is the
+    last arrival if the run has brought a row. With late off nothing moves."""
     estimated = estimate(state, as_of, landing_delay, declared)
-    arrived = state.last_arrival if brought else estimated
     floor = state.floor
-    if policy.late is not None and arrived is not None:
-        floor = latest(floor, clamp(arrived - policy.late.micros))
+    if policy.late is not None and estimated is not None:
+        floor = latest(floor, clamp(estimated - policy.late.micros))
     return replace(
         state,
         watermark=latest(state.watermark, floor),

@@ -45,7 +45,7 @@ class Grid:
     def behind(self, action: Action = Action.ADJUST) -> tuple[tuple[int, ...], ...]:
         """Microseconds by which a watermark trails the highest time, by late and by out-of-order tolerance: the
         lesser of the two, or the latter alone with late off or the action `keep`."""
-        whole = [late if late is not None and action is not Action.KEEP else None for late in self.lates]
+        whole = [None if action is Action.KEEP else late for late in self.lates]
         return tuple(tuple(d if late is None else min(d, late) for d in self.disorders) for late in whole)
 
 

@@ -29,6 +29,14 @@ class PunctuationStateTest {
     }
 
     @Test
+    @DisplayName("rows are counted on from the seed")
+    void countsFromSeed() {
+        Row seed = RowFactory.create(null, 1L, null);
+        assertEquals("[null,null]", this.state.call(1L, null, seed, true, 3L, null, 5L, null).toString());
+        assertEquals("[null,6]", this.state.call(1L, null, seed, true, 3L, null, 6L, null).toString());
+    }
+
+    @Test
     @DisplayName("the first row of a later period issues a punctuation")
     void periods() {
         assertEquals("[null,5]", period(10L, 5L));
@@ -52,6 +60,7 @@ class PunctuationStateTest {
         assertEquals("[4,6]", counted(1L, RowFactory.create(4L, 3L, null), true, 6L));
         assertEquals("[6,6]", counted(1L, RowFactory.create(9L, 1L, null), true, 7L));
         assertEquals("[null,null]", counted(2L, RowFactory.create(null, null, null), true, 8L));
+        assertEquals("[null,8]", counted(4L, RowFactory.create(null, 1L, null), true, 8L));
         Row known = RowFactory.create(null, null, 10L);
         assertEquals("[null,null]", this.state.call(3L, null, known, true, null, 10L, 5L, null).toString());
         assertEquals("[null,6]", this.state.call(3L, null, known, true, null, 11L, 6L, null).toString());
@@ -68,5 +77,7 @@ class PunctuationStateTest {
         assertEquals("[null,null]", this.state.call(2L, p, null, false, 2L, null, null, null).toString());
         assertEquals("[2,2]", this.state.call(1L, q, null, false, 2L, null, null, null).toString());
         assertEquals("[null,null]", this.state.call(1L, p, null, false, 2L, null, null, null).toString());
+        assertEquals("[null,3]", this.state.call(1L, p, null, false, 2L, null, null, 3L).toString());
+        assertEquals("[null,null]", this.state.call(1L, null, null, false, 2L, null, null, null).toString());
     }
 }

@@ -60,6 +60,13 @@ class RowRulesTest {
     }
 
     @Test
+    @DisplayName("a row that breaks several rules is counted for each")
+    void several() {
+        assertEquals(RowRules.EVENT_TIME | RowRules.WITHIN, onTime(1_000, 949, NONE));
+        assertEquals(RowRules.WITHIN | RowRules.NOT_BEHIND, onTime(949, 949, 1_000));
+    }
+
+    @Test
     @DisplayName("no row is behind the watermark but those that are kept, end a lifetime or report progress alone")
     void notBehind() {
         assertEquals(0, onTime(1_000, 1_000, 1_000));

@@ -36,4 +36,13 @@ class SessionStartsTest {
         assertEquals(2L, sessions.call(new byte[] {1}, 3L, 4L));
         assertEquals(4L, sessions.call(new byte[] {2}, 4L, 5L));
     }
+
+    @Test
+    @DisplayName("a session does not last as long as one of the group before")
+    void endOfAnotherGroup() {
+        var sessions = new SessionStarts(10, 1_000);
+        assertEquals(90L, sessions.call(1L, 90L, 91L));
+        assertEquals(5L, sessions.call(2L, 5L, 6L));
+        assertEquals(60L, sessions.call(2L, 60L, 61L));
+    }
 }

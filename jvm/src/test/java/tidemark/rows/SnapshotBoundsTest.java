@@ -24,6 +24,7 @@ class SnapshotBoundsTest {
     @DisplayName("bounds of a row are all starts and ends in its lifetime, earliest first and without doubles")
     void lifetime() {
         end(40);
+        end(40);
         end(30);
         end(30);
         assertEquals(List.of(20L, 30L, 40L), row(20, 40, null, null));
