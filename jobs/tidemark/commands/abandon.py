@@ -66,7 +66,8 @@ class Abandonment:
     def finish(self, pending: Sequence[BatchRecord]) -> AbandonRecord:
         """Delete every row of a run whose abandonment has begun, then record it as abandoned."""
         first, last = pending[0].batch_id, pending[-1].batch_id
-        with lasting(*(self.ledger.folder / name for name in tables_below(self.ledger.folder))):
+        names = {*tables_below(self.ledger.folder), *WRITERS}  # a withdrawal makes those that were not there yet
+        with lasting(*(self.ledger.folder / name for name in sorted(names))):
             self.withdraw(first, last)
         self.context.checkpoint("withdrawn")
         set_aside(self.ledger, pending, ABANDONED, pending[0].reason or "", tuple(self._known(first, last)))
