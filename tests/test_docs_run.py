@@ -65,6 +65,7 @@ NOT_RUN = {
     "make test-long": TESTS,
     "make test-spark": TESTS,
     "make soak": TESTS,
+    "make mutants": TESTS,
     "make lint": ".ci/run calls it before the tests",
     "make site": "make lint calls it",
     "make bench": MEASURES,

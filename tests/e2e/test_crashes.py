@@ -183,7 +183,7 @@ def between(monkeypatch: pytest.MonkeyPatch, method: str, table: str) -> None:
         pytest.param("append", "watermarks", True, marks=LONG, id="before the state"),
         pytest.param("append", "diagnostics", True, marks=LONG, id="before the findings"),
         pytest.param("append", "objects", True, marks=LONG, id="before anything is committed"),
-        pytest.param("replace", "batches", True, id="objects committed, batches not"),
+        pytest.param("turn", "batches", True, id="objects committed, batches not"),
     ],
 )
 def test_a_crash_between_two_commits_of_the_ledger_is_repaired(scene, monkeypatch, method, table, planned):

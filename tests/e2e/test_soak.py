@@ -96,7 +96,7 @@ class Soak:
         class Patched:
             def __enter__(self) -> None:
                 patched = context.__enter__()
-                for name in ("append", "append_next", "replace"):
+                for name in ("append", "append_next", "replace", "turn"):
                     write = getattr(Store, name)
                     patched.setattr(Store, name, lambda *given, _write=write, **more: broken(_write, *given, **more))
 

@@ -1,0 +1,302 @@
+"""Random pipelines over given sources: their configuration, and each stream as a query for DuckDB.
+
+A query reads its inputs by name and gives `_o` (position in the order of the sort key), `_s` and `_e` (start and end,
+microseconds; an open end is null), `_p`, `_k`, `_f` (partition, substream, offset), `_w` (the row's own watermark;
+null for rows of windows and joins) and the payload.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from random import Random
+from typing import Any
+
+from aggregates import AGGREGATES, CONDITIONS, VALUES, Expression, fitting
+
+SECOND = 1_000_000
+SYSTEM = ("_o", "_s", "_e", "_p", "_k", "_f", "_w")
+OPERATORS = (
+    "select", "shift", "lifetime", "union", "join", "tumbling", "hopping", "gaps", "session", "snapshot", "sliding",
+)  # fmt: skip
+_GROUPED = ("STRING", "BOOLEAN", "INT")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A source or a stream that a pipeline may read. `kept`: rows may be behind their own watermark; `open`: a
+    lifetime may have no end; `keyed`: the only source below, if it has substreams; `single`: one source is below;
+    `by`: how windows below are divided; `hidden`: columns that no generated expression reads;
+    `below`: operators on the way from its sources."""
+
+    columns: Mapping[str, str]
+    kept: bool = False
+    open: bool = False
+    single: bool = True
+    keyed: bool = False
+    by: str | None = None
+    hidden: tuple[str, ...] = ()
+    below: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that a stream writes, and DuckDB's query for its rows."""
+
+    name: str
+    query: str
+
+
+@dataclass
+class Generated:
+    """A pipeline: the configuration of its streams, the views that DuckDB needs, inputs first, and its tables."""
+
+    streams: dict[str, dict[str, Any]] = field(default_factory=dict)
+    views: dict[str, str] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    used: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Pairs that occur: of an operator and a kind of aggregates over its rows, and of kinds in one `select`."""
+
+
+@dataclass
+class Author:
+    """Writes one pipeline."""
+
+    dice: Random
+    known: dict[str, Stream]
+    done: Generated = field(default_factory=Generated)
+
+    def write(self, count: int) -> Generated:
+        for number in range(count):
+            self._stream(f"s{number}")
+        return self.done
+
+    def _stream(self, name: str) -> None:
+        operator = self.dice.choice(OPERATORS)
+        below = self.dice.choice(sorted(self.known))
+        if operator == "union":
+            self._union(name)
+        elif operator == "join":
+            self._join(name)
+        elif operator in ("select", "shift", "lifetime"):
+            self._moved(name, operator, below)
+        else:
+            self._windows(name, operator, below)
+
+    # -- rows one by one
+
+    def _moved(self, name: str, operator: str, below: str) -> None:
+        stream = self.known[below]
+        keys: dict[str, Any] = {"from": below}
+        system, columns, where, open_ = list(SYSTEM), dict.fromkeys(stream.columns, ""), "true", stream.open
+        types = dict(stream.columns)
+        if operator == "shift":
+            by = self.dice.choice((-7, -1, 2, 5)) * SECOND
+            keys["shift"] = f"{by}us"
+            system[1:3], system[6] = [f"_s + {by} AS _s", f"_e + {by} AS _e"], f"_w + {by} AS _w"
+        elif operator == "lifetime":
+            for_ = self.dice.choice((1, SECOND, 3 * SECOND, 10 * SECOND))
+            keys["lifetime"], system[2], open_ = f"{for_}us", f"_s + {for_} AS _e", False
+        else:
+            condition, column = self.dice.choice(fitting(CONDITIONS, types) or [(_TRUE, "")])
+            where = condition.duck.format(c=column)
+            keys["where"] = condition.spark.format(c=column)
+            chosen = self._chosen(name, VALUES, types)
+            keys["select"] = {column: column for column in self._some(types)} | {
+                as_: each.spark.format(c=of) for as_, (each, of) in chosen.items()
+            }
+            columns = {column: column for column in keys["select"]}
+            columns |= {as_: each.duck.format(c=of) for as_, (each, of) in chosen.items()}
+            types = {as_: chosen[as_][0].gives if as_ in chosen else types[as_] for as_ in columns}
+        payload = [f"{text or as_} AS {as_}" for as_, text in columns.items()]
+        self._add(
+            name, keys, f"SELECT {', '.join([*system, *payload])} FROM {below} WHERE {where}",
+            replace(
+                stream, columns=types, open=open_, hidden=() if "select" in keys else stream.hidden,
+                below=stream.below | {operator},
+            ),
+        )  # fmt: skip
+        self._publish(name)
+
+    def _publish(self, name: str) -> None:
+        if self.dice.random() < 0.4:
+            self.done.streams[name]["publish"] = True
+            shown = ", ".join(["_s", "_e", "_p", "_f", *self.known[name].columns])
+            self.done.tables.append(Table(f"streams/{name}", f"SELECT {shown} FROM {name}"))
+
+    def _union(self, name: str) -> None:
+        alike: dict[Any, list[str]] = {}
+        for other, stream in sorted(self.known.items()):
+            alike.setdefault((tuple(sorted(stream.columns.items())), stream.hidden), []).append(other)
+        inputs = self.dice.choices(self.dice.choice(list(alike.values())), k=self.dice.choice((2, 2, 3)))
+        streams = [self.known[each] for each in inputs]
+        columns = dict(streams[0].columns)
+        parts = [f"SELECT {index} AS _i, * FROM {each}" for index, each in enumerate(inputs)]
+        ordered = "row_number() OVER (ORDER BY _s, _i, _o) AS _o"
+        query = f"SELECT {', '.join([ordered, *SYSTEM[1:], *columns])} FROM ({' UNION ALL BY NAME '.join(parts)})"
+        kept, open_ = any(each.kept for each in streams), any(each.open for each in streams)
+        passed = frozenset({"union"}).union(*[each.below for each in streams])
+        hidden = streams[0].hidden
+        self._add(name, {"union": inputs}, query, Stream(columns, kept, open_, False, hidden=hidden, below=passed))
+        self._publish(name)
+
+    def _join(self, name: str) -> None:
+        sides = [each for each, stream in sorted(self.known.items()) if not stream.kept]
+        pairs = [
+            (one, other, column)
+            for one in sides
+            for other in sides
+            for column, type_ in self.known[one].columns.items()
+            if one != other and type_ in _GROUPED and self.known[other].columns.get(column) == type_
+        ]
+        if not pairs:
+            return
+        left, right, on = self.dice.choice(pairs)
+        sides = [left, right]
+        select = {f"{side[0]}{index}_{column}": (side, column)
+                  for index, side in enumerate(sides) for column in self._some(self.known[side].columns)}  # fmt: skip
+        types = {as_: self.known[side].columns[column] for as_, (side, column) in select.items()}
+        selected = {as_: f"{side}.{column}" for as_, (side, column) in select.items()}
+        keys = {"join": sides, "on": [on], "select": selected}
+        start, end = f"greatest({left}._s, {right}._s)", f"least({left}._e, {right}._e)"
+        shown = [
+            f"row_number() OVER (ORDER BY {start}, {left}._o, {right}._o) AS _o", f"{start} AS _s", f"{end} AS _e",
+            "NULL::VARCHAR AS _p", "NULL::VARCHAR AS _k", "NULL::BIGINT AS _f", "NULL::BIGINT AS _w",
+            *[f"{value} AS {as_}" for as_, value in selected.items()],
+        ]  # fmt: skip
+        query = (
+            f"SELECT {', '.join(shown)} FROM {left} JOIN {right} ON {left}.{on} = {right}.{on}"
+            f" AND ({right}._e IS NULL OR {left}._s < {right}._e) AND ({left}._e IS NULL OR {right}._s < {left}._e)"
+        )
+        open_ = all(self.known[side].open for side in sides)
+        passed = frozenset({"join"}).union(*[self.known[side].below for side in sides])
+        self._add(name, keys, query, Stream(types, open=open_, single=False, below=passed))
+        shown = ", ".join(["_s", "_e", "_p", "_f", *types])
+        self.done.tables.append(Table(f"streams/{name}", f"SELECT {shown} FROM {name}"))
+
+    # -- windows
+
+    def _windows(self, name: str, operator: str, below: str) -> None:
+        stream = self.known[below]
+        fixed = operator in ("tumbling", "hopping", "gaps")
+        if stream.open or (stream.kept and not fixed):
+            return
+        keys: dict[str, Any] = {"from": below}
+        possible = sorted(column for column, type_ in stream.columns.items() if type_ in _GROUPED)
+        groups = self.dice.sample(possible, k=1) if possible and self.dice.random() < 0.5 else []
+        parts = self._parts(keys, stream)
+        if groups:
+            keys["group_by"] = groups
+        chosen = self._chosen(name, AGGREGATES, {c: t for c, t in stream.columns.items() if c not in groups}, 5)
+        keys["select"] = {as_: each.spark.format(c=of) for as_, (each, of) in chosen.items()}
+        passed = stream.below | {operator}
+        self._count([each.kind for each, _ in chosen.values()], passed)
+        within = (self._fixed if fixed else self._data_driven)(name, keys, operator, below, [*parts, *groups])
+        types = {**{c: stream.columns[c] for c in groups}, **{as_: each.gives for as_, (each, _) in chosen.items()}}
+        part = {"_p": "NULL::VARCHAR AS _p", "_k": "NULL::VARCHAR AS _k"} | {c: c for c in parts}
+        values = [f"{each.duck.format(c=of)} AS {as_}" for as_, (each, of) in chosen.items()]
+        grouped = ", ".join(["_ws", "_we", *parts, *groups])
+        shown = ", ".join(["_ws", "_we", *part.values(), *groups, *values])
+        made = f"SELECT {shown} FROM ({within}) GROUP BY {grouped}"
+        order = ", ".join(["_ws", "_we", *[f"{c} NULLS FIRST" for c in ("_p", "_k", *groups)]])
+        query = (
+            f"SELECT row_number() OVER (ORDER BY {order}) AS _o, _ws AS _s, _we AS _e, _p, _k, NULL::BIGINT AS _f,"
+            f" NULL::BIGINT AS _w, {', '.join(types)} FROM ({made})"
+        )
+        keyed, by = bool(parts) and stream.keyed, keys.get("partition_by")
+        self._add(name, keys, query, Stream(types, single=bool(parts), keyed=keyed, by=by, below=passed))
+        shown = ", ".join(["_s", "_e", *parts, *types])
+        self.done.tables.append(Table(f"streams/{name}", f"SELECT {shown} FROM {name}"))
+
+    def _parts(self, keys: dict[str, Any], stream: Stream) -> list[str]:
+        """Columns of the part that windows are divided by."""
+        by = self.dice.choice((None, None, "partition", "substream"))
+        if not stream.single or by is None or stream.by not in (None, by) or (by == "substream" and not stream.keyed):
+            return []
+        keys["partition_by"] = by
+        return ["_p"] if by == "partition" else ["_p", "_k"]
+
+    def _fixed(self, name: str, keys: dict[str, Any], operator: str, below: str, _: Sequence[str]) -> str:
+        size = self.dice.choice((1, 2, 4, 7)) * SECOND
+        hop = {"tumbling": size, "hopping": max(size // 2, SECOND // 2), "gaps": size + 3 * SECOND}[operator]
+        offset = self.dice.choice((0, 0, 1, hop - 1, hop // 2))
+        late = self.dice.choice((0, 0, 2 * SECOND)) if self.known[below].kept else 0
+        shape = {"size": f"{size}us", "offset": f"{offset}us"}
+        keys |= {"tumbling": shape} if operator == "tumbling" else {"hopping": shape | {"hop": f"{hop}us"}}
+        if late:
+            keys["allowed_lateness"] = f"{late}us"
+        first, last = f"floor_div(_s - {offset} - {size}, {hop}) + 1", f"floor_div(_e - 1 - {offset}, {hop})"
+        rows = f"SELECT *, unnest(generate_series({first}, {last})) AS _n FROM {below}"
+        bounds = f"_n * {hop} + {offset}"
+        placed = f"SELECT *, {bounds} AS _ws, {bounds} + {size} AS _we FROM ({rows})"
+        if self.known[below].kept:
+            letters = f"SELECT _p, _f, _ws, _we FROM ({placed}) WHERE _w >= _we + {late}"
+            self.done.tables.append(Table(f"dead_letters/{name}", letters))
+        return f"SELECT * FROM ({placed}) WHERE _w IS NULL OR _w < _we + {late}"
+
+    def _data_driven(self, _: str, keys: dict[str, Any], operator: str, below: str, by: Sequence[str]) -> str:
+        whose = f"PARTITION BY {', '.join(by)} " if by else ""
+        equal = " AND ".join(["true", *[f"l.{c} IS NOT DISTINCT FROM r.{c}" for c in by]])
+        if operator == "session":
+            gap, most = self.dice.choice((1, 2, 3)) * SECOND, self.dice.choice((4, 9)) * SECOND
+            keys["session"] = {"gap": f"{gap}us", "max_duration": f"{most}us"}
+            return _sessions(below, gap, most, by)
+        keys[operator] = {}
+        rows = f"SELECT * FROM {below}"
+        if operator == "sliding":
+            size = self.dice.choice((1, 2, 5)) * SECOND
+            keys["sliding"] = f"{size}us"
+            rows = f"SELECT * REPLACE (_s + {size} AS _e) FROM {below}"
+        own = ", ".join(by) + ", " if by else ""
+        bounds = f"SELECT DISTINCT {own}unnest([_s, _e]) AS _ws FROM ({rows})"
+        spans = f"SELECT *, lead(_ws) OVER ({whose}ORDER BY _ws) AS _we FROM ({bounds})"
+        return (
+            f"SELECT l.*, r._ws, r._we FROM ({rows}) l JOIN ({spans}) r ON {equal} AND l._s < r._we AND l._e > r._ws"
+        )
+
+    # -- choices
+
+    def _chosen(
+        self, name: str, options: tuple[Expression, ...], types: Mapping[str, str], most: int = 2
+    ) -> dict[str, tuple[Expression, str]]:
+        """Some expressions by the column that they give."""
+        possible = fitting(options, types)
+        count = min(self.dice.randint(1, most), len(possible))
+        return {f"{name}v{number}": each for number, each in enumerate(self.dice.sample(possible, k=count))}
+
+    def _some(self, columns: Mapping[str, str]) -> list[str]:
+        count = self.dice.randint(1, min(4, len(columns)))
+        return [each for each in columns if each in set(self.dice.sample(sorted(columns), k=count))]
+
+    def _count(self, kinds: Sequence[str], operators: Iterable[str]) -> None:
+        """Count pairs of an operator and an aggregate over its rows, and of aggregates in one `select`."""
+        self.done.used.update((operator, kind) for operator in operators for kind in set(kinds))
+        self.done.used.update({(min(pair), max(pair)) for pair in combinations(kinds, 2)})
+
+    def _add(self, name: str, keys: dict[str, Any], query: str, stream: Stream) -> None:
+        self.done.streams[name], self.done.views[name], self.known[name] = keys, query, stream
+
+
+_TRUE = Expression("", "true", "true", "BOOLEAN")
+
+
+def _sessions(below: str, gap: int, most: int, by: Sequence[str]) -> str:
+    """Rows with the bounds of their session: row after row by start, as long as the next one starts in time."""
+    own = ", ".join(by) + ", " if by else ""
+    grouped = f" GROUP BY {', '.join(by)}" if by else ""
+    row = "{'first': _s, 'reach': _e, 'firsts': [_s]}"
+    joined = f"b['first'] < a['reach'] - 1 + {gap} AND b['first'] < a['first'] + {most}"
+    fold = (
+        f"list_reduce(rows, lambda a, b: CASE WHEN {joined}"
+        " THEN {'first': a['first'], 'reach': greatest(a['reach'], b['reach']),"
+        " 'firsts': list_append(a['firsts'], a['first'])}"
+        " ELSE {'first': b['first'], 'reach': b['reach'], 'firsts': list_append(a['firsts'], b['first'])} END)"
+    )
+    lists = f"SELECT {own}list({row} ORDER BY _o) AS rows, list(_o ORDER BY _o) AS places FROM {below}{grouped}"
+    found = f"SELECT unnest(places) AS _o, unnest(({fold})['firsts']) AS _ws FROM ({lists})"
+    rows = f"SELECT below.*, found._ws FROM {below} below JOIN ({found}) found USING (_o)"
+    whose = ", ".join([*by, "_ws"])
+    ends = f"least(max(_e) OVER (PARTITION BY {whose}) - 1 + {gap}, _ws + {most})"
+    return f"SELECT *, {ends} AS _we FROM ({rows})"

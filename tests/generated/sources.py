@@ -1,0 +1,146 @@
+"""Random sources with their logs, landed and judged by the product, and their rows as the oracle has them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+from payload import FORMATS, columns_of, fitting, land, payload, schema_of
+
+import oracle_lives
+import oracle_punctuation
+import strategies_punctuation
+from oracle import Obj, Run, Source
+from product import Product
+from strategies import NAMES, every_policy, logs, sources
+
+LIVING = ("point", "interval")
+Given = Source | oracle_punctuation.Source
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Landing:
+    """Sources by name: settings, format, and runs with their objects; the last run closes all."""
+
+    logs: Mapping[str, tuple[Given, tuple[Run, ...]]]
+    formats: Mapping[str, str]
+
+
+@st.composite
+def landings(draw: st.DrawFn) -> Landing:
+    """One to four sources of any kind, with runs at equal times."""
+    first = draw(logs(rows=(20, 50), runs=(1, 3), close=False))
+    dice = Random(repr(first))  # noqa: S311 - Hypothesis prefers small numbers, and so the same choices
+    found: dict[str, tuple[Given, tuple[Run, ...]]] = {}
+    formats: dict[str, str] = {}
+    for name in ("a", "b", "c", "d")[: dice.randint(1, 4)]:
+        given, runs = first.source, first.runs
+        if name != "a":
+            given = _another(draw, dice)
+            runs = strategies_punctuation.log_of(given, dice.getrandbits(32), first.runs, NAMES, 12)[1]
+        formats[name] = dice.choice(FORMATS) if isinstance(given, Source) else "json"
+        ended = [*[_fitted(formats[name], run) for run in runs], Run(max(run.as_of for run in runs), (), close=True)]
+        found[name] = given, tuple(ended)
+    return Landing(found, formats)
+
+
+def _another(draw: st.DrawFn, dice: Random) -> Given:
+    if dice.random() < 0.4:
+        given = draw(strategies_punctuation.sources(dice.choice(strategies_punctuation.SHAPES)))
+        return replace(given, final=True, violations=dice.choice(("drop", "adjust")))
+    given = draw(sources()) if dice.random() < 0.6 else dice.choice(every_policy())[1]
+    return replace(given, timestamp_by=False) if dice.random() < 0.15 else given
+
+
+def _fitted(kind: str, run: Run) -> Run:
+    return replace(run, objects=tuple(fitting(kind, item) for item in run.objects), close=False)
+
+
+def judged(folder: Path, landing: Landing) -> Product:
+    """A pipeline that has taken all objects and is closed."""
+    product = Product(folder, {name: source for name, (source, _) in landing.logs.items()})
+    product.write(**{name: _keys(landing, name) for name in landing.logs})
+    runs = next(iter(landing.logs.values()))[1]
+    for number, run in enumerate(runs):
+        for name, (_, its) in landing.logs.items():
+            for item in its[number].objects:
+                _land(product.folder / "landing" / name / item.uri, landing.formats[name], item)
+        if run.close:
+            product.pipeline().close(as_of=run.as_of)
+        else:
+            product.run(run.as_of)
+    return product
+
+
+def _keys(landing: Landing, name: str) -> dict[str, Any]:
+    kind, source = landing.formats[name], landing.logs[name][0]
+    options = {"options": {"header": "false"}} if kind == "csv" else {}
+    return {"format": kind, "schema": schema_of(kind, not isinstance(source, Source)), **options}
+
+
+def _land(path: Path, kind: str, item: Obj) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    land(path, kind, item)
+    os.utime(path, ns=(item.modified * 1000, item.modified * 1000))
+
+
+def rows_of(landing: Landing, outcomes: Mapping[str, Any], name: str) -> Iterator[Row]:
+    """Rows of a source's stream, as the oracle has them: start, end (None: open), partition, substream, offset, own
+    watermark, payload."""
+    runs = landing.logs[name][1]
+    placed = {(item.uri, place): row for run in runs for item in run.objects for place, row in enumerate(item.rows)}
+    verdicts = {(v.partition, v.offset): v for v in outcomes[name].verdicts}
+    for start, end, verdict in _lives(landing, outcomes, name, verdicts):
+        row = placed[verdict.uri, verdict.position]
+        values = payload(landing.formats[name], row, verdict.uri, verdict.position).values()
+        yield (start, end, verdict.partition, verdict.substream, verdict.offset, verdict.watermark, *values)
+
+
+def _lives(
+    landing: Landing, outcomes: Mapping[str, Any], name: str, verdicts: Mapping[tuple[str, int], Any]
+) -> Iterator[tuple[int, int | None, Any]]:
+    given, runs = landing.logs[name]
+    if isinstance(given, oracle_punctuation.Source) and given.shape == "edge":
+        for life in oracle_lives.source(name, landing.logs[name], outcomes[name]).lives(len(runs) - 1):
+            open_ = life.end == oracle_punctuation.COMPLETE
+            yield life.start, None if open_ else int(life.end), verdicts[str(life.partition), int(life.offset or 0)]
+        return
+    for verdict in verdicts.values():
+        mark = getattr(verdict, "mark", "point")
+        if verdict.system_timestamp is not None and mark in LIVING:
+            end = verdict.end if mark == "interval" else verdict.system_timestamp + 1
+            yield verdict.system_timestamp, end, verdict
+
+
+def judged_by_oracle(landing: Landing) -> Mapping[str, Any]:
+    """The oracle's outcome by source."""
+    return oracle_punctuation.judge(landing.logs)
+
+
+def used(landing: Landing) -> Counter[tuple[str, str]]:
+    """How often each pair of (policy with its action, shape) and of (format, type) occurs."""
+    found: Counter[tuple[str, str]] = Counter()
+    for name, (source, _) in landing.logs.items():
+        shape = getattr(source, "shape", "point")
+        for policy in policies_of(source):
+            found[policy, shape] += 1
+        for type_ in set(columns_of(landing.formats[name]).values()):
+            found[landing.formats[name], type_] += 1
+    return found
+
+
+def policies_of(source: Given) -> list[str]:
+    """The policies of a source with their actions."""
+    if isinstance(source, oracle_punctuation.Source):
+        return [f"violations {source.violations}"]
+    if not source.timestamp_by:
+        return ["arrival only"]
+    named = {"early": source.early, "late": source.late, "out of order": source.out_of_order}
+    return [f"{name} {'off' if policy is None else policy[1]}" for name, policy in named.items()]

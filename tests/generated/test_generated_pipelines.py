@@ -1,0 +1,114 @@
+"""Whole pipelines, made at random, give the rows that DuckDB computes from the rows of the oracle.
+
+`CASES=` pipelines are made (2,000 in the long suite), others with `SEED=`. Pipelines over equal sources share the
+landing, and their streams share jobs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pair_counts
+import pytest
+from engines import Duck, Together
+from payload import columns_of
+from pipelines import Author, Generated, Stream
+from pyspark.sql import DataFrame
+from samples import drawn
+from sources import Landing, judged, judged_by_oracle, landings, used
+
+from interpreted import settings
+from oracle import Source
+from product import expected, verdicts
+from tidemark.spark.tables import file_pruning
+
+CASES = int(os.environ.get("CASES", "2000"))
+PAGE = Path(__file__).parents[2] / "docs" / "proven.md"
+_SEED = os.environ.get("SEED", "7")
+_OF_A_LANDING, _OF_A_JOB = 50, 25
+_STREAMS = (0, 1, 1, 1, 2, 2, 3, 6)
+_ONE_STAGE = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+
+
+def streams_of(landing: Landing) -> dict[str, Stream]:
+    """The sources of a landing, as pipelines may read them."""
+    found = {}
+    for name, (source, _) in landing.logs.items():
+        tolerant = isinstance(source, Source)
+        own_time = tolerant and source.timestamp_by
+        found[name] = Stream(
+            columns_of(landing.formats[name]),
+            kept=own_time and source.out_of_order[1] == "keep",
+            open=getattr(source, "shape", "point") == "edge",
+            keyed=own_time and source.over,
+            hidden=() if tolerant else ("t", "v"),
+        )
+    return found
+
+
+def pipelines_of(landing: Landing, number: int) -> Iterator[Generated]:
+    """Pipelines over a landing, in a fixed order."""
+    known = streams_of(landing)
+    for index in range(_OF_A_LANDING):
+        dice = Random(f"{_SEED}:{number}:{index}")  # noqa: S311 - the same pipelines each time
+        yield Author(dice, dict(known)).write(dice.choice(_STREAMS))
+
+
+@pytest.fixture
+def kept_rows(monkeypatch):
+    """Event rows of a table are read once, in one task; each pipeline still selects those that it needs."""
+    kept: dict[str, DataFrame] = {}
+
+    def rows_of(spark, place, *_):
+        if place not in kept:
+            rows = spark.read.format("delta").load(place)
+            kept[place] = spark.createDataFrame(rows.toArrow(), rows.schema).coalesce(1)
+        return kept[place]
+
+    monkeypatch.setattr(file_pruning, "rows_of", rows_of)
+
+
+def hold_landing(spark, folder, landing, number, count):
+    """The first pipelines over a landing have DuckDB's rows in all tables."""
+    taken = judged(folder / f"landing-{number}", landing)
+    outcomes = judged_by_oracle(landing)
+    for name, (source, _) in landing.logs.items():
+        if isinstance(source, Source):
+            assert verdicts(taken.events(name)) == expected(outcomes[name]), (number, name)
+    bounded = all(isinstance(source, Source) for source, _ in landing.logs.values())
+    duck, together = Duck(landing), Together(spark, taken, alone=bounded and number % 4 > 0)
+    made = list(islice(pipelines_of(landing, number), count))
+    for first in range(0, len(made), _OF_A_JOB):
+        some = made[first : first + _OF_A_JOB]
+        for index, (each, found) in enumerate(zip(some, together.tables(some), strict=True)):
+            wanted = duck.tables(each)
+            where = f"SEED={_SEED}, landing {number}, pipeline {first + index}: {json.dumps(each.streams)}"
+            for table in wanted.keys() | found.keys():
+                assert found.get(table, Counter()) == wanted.get(table, Counter()), (table, where)
+
+
+@pytest.mark.usefixtures("kept_rows")
+@pytest.mark.parametrize("count", [12, pytest.param(CASES, marks=pytest.mark.long)])
+def test_generated_pipelines_have_the_rows_of_another_engine(quick, tmp_path, count):
+    found = drawn(landings(), max(1, -(-count // _OF_A_LANDING)))
+    with settings(quick, _ONE_STAGE):
+        for number, landing in enumerate(found):
+            hold_landing(quick, tmp_path, landing, number, min(count - number * _OF_A_LANDING, _OF_A_LANDING))
+
+
+@pytest.mark.skipif(_SEED != "7", reason="the page has the counts of pipelines without SEED=")
+def test_every_pair_occurs_and_the_page_says_how_often(tmp_path):
+    found: Counter[tuple[str, str]] = Counter()
+    for number, landing in enumerate(drawn(landings(), 2000 // _OF_A_LANDING)):
+        found.update(used(landing))
+        for each in pipelines_of(landing, number):
+            found.update(each.used)
+    assert [pair for pair in pair_counts.possible() if not found[pair]] == []
+    (tmp_path / "tables.md").write_text(tables := pair_counts.tables(found))
+    assert tables in PAGE.read_text(), f"put {tmp_path / 'tables.md'} into the page"
