@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from ruamel.yaml import YAML
 from sources import Landing, judged_by_oracle, rows_of
 
+from oracle import MAX_TIME, MIN_TIME
 from oracle_streams import held
 from product import Product
 from tidemark.config import PipelineSpec, load_pipeline
@@ -26,7 +27,11 @@ from tidemark.spark.streams.writer import Outputs
 
 Rows = Counter[str]
 """Rows as JSON, and how often each occurs."""
-_FLOOR = "CREATE MACRO floor_div(a, b) AS (a - ((a % b) + b) % b) // b"
+_MACROS = (
+    "CREATE MACRO floor_div(a, b) AS (a - ((a % b) + b) % b) // b",
+    f"CREATE MACRO held(t) AS least(greatest(t, {MIN_TIME}), {MAX_TIME})",
+)
+"""Rows of windows lie within the years 1 to 9999, as tables hold them."""
 _SYSTEM = {"_s": "BIGINT", "_e": "BIGINT", "_p": "VARCHAR", "_k": "VARCHAR", "_f": "BIGINT", "_w": "BIGINT"}
 _IN_DUCKDB = {
     "ARRAY<STRING>": "VARCHAR[]",
@@ -40,7 +45,8 @@ class Duck:
 
     def __init__(self, landing: Landing) -> None:
         self.connection = duckdb.connect()
-        self.connection.execute(_FLOOR)
+        for macro in _MACROS:
+            self.connection.execute(macro)
         outcomes = judged_by_oracle(landing)
         for name in landing.logs:
             columns = _SYSTEM | {c: _IN_DUCKDB.get(t, t) for c, t in columns_of(landing.formats[name]).items()}

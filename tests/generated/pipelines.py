@@ -202,8 +202,8 @@ class Author:
         made = f"SELECT {shown} FROM ({within}) GROUP BY {grouped}"
         order = ", ".join(["_ws", "_we", *[f"{c} NULLS FIRST" for c in ("_p", "_k", *groups)]])
         query = (
-            f"SELECT row_number() OVER (ORDER BY {order}) AS _o, _ws AS _s, _we AS _e, _p, _k, NULL::BIGINT AS _f,"
-            f" NULL::BIGINT AS _w, {', '.join(types)} FROM ({made})"
+            f"SELECT row_number() OVER (ORDER BY {order}) AS _o, held(_ws) AS _s, held(_we) AS _e, _p, _k,"
+            f" NULL::BIGINT AS _f, NULL::BIGINT AS _w, {', '.join(types)} FROM ({made})"
         )
         keyed, by = bool(parts) and stream.keyed, keys.get("partition_by")
         self._add(name, keys, query, Stream(types, single=bool(parts), keyed=keyed, by=by, below=passed))
@@ -268,7 +268,8 @@ class Author:
 
     def _some(self, columns: Mapping[str, str]) -> list[str]:
         count = self.dice.randint(1, min(4, len(columns)))
-        return [each for each in columns if each in set(self.dice.sample(sorted(columns), k=count))]
+        chosen = self.dice.sample(sorted(columns), k=count)
+        return [each for each in columns if each in chosen]
 
     def _count(self, kinds: Sequence[str], operators: Iterable[str]) -> None:
         """Count pairs of an operator and an aggregate over its rows, and of aggregates in one `select`."""
