@@ -133,7 +133,7 @@ class Trial:
             Reached(item, seconds, {(path, line) for path, line in lines})
             for item, (seconds, lines) in zip(items, found, strict=True)
         ]
-        return sorted((test for test in tests if test.lines and test.seconds < self.slow), key=lambda t: t.seconds)
+        return sorted((test for test in tests if test.seconds < self.slow), key=lambda t: t.seconds)
 
     def traced(self, item: Any, following: list[Any]) -> tuple[float, list[tuple[str, int]]]:
         """The seconds that a test takes and the statements that it reaches."""
