@@ -39,7 +39,7 @@ from mutations import Mutant, marked, mutants
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "jobs" / "tidemark" / "core"
 EXPLAINED = ROOT / ".ci" / "mutants.toml"
-TESTS = ("core", "quality/test_measures.py")
+TESTS = ("core", "quality/test_measures.py", "config/test_punctuation_rules.py")
 OPTIONS = (
     "-p",
     "no:terminal",
