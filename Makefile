@@ -12,7 +12,7 @@ S3_STAMP := $(VENV)/.installed-s3
 CLASSES := $(VENV)/share/tidemark/classes.jsa
 JAVA := jvm/tools.lock $(shell find jvm/src/main -name "*.java")
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
-CODE := jobs dags plugins tests bench jvm
+CODE := jobs dags plugins tests bench jvm .ci
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal --durations 12
 

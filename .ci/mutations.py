@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from os.path import commonprefix
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -133,19 +133,8 @@ def _fixed(node: ast.AST) -> bool:
 
 def _changed(node: ast.AST) -> Iterator[ast.AST]:
     match node:
-        case ast.Compare():
-            for place, op in enumerate(node.ops):
-                for other in COMPARISONS[type(op)]:
-                    yield ast.Compare(
-                        node.left, [*node.ops[:place], other(), *node.ops[place + 1 :]], node.comparators
-                    )
-        case ast.BinOp(op=op) if type(op) in ARITHMETIC:
-            yield ast.BinOp(node.left, ARITHMETIC[type(op)](), node.right)
-        case ast.BoolOp(values=values):
-            yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), values)
-            yield from (_joined(node.op, [v for v in values if v is not left]) for left in values)
-        case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
-            yield _copy(operand)
+        case ast.Compare() | ast.BinOp() | ast.BoolOp() | ast.UnaryOp():
+            yield from _operations(node)
         case ast.Constant(value=bool(value)):
             yield ast.Constant(not value)
         case ast.Constant(value=int(value)):
@@ -160,6 +149,24 @@ def _changed(node: ast.AST) -> Iterator[ast.AST]:
             return
         case _:
             yield from _statements(node)
+
+
+def _operations(node: ast.expr) -> Iterator[ast.AST]:
+    """Other comparisons, operators and operands."""
+    match node:
+        case ast.Compare():
+            for place, op in enumerate(node.ops):
+                for other in COMPARISONS[type(op)]:
+                    yield ast.Compare(
+                        node.left, [*node.ops[:place], other(), *node.ops[place + 1 :]], node.comparators
+                    )
+        case ast.BinOp(op=op) if type(op) in ARITHMETIC:
+            yield ast.BinOp(node.left, ARITHMETIC[type(op)](), node.right)
+        case ast.BoolOp(values=values):
+            yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), values)
+            yield from (_joined(node.op, [v for v in values if v is not left]) for left in values)
+        case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
+            yield _copy(operand)
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -220,10 +227,15 @@ def _with(shown: ast.AST, place: Any, field: Any, new: ast.AST) -> str:
 
 def _difference(before: str, after: str) -> str:
     """Both texts, without most of what is common in long ones."""
-    start = max(0, len(commonprefix((before, after))) - CONTEXT)
-    end = max(0, len(commonprefix((before[start:][::-1], after[start:][::-1]))) - CONTEXT)
+    start = max(0, _common(before, after) - CONTEXT)
+    end = max(0, _common(before[start:][::-1], after[start:][::-1]) - CONTEXT)
     cut = [text[start : len(text) - end] for text in (before, after)]
     return " -> ".join(each if len(each) <= 3 * CONTEXT else f"{each[: 3 * CONTEXT]}..." for each in cut)
+
+
+def _common(one: str, other: str) -> int:
+    """The number of characters with which both texts begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _put(place: Any, field: Any, node: ast.AST) -> None:

@@ -68,7 +68,8 @@ def main(asked: list[str]) -> int:
             return 1
         print(f"== Spark {version}", flush=True)
         try:
-            run(str(installed(version)), "-m", "pytest", "-m", "not soak", "--override-ini", "addopts=-q", *TWO, *TESTS)
+            options = ("-m", "not soak", "--override-ini", "addopts=-q")
+            run(str(installed(version)), "-m", "pytest", *options, *TWO, *TESTS)
         except subprocess.CalledProcessError as failed:
             print(f"Spark {version}: {Path(failed.cmd[0]).name} failed, see above", file=sys.stderr)
             return 1

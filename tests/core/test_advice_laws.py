@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runs_judged import NOWHERE, cuts, judged, rules_of, run_of
@@ -135,6 +136,43 @@ def test_a_run_in_which_a_partition_is_declared_has_brought_no_row() -> None:
     ]
     grid = Grid.of([20], [20])
     assert repeat_runs(history, grid, grid.behind(), {("p", 1): 45}, False) == RepeatedRuns({}, (((20,),),))
+
+
+def run(batch: int, *, declared: Sequence[str] = (), **arrivals: int | None) -> RecordedStates:
+    """A run of one micro-batch that brings one row to each partition, arriving then (None: unreadable)."""
+    states = {
+        name: PartitionState(last_arrival=time, estimated_arrival=time, next_offset=batch)
+        for name, time in arrivals.items()
+    }
+    return RecordedStates(batch, True, frozenset(declared), states)
+
+
+HISTORIES: dict[str, tuple[list[RecordedStates], dict[tuple[str, int], int], tuple[int, ...]]] = {
+    "before 1970": ([run(1, p=-50)], {("p", 1): -45}, (15,)),
+    "the first run brings nothing": ([RecordedStates(1, True, frozenset(), {}), run(2, p=50)], {("p", 2): 45}, (25,)),
+    "a partition without a readable row has no watermark": (
+        [run(1, p=50, q=None), run(2, p=70, q=60)],
+        {("p", 1): 50, ("p", 2): 70, ("q", 2): 60},
+        (30,),
+    ),
+    "each has the lower time of one kind": ([run(1, p=10, q=20)], {("p", 1): 30, ("q", 1): 15}, (25,)),
+    "never back": ([run(1, p=100), run(2, p=101, q=30)], {("p", 1): 100, ("p", 2): 101, ("q", 2): 30}, (20, 21)),
+}
+
+
+@pytest.mark.parametrize(("history", "highs", "wanted"), HISTORIES.values(), ids=HISTORIES)
+def test_delays_of_histories_worked_out_by_hand(
+    history: list[RecordedStates], highs: dict[tuple[str, int], int], wanted: tuple[int, ...]
+) -> None:
+    grid = Grid.of([40, None], [20])
+    assert repeat_runs(history, grid, grid.behind(), highs, False).delays == ((wanted,), (wanted,))
+
+
+def test_an_undeclared_partition_starts_where_the_source_was() -> None:
+    grid = Grid.of([40, None], [20])
+    history = [run(1, p=100), run(2, q=30), run(3, declared=("r",), r=30)]
+    found = repeat_runs(history, grid, grid.behind(), {("p", 1): 100, ("q", 2): 30, ("r", 3): 30}, False)
+    assert found.starts == {"q": ((80,), (80,))}
 
 
 def test_a_partition_without_an_arrival_has_no_floor_to_follow() -> None:

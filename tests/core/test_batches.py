@@ -100,6 +100,7 @@ def test_a_name_is_stored_unchanged_unless_its_bytes_are_no_text_or_it_looks_quo
 
 
 @example(list(range(52)))
+@example([n * n for n in range(102)])
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=30))
 def test_quantiles_of_moves_lie_between_the_neighbours_in_proportion(moves):
     ordered = sorted(moves)

@@ -30,6 +30,8 @@ PARTS = StepRules("p", ("shifted",), ("a",), windows=FixedWindows(10, 10, partit
 OUTER = StepRules("o", ("p",), ("a",), windows=FixedWindows(20, 20, partition_by="partition"))
 SUBSTREAMS = StepRules("p", ("shifted",), ("a",), windows=FixedWindows(10, 10, partition_by="substream"))
 OF_VISITS = StepRules("q", ("pv",), ("a",), windows=FixedWindows(20, 20, partition_by="partition"))
+SOURCE_PARTS = replace(PARTS, name="sp", inputs=("a",))
+OF_PARTS = StepRules("ov", ("sp",), ("a",), windows=SessionWindows(5, 20, partition_by="partition"))
 PART_VISITS = replace(VISITS, name="pv", windows=SessionWindows(5, 20, partition_by="partition"))
 STATE = StreamState(watermark=30, reached=33)
 
@@ -135,9 +137,13 @@ def test_one_part_or_step_that_moved_is_enough():
     assert parted(SUBSTREAMS, ("0", 30, 31), ("1", 9, 9), path=(SHIFTED, SUBSTREAMS)).closes
     assert parted(PART_VISITS, ("0", 30, 31), ("1", 9, 9), path=(PART_VISITS,)).closes
     assert not parted(PART_VISITS, ("0", 30, 30), path=(PART_VISITS,)).closes
-    still = parted(SUBSTREAMS, ("0", 30, 30), path=(SHIFTED, PARTS, SUBSTREAMS))
+    assert not parted(OF_PARTS, ("0", 31, 32), path=(SOURCE_PARTS, OF_PARTS)).closes, "in the same window below"
+    assert parted(OF_PARTS, ("0", 39, 41), path=(SOURCE_PARTS, OF_PARTS)).closes
+    still = parted(SUBSTREAMS, ("0", 30, 30), path=(SHIFTED, replace(PARTS, name="between"), SUBSTREAMS))
+    assert not still.closing()
     before, after = still.states
     assert replace(still, states=(before, after | {"shifted": replace(STATE, watermark=31)})).closing()
+    assert replace(still, states=(before, after | {"between": replace(STATE, watermark=31)})).closing()
 
 
 def test_times_passed_are_those_of_the_parts_whose_windows_may_close():

@@ -8,6 +8,7 @@ from tidemark.core.advance import BatchPosition, SourceRules
 from tidemark.core.batch_result import Account, Diagnostic, FindingSample, Occurrence, Outcome, PartitionReport
 from tidemark.core.findings import as_before, row_findings, standing_still
 from tidemark.core.policy import Action, Policy, Tolerance
+from tidemark.core.punctuation import Punctuation
 from tidemark.core.times import parse_time
 from tidemark.core.watermarks import UNKNOWN, PartitionState, Seen
 
@@ -72,9 +73,15 @@ def test_each_finding_on_rows_names_the_tolerance_that_it_is_about():
     assert (last.source, last.count, last.first_time, last.last_time, last.sample) == ("readings", 3, 4, 5, SAMPLE)
 
 
-def still(state: PartitionState, late: Tolerance | None = LATE, partition: str = "p", was_idle: bool = True):
+def still(
+    state: PartitionState,
+    late: Tolerance | None = LATE,
+    partition: str = "p",
+    was_idle: bool = True,
+    punctuation: Punctuation | None = None,
+):
     """The findings at the end of a run one minute after noon."""
-    rules = SourceRules("readings", Policy(None, late, ORDER), ("p",), 0, substreams=False)
+    rules = SourceRules("readings", Policy(None, late, ORDER), ("p",), 0, False, punctuation=punctuation)
     key = ("readings", partition)
     before = {key: PartitionState(idle=was_idle)}
     return list(standing_still(rules, before, {key: state}, BatchPosition(NOON + 60 * SECOND, True)))
@@ -90,6 +97,7 @@ def test_a_partition_that_stands_still_is_reported_from_its_last_row_on():
     )
     assert "arrived at an unknown time" in still(replace(seen, last_arrival=None))[0].message
     assert still(seen, partition=UNKNOWN) == still(replace(seen, idle=False)) == []
+    assert still(seen, punctuation=Punctuation(Action.DROP)) == [], "it has no late tolerance"
 
 
 def test_a_partition_without_rows_is_reported_from_the_run_that_first_waited_for_it():
@@ -103,6 +111,7 @@ def test_a_partition_without_rows_is_reported_from_the_run_that_first_waited_for
     assert as_before(rules, found).message == (
         "declared, but no row of it has been seen since the run of 2026-01-01T12:00:00Z"
     )
+    assert "since the run of 1970-01-01T00:00:00Z" in still(replace(never, since=0))[0].message
     (seen,) = still(replace(never, last_seen=NOON))
     assert as_before(rules, seen) == seen
     other = replace(found, type=Diagnostic.LATE, first_time=None)

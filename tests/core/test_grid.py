@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tidemark.core.advice.costs import FateCounts, Targets, ToleranceCost, recommended, targets_for
-from tidemark.core.advice.grid import MOST_CHOSEN, RUNGS, Grid, chosen, rungs
+from tidemark.core.advice.grid import RUNGS, Grid, chosen, rungs
+from tidemark.core.advice.history import NONE
 from tidemark.core.advice.maxima import High, before_chunks, by_batch
 from tidemark.core.policy import Action, Policy, Tolerance
 from tidemark.core.times import DAY, SECOND, format_duration, parse_duration
@@ -34,7 +35,15 @@ def test_tolerances_are_chosen_where_quantiles_of_rows_are():
     assert chosen({0: 50, 1: 40, 3: 10}, of) == {0, 1 * SECOND, parse_duration("1m")}
     assert chosen({0: 10}, of) == chosen({}, of) == {0}
     assert chosen({0: 1, 5: 1}, of) == {0, of[-1]}
-    assert len(chosen(dict.fromkeys(range(len(RUNGS)), 1), RUNGS)) == MOST_CHOSEN + 1
+
+
+def test_no_more_than_eight_tolerances_are_chosen_the_most_informative_first():
+    rows = (2500, 2500, 2500, 1500, 500, 300, 100, 50, 40, 9, 1)  # each quantile has a place of its own
+    shares = (0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 0.9999, 1.0)
+    kept = {
+        RUNGS[place + 1] for place, share in enumerate(shares) if share in (1.0, 0.99, 0.5, 0.9, 0.999, 0.95, 0.75)
+    }
+    assert chosen(dict(enumerate(rows, start=1)), RUNGS) == {0} | kept
 
 
 def test_a_watermark_trails_by_the_lesser_tolerance_unless_late_is_off_or_the_action_is_keep():
@@ -58,6 +67,8 @@ def test_chunks_are_left_what_earlier_ones_of_their_partition_reached():
         ("p", 1, ((18, 15, 10), (10, 10, 10))),
         ("p", 7, ((18, 17, 17), (10, 17, 17))),
     ]
+    late = [High("p", 1, 0, 2, stamp=4, arrival=20), High("p", 2, 1, 0, stamp=30, arrival=30)]
+    assert before_chunks(Grid.of([2, 5], [0]), late) == [("p", 1, ((18, 15), (NONE, NONE)))]
     assert by_batch(highs) == {("p", 1): 10, ("p", 2): 30, ("q", 2): 1}
 
 

@@ -71,7 +71,7 @@ class Marks:
     """Result of a micro-batch for a partition: its punctuation, the number of rows that count for `every`, the last
     period entered, and the number of lifetimes opened, less those closed."""
 
-    watermark: int | None = None
-    counted: int = 0
-    period: int | None = None
-    opened: int = 0
+    watermark: int | None
+    counted: int
+    period: int | None
+    opened: int

@@ -6,7 +6,7 @@ late tolerance) and watermarks do, and with them the time at which an undeclared
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidemark.core.advice.grid import Grid
@@ -86,7 +86,6 @@ class _Source:
     substreams: bool
     known: dict[str, _Partition] = field(default_factory=dict)
     starts: dict[str, Cells] = field(default_factory=dict)
-    begun_late: set[str] = field(default_factory=set)
     combined: Cells | None = None
     latest: int = NONE
     brought: bool = False
@@ -116,35 +115,23 @@ class _Source:
         self.known[name] = _Partition()
         if not declared and self.combined is not None:
             self.starts[name] = self.combined
-            self.begun_late.add(name)
 
     def _end(self, states: Mapping[str, PartitionState]) -> None:
+        """End a run. Where a partition began needs no look: the combined watermark was there, and never goes back."""
         for name, state in states.items():
             arrived = _arrived(state)
             if arrived is not None:
                 self.known[name].arrival = max(self.known[name].arrival, arrived)
-        if self.known:
-            least = self._least()
-            self.combined = least if self.combined is None else _joined(max, self.combined, least)
-        if self.brought and self.combined is not None:
+        if not self.known:
+            return
+        least = self._least_of(_lowest(self.known.values()))
+        self.combined = least if self.combined is None else _latest(self.combined, least)
+        if self.brought:
             self.found.append(tuple(tuple(_delay(self.latest, w) for w in line) for line in self.combined))
         self.brought = False
 
-    def _least(self) -> Cells:
-        """The least watermark of all partitions, by cell; `NONE` if a partition has none."""
-        plain = [part for name, part in self.known.items() if name not in self.begun_late]
-        least: Cells | None = self._least_of(_lowest(plain)) if plain else None
-        for name in sorted(self.begun_late):
-            own = self._least_of([(self.known[name].arrival, self.known[name].high)])
-            if None not in self.grid.lates and all(
-                min(line) >= max(start) for line, start in zip(own, self.starts[name], strict=True)
-            ):
-                self.begun_late.discard(name)
-            own = _joined(max, own, self.starts[name])
-            least = own if least is None else _joined(min, least, own)
-        return least or ()
-
     def _least_of(self, parts: Sequence[tuple[int, int]]) -> Cells:
+        """The least watermark of partitions with these (arrival, high), by cell; `NONE` if one has none."""
         return tuple(
             tuple(
                 min(max(NONE if late is None else _less(arrival, late), _less(high, d)) for arrival, high in parts)
@@ -176,5 +163,5 @@ def _delay(latest: int, watermark: int) -> int:
     return -1 if NONE in (latest, watermark) else max(0, latest - watermark)
 
 
-def _joined(choose: Callable[[int, int], int], one: Cells, other: Cells) -> Cells:
-    return tuple(tuple(map(choose, *lines)) for lines in zip(one, other, strict=True))
+def _latest(one: Cells, other: Cells) -> Cells:
+    return tuple(tuple(map(max, *lines)) for lines in zip(one, other, strict=True))
