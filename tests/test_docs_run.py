@@ -66,6 +66,7 @@ NOT_RUN = {
     "make test-spark": TESTS,
     "make soak": TESTS,
     "make mutants": TESTS,
+    "CASES=5000 SEED=11 make test-long ARGS=tests/generated": TESTS,
     "make lint": ".ci/run calls it before the tests",
     "make site": "make lint calls it",
     "make bench": MEASURES,
