@@ -40,7 +40,7 @@ env: ## make .env, the random passwords of docker-compose.yml, if there is none
 test: $(CLASSES) ## run the tests (about 20 minutes on 2 cores)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
-test-long: $(CLASSES) ## run the matrices and the long random runs (about 35 minutes on 2 cores)
+test-long: $(CLASSES) ## run the matrices and the long random runs (more than half an hour on 2 cores)
 	$(BIN)/python -m pytest -m long $(SIDE_BY_SIDE) $(ARGS)
 
 test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIONS=4.1.4; about 450 MB each)
