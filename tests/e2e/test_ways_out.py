@@ -210,9 +210,10 @@ def backfill_died(scene: Scene) -> None:
     scene.crash("backfill", "rebuilt", SINCE)
     assert [each["version"] for each in Pipeline.load(scene.config, {}).versions()["versions"]] == [1]
     scene.call("backfill", "--from", SINCE)
-    scene.crash("promote", "brought up", 2)
+    built = max(each["version"] for each in Pipeline.load(scene.config, {}).versions()["versions"])
+    scene.crash("promote", "brought up", built)
     assert Pipeline.load(scene.config, {}).versions()["live"] == 1
-    scene.call("promote", "2")
+    scene.call("promote", str(built))
 
 
 def folder_for_a_lock(scene: Scene) -> None:
