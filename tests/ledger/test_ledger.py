@@ -191,6 +191,8 @@ def test_a_crash_between_objects_and_the_commit_is_repaired_by_repeating_it(ledg
     monkeypatch.setattr(ledger.stores["batches"], "turn", _crash)
     with pytest.raises(_Crash):
         ledger.commit(record, final)
+    assert ledger.settled_before(2) is None
+    assert ledger._before(replace(record, batch_id=2)) is None, "a commit that failed is the one before no other"
     again = Ledger(ledger.root)
     pending = again.last().pending
     assert [each.batch_id for each in pending] == [1]

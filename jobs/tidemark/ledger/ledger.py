@@ -211,8 +211,9 @@ class Ledger:
         self._record_objects(record.batch_id, objects)
         before = self._before(record)
         done = replace(record, status=COMMITTED, written=written_with(self, before, record))
-        self._committed = done = self._sealed(done, before)
+        done = self._sealed(done, before)
         self._turn(done, done.written or (), "commit")
+        self._committed = done
         return done
 
     def _turn(self, record: BatchRecord, written: Sequence[LastWrite], how: str) -> None:
