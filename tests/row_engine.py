@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+import pytest
+
+import plain_checks
 from product import micros
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState
@@ -20,7 +23,9 @@ from tidemark.core.batch_result import FINDINGS, Account, FindingSample, Occurre
 from tidemark.core.policy import Action, Fate, Reason
 from tidemark.core.times import MIN_TIME
 from tidemark.core.watermarks import UNKNOWN, PartitionState, Seen, latest
+from tidemark.runner import planner
 from tidemark.spark.micro_batch import MicroBatch
+from tidemark.spark.session import session
 
 READ, QUARANTINED = ObjectState.READ, ObjectState.QUARANTINED
 
@@ -38,6 +43,13 @@ class Event:
     fate: Fate
     reasons: tuple[Reason, ...]
     file: str
+
+
+def without_spark(patch: pytest.MonkeyPatch) -> None:
+    """Checks in plain Python, no analysis of the configuration by Spark, and no session."""
+    plain_checks.use(patch.setattr)
+    patch.setattr(planner, "analyse", lambda *_: None)
+    patch.setattr(session, "open_session", None)
 
 
 @dataclass

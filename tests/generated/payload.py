@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -133,15 +133,10 @@ def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in rows:
-        times = {name: None if row[name] is None else text_of(row[name]) for name in ("e", "a")}
+        times = {name: None if row[name] is None else product.iso(row[name]) for name in ("e", "a")}
         writer.writerow(["" if value is None else _cell(value) for value in (row | times).values()])
     return out.getvalue()
 
 
 def _cell(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else str(value)
-
-
-def text_of(micros: int) -> str:
-    """A time as text, UTC."""
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)).isoformat()

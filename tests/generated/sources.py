@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from payload import FORMATS, columns_of, fitting, land, payload, schema_of
+from samples import touch
 
 import oracle_lives
 import oracle_punctuation
@@ -88,7 +88,7 @@ def _keys(landing: Landing, name: str) -> dict[str, Any]:
 def _land(path: Path, kind: str, item: Obj) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     land(path, kind, item)
-    os.utime(path, ns=(item.modified * 1000, item.modified * 1000))
+    touch(path, item.modified)
 
 
 def rows_of(landing: Landing, outcomes: Mapping[str, Any], name: str) -> Iterator[Row]:

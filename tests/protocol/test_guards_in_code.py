@@ -20,7 +20,7 @@ import power
 import tidemark.context
 from ledger_samples import commit_run, landed, taken
 from product import Product
-from row_engine import RowEngine
+from row_engine import RowEngine, without_spark
 from strategies import BASE
 from tidemark.commands import abandon, recover, run
 from tidemark.commands.backfill import from_events
@@ -39,8 +39,6 @@ from tidemark.ledger.tables.store import Store
 from tidemark.ledger.versions import Made, Reserved
 from tidemark.quality import validate
 from tidemark.records.versions import nothing_differs
-from tidemark.runner import planner
-from tidemark.spark.session import session
 from tidemark.storage.folders import tables_below
 
 SECOND = oracle.SECOND
@@ -132,11 +130,9 @@ def world(tmp_path: Path) -> Iterator[World]:
     product = Product(tmp_path, {"s": oracle.Source()})
     product.land("s", [obj("a", 10), obj("b", 20)])
     with pytest.MonkeyPatch.context() as patch:
-        plain_checks.use(patch.setattr)
+        without_spark(patch)
         patch.setattr(validate.Validation, "lines", plain_checks.judged)
-        patch.setattr(planner, "analyse", lambda *_: None)
         patch.setattr(from_events, "with_examples", lambda difference, *_: difference)
-        patch.setattr(session, "open_session", None)
         patch.setattr(tidemark.context, "hold", lambda *_: nullcontext())
         found = World(product, patch)
         patch.setattr(RunContext, "engine", property(lambda _: found.engine))

@@ -15,15 +15,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import oracle
-import plain_checks
 from product import Product, line, micros
-from row_engine import RowEngine
+from row_engine import RowEngine, without_spark
 from strategies import BASE, logs, sources
 from tidemark.context import RunContext
 from tidemark.landing.listing import Listed
 from tidemark.runner import planner
 from tidemark.runner.executor import JudgingEngine
-from tidemark.spark.session import session
 
 NAMES = ("watermark", "complete", "high", "last_arrival", "last_seen", "floor", "idle", "next_offset")
 _numbers = itertools.count()
@@ -34,12 +32,9 @@ class Crash(BaseException):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def without_spark():
-    """Checks in plain Python, and no analysis of the configuration by Spark."""
+def no_spark():
     with pytest.MonkeyPatch.context() as patched:
-        plain_checks.use(patched.setattr)
-        patched.setattr(planner, "analyse", lambda *_: None)
-        patched.setattr(session, "open_session", None)
+        without_spark(patched)
         yield
 
 

@@ -16,10 +16,9 @@ from deltalake.exceptions import DeltaError
 from simulated_tables import Crash, Disk
 
 import oracle
-import plain_checks
 from oracle import SECOND, Obj, Row
 from product import Product
-from row_engine import RowEngine
+from row_engine import RowEngine, without_spark
 from strategies import BASE
 from tidemark.commands import abandon
 from tidemark.context import RunContext
@@ -27,7 +26,6 @@ from tidemark.core.batch_result import BatchRecord
 from tidemark.errors import Held, TidemarkError
 from tidemark.ledger import durability, versions
 from tidemark.ledger.ledger import Ledger
-from tidemark.runner import planner
 from tidemark.storage import Place
 
 SOURCES = (
@@ -186,12 +184,6 @@ class World:
         self.hold_laws()
         taken = {item.uri.rpartition("/")[2] for each in self.committed() for item in self.ledger.objects_of(each)}
         assert taken == {obj.uri for obj in self.landed}
-
-
-def without_spark(patch: pytest.MonkeyPatch) -> None:
-    """Checks in plain Python, and no analysis of the configuration by Spark."""
-    plain_checks.use(patch.setattr)
-    patch.setattr(planner, "analyse", lambda *_: None)
 
 
 def simulate(folder: Path, seed: int, steps: int, **more: Any) -> World:
