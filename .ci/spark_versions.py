@@ -61,8 +61,8 @@ def run(*command: str) -> None:
 
 
 def main(asked: list[str]) -> int:
-    """Run the tests on each version; status 1 if one fails or is not known."""
-    for version in asked or versions():
+    """Run the tests on these versions, else on the newest; status 1 if one fails or is not known."""
+    for version in asked or versions()[-1:]:
         if version not in versions():
             print(f"there is no lock file for Spark {version}: there are {', '.join(versions())}", file=sys.stderr)
             return 1

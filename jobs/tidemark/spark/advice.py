@@ -31,6 +31,7 @@ from tidemark.spark.judge.policy import bounded
 from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.local_frames import Columns, local_frame
 from tidemark.spark.maxima import range_of
+from tidemark.spark.partitioning.by_task import send
 from tidemark.spark.streams.partitioned import key_of_substream
 
 _TASK_ROWS = 1 << 20
@@ -140,12 +141,10 @@ class AdvisedRows:
         spark, tasks = self.engine.spark, self.tasks
         rows = self._rows().withColumn(CHUNK, F.shiftright(OFFSET, self.bits))
         rows = rows.join(local_frame(spark, known, columns), [PARTITION, BATCH], "left").drop(BATCH)
-        if tasks == 1:
-            rows = rows.coalesce(1)
-        elif self._keyed:
+        if self._keyed and tasks > 1:
             rows = rows.repartition(tasks, PARTITION, KEY)
         else:
-            rows = rows.repartitionById(tasks, F.pmod(F.hash(PARTITION) + F.col(CHUNK), F.lit(tasks)).cast("int"))
+            rows = send(rows, tasks, F.pmod(F.hash(PARTITION) + F.col(CHUNK), F.lit(tasks)).cast("int"))
         return rows.sortWithinPartitions(PARTITION, KEY if self._keyed else CHUNK, OFFSET)
 
     @cached_property

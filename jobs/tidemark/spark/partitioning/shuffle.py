@@ -40,6 +40,7 @@ from tidemark.spark.columns import (
 from tidemark.spark.compat.jvm import scala_columns
 from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.local_frames import Columns, local_frame, small_frame
+from tidemark.spark.partitioning.by_task import send
 from tidemark.spark.partitioning.layout import Chunk, Layout, RunningState, cell_of_row
 from tidemark.spark.tables.delta import quoted
 
@@ -104,7 +105,7 @@ def repartition(
     task = (F.lit(0) if layout.tasks == 1 else _task(layout, tasks or PartitionTasks())).alias(TASK)
     none = F.lit(None).cast(seeds.schema[SEED].dataType)
     whole = narrow.select("*", task, none.alias(SEED)).unionByName(seeds.select("*", task))
-    return whole.coalesce(1) if layout.tasks == 1 else whole.repartitionById(layout.tasks, F.col(TASK))
+    return send(whole, layout.tasks, F.col(TASK))
 
 
 def _task(layout: Layout, tasks: PartitionTasks) -> Column:

@@ -20,6 +20,7 @@ from tidemark.core.watermarks import UNKNOWN, latest
 from tidemark.spark.columns import ARRIVAL, IMPORTED, OFFSET, OWN, PARTITION, PUNCTUATED
 from tidemark.spark.local_frames import Columns, local_frame
 from tidemark.spark.maxima import greatest_before, least, range_of
+from tidemark.spark.partitioning.by_task import send
 from tidemark.spark.partitioning.layout import Layout
 from tidemark.spark.partitioning.ranges import Points, Ranges, points
 from tidemark.spark.punctuation.state import issued_by_events
@@ -75,8 +76,7 @@ def with_imported(rows: DataFrame, imported: Imported, root: str, layout: Layout
         (F.col(name) if name == ARRIVAL else F.lit(None).cast(kind)).alias(name) for name, kind in types.items()
     ]
     whole = marked.unionByName(ranged.select(*filled, _SET, F.lit(0).alias(_IS_ROW), _RANGE))
-    whole = whole.coalesce(1) if ranges.tasks == 1 else whole.repartitionById(ranges.tasks, F.col(_RANGE))
-    whole = whole.sortWithinPartitions(F.col(ARRIVAL).asc_nulls_last(), _IS_ROW)
+    whole = send(whole, ranges.tasks, F.col(_RANGE)).sortWithinPartitions(F.col(ARRIVAL).asc_nulls_last(), _IS_ROW)
     one = F.lit(0).cast("long"), F.lit(None).cast("binary")
     known = greatest_before(*one, F.col(_SET))
     return whole.withColumn(IMPORTED, known).where(F.col(_IS_ROW) == 1).drop(_SET, _IS_ROW, _RANGE)
@@ -153,8 +153,7 @@ def _combined(marks: DataFrame, imported: Imported, layout: Layout) -> DataFrame
     columns: Columns = [(PARTITION, pa.string()), (_RANGE, pa.int32()), *_STEPS]
     known = local_frame(spark, _known_marks(imported, reached, len(ranges.bounds)), columns)
     whole = each.unionByName(known)
-    whole = whole.repartitionById(len(ranges.bounds) + 1, F.col(_RANGE)) if ranges.bounds else whole.coalesce(1)
-    whole = whole.sortWithinPartitions(ARRIVAL, PARTITION)
+    whole = send(whole, len(ranges.bounds) + 1, F.col(_RANGE)).sortWithinPartitions(ARRIVAL, PARTITION)
     steps = whole.withColumn(_SET, least(F.col(PARTITION), F.col(_SET)))
     steps = steps.withColumn(_PLACE, F.monotonically_increasing_id()).where(F.col(ARRIVAL) != _NEVER)
     return steps.groupBy(ARRIVAL).agg(F.max_by(_SET, _PLACE).alias(_SET)).select(ARRIVAL, _SET)

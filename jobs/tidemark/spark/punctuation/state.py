@@ -19,6 +19,7 @@ from tidemark.spark.columns import ARRIVAL, CELL, END, EVENT, MARK, MATCH, OFFSE
 from tidemark.spark.expressions import text_of, value_of
 from tidemark.spark.local_frames import Columns, small_frame
 from tidemark.spark.maxima import punctuated
+from tidemark.spark.partitioning.by_task import send
 from tidemark.spark.partitioning.layout import Layout, balanced
 from tidemark.spark.times import at_bounds, divided, micros_of
 
@@ -106,8 +107,7 @@ def issued_by_events(
     cell = F.shiftright(F.col(OFFSET), layout.bits if layout.tasks > 1 else _WHOLE).alias(CELL)
     rows = rows.select(PARTITION, ARRIVAL, OFFSET, cell, *named.values())
     rows = rows.join(_cells(rows, opening, layout.tasks), [PARTITION, CELL], "left")
-    rows = rows.coalesce(1) if layout.tasks == 1 else rows.repartitionById(layout.tasks, F.col(TASK))
-    rows = rows.sortWithinPartitions(PARTITION, CELL, OFFSET)
+    rows = send(rows, layout.tasks, F.col(TASK)).sortWithinPartitions(PARTITION, CELL, OFFSET)
     part = F.col(PARTITION).cast("binary")
     issued = punctuated(F.col(CELL), part, F.col(SEED), *[F.col(name) for name in named])
     return rows.select(PARTITION, ARRIVAL, issued["after"].alias(PUNCTUATED))

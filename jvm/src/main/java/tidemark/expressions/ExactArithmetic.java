@@ -3,6 +3,7 @@ package tidemark.expressions;
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.expressions.Abs;
 import org.apache.spark.sql.catalyst.expressions.Add;
+import org.apache.spark.sql.catalyst.expressions.Add$;
 import org.apache.spark.sql.catalyst.expressions.BRound;
 import org.apache.spark.sql.catalyst.expressions.BinaryArithmetic;
 import org.apache.spark.sql.catalyst.expressions.Cast;
@@ -11,10 +12,12 @@ import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Floor;
 import org.apache.spark.sql.catalyst.expressions.IntegralDivide;
+import org.apache.spark.sql.catalyst.expressions.IntegralDivide$;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
-import org.apache.spark.sql.catalyst.expressions.NumericEvalContext;
+import org.apache.spark.sql.catalyst.expressions.Multiply$;
 import org.apache.spark.sql.catalyst.expressions.Round;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
+import org.apache.spark.sql.catalyst.expressions.Subtract$;
 import org.apache.spark.sql.catalyst.expressions.UnaryMinus;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -77,17 +80,17 @@ public record ExactArithmetic() implements Serializable {
         }
         Expression left = left(node);
         Expression right = right(node);
-        var exact = new NumericEvalContext(EvalMode$.MODULE$.TRY(), true);
+        var exact = EvalMode$.MODULE$.TRY();
         if (node instanceof Add) {
-            return new Add(left, right, exact);
+            return Add$.MODULE$.apply(left, right, exact);
         }
         if (node instanceof Subtract) {
-            return new Subtract(left, right, exact);
+            return Subtract$.MODULE$.apply(left, right, exact);
         }
         if (node instanceof Multiply) {
-            return new Multiply(left, right, exact);
+            return Multiply$.MODULE$.apply(left, right, exact);
         }
-        return node instanceof IntegralDivide ? new IntegralDivide(left, right, exact) : node;
+        return node instanceof IntegralDivide ? IntegralDivide$.MODULE$.apply(left, right, exact) : node;
     }
 
     private static Expression left(Expression node) {
