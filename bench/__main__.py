@@ -26,6 +26,7 @@ from bench.rows import (
     advise,
     again,
     batch,
+    cold,
     dashboard,
     engines,
     growth,
@@ -52,6 +53,7 @@ class Row:
 
 ROWS = {
     "judge": Row(judge.measure),
+    "cold": Row(cold.measure),
     "landing": Row(landing.measure, share=8),
     "history": Row(batch.measure),
     "hot": Row(hot.measure),
