@@ -395,7 +395,7 @@ def test_ci_runs_the_tests_of_the_readme():
 
 
 def test_the_jars_that_jobs_use_are_those_of_the_lock():
-    from tidemark.spark.session.session import installed_jars
+    from tidemark.spark.session.jars import installed_jars
 
     locked = {jar.file_name: jar for jar in jars.read_lock(ROOT / "jars.lock")}
     found = {path.name: path for path in installed_jars() if path.name != compiler.JAR}
@@ -478,7 +478,7 @@ def test_a_class_that_has_a_public_way_is_left_out_where_it_does_not_compile(tmp
 
 
 def test_jars_that_are_missing_or_older_than_the_code_are_told(tmp_path, monkeypatch):
-    from tidemark.spark.session.session import installed_jars
+    from tidemark.spark.session.jars import installed_jars
 
     monkeypatch.setenv("TIDEMARK_JARS", str(tmp_path))
     with pytest.raises(TidemarkError, match="older than the code"):
@@ -515,7 +515,7 @@ def test_java_that_spark_runs_on_is_accepted(tmp_path, answer):
     [('java version "1.8.0_402"', "version 8"), ('openjdk version "11.0.2"', "version 11"), ("?", "no known")],
 )
 def test_another_java_is_one_line_that_says_what_to_install(tmp_path, answer, version):
-    with pytest.raises(TidemarkError, match=f"needs Java 17 or 21; this one is .*{version}") as caught:
+    with pytest.raises(TidemarkError, match=f"needs Java 17, 21 or 25; this one is .*{version}") as caught:
         jars.require_java(java_home(tmp_path, answer))
     assert caught.value.hint.startswith("install Java 17")
 

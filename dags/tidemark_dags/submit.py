@@ -36,7 +36,8 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
     def execute(self, context: Context) -> None:
         # These import pyspark, so only when a task runs.
         from tidemark.spark.session.class_archive import java_options
-        from tidemark.spark.session.session import COMPILING, class_path, installed_jars
+        from tidemark.spark.session.jars import installed_jars
+        from tidemark.spark.session.session import COMPILING, class_path
 
         on_s3 = aws.load(self.application_args[0]).context.on_s3
         on_driver = class_path()

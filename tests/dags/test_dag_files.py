@@ -11,7 +11,8 @@ from airflow_home import AirflowHome
 from dag_pipelines import write_pipeline
 
 from tidemark.spark.session import class_archive
-from tidemark.spark.session.session import class_path, installed_jars
+from tidemark.spark.session.jars import installed_jars
+from tidemark.spark.session.session import class_path
 
 LOAD = """
 import json, sys, time

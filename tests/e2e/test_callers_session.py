@@ -11,7 +11,8 @@ import pytest
 
 from tidemark.errors import TidemarkError
 from tidemark.spark.session import isolation
-from tidemark.spark.session.session import installed_jars, open_session
+from tidemark.spark.session.jars import installed_jars
+from tidemark.spark.session.session import open_session
 
 CONFIG = """
 pipeline: beside

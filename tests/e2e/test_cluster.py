@@ -25,7 +25,7 @@ from loopback import free_port
 from oracle import SECOND
 from product import Product, expected, verdicts
 from short_lived import OPTIONS, SHORT_LIVED
-from tidemark.spark.session.session import installed_jars
+from tidemark.spark.session.jars import installed_jars
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -165,3 +165,17 @@ def test_a_cluster_that_loses_a_worker_on_the_way_comes_to_the_same_digests(tmp_
     runs = (oracle.Run(at(60), tuple(obj(f"{number}", 10 * number, 60) for number in range(1, OBJECTS + 1))),)
     assert verdicts(spread.events("s")) == expected(oracle.judge(SOURCE, runs))
     cluster.until(lambda: sum(worker["state"] == "ALIVE" for worker in cluster.told()["workers"]) == 1)
+
+
+def test_spark_itself_refuses_the_cluster_mode_that_the_page_says_is_not_there():
+    words = [str(BIN / "spark-submit"), "--master", "spark://127.0.0.1:1", "--deploy-mode", "cluster"]
+    done = subprocess.run(  # noqa: S603 - the project's own Spark
+        [*words, str(ROOT / "jobs" / "run.py")],
+        env=os.environ | SHORT_LIVED | {"PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "not supported for python applications on standalone clusters" in done.stderr
+    assert "**Cluster mode**" in (ROOT / "docs" / "clusters.md").read_text()

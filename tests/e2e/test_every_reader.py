@@ -113,7 +113,7 @@ def test_no_page_says_a_wrong_number_of_nulls(warehouse):
 @pytest.mark.long
 def test_spark_reads_every_table_without_the_products_jar(warehouse, tmp_path):
     from tidemark.spark.session.compiler import JAR
-    from tidemark.spark.session.session import installed_jars
+    from tidemark.spark.session.jars import installed_jars
 
     script = tmp_path / "plain.py"
     script.write_text(PLAIN)

@@ -24,6 +24,7 @@ from tidemark.quality.suite_checks import check_suites
 from tidemark.runner.recorded import key_of
 from tidemark.spark.session import settings
 from tidemark.spark.session.jars import require_s3
+from tidemark.spark.session.versions import require_engine
 from tidemark.storage import Place
 
 AUTO_BYTES_A_CORE = 256 << 20
@@ -86,10 +87,13 @@ class Planning:
             ensure_few(self.ledger.states(tail.next_batch_id))
 
     def prove(self, landed: Discovered, tail: Tail) -> None:
-        """Check that the run can be carried out: Spark has the libraries that S3 needs, and it understands the
-        configuration, which it analyses if it has not done so before. Raises TidemarkError, ConfigError."""
-        if landed.objects and on_s3(self.spec):
-            require_s3()
+        """Check that the run can be carried out: Spark is there in a version that works, with Delta and what S3
+        needs, and it understands the configuration, which it analyses if it has not done so before. Raises
+        TidemarkError, ConfigError."""
+        if landed.objects:
+            require_engine()
+            if on_s3(self.spec):
+                require_s3()
         if self._unproven(landed, tail):
             analyse(self.spec)
 

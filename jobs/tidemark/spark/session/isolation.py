@@ -20,6 +20,7 @@ from tidemark.spark.compat.jvm import active_context, running
 from tidemark.spark.compat.sessions import DELTA_CLASS, activate, first_session, verify_checksums
 from tidemark.spark.session.compiler import FINGERPRINT, JAR, fingerprint
 from tidemark.spark.session.jars import jars_folder
+from tidemark.spark.session.versions import require_spark
 
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -97,6 +98,7 @@ def put_back(session: SparkSession | None) -> None:
 
 
 def _ensure_equipped(session: SparkSession) -> None:
+    require_spark(session.version, f"application {session.sparkContext.appName}")
     missing = [f"{key}={value}" for key, value in _DELTA.items() if value not in str(session.conf.get(key, ""))]
     loader = running().java.lang.Thread.currentThread().getContextClassLoader()
     for name in ("tidemark.count.EventCounts", DELTA_CLASS):

@@ -21,10 +21,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.session.compiler import JAR, MODULE, TOOLS, compile_into, java_command, left_out, quiet_jvm
+from tidemark.spark.session.compiler import (
+    JAR,
+    MODULE,
+    TOOLS,
+    compile_into,
+    is_current,
+    java_command,
+    left_out,
+    quiet_jvm,
+)
 
-JAVA_VERSIONS = (17, 21)
-"""Versions of Java that Spark 4.2 runs on."""
+JAVA_VERSIONS = (17, 21, 25)
+"""Versions of Java that tidemark runs on (docs/versions.md)."""
 
 S3_HINT = "run `make install-s3` in the project folder; with a Spark of your own, give it hadoop-aws of its version"
 _INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to it"
@@ -55,7 +64,7 @@ def require_java(environ: Mapping[str, str] = os.environ) -> None:
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - the user's own Java
     found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
     if found is None or int(found[1]) not in JAVA_VERSIONS:
-        wanted = " or ".join(map(str, JAVA_VERSIONS))
+        wanted = f"{', '.join(map(str, JAVA_VERSIONS[:-1]))} or {JAVA_VERSIONS[-1]}"
         version = f"version {found[1]}" if found else "of no known version"
         raise TidemarkError(f"Spark needs Java {wanted}; this one is {version}", where=java, hint=_INSTALL_JAVA)
 
@@ -63,6 +72,20 @@ def require_java(environ: Mapping[str, str] = os.environ) -> None:
 def jars_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """The folder where `tidemark setup` puts Delta's jars and ours; those for S3 lie beside it."""
     return Path(environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
+
+
+def installed_jars() -> list[Path]:
+    """Delta's jars and ours, as `tidemark setup` left them: nothing is downloaded when a job runs. Raises
+    TidemarkError if they are missing or older than the code."""
+    folder = jars_folder()
+    jars = sorted(folder.glob("*.jar"))
+    if len(jars) < 2 or not is_current(folder / JAR):
+        raise TidemarkError(
+            "the jars of Delta and tidemark are not installed, or are older than the code",
+            where=str(folder),
+            hint="run `tidemark setup` (in a clone `make install` does)",
+        )
+    return jars
 
 
 def s3_jars() -> list[Path]:

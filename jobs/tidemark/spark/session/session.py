@@ -23,10 +23,10 @@ from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.compat.py4j_cache import remember
 from tidemark.spark.compat.sessions import has_jvm, launch, start_context
 from tidemark.spark.session import class_archive, s3a
-from tidemark.spark.session.compiler import JAR, is_current
 from tidemark.spark.session.isolation import own_session, refuse_connect, session_of_caller
-from tidemark.spark.session.jars import jars_folder, require_java, require_s3, s3_jars
+from tidemark.spark.session.jars import installed_jars, require_java, require_s3, s3_jars
 from tidemark.spark.session.settings import RESULT_SETTINGS
+from tidemark.spark.session.versions import require_engine
 
 _TIMES = ("_offset", "_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark", "_batch_id")
 _COST_SETTINGS = {
@@ -77,20 +77,6 @@ _CHECKSUMS = [
 ]
 
 
-def installed_jars() -> list[Path]:
-    """Delta's jars and ours, as `tidemark setup` left them: nothing is downloaded when a job runs. Raises
-    TidemarkError if they are missing or older than the code."""
-    folder = jars_folder()
-    jars = sorted(folder.glob("*.jar"))
-    if len(jars) < 2 or not is_current(folder / JAR):
-        raise TidemarkError(
-            "the jars of Delta and tidemark are not installed, or are older than the code",
-            where=str(folder),
-            hint="run `tidemark setup` (in a clone `make install` does)",
-        )
-    return jars
-
-
 def class_path() -> list[Path]:
     """The jars on a driver's class path. Java uses the archive of classes only if they are these, in this order."""
     return [*installed_jars(), *s3_jars()]
@@ -106,6 +92,7 @@ def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSess
     if on_s3:
         require_s3()
     refuse_connect()
+    require_engine()
     return with_settings(session_of_caller() or _start(master), on_s3=on_s3)
 
 
