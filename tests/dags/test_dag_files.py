@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import textwrap
+from pathlib import Path
 
 import pytest
 from airflow_home import AirflowHome
 from dag_pipelines import write_pipeline
 
+from tidemark.application.command import APPLICATION
 from tidemark.spark.session import class_archive
-from tidemark.spark.session.session import class_path, installed_jars
+from tidemark.spark.session.jars import installed_jars
+from tidemark.spark.session.session import class_path
 
 LOAD = """
 import json, sys, time
@@ -99,12 +102,12 @@ def test_what_a_file_asks_of_airflow_is_checked(home, pipelines):
 
 
 SUBMIT = """
-import json, sys
-sys.path.insert(0, {folder!r})
+import json
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from tidemark_dags import submit
+from tidemark.airflow import submit
 SparkSubmitOperator.execute = lambda self, context: print(
-    json.dumps([self.jars, self.driver_class_path, self.conf["spark.driver.defaultJavaOptions"]])
+    json.dumps([self.application, self.application_args, self.jars, self.driver_class_path,
+        self.conf["spark.driver.defaultJavaOptions"]])
 )
 submit.TidemarkSubmitOperator(task_id="process", job="process", application_args=[{config!r}]).execute({{}})
 """
@@ -112,8 +115,8 @@ submit.TidemarkSubmitOperator(task_id="process", job="process", application_args
 
 def test_a_submitted_job_has_the_class_path_of_the_archive_of_classes(home, pipelines):
     config = write_pipeline(pipelines)
-    code = SUBMIT.format(folder=home.environ["AIRFLOW__CORE__DAGS_FOLDER"], config=str(config))
-    jars, on_driver, options = home.python(textwrap.dedent(code))
+    application, arguments, jars, on_driver, options = home.python(SUBMIT.format(config=str(config)))
+    assert (Path(application), arguments) == (APPLICATION, ["process", str(config)])
     assert on_driver == os.pathsep.join(map(str, class_path()))
     assert jars == ",".join(map(str, installed_jars()))
     assert options.endswith(class_archive.java_options())
@@ -130,9 +133,8 @@ def test_fifty_files_are_parsed_without_spark(home, pipelines):
 
 
 TELL = """
-import json, sys
-sys.path.insert(0, {folder!r})
-from tidemark_dags import operations
+import json
+from tidemark.airflow import operations
 same = dict(rows=dict(), streams=dict(), dead_letters=dict())
 built = [dict(version=2, label="mine", difference=same), dict(version=3, label="another", difference=same)]
 class Pipeline:
@@ -146,7 +148,6 @@ print(json.dumps(operations.report_differences(dict(config="toll.yml", label="mi
 
 
 def test_a_backfill_dag_judges_and_promotes_the_version_that_its_own_run_built(home, pipelines):
-    folder = home.environ["AIRFLOW__CORE__DAGS_FOLDER"]
-    assert home.python(textwrap.dedent(TELL.format(folder=folder))) == ["toll.yml", "2", "--wait"]
+    assert home.python(TELL) == ["toll.yml", "2", "--wait"]
     write_pipeline(pipelines)
     assert loaded(home)["dags"]["tidemark_backfill"]["active"] == 1

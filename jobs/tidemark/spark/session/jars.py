@@ -21,12 +21,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.session.compiler import JAR, MODULE, TOOLS, compile_into, java_command, left_out, quiet_jvm
+from tidemark.spark.session.compiler import (
+    JAR,
+    MODULE,
+    TOOLS,
+    compile_into,
+    is_current,
+    java_command,
+    left_out,
+    quiet_jvm,
+)
 
 JAVA_VERSIONS = (17, 21)
 """Versions of Java that Spark 4.2 runs on."""
 
-S3_HINT = "run `make install-s3` in the project folder; with a Spark of your own, give it hadoop-aws of its version"
+S3_HINT = "run `tidemark setup --s3` (about 690 MB); with a Spark of your own, give it hadoop-aws of its version"
 _INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to it"
 
 
@@ -65,10 +74,36 @@ def jars_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
 
 
-def s3_jars() -> list[Path]:
-    """The jars for S3 that `make install-s3` has installed; empty if it was not run."""
+def installed_jars() -> list[Path]:
+    """Delta's jars and ours, as `tidemark setup` left them: nothing is downloaded when a job runs. Raises
+    TidemarkError if they are missing or older than the code."""
     folder = jars_folder()
-    return sorted(folder.with_name(f"{folder.name}-s3").glob("*.jar"))
+    jars = sorted(folder.glob("*.jar"))
+    if len(jars) < 2 or not is_current(folder / JAR):
+        raise TidemarkError(
+            "the jars of Delta and tidemark are not installed, or are older than the code",
+            where=str(folder),
+            hint="run `tidemark setup` (in a clone `make install` does)",
+        )
+    return jars
+
+
+def require_jars() -> None:
+    """Ensure, before anything is planned, that a JVM can be started with the jars; one that runs already, or that
+    spark-submit has started, has its own. Raises TidemarkError."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return
+    if "pyspark" in sys.modules:
+        from tidemark.spark.compat.sessions import has_jvm
+
+        if has_jvm():
+            return
+    installed_jars()
+
+
+def s3_jars() -> list[Path]:
+    """The jars for S3 that `tidemark setup --s3` has installed; empty if it was not run."""
+    return sorted(_s3_folder().glob("*.jar"))
 
 
 def require_s3() -> None:
@@ -84,17 +119,29 @@ def read_lock(lock: Path) -> list[Jar]:
     return [Jar(parts[0], parts[1].removeprefix("sha256:")) for parts in lines if parts]
 
 
-def set_up() -> Path:
-    """Put Delta's jars and ours where jobs look for them, and return that folder. A wheel brings the lock file of
-    Delta's jars beside this module. Raises TidemarkError if a jar can't be downloaded, is not the one of the lock
-    file, or can't be written."""
-    folder, packed = jars_folder(), Path(__file__).with_name("jars.lock")
+def set_up(with_s3: bool = False) -> Path:
+    """Put Delta's jars and ours where jobs look for them, `with_s3` also those for S3, and return the folder of the
+    first. Raises TidemarkError if a jar can't be downloaded, is not the one of the lock file, or can't be written."""
+    folder = jars_folder()
     try:
-        install_all(packed if packed.is_file() else MODULE.parent / packed.name, folder)
+        install_all(_lock("jars.lock"), folder)
+        if with_s3:
+            install(_lock("jars-s3.lock"), _s3_folder())
     except OSError as error:
         hint = "repeat the command as a user who may write there, or have TIDEMARK_JARS name another folder"
         raise TidemarkError(f"the jars can't be written: {error.strerror}", where=str(folder), hint=hint) from error
     return folder
+
+
+def _s3_folder() -> Path:
+    folder = jars_folder()
+    return folder.with_name(f"{folder.name}-s3")
+
+
+def _lock(name: str) -> Path:
+    """A lock file of jars: a wheel brings it beside this module, a clone has it in its top folder."""
+    packed = Path(__file__).with_name(name)
+    return packed if packed.is_file() else MODULE.parent / name
 
 
 def install_all(lock: Path, folder: Path) -> None:

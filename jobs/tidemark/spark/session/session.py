@@ -23,9 +23,8 @@ from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.compat.py4j_cache import remember
 from tidemark.spark.compat.sessions import has_jvm, launch, start_context
 from tidemark.spark.session import class_archive, s3a
-from tidemark.spark.session.compiler import JAR, is_current
 from tidemark.spark.session.isolation import own_session, refuse_connect, session_of_caller
-from tidemark.spark.session.jars import jars_folder, require_java, require_s3, s3_jars
+from tidemark.spark.session.jars import installed_jars, require_java, require_s3, s3_jars
 from tidemark.spark.session.settings import RESULT_SETTINGS
 
 _TIMES = ("_offset", "_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark", "_batch_id")
@@ -75,20 +74,6 @@ _LOCAL_SETTINGS = {
 _CHECKSUMS = [
     f"spark.sql.shuffle.orderIndependentChecksum.{name}" for name in ("enabled", "enableFullRetryOnMismatch")
 ]
-
-
-def installed_jars() -> list[Path]:
-    """Delta's jars and ours, as `tidemark setup` left them: nothing is downloaded when a job runs. Raises
-    TidemarkError if they are missing or older than the code."""
-    folder = jars_folder()
-    jars = sorted(folder.glob("*.jar"))
-    if len(jars) < 2 or not is_current(folder / JAR):
-        raise TidemarkError(
-            "the jars of Delta and tidemark are not installed, or are older than the code",
-            where=str(folder),
-            hint="run `tidemark setup` (in a clone `make install` does)",
-        )
-    return jars
 
 
 def class_path() -> list[Path]:

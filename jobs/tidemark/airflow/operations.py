@@ -12,13 +12,13 @@ from typing import Any
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from tidemark.airflow import aws
+from tidemark.airflow.operators import spark_task
+from tidemark.airflow.places import beside_dags
+from tidemark.airflow.steps import as_of_of
 from tidemark.config.pipeline_files import PipelineFile
-from tidemark_dags import aws
-from tidemark_dags.steps import as_of_of
-from tidemark_dags.submit import TidemarkSubmitOperator
 
 REPORTS_VARIABLE = "TIDEMARK_REPORTS"
-DEFAULT_REPORTS = Path(__file__).parents[2] / "reports"
 _SINCE = datetime(2000, 1, 1, tzinfo=UTC)
 _PROMOTE = ("never", "when identical", "when quality passes")
 _COMMON = {"owner": "tidemark", "retries": 1, "retry_delay": timedelta(minutes=1)}
@@ -27,7 +27,7 @@ Files = Sequence[PipelineFile]
 
 
 def _dag(name: str, doc: str | None, schedule: str | None = None, **options: Any) -> DAG:
-    common = {"start_date": _SINCE, "catchup": False, "tags": ["tidemark"], "default_args": _COMMON}
+    common: dict[str, Any] = {"start_date": _SINCE, "catchup": False, "tags": ["tidemark"], "default_args": _COMMON}
     return DAG(name, schedule=schedule, doc_md=doc, **common, **options)
 
 
@@ -47,12 +47,10 @@ def backfill_dag(files: Files) -> DAG:
     }
     with _dag("tidemark_backfill", backfill_dag.__doc__, params=params, max_active_runs=1) as dag:
         paths = {file.spec.name: str(file.path) for file in files}
-        chosen = task(task_id="choose", multiple_outputs=True)(choose)(paths)
-        build = TidemarkSubmitOperator(
-            task_id="build", job="backfill", application_args=chosen["arguments"], retries=0
-        )
+        chosen: Any = task(task_id="choose", multiple_outputs=True)(choose)(paths)
+        build = spark_task(task_id="build", job="backfill", application_args=chosen["arguments"], retries=0)
         report = task(task_id="report")(report_differences)(chosen)
-        promote = TidemarkSubmitOperator(task_id="promote", job="promote", application_args=report)
+        promote = spark_task(task_id="promote", job="promote", application_args=report)
         chosen >> build >> report >> promote
     return dag
 
@@ -76,12 +74,11 @@ def report_differences(chosen: Mapping[str, Any]) -> list[str]:
     pipeline, params = aws.load(chosen["config"]), get_current_context()["params"]
     asked = params["promote"]
     built = [each for each in pipeline.versions()["versions"] if each["label"] == chosen["label"]]
-    if not built:
+    newest = built[-1] if built else None
+    if newest is None or (found := newest["difference"]) is None:
         raise AirflowFailException(
             f"no version has the label {chosen['label']!r}: `build` has made none that is kept"
         )
-    newest = built[-1]
-    found = newest["difference"]
     identical = not differs(found)
     beyond = exceeded(pipeline.spec, found)
     print(f"version {newest['version']} {'came out identical' if identical else f'differs: {json.dumps(found)}'}")
@@ -104,11 +101,11 @@ def report_dag(files: Files) -> DAG:
 
 
 def write_page(config: str) -> str:
-    """Write the page of a pipeline's last 24 hours below $TIDEMARK_REPORTS (default: `reports` beside `dags`), return
-    its path."""
+    """Write the page of a pipeline's last 24 hours below $TIDEMARK_REPORTS (default: `reports` beside the folder of
+    DAG files), return its path."""
     pipeline, run = aws.load(config), get_current_context()["dag_run"]
     end = as_of_of(run)
-    folder = Path(os.environ.get(REPORTS_VARIABLE) or DEFAULT_REPORTS) / pipeline.spec.name
+    folder = Path(os.environ.get(REPORTS_VARIABLE) or beside_dags("reports")) / pipeline.spec.name
     folder.mkdir(parents=True, exist_ok=True)
     since = end - timedelta(days=1)
     return str(pipeline.report(folder / f"{end:%Y-%m-%d}.html", since.isoformat(), end.isoformat())["path"])
@@ -118,9 +115,9 @@ def maintenance_dag(files: Files) -> DAG:
     """Every week: small files are compacted, and files that no table has needed for a week are deleted. No replay
     needs them."""
     params = {"dry_run": Param(False, type="boolean", title="Only say what would be done")}
-    weekly = {"schedule": "0 3 * * 0", "max_active_tasks": 1, "params": params}
+    weekly: dict[str, Any] = {"schedule": "0 3 * * 0", "max_active_tasks": 1, "params": params}
     with _dag("tidemark_maintenance", maintenance_dag.__doc__, **weekly) as dag:
         for file in files:
             arguments = [str(file.path), "{{ '--dry-run' if params.dry_run else '--json' }}"]
-            TidemarkSubmitOperator(task_id=file.spec.name, job="maintain", application_args=arguments)
+            spark_task(task_id=file.spec.name, job="maintain", application_args=arguments)
     return dag

@@ -14,17 +14,17 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from tidemark.config.pipeline_files import dag_id
+from tidemark.dashboard import asked, failures
+from tidemark.dashboard.asked import Asset, BatchId, DagId, Name, RunId
+from tidemark.dashboard.host import Host, User
+from tidemark.dashboard.known import Pipelines
+from tidemark.dashboard.links import Links
+from tidemark.dashboard.served import Served, one_of, within
+from tidemark.dashboard.shell import HEADERS, answer, at, message
+from tidemark.dashboard.views import history, listing, lists, overview, row, runs
 from tidemark.errors import UsageError
 from tidemark.records.rows import ExplainRecord
 from tidemark.report.page.style import DARK, LIGHT, STYLE
-from tidemark_dashboard import asked, failures
-from tidemark_dashboard.asked import Asset, BatchId, DagId, Name, RunId
-from tidemark_dashboard.host import Host, User
-from tidemark_dashboard.known import Pipelines
-from tidemark_dashboard.links import Links
-from tidemark_dashboard.served import Served, one_of, within
-from tidemark_dashboard.shell import HEADERS, answer, at, message
-from tidemark_dashboard.views import history, listing, lists, overview, row, runs
 
 _ASSETS = Path(__file__).parent / "assets"
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 
 from tidemark.core.policy import Fate
+from tidemark.dashboard.asked import OneRow
+from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.shell import Page, form, quiet, select, void
 from tidemark.errors import UsageError
 from tidemark.records.rows import EventRecord, ExplainRecord
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Html, element, paragraph, section, table
-from tidemark_dashboard.asked import OneRow
-from tidemark_dashboard.links import Links, link
-from tidemark_dashboard.shell import Page, form, quiet, select, void
 
 
 def row(

@@ -15,7 +15,7 @@ from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
-from tidemark_dashboard.host import User, Verified
+from tidemark.dashboard.host import User, Verified
 
 REMEMBERED = 500
 """Number of newest DAG runs that are searched for verified runs."""

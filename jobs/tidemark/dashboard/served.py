@@ -11,13 +11,13 @@ from fastapi import Depends
 from tidemark.commands.dashboard import ListPage, Pages
 from tidemark.config.pipeline_files import Files, PipelineFile, dag_id
 from tidemark.core.batch_result import BatchRecord
+from tidemark.dashboard.asked import DagId, Name
+from tidemark.dashboard.failures import UNREADABLE, refusal
+from tidemark.dashboard.host import Host, User
+from tidemark.dashboard.known import Pipelines
+from tidemark.dashboard.views.listing import SHOWN, Listed
+from tidemark.dashboard.views.runs import Around
 from tidemark.errors import TidemarkError
-from tidemark_dashboard.asked import DagId, Name
-from tidemark_dashboard.failures import UNREADABLE, refusal
-from tidemark_dashboard.host import Host, User
-from tidemark_dashboard.known import Pipelines
-from tidemark_dashboard.views.listing import SHOWN, Listed
-from tidemark_dashboard.views.runs import Around
 
 T = TypeVar("T")
 

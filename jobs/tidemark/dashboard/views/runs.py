@@ -9,16 +9,16 @@ from tidemark.commands.dashboard import ListPage
 from tidemark.config.pipeline_files import dag_id
 from tidemark.core.batch_result import BatchRecord, Finding, total
 from tidemark.core.policy import Fate
+from tidemark.dashboard.asked import Moved
+from tidemark.dashboard.host import Verified
+from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.shell import Page, form, pager, quiet, select
+from tidemark.dashboard.views.overview import facts
 from tidemark.records.rows import FoundRow, RowsRecord
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
 from tidemark.report.page.records import engine
 from tidemark.report.words import moment, moment_of
-from tidemark_dashboard.asked import Moved
-from tidemark_dashboard.host import Verified
-from tidemark_dashboard.links import Links, link
-from tidemark_dashboard.shell import Page, form, pager, quiet, select
-from tidemark_dashboard.views.overview import facts
 
 DIGITS = 16
 _MOST = 200

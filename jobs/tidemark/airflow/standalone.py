@@ -19,10 +19,14 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-DAGS = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 _PASSWORDS = "simple_auth_manager_passwords.json.generated"
 _KEYS = "keys.json"
+_DAG_FILES = {
+    "pipelines": "from tidemark.airflow import pipeline_dags\n\nglobals().update(pipeline_dags())\n",
+    "operations": "from tidemark.airflow import operation_dags\n\nglobals().update(operation_dags())\n",
+    "broken_pipelines": "from tidemark.airflow import refuse_broken_files  # no DAG\n\nrefuse_broken_files()\n",
+}
 _LONGEST_START = 300
 
 
@@ -33,8 +37,7 @@ def environment(folder: Path, port: int) -> dict[str, str]:
     spark = {"conn_type": "spark", "host": "local[*]", "extra": {"deploy-mode": "client"}}
     settings = {
         "AIRFLOW_HOME": str(folder),
-        "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
-        "AIRFLOW__CORE__PLUGINS_FOLDER": str(DAGS.parent / "plugins"),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
@@ -70,6 +73,13 @@ def _kept(path: Path, made: dict[str, str]) -> dict[str, str]:
     return found
 
 
+def write_dags(folder: Path) -> None:
+    """Write the DAG files, each anew."""
+    (folder / "dags").mkdir(exist_ok=True)
+    for name, text in _DAG_FILES.items():
+        (folder / "dags" / f"tidemark_{name}.py").write_text(text)
+
+
 def write_demo(folder: Path) -> None:
     """Write the demo's pipeline with a schedule, and its landing files, unless they are there already."""
     from tidemark.demo.flights import write_landing, write_pipeline
@@ -88,6 +98,7 @@ def serve(folder: Path, port: int) -> int:
     """Start Airflow, print its address and login, and wait until it is stopped. Returns the exit status."""
     folder.mkdir(parents=True, exist_ok=True)
     print("writing the demo's landing files and starting Airflow; this takes a minute or two", flush=True)
+    write_dags(folder)
     write_demo(folder)
     secret, environ = password(folder), environment(folder, port)
     with (folder / "airflow.log").open("wb") as log:

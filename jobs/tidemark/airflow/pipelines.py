@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from airflow.sdk import DAG, Asset, task
 
+from tidemark.airflow import steps
+from tidemark.airflow.operators import spark_task
 from tidemark.config.pipeline_files import PipelineFile, dag_id
 from tidemark.report.pipeline_graph import page
-from tidemark_dags import steps
-from tidemark_dags.submit import TidemarkSubmitOperator
 
 _FOUND = "{{ ti.xcom_pull(task_ids='discover')['%s'] }}"
 
@@ -29,11 +31,9 @@ def pipeline_dag(file: PipelineFile) -> DAG:
         doc_md=page(spec),
         default_args=common | chosen,
     ) as dag:
-        found = task.short_circuit(task_id="discover")(steps.discover)(config)
+        found: Any = task.short_circuit(task_id="discover")(steps.discover)(config)
         arguments = [config, "--as-of", _FOUND % "as_of", "--run-id", _FOUND % "run_id"]
-        process = TidemarkSubmitOperator(
-            task_id="process", job="process", name=dag_id(spec.name), application_args=arguments
-        )
+        process = spark_task(task_id="process", job="process", application_args=arguments)
         checked = task(task_id="check_quality")(steps.check_quality)(config)
         published = task(task_id="publish", outlets=[asset])(steps.publish)(config, found, asset)
         found >> process >> checked >> published

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from tidemark_dags import aws
+from tidemark.airflow import aws
 
 if TYPE_CHECKING:
     from airflow.sdk.types import DagRunProtocol as DagRun
@@ -53,6 +53,6 @@ def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, An
 
     if found["need"] == ScheduledWork.VERIFY:
         raise AirflowSkipException(f"run {found['answered_by']} was verified: nothing new is published")
-    facts = published(aws.load(config).context, found["run_id"])
+    facts: dict[str, Any] = dict(published(aws.load(config).context, found["run_id"]))
     get_current_context()["outlet_events"][asset].extra = facts
     return facts

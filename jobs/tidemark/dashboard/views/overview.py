@@ -8,14 +8,14 @@ from typing import Any
 from tidemark.commands.dashboard import SIZE, ListPage
 from tidemark.config.pipeline_files import dag_id
 from tidemark.core.policy import Fate
+from tidemark.dashboard.asked import Partitions
+from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.shell import Page, form, pager, quiet, select, void
 from tidemark.records.status import PartitionSummary, StandingRecord, StatusRecord
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, bullets, element, paragraph, section, table
 from tidemark.report.page.summary import percent
 from tidemark.report.words import counted, moment_of
-from tidemark_dashboard.asked import Partitions
-from tidemark_dashboard.links import Links, link
-from tidemark_dashboard.shell import Page, form, pager, quiet, select, void
 
 _NEWEST = 5
 """Most runs in the overview."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import logging
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.plugins_manager import AirflowPlugin
 
-from tidemark_dashboard import MOUNTED
+from tidemark.dashboard import MOUNTED
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 _log = logging.getLogger(__name__)
-DEFAULT_FOLDER = Path(__file__).parents[1] / "pipelines"
 _PATH = MOUNTED.removeprefix("/")
 
 
@@ -39,7 +37,8 @@ class TidemarkPlugin(AirflowPlugin):
 
     @cached_property
     def fastapi_apps(self) -> list[Any]:  # type: ignore[override] # Airflow only reads it
-        """The dashboard, over the pipelines of $TIDEMARK_PIPELINES, otherwise of `pipelines` beside this folder."""
+        """The dashboard, over the pipelines of $TIDEMARK_PIPELINES, otherwise of `pipelines` beside
+        Airflow's folder of DAG files."""
         try:
             return [{"name": "tidemark", "url_prefix": MOUNTED, "app": _dashboard()}]
         except Exception:  # noqa: BLE001 - after any error the rest of Airflow must still start
@@ -48,9 +47,10 @@ class TidemarkPlugin(AirflowPlugin):
 
 
 def _dashboard() -> FastAPI:
+    from tidemark.airflow.places import beside_dags
     from tidemark.config import pipeline_files
-    from tidemark_dashboard.airflow_host import AirflowHost
-    from tidemark_dashboard.app import create_app
-    from tidemark_dashboard.known import Pipelines
+    from tidemark.dashboard.airflow_host import AirflowHost
+    from tidemark.dashboard.app import create_app
+    from tidemark.dashboard.known import Pipelines
 
-    return create_app(Pipelines(lambda: pipeline_files.folder(DEFAULT_FOLDER)), AirflowHost())
+    return create_app(Pipelines(lambda: pipeline_files.folder(beside_dags("pipelines"))), AirflowHost())

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemark.commands.dashboard import ListPage
+from tidemark.dashboard.asked import Checks, LetterFilter
+from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.shell import Page, form, pager, quiet, select, void
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Cell, Html, element, paragraph, table
 from tidemark.report.words import duration, moment, value_text
-from tidemark_dashboard.asked import Checks, LetterFilter
-from tidemark_dashboard.links import Links, link
-from tidemark_dashboard.shell import Page, form, pager, quiet, select, void
 
 
 def quality(name: str, shown: ListPage[Row] | None, asked: Checks, links: Links) -> Page:

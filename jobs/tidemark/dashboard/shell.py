@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fastapi.responses import HTMLResponse
 
 from tidemark.commands.dashboard import ListPage
+from tidemark.dashboard.links import Links, link
 from tidemark.report.page.markup import Html, element, paragraph, text
 from tidemark.report.words import counted
-from tidemark_dashboard.links import Links, link
 
 HEADERS = {
     "Content-Security-Policy": (

@@ -7,8 +7,8 @@ from urllib.parse import quote, urlencode
 
 from fastapi import Request
 
+from tidemark.dashboard import MOUNTED
 from tidemark.report.page.markup import Html, element
-from tidemark_dashboard import MOUNTED
 
 
 @dataclass(frozen=True)

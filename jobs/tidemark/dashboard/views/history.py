@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from tidemark.commands.dashboard import BatchHistory
 from tidemark.core.policy import Fate
+from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.shell import Page, quiet
 from tidemark.report.page.charts.fates import OF_RUNS, over_time
 from tidemark.report.page.charts.runs import delay_picture, idle_picture
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, table
 from tidemark.report.words import counted
-from tidemark_dashboard.links import Links, link
-from tidemark_dashboard.shell import Page, quiet
 
 _MOST_SOURCES = 4
 """Most sources with charts, those with most rows first; the table has all."""

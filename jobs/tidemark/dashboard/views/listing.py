@@ -8,12 +8,12 @@ from pathlib import Path
 from tidemark.commands.dashboard import ListPage, PipelineSummary
 from tidemark.config.pipeline_files import PipelineFile, dag_id
 from tidemark.core.policy import Fate
+from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.shell import Page, pager, quiet
 from tidemark.errors import TidemarkError
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table, text
 from tidemark.report.words import brief, moment
-from tidemark_dashboard.links import Links, link
-from tidemark_dashboard.shell import Page, pager, quiet
 
 SHOWN = 10
 """Pipelines on a page: the ledger of each is opened."""

@@ -12,10 +12,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
+from tidemark.dashboard.links import Links
+from tidemark.dashboard.shell import Page, answer
 from tidemark.errors import TidemarkError
 from tidemark.report.page.markup import Html, bullets, paragraph
-from tidemark_dashboard.links import Links
-from tidemark_dashboard.shell import Page, answer
 
 UNREADABLE = (DeltaError, pa.ArrowException, OSError)
 """Errors of reading tables that are damaged, or that change while they are read."""
