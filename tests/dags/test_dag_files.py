@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import textwrap
 from pathlib import Path
 
@@ -121,6 +122,66 @@ def test_a_submitted_job_has_the_class_path_of_the_archive_of_classes(home, pipe
     assert jars == ",".join(map(str, installed_jars()))
     assert options.endswith(class_archive.java_options())
     assert class_archive.java_options()
+
+
+CHILD = """
+import json
+from tidemark.airflow import command
+class Found:
+    host, port, extra_dejson = "spark://here", 7077, {extra!r}
+command.connection = lambda name: Found()
+child = command.Child("spark_default", None)
+print(json.dumps([child.command(), child.environment({{"PYTHONPATH": "a", "HOME": "b"}})]))
+"""
+
+
+def test_a_child_process_gets_the_master_of_the_connection_and_elsewhere_no_packages_of_airflow(home):
+    master = {"HOME": "b", "TIDEMARK_MASTER": "spark://here:7077"}
+    elsewhere = home.python(CHILD.format(extra={"tidemark": "docker run --rm 'my image' tidemark"}))
+    assert elsewhere == [["docker", "run", "--rm", "my image", "tidemark"], master]
+    assert home.python(CHILD.format(extra={})) == [
+        [sys.executable, "-m", "tidemark"],
+        master | {"PYTHONPATH": "a"},
+    ]
+
+
+COMMAND = """
+import json, sys
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from tidemark.airflow import command
+class Found:
+    host, port, extra_dejson = None, None, dict(tidemark=sys.executable + " {script}")
+command.connection = lambda name: Found()
+command.aws.load = lambda config: None
+try:
+    operator = command.TidemarkCommandOperator(task_id="process", job="process", application_args=["toll.yml", "3"])
+    operator.execute({{}})
+    print(json.dumps("done"))
+except AirflowException as error:
+    print(json.dumps([type(error).__name__, str(error)]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "ends"),
+    [
+        (0, "done"),
+        (1, ["AirflowFailException", "the check failed: error: of status 1 for process toll.yml 3"]),
+        (
+            2,
+            [
+                "AirflowFailException",
+                "the configuration or the call is wrong: error: of status 2 for process toll.yml 3",
+            ],
+        ),
+        (3, ["AirflowException", "the command ended with status 3: error: of status 3 for process toll.yml 3"]),
+    ],
+)
+def test_the_end_of_a_command_elsewhere_is_the_end_of_its_task(home, tmp_path, status, ends):
+    script = tmp_path / "elsewhere.py"
+    said = f"print('error: of status {status} for', *sys.argv[1:], file=sys.stderr)"
+    script.write_text(f"import sys\nprint('begun')\n{said}\nsys.exit({status})\n")
+    assert home.python(COMMAND.format(script=script)) == ends
 
 
 def test_fifty_files_are_parsed_without_spark(home, pipelines):
