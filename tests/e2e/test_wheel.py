@@ -122,5 +122,5 @@ def test_the_demo_runs_from_the_wheels(call, tmp_path):
     status, said = call(tmp_path, "demo", "--json")
     assert status == 0, said
     record = json.loads(said)
-    assert sum(batch["rows"] for batch in record["batches"]) == 336_776
+    assert sum(batch["rows"] for batch in record["batches"]) >= 336_776
     assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
