@@ -1,7 +1,7 @@
 """Puts the jar of the Java module into distributions (a build hook of Hatch).
 
-`make install` compiles the jar. A source distribution carries it beside the sources that it was compiled from, so that
-building a wheel needs no compiler.
+`make install` compiles the jar. A source distribution carries it beside the sources that it was compiled from, so
+that building a wheel needs no compiler.
 """
 
 from __future__ import annotations
