@@ -11,13 +11,12 @@ USER tidemark
 WORKDIR /opt/tidemark
 
 # What the lock asks for changes seldom: it is installed before the code comes.
-COPY --chown=tidemark Makefile pyproject.toml requirements.lock jars.lock jars-s3.lock README.md ./
+COPY --chown=tidemark Makefile pyproject.toml requirements.lock jars.lock jars-s3.lock README.md LICENSE ./
 COPY --chown=tidemark jobs ./jobs
 COPY --chown=tidemark jvm ./jvm
 COPY --chown=tidemark expectations ./expectations
 RUN make install install-s3
 COPY --chown=tidemark dags ./dags
-COPY --chown=tidemark plugins ./plugins
 
 ENV PATH=/opt/tidemark/.venv/bin:$PATH \
     AIRFLOW_HOME=/opt/airflow

@@ -9,14 +9,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JARS := $(VENV)/share/tidemark/jars
 S3_STAMP := $(VENV)/.installed-s3
+RELEASE := $(VENV)/release
 CLASSES := $(VENV)/share/tidemark/classes.jsa
 JAVA := jvm/tools.lock $(shell find jvm/src/main -name "*.java")
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
-CODE := jobs dags plugins tests bench jvm .ci
+CODE := jobs dags tests bench jvm .ci
 # Two processes: while one waits for its driver, the other judges.
 SIDE_BY_SIDE := -n 2 --dist worksteal --durations 12
 
-.PHONY: help install install-s3 demo airflow env test test-long test-spark soak mutants lint site bench bench-full bench-check
+.PHONY: help install install-s3 demo airflow env test test-long test-spark test-matrix build soak mutants lint site bench bench-full bench-check
 
 help: ## show this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -32,7 +33,7 @@ PORT ?= 8080
 SECRETS := POSTGRES_PASSWORD S3_ROOT_USER S3_ROOT_PASSWORD AIRFLOW_ADMIN_PASSWORD AIRFLOW_FERNET_KEY AIRFLOW_SECRET_KEY AIRFLOW_JWT_SECRET
 RANDOM_KEY := import base64, os; print(base64.urlsafe_b64encode(os.urandom(32)).decode())
 airflow: $(CLASSES) ## start Airflow on this machine with the demo's pipeline on a schedule (PORT=8080), in ./airflow
-	@PYTHONPATH=dags $(BIN)/python -m tidemark_dags.standalone airflow $(PORT)
+	@$(BIN)/python -m tidemark.airflow.standalone airflow $(PORT)
 
 env: ## make .env, the random passwords of docker-compose.yml, if there is none
 	@test -e .env || { umask 077; for name in $(SECRETS); do echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)')"; done > .env; }
@@ -45,6 +46,9 @@ test-long: $(CLASSES) ## run the matrices and the long random runs (more than ha
 
 test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIONS=4.1.4; about 450 MB each)
 	$(BIN)/python .ci/spark_versions.py $(VERSIONS)
+
+test-matrix: $(STAMP) ## run fast tests and a small run on each Python, with the lowest and the newest packages (CORNERS=3.13-newest)
+	$(BIN)/python .ci/matrix.py $(CORNERS)
 
 soak: $(STAMP) ## 500 random commands with random faults, then all laws (OPERATIONS=500, SEED=...)
 	@seed=$${SEED:-$$RANDOM}; echo "SEED=$$seed"; \
@@ -62,6 +66,11 @@ lint: $(STAMP) site ## check style, formatting, types, and the links of docs/
 site: $(STAMP) ## build the pages of docs/ into ./site
 	$(BIN)/mkdocs build --strict --quiet -f .ci/mkdocs.yml
 
+build: $(RELEASE)/.installed $(STAMP) ## build both distributions into ./dist, and check them
+	@rm -rf dist
+	@for project in jobs .; do $(RELEASE)/bin/python -m build --no-isolation --outdir dist $$project > $(RELEASE)/build.log || { cat $(RELEASE)/build.log >&2; exit 1; }; done
+	$(RELEASE)/bin/twine check --strict dist/*
+
 bench: $(STAMP) ## measure what docs/performance.md states, side by side with what people would use instead
 	$(BIN)/python -m bench $(ROWS)
 
@@ -73,7 +82,7 @@ bench-check: $(STAMP) ## fail if anything is slower than docs/performance.md say
 
 # Spark comes as a source archive, and a build in isolation would fetch tools that no hash covers:
 # the build tools of the lock are installed first, then everything else with them.
-$(STAMP): requirements.lock jars.lock pyproject.toml $(JAVA)
+$(STAMP): requirements.lock jars.lock pyproject.toml jobs/pyproject.toml $(JAVA)
 	@command -v python3.11 >/dev/null || { echo "error: Python 3.11 was not found: install it (Debian: apt-get install python3.11 python3.11-venv)" >&2; exit 4; }
 	@PYTHONPATH=jobs python3.11 -m tidemark.spark.session.jars check
 	@rm -f $@
@@ -82,8 +91,13 @@ $(STAMP): requirements.lock jars.lock pyproject.toml $(JAVA)
 	@awk '/^[a-z]/ { tool = /^(setuptools|wheel)==/ } tool' requirements.lock > $(VENV)/build-tools.lock
 	@$(PIP) --require-hashes -r $(VENV)/build-tools.lock
 	@$(PIP) --require-hashes --no-build-isolation -r requirements.lock
-	@$(PIP) --no-build-isolation --editable .
+	@$(PIP) --no-build-isolation --editable jobs --editable .
 	@$(BIN)/python -m tidemark.spark.session.jars install jars.lock $(JARS)
+	@touch $@
+
+$(RELEASE)/.installed: .ci/release.lock | $(STAMP)
+	@python3.11 -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes -r .ci/release.lock
 	@touch $@
 
 $(S3_STAMP): jars-s3.lock | $(STAMP)

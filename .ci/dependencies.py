@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "dependencies.md"
+PROJECTS = ("pyproject.toml", "jobs/pyproject.toml")
 JARS = ("jars.lock", "jars-s3.lock", "jvm/tools.lock")
 _NAME = re.compile(r"^[A-Za-z0-9][\w.-]*")
 _SHORT, _FEW = 40, 3
@@ -51,9 +52,12 @@ def _in_file(name: str) -> str:
 
 def asked() -> set[str]:
     """What the project itself names."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    every = chain(project["dependencies"], *project["optional-dependencies"].values())
-    return {normal(_NAME.match(each)[0]) for each in every}
+    named: set[str] = set()
+    for file in PROJECTS:
+        project = tomllib.loads((ROOT / file).read_text(encoding="utf-8"))["project"]
+        every = chain(project["dependencies"], *project["optional-dependencies"].values())
+        named |= {normal(_NAME.match(each)[0]) for each in every}
+    return named
 
 
 def needed_by(names: dict[str, str]) -> dict[str, list[str]]:

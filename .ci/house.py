@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = ("jobs", "dags", "plugins")
+CODE = ("jobs", "dags")
 MODULES_IN_A_FOLDER = 16
 STANDARD_TERMS = {"file_pruning", "from_landing", "landing", "listing", "partitioning"}
 """Names in -ing that the field has for a thing, and not for doing something."""

@@ -45,7 +45,7 @@ def installed(version: str) -> Path:
         venv.create(folder, symlinks=True)
     packages = next(folder.glob("lib/python*/site-packages"))
     shared = [path for path in sys.path if path.endswith("site-packages")]
-    (packages / "shared.pth").write_text("\n".join([*shared, str(ROOT / "jobs"), str(ROOT / "dags")]) + "\n")
+    (packages / "shared.pth").write_text("\n".join([*shared, str(ROOT / "jobs")]) + "\n")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", str(python), "install"]
     run(*pip, "--no-deps", "--require-hashes", "--no-build-isolation", "-r", str(LOCKS / f"{version}.lock"))
     own = LOCKS / f"{version}.{JARS}"

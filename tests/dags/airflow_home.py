@@ -22,7 +22,6 @@ from loopback import free_port
 from short_lived import SHORT_LIVED
 
 ROOT = Path(__file__).parents[2]
-BIN = Path(sys.executable).parent
 SERVICES = ("api-server", "scheduler", "dag-processor")
 _LONGEST_START, _LONGEST_WAIT = 180, 400
 
@@ -36,6 +35,10 @@ class AirflowHome:
     services: Sequence[str] = SERVICES
     users: Mapping[str, str] = field(default_factory=lambda: {"admin": "admin"})
     """Users by name with the role of each; every password is `password`."""
+    interpreter: Path = Path(sys.executable)
+    dag_folder: Path = ROOT / "dags"
+    connection: Mapping[str, str] = field(default_factory=dict)
+    """More keys of the Spark connection's extra."""
     port: int = 0
     token: str = ""
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -55,11 +58,11 @@ class AirflowHome:
 
     @property
     def environ(self) -> dict[str, str]:
-        connection = {"conn_type": "spark", "host": "local[2]", "extra": {"deploy-mode": "client"}}
+        extra = {"deploy-mode": "client"} | self.connection
+        connection = {"conn_type": "spark", "host": "local[2]", "extra": extra}
         given = {
             "AIRFLOW_HOME": str(self.folder),
-            "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
-            "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "plugins"),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(self.dag_folder),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__PARALLELISM": "4",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
@@ -96,7 +99,7 @@ class AirflowHome:
     def command(self, *arguments: str, **settings: str) -> str:
         """What `airflow ...` prints, with more `settings` of its environment; it must succeed."""
         done = subprocess.run(  # noqa: S603 - the project's own Airflow
-            [BIN / "airflow", *arguments],
+            [self.interpreter.with_name("airflow"), *arguments],
             env=self.environ | settings,
             capture_output=True,
             text=True,
@@ -109,7 +112,7 @@ class AirflowHome:
     def python(self, code: str) -> Any:
         """What a script prints last, read as JSON, in a process that has this Airflow's settings."""
         done = subprocess.run(  # noqa: S603 - the tests' own interpreter
-            [sys.executable, "-c", code],
+            [self.interpreter, "-c", code],
             env=self.environ,
             capture_output=True,
             text=True,
@@ -127,7 +130,7 @@ class AirflowHome:
             with (self.folder / f"{service}.log").open("wb") as log:
                 self.started.append(
                     subprocess.Popen(  # noqa: S603 - the project's own Airflow
-                        [BIN / "airflow", service],
+                        [self.interpreter.with_name("airflow"), service],
                         env=self.environ,
                         stdout=log,
                         stderr=log,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-FILE = Path(__file__).parents[2] / "dags" / "tidemark_dags" / "aws.py"
+FILE = Path(__file__).parents[2] / "jobs" / "tidemark" / "airflow" / "aws.py"
 EXTRA = {"region_name": "eu-west-1", "endpoint_url": "http://s3:9000", "aws_session_token": "passing"}
 WHOLE = {
     "AWS_ACCESS_KEY_ID": "me",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 from airflow_home import AirflowHome
 from dag_pipelines import write_pipeline
 
+from tidemark.application.command import APPLICATION
 from tidemark.spark.session import class_archive
 from tidemark.spark.session.jars import installed_jars
 from tidemark.spark.session.session import class_path
@@ -100,12 +103,12 @@ def test_what_a_file_asks_of_airflow_is_checked(home, pipelines):
 
 
 SUBMIT = """
-import json, sys
-sys.path.insert(0, {folder!r})
+import json
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from tidemark_dags import submit
+from tidemark.airflow import submit
 SparkSubmitOperator.execute = lambda self, context: print(
-    json.dumps([self.jars, self.driver_class_path, self.conf["spark.driver.defaultJavaOptions"]])
+    json.dumps([self.application, self.application_args, self.jars, self.driver_class_path,
+        self.conf["spark.driver.defaultJavaOptions"]])
 )
 submit.TidemarkSubmitOperator(task_id="process", job="process", application_args=[{config!r}]).execute({{}})
 """
@@ -113,12 +116,72 @@ submit.TidemarkSubmitOperator(task_id="process", job="process", application_args
 
 def test_a_submitted_job_has_the_class_path_of_the_archive_of_classes(home, pipelines):
     config = write_pipeline(pipelines)
-    code = SUBMIT.format(folder=home.environ["AIRFLOW__CORE__DAGS_FOLDER"], config=str(config))
-    jars, on_driver, options = home.python(textwrap.dedent(code))
+    application, arguments, jars, on_driver, options = home.python(SUBMIT.format(config=str(config)))
+    assert (Path(application), arguments) == (APPLICATION, ["process", str(config)])
     assert on_driver == os.pathsep.join(map(str, class_path()))
     assert jars == ",".join(map(str, installed_jars()))
     assert options.endswith(class_archive.java_options())
     assert class_archive.java_options()
+
+
+CHILD = """
+import json
+from tidemark.airflow import command
+class Found:
+    host, port, extra_dejson = "spark://here", 7077, {extra!r}
+command.connection = lambda name: Found()
+child = command.Child("spark_default", None)
+print(json.dumps([child.command(), child.environment({{"PYTHONPATH": "a", "HOME": "b"}})]))
+"""
+
+
+def test_a_child_process_gets_the_master_of_the_connection_and_elsewhere_no_packages_of_airflow(home):
+    master = {"HOME": "b", "TIDEMARK_MASTER": "spark://here:7077"}
+    elsewhere = home.python(CHILD.format(extra={"tidemark": "docker run --rm 'my image' tidemark"}))
+    assert elsewhere == [["docker", "run", "--rm", "my image", "tidemark"], master]
+    assert home.python(CHILD.format(extra={})) == [
+        [sys.executable, "-m", "tidemark"],
+        master | {"PYTHONPATH": "a"},
+    ]
+
+
+COMMAND = """
+import json, sys
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from tidemark.airflow import command
+class Found:
+    host, port, extra_dejson = None, None, dict(tidemark=sys.executable + " {script}")
+command.connection = lambda name: Found()
+command.aws.load = lambda config: None
+try:
+    operator = command.TidemarkCommandOperator(task_id="process", job="process", application_args=["toll.yml", "3"])
+    operator.execute({{}})
+    print(json.dumps("done"))
+except AirflowException as error:
+    print(json.dumps([type(error).__name__, str(error)]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "ends"),
+    [
+        (0, "done"),
+        (1, ["AirflowFailException", "the check failed: error: of status 1 for process toll.yml 3"]),
+        (
+            2,
+            [
+                "AirflowFailException",
+                "the configuration or the call is wrong: error: of status 2 for process toll.yml 3",
+            ],
+        ),
+        (3, ["AirflowException", "the command ended with status 3: error: of status 3 for process toll.yml 3"]),
+    ],
+)
+def test_the_end_of_a_command_elsewhere_is_the_end_of_its_task(home, tmp_path, status, ends):
+    script = tmp_path / "elsewhere.py"
+    said = f"print('error: of status {status} for', *sys.argv[1:], file=sys.stderr)"
+    script.write_text(f"import sys\nprint('begun')\n{said}\nsys.exit({status})\n")
+    assert home.python(COMMAND.format(script=script)) == ends
 
 
 def test_fifty_files_are_parsed_without_spark(home, pipelines):
@@ -131,9 +194,8 @@ def test_fifty_files_are_parsed_without_spark(home, pipelines):
 
 
 TELL = """
-import json, sys
-sys.path.insert(0, {folder!r})
-from tidemark_dags import operations
+import json
+from tidemark.airflow import operations
 same = dict(rows=dict(), streams=dict(), dead_letters=dict())
 built = [dict(version=2, label="mine", difference=same), dict(version=3, label="another", difference=same)]
 class Pipeline:
@@ -147,7 +209,6 @@ print(json.dumps(operations.report_differences(dict(config="toll.yml", label="mi
 
 
 def test_a_backfill_dag_judges_and_promotes_the_version_that_its_own_run_built(home, pipelines):
-    folder = home.environ["AIRFLOW__CORE__DAGS_FOLDER"]
-    assert home.python(textwrap.dedent(TELL.format(folder=folder))) == ["toll.yml", "2", "--wait"]
+    assert home.python(TELL) == ["toll.yml", "2", "--wait"]
     write_pipeline(pipelines)
     assert loaded(home)["dags"]["tidemark_backfill"]["active"] == 1

@@ -19,12 +19,12 @@ from tidemark.core.batch_result import BatchRecord, TableDigest
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import HOUR
 from tidemark.core.watermarks import PartitionState
+from tidemark.dashboard.app import create_app
+from tidemark.dashboard.host import Verified
+from tidemark.dashboard.known import Pipelines
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.rows import batch_row, state_row
-from tidemark_dashboard.app import create_app
-from tidemark_dashboard.host import Verified
-from tidemark_dashboard.known import Pipelines
 
 FILE: dict[str, Any] = {
     "warehouse": "./warehouse",

@@ -13,9 +13,9 @@ from page_warehouse import HOSTILE, T0, Page, two_runs
 
 from oracle import Obj, Row, Run
 from tidemark.core.times import HOUR, MINUTE
+from tidemark.dashboard.host import Verified
 from tidemark.pipeline import Pipeline
 from tidemark.report.text import safe
-from tidemark_dashboard.host import Verified
 
 RUN_ID = "scheduled__2026-01-01T13:00:00+00:00/{}"
 """Every character that run ids of Airflow may have, and a slash."""

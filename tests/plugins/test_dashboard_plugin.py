@@ -11,7 +11,7 @@ LOADED = """
 import json, sys
 from airflow import plugins_manager
 plugins, errors = plugins_manager._get_plugins()
-before = "tidemark_dashboard.app" in sys.modules
+before = "tidemark.dashboard.app" in sys.modules
 views, _ = plugins_manager._get_ui_plugins()
 {harm}
 apps, _ = plugins_manager.get_fastapi_plugins()
@@ -55,6 +55,6 @@ def test_airflow_comes_up_without_a_dashboard_that_cannot_be_made(home):
     ],
 )
 def test_what_a_dag_run_verified_is_what_its_first_task_told(told, run):
-    from tidemark_dashboard.airflow_host import verified_run
+    from tidemark.dashboard.airflow_host import verified_run
 
     assert verified_run(told) == run

@@ -162,7 +162,7 @@ def test_nothing_that_needs_no_jvm_needs_the_jars(remote, service, capfd, monkey
     assert told(capfd, remote, "run", *later, "--dry-run")[1]["objects"] == 1
     status, error = told(capfd, remote, "run", *later)
     assert (status, error["message"]) == (4, "the jars that Spark needs for s3:// places are not installed")
-    assert error["hint"].startswith("run `make install-s3`")
+    assert error["hint"].startswith("run `tidemark setup --s3`")
     status, found = told(capfd, remote, "status")
     assert (status, found["runs"][0]["as_of"], len(found["runs"])) == (0, "2026-01-01T00:00:00Z", 1)
     assert told(capfd, remote, "rows")[1]["rows"] == []

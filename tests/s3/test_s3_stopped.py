@@ -28,7 +28,7 @@ RUN = ["--as-of", format_time(at(60)), "--run-id", "the one"]
 HELD = 3
 SUBMITTED = """
 import sys
-from tidemark_dags.submit import TidemarkSubmitOperator
+from tidemark.airflow.submit import TidemarkSubmitOperator
 TidemarkSubmitOperator(task_id="process", job="process", application_args=sys.argv[1:]).execute({})
 """
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 
-import pyspark
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -57,7 +57,7 @@ def test_a_run_that_spark_cannot_judge_plans_nothing(tmp_path, monkeypatch, lack
             lacking.setattr(sessions, "has_jvm", lambda: False)
             lacking.setenv("TIDEMARK_JARS", str(tmp_path))
         else:
-            lacking.setattr(pyspark, "__version__", "4.3.0")
+            lacking.setattr(metadata, "version", lambda _: "4.3.0")
         with pytest.raises(TidemarkError, match={"jars": "are not installed", "version": "one is 4.3.0"}[lack]):
             product.run(at(24))
     assert len(product.pipeline().ledger.batches(1, 9)) == 1

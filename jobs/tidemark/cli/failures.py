@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from tidemark.errors import ConfigError, TidemarkError
+from tidemark.errors import ConfigError, TidemarkError, missing_part
 
 if TYPE_CHECKING:
     from tidemark.records.failures import ErrorRecord, FailureRecord, ProblemRecord
@@ -95,6 +95,8 @@ def interruptible(heard: list[BaseException]) -> Iterator[None]:
 
 def failure_of(error: BaseException) -> Failure:
     """The failure for an exception; an unforeseen one has status 4 and the first line of its message."""
+    if isinstance(error, ModuleNotFoundError):
+        error = missing_part(error) or error
     match error:
         case ConfigError():
             from tidemark.commands.summaries import problem_summary  # `tidemark --help` needs no records

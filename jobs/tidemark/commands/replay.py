@@ -22,10 +22,9 @@ from tidemark.records.runs import ReplayRecord
 from tidemark.runner.executor import Before, changed_states, rules_of, step_of
 from tidemark.runner.recorded import spec_of
 from tidemark.runner.stream_progress import StreamProgress, Writing, measured
-from tidemark.spark.micro_batch import MicroBatch
-from tidemark.spark.session.settings import ARITHMETIC, EXACT, arithmetic_of, changed, reading_of
 
 if TYPE_CHECKING:
+    from tidemark.spark.micro_batch import MicroBatch
     from tidemark.spark.rebuild.replay import Recomputed
 
 INPUTS = ("landing", "events")
@@ -82,6 +81,8 @@ class Replay:
     def verify(self, record: BatchRecord, wanted: str | None = None) -> Verdict:
         """Compute one committed batch again from input `wanted`; None: from landing if its objects are still
         there."""
+        from tidemark.spark.session.settings import changed
+
         if wanted is not None and wanted not in INPUTS:
             raise UsageError(f"input {wanted!r} does not exist", hint="use landing or events")
         if self.rebuilt is not None and record.batch_id in self.rebuilt:
@@ -120,6 +121,7 @@ class Replay:
         """
         if not any(item.state is not ObjectState.VANISHED for item in objects):
             return {}
+        from tidemark.spark.micro_batch import MicroBatch
         from tidemark.spark.rebuild.replay import Recomputed, RecordedBatch  # starts a JVM: only with rows
 
         self._follow(record, kept)
@@ -141,6 +143,8 @@ class Replay:
 
     def _follow(self, record: BatchRecord, kept: ExitStack) -> None:
         """Make Spark compute numbers by the rule that the batch was judged by, until `kept` is closed."""
+        from tidemark.spark.session.settings import ARITHMETIC, EXACT, arithmetic_of
+
         conf = self.context.engine.spark.conf
         conf.set(ARITHMETIC, arithmetic_of(record.engine))
         kept.callback(conf.set, ARITHMETIC, EXACT)
@@ -169,6 +173,8 @@ class Replay:
         return digests
 
     def _then(self, record: BatchRecord) -> PipelineSpec:
+        from tidemark.spark.session.settings import reading_of
+
         then = located(spec_of(record.configuration, self.spec, self.ledger.root), self.spec)
         rules = reading_of(record.engine)
         return then.model_copy(update={"sources": {name: each.read_as(rules) for name, each in then.sources.items()}})

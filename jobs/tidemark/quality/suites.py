@@ -20,7 +20,7 @@ from tidemark.errors import ConfigError, Problem
 FOLDER = "expectations"
 SHIPPED = ("events", "batches", "watermarks", "digests", "streams")
 """Names of the shipped suites, each for a kind of table."""
-_PLACES = tuple(Path(tidemark.__file__).parents[up] / FOLDER for up in (0, 2))
+_PLACE = Path(tidemark.__file__).parent / FOLDER
 _COLUMNS, _COLUMN_LISTS = ("column", "column_A", "column_B"), ("column_list", "column_set")
 _SEVERITIES = ("critical", "warning", "info")
 
@@ -40,8 +40,7 @@ class Suite:
 
 def shipped(name: str) -> Suite:
     """Return the shipped suite for a kind of table."""
-    folder = next(place for place in _PLACES if place.is_dir())
-    file = folder / f"{name}.json"
+    file = _PLACE / f"{name}.json"
     return Suite(_content(file), name, file)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tidemark.config import PipelineSpec
 from tidemark.core.advance import (
@@ -39,8 +39,9 @@ from tidemark.ledger.tail import COMMITTED
 from tidemark.runner.background import Behind
 from tidemark.runner.checks import Audit, blocked, blocks
 from tidemark.runner.stream_progress import Ending, Published, StreamProgress, Writing, staged, take_on
-from tidemark.spark.micro_batch import MicroBatch
-from tidemark.spark.session.settings import reading_of
+
+if TYPE_CHECKING:
+    from tidemark.spark.micro_batch import MicroBatch
 
 
 class JudgingEngine(Protocol):
@@ -172,6 +173,9 @@ class Run:
         before: Before,
         recovering: bool,
     ) -> dict[str, Outcome]:
+        from tidemark.spark.micro_batch import MicroBatch
+        from tidemark.spark.session.settings import reading_of
+
         outcomes = {}
         for name in (rules.name for rules in in_import_order(self.rules)):
             mine = [item for item in objects if item.source == name]

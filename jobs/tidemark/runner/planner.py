@@ -22,9 +22,6 @@ from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tail import PLANNED, Tail
 from tidemark.quality.suite_checks import check_suites
 from tidemark.runner.recorded import key_of
-from tidemark.spark.session import settings
-from tidemark.spark.session.jars import require_s3
-from tidemark.spark.session.versions import require_engine
 from tidemark.storage import Place
 
 AUTO_BYTES_A_CORE = 256 << 20
@@ -87,23 +84,23 @@ class Planning:
             ensure_few(self.ledger.states(tail.next_batch_id))
 
     def prove(self, landed: Discovered, tail: Tail) -> None:
-        """Check that the run can be carried out: Spark is there in a version that works, with Delta and what S3
-        needs, and it understands the configuration, which it analyses if it has not done so before. Raises
-        TidemarkError, ConfigError."""
-        if landed.objects:
-            require_engine()
-            if on_s3(self.spec):
-                require_s3()
-        if self._unproven(landed, tail):
+        """Check that the run can be carried out: Spark is there in a version that works, with the jars that it may
+        need, and understands the configuration, which it analyses if it has not done so before. Raises TidemarkError,
+        ConfigError."""
+        rows = self._has_rows(tail)
+        if landed.objects or rows:
+            _require_engine(bool(landed.objects) and on_s3(self.spec))
+        if self._unproven(tail) if rows else landed.objects:
             analyse(self.spec)
 
-    def _unproven(self, landed: Discovered, tail: Tail) -> bool:
-        """True if Spark has not analysed this configuration yet and the run may need it: at the first run with
-        objects, and at any run under another configuration or engine once there are rows."""
+    def _has_rows(self, tail: Tail) -> bool:
+        """True if an earlier run has judged rows."""
         through = tail.committed_through
-        rows = through > 0 and any(state.next_offset for state in self.ledger.states(through + 1).values())
-        if not rows:
-            return bool(landed.objects)
+        return through > 0 and any(state.next_offset for state in self.ledger.states(through + 1).values())
+
+    def _unproven(self, tail: Tail) -> bool:
+        """True if Spark has not analysed this configuration under this engine yet: no run has recorded both."""
+        through = tail.committed_through
         (last,) = self.ledger.batches(through, through)
         now = judged_under(self.spec, self.ledger.root)
         return (last.fingerprint, last.engine) != (now["fingerprint"], now["engine"])
@@ -157,12 +154,23 @@ class Planning:
 def judged_under(spec: PipelineSpec, root: Place) -> dict[str, str]:
     """The configuration and engine that a batch records. Values from the environment are recorded as references, with
     hashes under the key of the pipeline at `root`."""
+    from tidemark.spark.session import settings
+
     key = key_of(root, make=bool(spec.taken.paths))
     return {
         "configuration": json.dumps(spec.recorded(key), sort_keys=True),
         "fingerprint": spec.fingerprint(key),
         "engine": settings.engine(),
     }
+
+
+def _require_engine(for_s3: bool) -> None:
+    from tidemark.spark.session.jars import require_s3
+    from tidemark.spark.session.versions import require_engine
+
+    if for_s3:
+        require_s3()
+    require_engine()
 
 
 def analyse(spec: PipelineSpec, suites: bool = False) -> None:

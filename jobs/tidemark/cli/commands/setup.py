@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.option("--s3", "with_s3", is_flag=True, help="Also install the jars for s3:// locations, about 690 MB.")
 @as_json_option
-def setup() -> Answer[PathRecord]:
+def setup(with_s3: bool) -> Answer[PathRecord]:
     """Install the jars of Delta and tidemark, once after pip install.
 
     Delta's jars (13 MB) are downloaded from where Spark's own settings point, and verified by their SHA-256 sums.
@@ -23,7 +24,7 @@ def setup() -> Answer[PathRecord]:
     """
     from tidemark.spark.session.jars import set_up
 
-    return Answer({"path": str(set_up())}, lambda record: f"{record['path']} has the jars that jobs need.")
+    return Answer({"path": str(set_up(with_s3))}, lambda record: f"{record['path']} has the jars that jobs need.")
 
 
 def add() -> None:

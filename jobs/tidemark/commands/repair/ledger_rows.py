@@ -28,7 +28,6 @@ from tidemark.ledger.lost_commits import WRITERS
 from tidemark.ledger.tables.rows import Row, finding_rows, object_row, state_rows
 from tidemark.runner.executor import Before, changed_states, rules_of, step_of
 from tidemark.runner.stream_progress import StreamProgress
-from tidemark.spark.micro_batch import MicroBatch
 
 MADE = ("objects", "watermarks", "diagnostics")
 """Tables whose rows of a batch can be made again."""
@@ -117,6 +116,8 @@ class LedgerRebuild:
         self, record: BatchRecord, objects: tuple[LandedObject, ...]
     ) -> tuple[dict[str, Outcome], States, Advance]:
         """Outcomes of a batch's objects, the states before the batch, and the progress that the batch made."""
+        from tidemark.spark.micro_batch import MicroBatch
+
         then = self.then(record)
         rules, before = rules_of(then), Before.run(self.ledger, record.run_first)
         states = self.ledger.states(record.batch_id)

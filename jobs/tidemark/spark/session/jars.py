@@ -35,7 +35,7 @@ from tidemark.spark.session.compiler import (
 JAVA_VERSIONS = (17, 21, 25)
 """Versions of Java that tidemark runs on (docs/versions.md)."""
 
-S3_HINT = "run `make install-s3` in the project folder; with a Spark of your own, give it hadoop-aws of its version"
+S3_HINT = "run `tidemark setup --s3` (about 690 MB); with a Spark of your own, give it hadoop-aws of its version"
 _INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to it"
 
 
@@ -89,9 +89,8 @@ def installed_jars() -> list[Path]:
 
 
 def s3_jars() -> list[Path]:
-    """The jars for S3 that `make install-s3` has installed; empty if it was not run."""
-    folder = jars_folder()
-    return sorted(folder.with_name(f"{folder.name}-s3").glob("*.jar"))
+    """The jars for S3 that `tidemark setup --s3` has installed; empty if it was not run."""
+    return sorted(_s3_folder().glob("*.jar"))
 
 
 def require_s3() -> None:
@@ -107,17 +106,29 @@ def read_lock(lock: Path) -> list[Jar]:
     return [Jar(parts[0], parts[1].removeprefix("sha256:")) for parts in lines if parts]
 
 
-def set_up() -> Path:
-    """Put Delta's jars and ours where jobs look for them, and return that folder. A wheel brings the lock file of
-    Delta's jars beside this module. Raises TidemarkError if a jar can't be downloaded, is not the one of the lock
-    file, or can't be written."""
-    folder, packed = jars_folder(), Path(__file__).with_name("jars.lock")
+def set_up(with_s3: bool = False) -> Path:
+    """Put Delta's jars and ours where jobs look for them, `with_s3` also those for S3, and return the folder of the
+    first. Raises TidemarkError if a jar can't be downloaded, is not the one of the lock file, or can't be written."""
+    folder = jars_folder()
     try:
-        install_all(packed if packed.is_file() else MODULE.parent / packed.name, folder)
+        install_all(_lock("jars.lock"), folder)
+        if with_s3:
+            install(_lock("jars-s3.lock"), _s3_folder())
     except OSError as error:
         hint = "repeat the command as a user who may write there, or have TIDEMARK_JARS name another folder"
         raise TidemarkError(f"the jars can't be written: {error.strerror}", where=str(folder), hint=hint) from error
     return folder
+
+
+def _s3_folder() -> Path:
+    folder = jars_folder()
+    return folder.with_name(f"{folder.name}-s3")
+
+
+def _lock(name: str) -> Path:
+    """A lock file of jars: a wheel brings it beside this module, a clone has it in its top folder."""
+    packed = Path(__file__).with_name(name)
+    return packed if packed.is_file() else MODULE.parent / name
 
 
 def install_all(lock: Path, folder: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 
+import tidemark
 from tidemark.config.models.sources import READING
 from tidemark.spark.compat.plain import ASKED, is_asked_for
 from tidemark.spark.session.compiler import fingerprint
@@ -45,7 +46,7 @@ PAGES = {"delta.parquet.format.version": "2.12.0"}
 Pages of the second version need statistics of each column: without them they state a wrong number of nulls, which not
 all readers overlook."""
 
-_PACKAGES = ("tidemark", "pyspark", "delta-spark", "deltalake")
+_PACKAGES = ("pyspark", "delta-spark", "deltalake")
 _MODULE = "Java module"
 _DIGITS = 12
 
@@ -53,7 +54,8 @@ _DIGITS = 12
 def engine() -> str:
     """The versions and settings in force, as JSON. It has `plain` only where the environment chooses public ways: a
     missing class follows from the versions."""
-    versions = {name: version(name) for name in _PACKAGES} | {_MODULE: fingerprint()[:_DIGITS]}
+    versions = {"tidemark": tidemark.__version__} | {name: version(name) for name in _PACKAGES}
+    versions[_MODULE] = fingerprint()[:_DIGITS]
     known = {"versions": versions, "settings": RESULT_SETTINGS | PAGES, "reading": READING}
     return json.dumps(known | ({"plain": True} if is_asked_for() else {}))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from importlib import metadata
 
 from tidemark.errors import TidemarkError
 from tidemark.spark.session.jars import installed_jars
@@ -25,11 +27,23 @@ def require_spark(version: str, where: str) -> None:
 
 def require_engine() -> None:
     """Ensure, before a run is planned, that Spark can judge it: its version works and, unless a JVM runs already, the
-    jars are installed. Raises TidemarkError."""
-    import pyspark
+    jars are installed. Raises TidemarkError, and ModuleNotFoundError without PySpark. Imports it only if it must."""
+    require_spark(_installed(), "pyspark")
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return
+    if "pyspark" in sys.modules:
+        from tidemark.spark.compat.sessions import has_jvm
 
-    from tidemark.spark.compat.sessions import has_jvm
+        if has_jvm():
+            return
+    installed_jars()
 
-    require_spark(pyspark.__version__, "pyspark")
-    if "PYSPARK_GATEWAY_PORT" not in os.environ and not has_jvm():
-        installed_jars()
+
+def _installed() -> str:
+    """The version of PySpark; that of Spark's own folder under spark-submit is no installed package."""
+    try:
+        return metadata.version("pyspark")
+    except metadata.PackageNotFoundError:
+        import pyspark
+
+        return pyspark.__version__

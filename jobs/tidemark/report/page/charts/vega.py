@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import vl_convert
-
 from tidemark.core.policy import Fate
 from tidemark.core.times import DAY, HOUR, MILLISECOND, MINUTE, SECOND, TICK
 from tidemark.report.text import safe
@@ -64,6 +62,8 @@ class Picture:
     def svg(self, width: int, name: str) -> str:
         """Return the drawing as an element of a page; `name` makes the ids in it unique on the page."""
         spec = self.spec(width) | {"config": _CONFIG, "padding": 2}
+        import vl_convert  # the dashboard's pages without pictures need none of it
+
         return _inlined(vl_convert.vegalite_to_svg(spec), name)
 
 

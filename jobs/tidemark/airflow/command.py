@@ -1,0 +1,152 @@
+"""Runs commands of tidemark with Spark as child processes of a task, in this environment or in another one.
+
+The Spark connection may name, as `tidemark` in its extra, the command that starts tidemark elsewhere: the script of
+another virtual environment (`/opt/tidemark/bin/tidemark`), a container (`docker run --rm ... tidemark`), or
+spark-submit with a packed environment. It is called with the arguments of `tidemark`.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator, Connection
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
+
+from tidemark.airflow import aws
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+DEFAULT_CONNECTION = "spark_default"
+KEY = "tidemark"
+"""Key of a connection's extra: the command that starts tidemark in the environment that has Spark."""
+HOPELESS = {1: "the check failed", 2: "the configuration or the call is wrong"}
+"""Exit statuses of failures that a retry would only repeat."""
+_REMEMBERED = 50
+"""Number of last lines in which an error is looked for."""
+_OF_THIS_PYTHON = ("PYTHONPATH", "PYTHONHOME")
+"""Variables that would give another environment the packages of this one."""
+
+
+def has_spark() -> bool:
+    """True if this environment has the distribution tidemark-spark."""
+    return find_spec("tidemark.spark") is not None
+
+
+def connection(name: str) -> Connection | None:
+    """Return a connection; None if there is none of this name."""
+    try:
+        found: Connection = Connection.get(name)
+    except AirflowNotFoundException:
+        return None
+    return found
+
+
+class Child:
+    """A command of tidemark that runs as a child process. Its output goes to the task's log."""
+
+    def __init__(self, conn_id: str, log: Any) -> None:
+        self.connection, self.log = connection(conn_id), log
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """True if the connection names a command, or if this environment has no Spark."""
+        return self._named is not None or not has_spark()
+
+    @property
+    def _named(self) -> str | None:
+        return None if self.connection is None else self.connection.extra_dejson.get(KEY) or None
+
+    def command(self) -> list[str]:
+        """Return the command that starts tidemark. Raises AirflowFailException if there is none."""
+        if self._named is not None:
+            return shlex.split(self._named)
+        if has_spark():
+            return [sys.executable, "-m", "tidemark"]
+        raise AirflowFailException(
+            "this environment has no Spark, and the Spark connection names no other: give its extra the key "
+            f'"{KEY}" with the command that starts tidemark there, such as /opt/tidemark/bin/tidemark'
+            " (or `pip install tidemark-spark` here)"
+        )
+
+    def environment(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """Return the environment of the process: that of the task, with the connection's Spark master as
+        TIDEMARK_MASTER unless that is set."""
+        given = {key: value for key, value in environ.items() if not (self.is_elsewhere and key in _OF_THIS_PYTHON)}
+        if self.connection is None or not self.connection.host:
+            return given
+        port = f":{self.connection.port}" if self.connection.port else ""
+        return {"TIDEMARK_MASTER": f"{self.connection.host}{port}"} | given
+
+    def run(self, job: str, arguments: Sequence[str]) -> None:
+        """Run a command, whose first argument is a pipeline file, and wait for its end. Raises AirflowFailException
+        for a failure that a retry would only repeat, AirflowException for another one."""
+        command = [*self.command(), job, *arguments]
+        aws.load(arguments[0])
+        self.log.info("running %s", shlex.join(command))
+        said: deque[str] = deque(maxlen=_REMEMBERED)
+        started = subprocess.Popen(
+            command,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        with started as self._process:
+            for line in self._process.stdout or ():
+                self.log.info("%s", line.rstrip())
+                said.append(line.rstrip())
+        raise_for(self._process.returncode, said)
+
+    def stop(self) -> None:
+        """Interrupt the command, if it runs, and wait for its end: the next run finishes what it began."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            self._process.wait()
+
+
+class TidemarkCommandOperator(BaseOperator):
+    """Runs a command of tidemark as a child process. A retry recovers a run that crashed; a failure that it cannot
+    solve is final."""
+
+    template_fields: Sequence[str] = ("application_args",)
+
+    def __init__(self, *, job: str, application_args: Any, conn_id: str = DEFAULT_CONNECTION, **options: Any) -> None:
+        super().__init__(**options)
+        self.job, self.application_args, self.conn_id = job, application_args, conn_id
+        self._child: Child | None = None
+
+    def execute(self, context: Context) -> None:  # noqa: ARG002 - the operator's signature
+        self._child = Child(self.conn_id, self.log)
+        self._child.run(self.job, self.application_args)
+
+    def on_kill(self) -> None:
+        if self._child is not None:
+            self._child.stop()
+
+
+def raise_for(status: int, said: Iterable[str]) -> None:
+    """Raise the exception that a command's exit status calls for, with the error that it printed."""
+    if status == 0:
+        return
+    words = last_words(said)
+    if status in HOPELESS:
+        raise AirflowFailException(f"{HOPELESS[status]}: {words}")
+    raise AirflowException(f"the command ended with status {status}: {words}")
+
+
+def last_words(said: Iterable[str]) -> str:
+    """Return a command's own message from its last output, or its last line."""
+    lines = list(said)
+    return " ".join(line for line in lines if line.startswith("error:")) or " ".join(lines[-1:])

@@ -1,0 +1,43 @@
+"""The DAGs of a DAG file, by their names. Each function reads the pipeline files once, when the file is parsed."""
+
+from __future__ import annotations
+
+import logging
+
+from airflow.sdk import DAG, get_parsing_context
+
+from tidemark.airflow.operations import backfill_dag, maintenance_dag, report_dag
+from tidemark.airflow.pipelines import pipeline_dag
+from tidemark.airflow.places import beside_dags
+from tidemark.config import pipeline_files
+from tidemark.config.pipeline_files import Files, dag_id
+from tidemark.errors import TidemarkError
+
+_log = logging.getLogger(__name__)
+
+
+def pipeline_dags() -> dict[str, DAG]:
+    """Return one DAG for each valid pipeline file; if Airflow asks for one, since it carries out a task, only
+    that one. The errors of other files go to the log; `refuse_broken_files` shows them in Airflow."""
+    found, wanted = _files(), get_parsing_context().dag_id
+    for error in found.broken.values():
+        _log.error("no DAG was made of a pipeline file: %s", error)
+    names = {dag_id(name): file for name, file in found.sound.items()}
+    return {name: pipeline_dag(file) for name, file in names.items() if wanted in (None, name)}
+
+
+def operation_dags() -> dict[str, DAG]:
+    """Return the DAGs for all pipelines: `tidemark_backfill`, `tidemark_quality_report`, `tidemark_maintenance`."""
+    files = list(_files().sound.values())
+    return {dag.dag_id: dag for dag in (backfill_dag(files), report_dag(files), maintenance_dag(files))}
+
+
+def refuse_broken_files() -> None:
+    """Raise TidemarkError with the errors of all invalid pipeline files. In a DAG file of its own it becomes an
+    import error of that file, and the DAGs of other files stay."""
+    if problems := _files().broken:
+        raise TidemarkError("\n".join(problems.values()))
+
+
+def _files() -> Files:
+    return pipeline_files.read(pipeline_files.folder(beside_dags("pipelines")))

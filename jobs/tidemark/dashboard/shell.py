@@ -1,0 +1,137 @@
+"""The frame of every page: head, navigation, and the headers that restrict the browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fastapi.responses import HTMLResponse
+
+from tidemark.commands.dashboard import ListPage
+from tidemark.dashboard.links import Links, link
+from tidemark.report.page.markup import Html, element, paragraph, text
+from tidemark.report.words import counted
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'self'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+"""Headers of every page. Airflow shows pages in a frame, so pages of this origin may frame them and no others."""
+
+TABS = {
+    "": "Overview",
+    "history": "Over time",
+    "runs": "Runs",
+    "quality": "Quality",
+    "letters": "Dead letters",
+    "versions": "Versions",
+    "row": "One row",
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page before it is written: its title and content; `pipeline` and `tab` are its position in the navigation."""
+
+    title: str
+    inner: tuple[Html, ...]
+    pipeline: str | None = None
+    tab: str | None = None
+    status: int = 200
+
+
+def at(page: Page, pipeline: str, tab: str | None) -> Page:
+    """Return the page as one of a pipeline's pages."""
+    return replace(page, pipeline=pipeline, tab=tab)
+
+
+def answer(page: Page, links: Links) -> HTMLResponse:
+    """Return the page as a response with its headers."""
+    return HTMLResponse(_document(page, links), page.status, HEADERS)
+
+
+def void(tag: str, **attributes: object) -> Html:
+    """Return an element without content and end tag."""
+    return Html(element(tag, **attributes).removesuffix(f"</{tag}>"))
+
+
+def _document(page: Page, links: Links) -> str:
+    asset = {name: links.to("assets", name) for name in ("style.css", "frame.js", "icon.svg")}
+    head = (
+        void("meta", charset="utf-8"),
+        void("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", f"{page.title} - tidemark"),
+        void("link", rel="icon", href=asset["icon.svg"], type="image/svg+xml"),
+        void("link", rel="stylesheet", href=asset["style.css"]),
+        element("script", src=asset["frame.js"]),
+    )
+    skip = element("a", "Skip to the content", href="#content", class_="skip")
+    main = element("main", element("h1", page.title), *page.inner, id="content", tabindex="-1")
+    body = f"{skip}{_header(page, links)}{main}"
+    return f'<!doctype html>\n<html lang="en"><head>{"".join(head)}</head><body>{body}</body></html>\n'
+
+
+def _header(page: Page, links: Links) -> Html:
+    here = page.pipeline is None
+    entries = [_entry("Pipelines", links.to(""), current=here and page.status == 200)]
+    if page.pipeline is not None:
+        entries.append(_entry(page.pipeline, links.pipeline(page.pipeline), current=False))
+    trail = element("nav", element("ol", *entries), aria_label="where you are", class_="trail")
+    if page.pipeline is None:
+        return element("header", trail)
+    tabs = [
+        _entry(label, links.pipeline(page.pipeline, *[tab] * (tab != "")), current=tab == page.tab)
+        for tab, label in TABS.items()
+    ]
+    return element("header", trail, element("nav", element("ul", *tabs), aria_label="pages", class_="tabs"))
+
+
+def _entry(label: str, address: str, *, current: bool) -> Html:
+    return element("li", element("a", label, href=address, aria_current="page" if current else None))
+
+
+def pager(part: ListPage[object], address: str, noun: str, more: str = "s") -> Html:
+    """Return the links to a list's neighbouring pages; `address` is that of the list, with filters and without a
+    page."""
+    text = f"Page {part.page:,} of {part.pages:,}; {counted(part.total, noun, more)} in all."
+    joined = "&" if "?" in address else "?"
+    ways = [
+        element("a", name, href=f"{address}{joined}page={number}", rel=rel)
+        for name, rel, number in (("Newer", "prev", part.page - 1), ("Older", "next", part.page + 1))
+        if 1 <= number <= part.pages
+    ]
+    return element("nav", element("span", text), *ways, aria_label="pages of the list", class_="pager")
+
+
+def select(name: str, label: str, options: list[str], chosen: str | None, every: str | None) -> Html:
+    """Return a choice of a form; `every` is the label for no choice, None if one must be made."""
+    listed = [] if every is None else [element("option", every, value="")]
+    listed += [
+        element("option", each, value=each, selected="selected" if each == chosen else None) for each in options
+    ]
+    return element("label", element("span", label), element("select", *listed, name=name))
+
+
+def form(address: str, *inner: Html, button: str) -> Html:
+    """Return a form that requests a page with other filters."""
+    return element("form", *inner, element("button", button, type="submit"), method="get", action=address)
+
+
+def message(title: str, sentence: str, status: int) -> Page:
+    """Return a page that consists of one sentence."""
+    return Page(title, (paragraph(text(sentence)),), status=status)
+
+
+def quiet(sentence: str) -> Html:
+    """Return an explanatory sentence."""
+    return paragraph(sentence, class_="quiet")
+
+
+__all__ = ["HEADERS", "Page", "answer", "at", "form", "link", "message", "pager", "quiet", "select", "void"]
