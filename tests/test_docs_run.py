@@ -59,6 +59,8 @@ NOT_RUN = {
     "make install": INSTALLS,
     "make install-s3": INSTALLS,
     "source .venv/bin/activate": "changes the shell that it is typed in",
+    'eval "$(tidemark completion bash)"': "tests/test_completion.py evaluates it in bash",
+    'eval "$(tidemark completion zsh)"': "tests/test_completion.py evaluates it in zsh",
     "make demo": "takes minutes; tests/demo/test_demo_run.py runs the demo in another folder",
     "make test": TESTS,
     """make test ARGS='-m "not spark"'""": TESTS,

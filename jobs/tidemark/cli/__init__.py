@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from click.exceptions import Exit
 
+from tidemark.cli import completion
 from tidemark.cli.commands import recover, schedule, setup, versions
 from tidemark.cli.commands.runs import tidemark
 from tidemark.cli.failures import failure_of, interruptible
@@ -37,7 +38,8 @@ _GARBAGE = 200_000
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command as a process; by default its arguments are those of the process."""
+    """Run one command as a process, by default with the arguments of the process; or answer a shell that completes a
+    command."""
     _start_lightly()
     logging.getLogger().addFilter(lambda record: record.msg != _CUT_SHORT)
     py4j = logging.getLogger("py4j")  # what it logs it raises, too
@@ -47,7 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # Threads of native libraries can abort an interpreter that is shutting down, and their status would replace
     # that of the command. This handler is registered first, so it runs after all other clean-up and exits at once.
     atexit.register(lambda: os._exit(ended[0]) if ended else None)
-    ended.append(invoke(sys.argv[1:] if arguments is None else arguments))
+    asked = os.environ.get(completion.VARIABLE)
+    given = sys.argv[1:] if arguments is None else arguments
+    ended.append(invoke(given) if asked is None else completion.answer(tidemark, asked))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command has ended; only its clean-up is left
     sys.exit(ended[0])
 
