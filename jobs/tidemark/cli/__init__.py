@@ -20,6 +20,7 @@ from click.exceptions import Exit
 from tidemark.cli import completion
 from tidemark.cli.commands import recover, schedule, setup, versions
 from tidemark.cli.commands.runs import tidemark
+from tidemark.cli.examples import epilog
 from tidemark.cli.failures import failure_of, interruptible
 from tidemark.cli.output import Output
 
@@ -27,6 +28,8 @@ versions.add()
 recover.add()
 schedule.add()
 setup.add()
+for _name, _command in (("tidemark", tidemark), *tidemark.commands.items()):
+    _command.epilog = epilog(_name)
 
 _SPARED = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """Settings that keep numpy (which comes with pyarrow and computes nothing here) from starting threads, and pydantic
@@ -64,8 +67,8 @@ def _start_lightly() -> None:
 
 
 def invoke(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit status. Never raises."""
-    given = list(arguments)
+    """Run one command and return its exit status; without arguments print the help. Never raises."""
+    given = list(arguments) or ["--help"]
     output, heard = Output("--json" in given), list[BaseException]()
     try:
         with interruptible(heard):
