@@ -181,7 +181,7 @@ def test_a_moment_is_a_date_an_age_or_a_time(text: str, time: str) -> None:
         ("2026-01-01T00:00:00", "has no offset: end it with Z"),
         ("yesterday", "a date like 2026-01-01 \\(midnight UTC\\), or an age like 2d"),
         ("2026-02-30", "is not a time"),
-        ("-2d", "'-2d' is negative"),
+        ("-2d", "'-2d' is negative: an age counts back from now, such as 2d$"),
         ("3000d2", "is not a time"),
         ("3000000d", "outside the years 0001 to 9999"),
         ("2026-01-01T00:00:00.1234567Z", "at most six digits$"),

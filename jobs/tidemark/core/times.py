@@ -110,7 +110,9 @@ def parse_moment(text: str, now: int) -> int:
 
     Raises ValueError for anything else, a time of day without an offset too.
     """
-    if _DURATION.fullmatch(text):
+    if age := _DURATION.fullmatch(text):
+        if age[1]:
+            raise ValueError(f"{text!r} is negative: an age counts back from now, such as {age[2]}")
         return _in_range(now - parse_duration(text), text)
     if DATE.fullmatch(text):
         return parse_time(f"{text}T00:00:00Z")
