@@ -65,7 +65,7 @@ def nested(value: Any) -> Iterator[str]:
 def unknown(code: str) -> str | None:
     """Why tidemark would not know it; None if it does."""
     if code.startswith("tidemark "):
-        return fault(code, whole=True)
+        return fault(code, whole=len(code.split()) > 2)
     if call := re.fullmatch(r"(\w+)\(.*\)", code):
         return None if call[1] in AGGREGATES | ALLOWED_FUNCTIONS else "no such function"
     if ": " in code:
