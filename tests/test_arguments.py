@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from tidemark import Pipeline
+from tidemark.commands.schedule import answer
 from tidemark.core.times import DAY, HOUR, format_time, parse_time
 from tidemark.errors import TidemarkError, UsageError
 
@@ -74,6 +75,40 @@ def test_a_time_may_be_a_date_or_an_age_back_from_the_clock_at_the_call(pipeline
     pipeline.rows(since=given, until="0s")
     assert [format_time(asked[0].since), asked[0].until] == [time, NOW]
     assert pipeline.run(as_of=given, dry_run=True)["as_of"] == time
+
+
+class Asked(Exception):
+    """Raised in the place of the work of a command, with what it was asked for."""
+
+
+WORK = {
+    "tidemark.commands.backfill.build.build": (
+        lambda p, given: p.backfill(given, given),
+        lambda _, request, __: [request.begin, request.end],
+    ),
+    "tidemark.commands.run.run": (
+        lambda p, given: answer(p.context, given, "scheduled"),
+        lambda _, request, **__: [request.as_of],
+    ),
+    "tidemark.commands.report.write_report": (
+        lambda p, given: p.report(since=given, until=given),
+        lambda _, __, since, until: [since, until],
+    ),
+}
+
+
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize(("given", "time"), AGES.items())
+def test_work_that_is_recorded_is_asked_for_by_instants(pipeline, monkeypatch, work, given, time):
+    def stand_in(*what, **options):
+        raise Asked(instants(*what, **options))
+
+    call, instants = WORK[work]
+    pipeline.context.clock = lambda: NOW
+    monkeypatch.setattr(work, stand_in)
+    with pytest.raises(Asked) as asked:
+        call(pipeline, given)
+    assert {format_time(each) for each in asked.value.args[0]} == {time}
 
 
 def test_an_age_counts_from_the_call_however_long_the_run_waits_for_another(pipeline, monkeypatch):

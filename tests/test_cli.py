@@ -306,7 +306,6 @@ def test_json_of_a_wrong_configuration_lists_each_problem(fake, capsys):
 
 
 USAGE = [
-    "",
     "nope",
     "run",
     "run c.yml --nope",

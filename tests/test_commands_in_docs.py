@@ -4,57 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shlex
 from pathlib import Path
 
-import click
 import pytest
 from ruamel.yaml import YAML
 
-from printed import DOCS, README, ROOT, Printed, commands
-from tidemark import cli
+from printed import DOCS, README, ROOT, Printed, commands, fault
 from tidemark.commands.state import PipelineState
 from tidemark.config.models.cron import PRESETS
 from tidemark.core.times import MAX_TIME, parse_moment
 
-TARGETS = set(re.findall(r"^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-
 
 def ours(text: str) -> list[Printed]:
     return [found for found in commands(text) if found.program in ("tidemark", "make")]
-
-
-def fault(command: str, whole: bool) -> str | None:
-    """Why the command line would refuse it. In a sentence the arguments may be left out: `tidemark run`."""
-    program, *words = shlex.split(command, comments=True)
-    if program == "make":
-        unknown = [word for word in words if "=" not in word and word not in TARGETS]
-        return f"the Makefile has no target {unknown[0]}" if unknown else None
-    try:
-        return _parse(words)
-    except click.MissingParameter as error:
-        given = [word for word in words[1:] if not word.startswith("-")]
-        return error.format_message() if whole or given else None
-    except click.ClickException as error:
-        return error.format_message()
-    except ValueError as error:
-        return str(error)
-    except click.exceptions.Exit:
-        return None
-
-
-def _parse(words: list[str]) -> str | None:
-    group = cli.tidemark
-    with group.make_context("tidemark", [*words]) as context:
-        name, command, rest = group.resolve_command(context, [*words]) if words[0][0] != "-" else (None, None, [])
-        if command is None:
-            return None
-        with command.make_context(name, rest, parent=context) as called:
-            for option in command.params:
-                text = called.params.get(option.name or "")
-                if option.metavar in ("T", "T0", "T1") and text not in (None, "...", option.metavar):
-                    parse_moment(text, MAX_TIME)
-    return None
 
 
 @pytest.mark.parametrize("page", [README, *DOCS], ids=lambda page: page.name)

@@ -63,6 +63,8 @@ NOT_RUN = {
     "make build": "takes a minute; tests/e2e/test_wheel.py builds both distributions",
     "make test-matrix": TESTS,
     "source .venv/bin/activate": "changes the shell that it is typed in",
+    'eval "$(tidemark completion bash)"': "tests/test_completion.py evaluates it in bash",
+    'eval "$(tidemark completion zsh)"': "tests/test_completion.py evaluates it in zsh",
     "make demo": "takes minutes; tests/demo/test_demo_run.py runs the demo in another folder",
     "make test": TESTS,
     """make test ARGS='-m "not spark"'""": TESTS,

@@ -13,9 +13,19 @@ from pydantic import ValidationError
 from config.pipeline_files import Files
 from tidemark.config import Column, MicroBatchSpec, RetentionSpec, from_resolved, load_pipeline
 from tidemark.core.policy import Action, Policy, Tolerance
-from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
+from tidemark.core.times import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    format_duration,
+    parse_duration,
+    parse_time,
+    recorded_duration,
+)
 from tidemark.errors import ConfigError
 
+EXAMPLE = Path(__file__).parents[2] / "docs" / "example-pipeline.yml"
 EVERYTHING = """
 pipeline: toll
 warehouse: ../warehouse
@@ -348,7 +358,7 @@ def test_a_setting_that_cannot_be_is_refused(files: Files, key: str, value: obje
             "5x",
             "'5x' is not a duration: write a whole number and one of us, ms, s, m, h, d",
         ),
-        ("late_arrival.tolerance", "1814400s", "'21d' is more than the most there is, 20 days 23:59:59"),
+        ("late_arrival.tolerance", "1814400s", "'21d' is more than the most there is, 20d23h59m59s"),
         ("late_arrival.toleranc", "5s", "did you mean tolerance?"),
         ("out_of_order", "off", "'off' is not a policy: write {tolerance: 0s, action: adjust}"),
         ("out_of_order.action", "hold", "'hold' is not allowed: write drop, adjust or keep"),
@@ -534,3 +544,26 @@ class TestFingerprint:
     def test_it_is_the_same_for_ever(self, files: Files) -> None:
         spec = files.spec(schema="a INT", landing="/a")
         assert re.fullmatch("[0-9a-f]{64}", spec.fingerprint())
+
+    def test_durations_in_other_units_of_equal_length_change_neither_it_nor_the_record(self, files: Files) -> None:
+        files.text((EXAMPLE.parent / "example-source.yml").read_text(), "example-source.yml")
+        one, other = (load_pipeline(files.text(text, name)) for name, text in spelled(EXAMPLE.read_text()).items())
+        assert one.spec.resolved() == other.spec.resolved()
+        assert one.spec.fingerprint() == other.spec.fingerprint()
+        assert one.spec.sources["readings"].landing_delay == 75 * MINUTE
+        assert one.spec.resolved()["sources"]["readings"]["landing_delay"] == "75m"
+
+
+def spelled(text: str) -> dict[str, str]:
+    """A pipeline file in which every duration has one unit, as far as that can be, and in which each has many."""
+    found = re.compile(r"(?<=: )-?(?:\d+(?:us|ms|[smhd]))+(?=[,}\s])")
+    assert len(found.findall(text)) > 25
+
+    def one(match: re.Match[str]) -> str:
+        return recorded_duration(parse_duration(match[0], signed=True))
+
+    def many(match: re.Match[str]) -> str:
+        micros = parse_duration(match[0].removeprefix("-"))
+        return "-" * match[0].startswith("-") + (f"{format_duration(micros - SECOND)}1000ms" if micros else "0m0s")
+
+    return {"one.yml": found.sub(one, text), "many.yml": found.sub(many, text)}

@@ -24,6 +24,7 @@ from tidemark.core.times import (
     parse_moment,
     parse_size,
     parse_time,
+    recorded_duration,
     within_years,
 )
 
@@ -90,16 +91,28 @@ def test_a_duration_beyond_all_of_time_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("micros", "text"),
-    [(0, "0s"), (1, "1us"), (300 * SECOND, "5m"), (90 * SECOND, "90s"), (1500, "1500us"), (-DAY, "-1d")],
+    ("micros", "text", "recorded"),
+    [
+        (0, "0s", "0s"),
+        (1, "1us", "1us"),
+        (300 * SECOND, "5m", "5m"),
+        (90 * SECOND, "1m30s", "90s"),
+        (130 * MINUTE, "2h10m", "130m"),
+        (1500, "1ms500us", "1500us"),
+        (-DAY, "-1d", "-1d"),
+        (-90 * MINUTE, "-1h30m", "-90m"),
+    ],
 )
-def test_a_duration_is_written_in_the_largest_unit_that_divides_it(micros: int, text: str) -> None:
-    assert format_duration(micros) == text
+def test_a_duration_is_written_in_all_its_units_for_people_and_in_one_in_records(
+    micros: int, text: str, recorded: str
+) -> None:
+    assert (format_duration(micros), recorded_duration(micros)) == (text, recorded)
 
 
 @given(st.integers(MIN_TIME - MAX_TIME, MAX_TIME - MIN_TIME))
 def test_a_duration_survives_being_written(micros: int) -> None:
-    assert parse_duration(format_duration(micros), signed=True) == micros
+    for text in (format_duration(micros), recorded_duration(micros)):
+        assert parse_duration(text, signed=True) == micros
 
 
 @pytest.mark.parametrize(
@@ -168,7 +181,7 @@ def test_a_moment_is_a_date_an_age_or_a_time(text: str, time: str) -> None:
         ("2026-01-01T00:00:00", "has no offset: end it with Z"),
         ("yesterday", "a date like 2026-01-01 \\(midnight UTC\\), or an age like 2d"),
         ("2026-02-30", "is not a time"),
-        ("-2d", "'-2d' is negative"),
+        ("-2d", "'-2d' is negative: an age counts back from now, such as 2d$"),
         ("3000d2", "is not a time"),
         ("3000000d", "outside the years 0001 to 9999"),
         ("2026-01-01T00:00:00.1234567Z", "at most six digits$"),

@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import axe_playwright_python
-import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from debian import program
 
 REQUIRED = "TIDEMARK_BROWSER"
 """With the value `required` a missing browser fails the tests that need one; else they are skipped."""
-PACKAGES = ("chromium",)
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
-_LONGEST_INSTALL = 400
 
 
 def chromium() -> str:
     """The path of Chromium; without one the test is skipped, or fails where a browser is required."""
-    found = shutil.which("chromium") or _installed()
-    if found is None:
-        why = "Chromium was not found, and could not be installed: apt-get install chromium (Debian) needs root"
-        if os.environ.get(REQUIRED) == "required":
-            pytest.fail(why, pytrace=False)
-        pytest.skip(why)
-    return found
-
-
-def _installed() -> str | None:
-    """Install Debian's package, where apt-get is there and we are root; one process of tests at a time."""
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return None
-    with (Path(tempfile.gettempdir()) / "tidemark-apt.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if shutil.which("chromium") is None:
-            for words in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
-                environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-                command = ["apt-get", "-q", *words]
-                subprocess.run(  # noqa: S603 - Debian's own
-                    command, env=environ, check=False, capture_output=True, timeout=_LONGEST_INSTALL
-                )
-    return shutil.which("chromium")
+    return program("chromium", required=os.environ.get(REQUIRED) == "required")
 
 
 @contextmanager

@@ -11,9 +11,11 @@ import pytest
 from deltalake import DeltaTable
 
 from ledger_samples import NOON, commit_run, full, landed, plan_run, taken
+from tidemark.core.batch_result import LastWrite
 from tidemark.ledger.abandoned import set_aside, skip
 from tidemark.ledger.chain.links import canonical, chained_again
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.ledger.tail import ABANDONED, ABANDONING
 from tidemark_verify import verify
 
@@ -109,6 +111,24 @@ def test_an_abandoned_batch_is_in_the_chain_and_is_copied_into_that_of_another_v
     copied = rows_of(other)
     assert copied[1]["chain_before"] == copied[0]["chain"] != rows[0]["chain"]
     assert hashed(copied[1]) == copied[1]["chain"]
+
+
+def test_a_version_that_gets_an_abandoned_batch_is_not_asked_for_what_was_withdrawn_elsewhere(tmp_path):
+    ledger, other = Ledger(tmp_path), Ledger(tmp_path / "other")
+    for each in (ledger, other):
+        commit_run(each, [[A]])
+    pending = plan_run(ledger, [[B]])
+    set_aside(ledger, pending, ABANDONING, "no disk")
+    ledger.stores["diagnostics"].withdraw(2, 2, ABANDONED, ("record",))
+    withdrawn = (LastWrite("diagnostics", ABANDONED, 2),)
+    set_aside(ledger, ledger.last().pending, ABANDONED, "no disk", withdrawn)
+    commit_run(ledger, [[C]], run_id="later")
+    skip(other, ledger, 3)
+    commit_run(other, [[C]], run_id="later")
+    for each in (ledger, other):
+        ensure_whole(each)
+    assert {*withdrawn} & {*ledger.batches(3, 3)[0].written}
+    assert not {*withdrawn} & {*other.batches(3, 3)[0].written}
 
 
 def test_the_chain_begins_at_the_first_batch_that_has_one(tmp_path):

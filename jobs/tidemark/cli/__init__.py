@@ -17,8 +17,10 @@ from typing import NoReturn
 
 from click.exceptions import Exit
 
+from tidemark.cli import completion
 from tidemark.cli.commands import recover, schedule, setup, versions
 from tidemark.cli.commands.runs import tidemark
+from tidemark.cli.examples import epilog
 from tidemark.cli.failures import failure_of, interruptible
 from tidemark.cli.output import Output
 
@@ -26,6 +28,8 @@ versions.add()
 recover.add()
 schedule.add()
 setup.add()
+for _name, _command in (("tidemark", tidemark), *tidemark.commands.items()):
+    _command.epilog = epilog(_name)
 
 _SPARED = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """Settings that keep numpy (which comes with pyarrow and computes nothing here) from starting threads, and pydantic
@@ -37,7 +41,8 @@ _GARBAGE = 200_000
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command as a process; by default its arguments are those of the process."""
+    """Run one command as a process, by default with the arguments of the process; or answer a shell that completes a
+    command."""
     _start_lightly()
     logging.getLogger().addFilter(lambda record: record.msg != _CUT_SHORT)
     py4j = logging.getLogger("py4j")  # what it logs it raises, too
@@ -47,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # Threads of native libraries can abort an interpreter that is shutting down, and their status would replace
     # that of the command. This handler is registered first, so it runs after all other clean-up and exits at once.
     atexit.register(lambda: os._exit(ended[0]) if ended else None)
-    ended.append(invoke(sys.argv[1:] if arguments is None else arguments))
+    asked = os.environ.get(completion.VARIABLE)
+    given = sys.argv[1:] if arguments is None else arguments
+    ended.append(invoke(given) if asked is None else completion.answer(tidemark, asked))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command has ended; only its clean-up is left
     sys.exit(ended[0])
 
@@ -60,8 +67,8 @@ def _start_lightly() -> None:
 
 
 def invoke(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit status. Never raises."""
-    given = list(arguments)
+    """Run one command and return its exit status; without arguments print the help. Never raises."""
+    given = list(arguments) or ["--help"]
     output, heard = Output("--json" in given), list[BaseException]()
     try:
         with interruptible(heard):

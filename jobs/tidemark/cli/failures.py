@@ -117,8 +117,6 @@ def failure_of(error: BaseException) -> Failure:
 def _usage(error: click.ClickException) -> Failure:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "tidemark"
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        return Failure("usage", "no command was given", hint="see `tidemark --help`", exit_code=2)
     return Failure("usage", error.format_message(), hint=f"see `{command} --help`", exit_code=2)
 
 

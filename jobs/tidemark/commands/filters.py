@@ -27,7 +27,10 @@ class Filters(TypedDict, total=False):
 def instant(value: str | int | None, now: int) -> int | None:
     """A given time in microseconds UTC; ages are counted back from `now`. Raises UsageError for other values."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
-        raise UsageError(f"{value!r} is not a time", hint="give ISO 8601 text, or microseconds UTC as a whole number")
+        hint = (
+            "give text: ISO 8601 with an offset, a date, or an age such as 2d; or microseconds UTC as a whole number"
+        )
+        raise UsageError(f"{value!r} is not a time", hint=hint)
     try:
         return parse_moment(value, now) if isinstance(value, str) else value
     except ValueError as error:

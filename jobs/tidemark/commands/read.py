@@ -111,11 +111,11 @@ class Reader:
         then = compared_spec(self.ledger, self.spec)
         return self.spec.model_copy(update={"sources": {**self.spec.sources, **then.sources}})
 
-    def path(self, table: str) -> PathRecord:
-        """The folder of a table in the live version."""
+    def tables(self) -> list[str]:
+        """Names of the live version's tables."""
         published = [name for name, step in self.spec.streams.items() if step.published]
         windowed = [name for name in published if self.spec.streams[name].windowed]
-        known = [
+        return [
             *[f"events/{name}" for name in self.declared.sources],
             *[f"streams/{name}" for name in published],
             *[f"dead_letters/{name}" for name in windowed],
@@ -128,6 +128,10 @@ class Reader:
             *self.ledger.stores,
             SUBSTREAMS,
         ]
+
+    def path(self, table: str) -> PathRecord:
+        """The folder of a table in the live version."""
+        known = self.tables()
         if table not in known:
             raise UsageError(f"there is no table {table!r}", hint=f"tables: {', '.join(sorted(known))}")
         return {"path": str(self.ledger.folder / table)}

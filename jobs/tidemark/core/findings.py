@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidemark.core.batch_result import Diagnostic, Finding, FindingSample, Occurrence, Outcome
-from tidemark.core.times import format_duration, format_time
+from tidemark.core.times import format_time, recorded_duration
 from tidemark.core.watermarks import UNKNOWN, PartitionState, not_progressing
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ def _in_effect(rules: SourceRules, diagnostic: Diagnostic) -> int | None:
 def _sentence(rules: SourceRules, diagnostic: Diagnostic, micros: int | None) -> str:
     smaller = rules.policy.disorder < rules.policy.out_of_order.micros
     setting = "late_arrival, which is smaller than out_of_order," if smaller else "out_of_order"
-    return _SENTENCES[diagnostic].format(setting=setting, tolerance=format_duration(micros or 0))
+    return _SENTENCES[diagnostic].format(setting=setting, tolerance=recorded_duration(micros or 0))
 
 
 def as_before(rules: SourceRules, finding: Finding) -> Finding:
     """The finding as earlier releases worded it: a replay of old batches is compared with what they recorded."""
     order, moved = rules.policy.out_of_order.micros, format_time(finding.first_time or 0)
     if finding.type is Diagnostic.OUT_OF_ORDER:
-        message = f"rows behind the watermark that earlier rows had set (out_of_order {format_duration(order)})"
+        message = f"rows behind the watermark that earlier rows had set (out_of_order {recorded_duration(order)})"
         return replace(finding, tolerance=order, message=message)
     if finding.type is Diagnostic.EDGE_LEFT_OPEN:
         open_ = "the lifetimes that they would have ended stay open"
@@ -65,7 +65,7 @@ def row_findings(rules: SourceRules, outcome: Outcome) -> Iterator[Finding]:
         delay = rules.landing_delay
         sentence = (
             "rows that arrived before an arrival already estimated for their partition: "
-            f"landing_delay ({format_duration(delay)}) is too small"
+            f"landing_delay ({recorded_duration(delay)}) is too small"
         )
         yield _of_rows(rules, partition, Diagnostic.LANDED_TOO_LATE, found, delay, sentence)
 

@@ -63,7 +63,20 @@ def parse_duration(text: str, *, signed: bool = False) -> int:
 
 
 def format_duration(micros: int) -> str:
-    """The text `parse_duration` reads back, in the largest unit that divides `micros`; 0 is `0s`."""
+    """The text `parse_duration` reads back, in all units that are not zero, the largest first, such as `2h10m`; 0 is
+    `0s`."""
+    parts, rest = ["-"] if micros < 0 else [], abs(micros)
+    for unit, size in _UNITS.items():
+        count, rest = divmod(rest, size)
+        parts += [f"{count}{unit}"] if count else []
+    return "".join(parts) or "0s"
+
+
+def recorded_duration(micros: int) -> str:
+    """The text `parse_duration` reads back, in the largest unit that divides `micros`, such as `130m`; 0 is `0s`.
+
+    Recorded configurations and findings have durations so: fingerprints and digests depend on every character.
+    """
     if micros == 0:
         return "0s"
     unit = next(unit for unit, size in _UNITS.items() if micros % size == 0)
@@ -97,7 +110,9 @@ def parse_moment(text: str, now: int) -> int:
 
     Raises ValueError for anything else, a time of day without an offset too.
     """
-    if _DURATION.fullmatch(text):
+    if age := _DURATION.fullmatch(text):
+        if age[1]:
+            raise ValueError(f"{text!r} is negative: an age counts back from now, such as {age[2]}")
         return _in_range(now - parse_duration(text), text)
     if DATE.fullmatch(text):
         return parse_time(f"{text}T00:00:00Z")

@@ -9,6 +9,7 @@ from tidemark.core.batch_result import BatchRecord, LastWrite
 from tidemark.ledger.chain.links import chained
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lost_commits import must_know
 from tidemark.ledger.tables.rows import batch_row
 from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED, PLANNED
 
@@ -35,8 +36,10 @@ def set_aside(
 
 
 def skip(ledger: Ledger, base: Ledger, first: int) -> None:
-    """Copy the abandoned batches before `first` from `base`: their numbers are not used here either."""
-    newest = ledger.stores["batches"].newest() or 0
+    """Copy the abandoned batches before `first` from `base`: their numbers are not used here either. Nothing was
+    withdrawn from the tables of this ledger, so their logs must know only the writes that they had to know before."""
+    newest, before = ledger.stores["batches"].newest() or 0, ledger.settled_before(first)
     gap = [each for each in base.recorded(newest + 1, first - 1) if each.status == ABANDONED]
     if gap:
-        ledger.stores["batches"].append(list(map(batch_row, chained(ledger.settled_before(first), gap))))
+        here = [replace(each, written=must_know(ledger, before)) for each in gap]
+        ledger.stores["batches"].append(list(map(batch_row, chained(before, here))))

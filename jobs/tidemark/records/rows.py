@@ -14,6 +14,13 @@ class PathRecord(TypedDict):
     path: str
 
 
+class CompletionRecord(TypedDict):
+    """Record of `completion`: the script that completes commands in a shell."""
+
+    shell: str
+    script: str
+
+
 class EventRecord(TypedDict):
     """A row of `events/<source>`. `moved_by` and `moved_micros` are the system timestamp less the event time;
     `payload` has the user's columns as JSON."""

@@ -19,7 +19,7 @@ from tidemark.records import SCHEMA_VERSION
 from tidemark.records.advice import AdviseRecord
 from tidemark.records.failures import FailureRecord, ValidateRecord
 from tidemark.records.proposal import InitRecord
-from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord
+from tidemark.records.rows import CompletionRecord, ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord
 from tidemark.records.runs import (
     AbandonRecord,
     BlockedRecord,
@@ -58,6 +58,7 @@ COMMANDS: dict[str, tuple[type, ...]] = {
     "path": (PathRecord,),
     "demo": (DemoRecord,),
     "setup": (PathRecord,),
+    "completion": (CompletionRecord,),
     "backfill": (BackfillRecord,),
     "versions": (VersionsRecord,),
     "promote": (PromoteRecord,),

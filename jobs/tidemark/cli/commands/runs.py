@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from tidemark import __version__
+from tidemark.cli import completion
 from tidemark.cli.commands.export import export, fitting, only_given, shown
 from tidemark.cli.output import Answer, progress_bars, text_width
 from tidemark.core.policy import FATES
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
     from tidemark.records.failures import ValidateRecord
     from tidemark.records.proposal import InitRecord
     from tidemark.records.rows import ExplainRecord, PathRecord
-    from tidemark.records.runs import (
-        DemoRecord,
-        PlanRecord,
-        ReleaseRecord,
-        ReplayRecord,
-        RunRecord,
-    )
+    from tidemark.records.runs import DemoRecord, PlanRecord, ReleaseRecord, ReplayRecord, RunRecord
     from tidemark.records.status import StatusRecord
 
 DEMO_FOLDER = Path("demo")
@@ -45,7 +40,7 @@ class InOrder(click.Group):
 as_json_option = click.option(
     "--json", is_flag=True, expose_value=False, help="Print one JSON object and nothing else."
 )
-config_argument = click.argument("config", type=click.Path(path_type=Path))
+config_argument = click.argument("config", type=click.Path(path_type=Path), shell_complete=completion.pipeline_files)
 
 
 @click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"]})
@@ -68,12 +63,9 @@ def _command(function: Callable[..., Answer[Any]]) -> click.Command:
     return command
 
 
-def _as_json() -> bool:
+def as_json() -> bool:
+    """True if the command was asked for JSON."""
     return bool(click.get_current_context().obj)
-
-
-def _was_given(option: str) -> bool:
-    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
 
 
 @contextmanager
@@ -86,7 +78,7 @@ def opened(config: Path) -> Iterator[Pipeline]:
 
 
 @_command
-@click.argument("landing")
+@click.argument("landing", shell_complete=completion.folders)
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: <name of the folder>.yml here."
 )
@@ -142,7 +134,9 @@ def run(config: Path, dry_run: bool, **options: Any) -> Answer[RunRecord] | Answ
 
 @_command
 @config_argument
-@click.option("--source", metavar="S", help="Close this source only; default: all.")
+@click.option(
+    "--source", metavar="S", shell_complete=completion.sources, help="Close this source only; default: all."
+)
 @click.option("--as-of", metavar="T", help="Take what had landed by then; default: now.")
 def close(config: Path, source: str | None, as_of: str | None) -> Answer[RunRecord]:
     """Do a last run; the source then takes no more objects."""
@@ -187,16 +181,29 @@ def replay(config: Path, read_from: str | None, **which: Any) -> Answer[ReplayRe
 
 @_command
 @config_argument
-@click.option("--source", metavar="S", help="Only rows of this source.")
+@click.option("--source", metavar="S", shell_complete=completion.sources, help="Only rows of this source.")
 @click.option("--fate", type=click.Choice(FATES), help="Only rows with this fate.")
-@click.option("--reason", metavar="R", help="Only rows with this reason: late, out_of_order, early, invalid_time ...")
+@click.option(
+    "--reason",
+    metavar="R",
+    shell_complete=completion.reasons,
+    help="Only rows with this reason: late, out_of_order, early, invalid_time ...",
+)
 @click.option("--partition", metavar="P", help="Only rows of this partition.")
 @click.option("--since", metavar="T", help="Only rows that arrived at or after this time.")
 @click.option("--until", metavar="T", help="Only rows that arrived before this time.")
 @click.option("--batch", type=click.IntRange(1), metavar="N", help="Only rows of this batch.")
-@click.option("--dead-letters", metavar="STREAM", help="Only rows late for a window of this stream, once a window.")
 @click.option(
-    "--by", metavar="LIST", help="Counts instead: by source, partition, reason, fate, hour, day, file, run."
+    "--dead-letters",
+    metavar="STREAM",
+    shell_complete=completion.streams,
+    help="Only rows late for a window of this stream, once a window.",
+)
+@click.option(
+    "--by",
+    metavar="LIST",
+    shell_complete=completion.dimensions,
+    help="Counts instead: by source, partition, reason, fate, hour, day, file, run.",
 )
 @click.option(
     "--limit",
@@ -209,18 +216,19 @@ def replay(config: Path, read_from: str | None, **which: Any) -> Answer[ReplayRe
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write csv or parquet there.")
 def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer[Any]:
     """Show which rows met which fate, and why; newest first."""
-    fitting(kind, out, _as_json())
+    fitting(kind, out, as_json())
     options = only_given(filters, kind)
     with opened(config) as pipeline:
         if kind == "table":
             return shown(pipeline, config, options)
-        options["limit"] = options["limit"] if _was_given("limit") else None
+        given = click.get_current_context().get_parameter_source("limit") is not ParameterSource.DEFAULT
+        options["limit"] = options["limit"] if given else None
         return export(pipeline, kind, out, options)
 
 
 @_command
 @config_argument
-@click.argument("source")
+@click.argument("source", shell_complete=completion.sources)
 @click.argument("partition")
 @click.argument("offset", type=click.IntRange(0))
 def explain(config: Path, source: str, partition: str, offset: int) -> Answer[ExplainRecord]:
@@ -243,7 +251,9 @@ def status(config: Path) -> Answer[StatusRecord]:
 
 @_command
 @config_argument
-@click.option("--source", metavar="S", help="Advise on this source only; default: all.")
+@click.option(
+    "--source", metavar="S", shell_complete=completion.sources, help="Advise on this source only; default: all."
+)
 @click.option("--target-dropped", metavar="P", help="At most this share of rows dropped, such as 1%.")
 @click.option("--target-adjusted", metavar="P", help="At most this share of rows adjusted, such as 5%.")
 @click.option("--late", metavar="LIST", help="Late tolerances to try, such as 0s,5s,1m; default: from the rows.")
@@ -269,7 +279,7 @@ def report(config: Path, out: Path | None) -> Answer[PathRecord]:
 
 @_command
 @config_argument
-@click.argument("table")
+@click.argument("table", shell_complete=completion.tables)
 def path(config: Path, table: str) -> Answer[PathRecord]:
     """Print the folder of a table, such as events/SOURCE or batches."""
     from tidemark.cli.text.runs import path_text
@@ -284,7 +294,7 @@ def demo() -> Answer[DemoRecord]:
     from tidemark.demo.show import run_demo
 
     def say(text: str = "") -> None:
-        click.echo(text, err=_as_json())
+        click.echo(text, err=as_json())
 
     with progress_bars() as progress:
         return Answer(run_demo(DEMO_FOLDER, say, progress=progress))

@@ -1,4 +1,5 @@
-"""The command `setup`, which puts the jars in place that jobs need."""
+"""The commands that set a machine up: `setup` puts the jars in place that jobs need, `completion` prints what a shell
+needs to complete commands."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidemark.cli.commands.runs import as_json_option, tidemark
+from tidemark.cli.commands.runs import as_json, as_json_option, tidemark
+from tidemark.cli.completion import SHELLS, script
 from tidemark.cli.output import Answer
 
 if TYPE_CHECKING:
-    from tidemark.records.rows import PathRecord
+    from tidemark.records.rows import CompletionRecord, PathRecord
 
 
 @click.command()
@@ -27,6 +29,22 @@ def setup(with_s3: bool) -> Answer[PathRecord]:
     return Answer({"path": str(set_up(with_s3))}, lambda record: f"{record['path']} has the jars that jobs need.")
 
 
+@click.command()
+@as_json_option
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> Answer[CompletionRecord]:
+    """Print the script with which SHELL completes commands.
+
+    SHELL is bash, zsh or fish; its start-up file evaluates the script. The Tab key then completes commands, options
+    and their values, pipeline files, and the sources, streams, tables and versions of a pipeline.
+    """
+    record: CompletionRecord = {"shell": shell, "script": script(tidemark, shell)}
+    if not as_json():
+        click.echo(record["script"], nl=False)
+    return Answer(record)
+
+
 def add() -> None:
-    """Add the command to `tidemark`."""
+    """Add these commands to `tidemark`."""
     tidemark.add_command(setup)
+    tidemark.add_command(completion)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tidemark.cli import completion
 from tidemark.cli.commands.runs import as_json_option, config_argument, opened, tidemark
 from tidemark.cli.output import Answer
 
@@ -55,7 +56,7 @@ def versions(config: Path) -> Answer[VersionsRecord]:
 @click.command()
 @as_json_option
 @config_argument
-@click.argument("version", type=click.IntRange(1))
+@click.argument("version", type=click.IntRange(1), shell_complete=completion.versions)
 @click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
 def promote(config: Path, version: int, wait: bool) -> Answer[PromoteRecord]:
     """Let readers see another version, in one commit.

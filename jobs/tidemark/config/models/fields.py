@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, Pl
 
 from tidemark.config.models import values
 from tidemark.config.types import Column, schema_text
-from tidemark.core.times import DURATION_PATTERN, format_duration, format_size, format_time
+from tidemark.core.times import DURATION_PATTERN, format_size, format_time, recorded_duration
 
 REFERENCE = r"\$\{[^}]+\}"
 
@@ -38,16 +38,16 @@ _SCHEMA_FILE = {
     "additionalProperties": False,
 }
 
-Duration = Annotated[int, BeforeValidator(values.duration), PlainSerializer(format_duration), _DURATION]
+Duration = Annotated[int, BeforeValidator(values.duration), PlainSerializer(recorded_duration), _DURATION]
 """Microseconds, zero or more."""
 PositiveDuration = Annotated[
-    int, BeforeValidator(values.positive_duration), PlainSerializer(format_duration), _DURATION
+    int, BeforeValidator(values.positive_duration), PlainSerializer(recorded_duration), _DURATION
 ]
 """Microseconds, one or more."""
 SignedDuration = Annotated[
     int,
     BeforeValidator(values.signed_duration),
-    PlainSerializer(format_duration),
+    PlainSerializer(recorded_duration),
     pattern(f"-?{DURATION_PATTERN}", "5m", "-1h"),
 ]
 """Microseconds; may be negative."""

@@ -18,7 +18,7 @@ from tidemark.config.models import values
 from tidemark.config.models.fields import Expression, Expressions, Settings, SignedDuration
 from tidemark.core.policy import Action
 from tidemark.core.punctuation import POINT, Every, Punctuation, Shape
-from tidemark.core.times import format_duration
+from tidemark.core.times import recorded_duration
 
 
 def _every(value: object) -> Every:
@@ -32,7 +32,7 @@ def _every(value: object) -> Every:
 
 
 def _written_every(value: Every) -> int | str:
-    return format_duration(value.period) if value.period is not None else value.count or 0
+    return recorded_duration(value.period) if value.period is not None else value.count or 0
 
 
 def _kind(value: object) -> str:

@@ -74,9 +74,7 @@ class LateSpec(ToleranceSpec):
     @classmethod
     def _bounded(cls, value: int) -> int:
         if value > MAX_LATE:
-            raise ValueError(
-                f"{format_duration(value)!r} is more than the most there is, 20 days 23:59:59 (1814399s)"
-            )
+            raise ValueError(f"{format_duration(value)!r} is more than the most there is, 20d23h59m59s")
         return value
 
 

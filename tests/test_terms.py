@@ -1,0 +1,130 @@
+"""The page of other systems' terms: its keys, columns, tables and commands are there, and its figures are true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from printed import BLOCK, ROOT, fault
+from published import EXAMPLES
+from tidemark.config import SYSTEM_COLUMNS, load_pipeline
+from tidemark.config.formats import FORMATS
+from tidemark.config.schema import json_schema
+from tidemark.config.sql.functions import AGGREGATES, ALLOWED_FUNCTIONS
+from tidemark.core.batch_result import Diagnostic
+from tidemark.core.policy import FATES, Reason
+from tidemark.core.times import DAY, MINUTE, SECOND, format_time, parse_duration, parse_time
+from tidemark.core.windows import FixedWindows
+from tidemark.ledger.tables.schemas import TABLES as LEDGER
+
+PAGE = (ROOT / "docs" / "terms.md").read_text(encoding="utf-8")
+PROSE = BLOCK.sub("", PAGE)
+OF_SPARK = ("events", "streams", "dead_letters", "lifetimes", "open_lifetimes")
+TABLES = {*LEDGER, *(f"{kind}/<{of}>" for kind in OF_SPARK for of in ("source", "stream"))}
+
+
+def keys(schema: Any) -> Iterator[str]:
+    """Every key and every word that a pipeline file may have."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        yield from (word for word in schema.get("enum", []) if isinstance(word, str))
+        yield from (schema["const"],) if isinstance(schema.get("const"), str) else ()
+        for each in schema.values():
+            yield from keys(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from keys(each)
+
+
+KEYS = {*keys(json_schema())}
+COLUMNS = SYSTEM_COLUMNS | {name for schema in LEDGER.values() for name in schema.names}
+WORDS = KEYS | COLUMNS | TABLES | {*Diagnostic, *Reason, *FATES, *FORMATS}
+
+
+def of_tidemark() -> Iterator[str]:
+    """What the page writes as code of tidemark: in sentences, and in tables outside the columns of other systems."""
+    for line in PROSE.splitlines():
+        cells = re.split(r" ?\| ?", line.strip("| "))
+        ours = cells[4:] if len(cells) == 5 else cells[1:] if line.startswith("|") else cells
+        yield from (code for cell in ours for code in re.findall(r"`([^`]+)`", cell))
+
+
+def nested(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from nested(each)
+
+
+def unknown(code: str) -> str | None:
+    """Why tidemark would not know it; None if it does."""
+    if code.startswith("tidemark "):
+        return fault(code, whole=len(code.split()) > 2)
+    if call := re.fullmatch(r"(\w+)\(.*\)", code):
+        return None if call[1] in AGGREGATES | ALLOWED_FUNCTIONS else "no such function"
+    if ": " in code:
+        wrong = {*nested(YAML(typ="safe").load(code))} - KEYS
+        return f"no such key: {wrong}" if wrong else None
+    if re.fullmatch(r"(\{(yyyy|MM|dd|HH)\}/?)+", code) or code in WORDS | EXAMPLES.keys() or (ROOT / code).is_file():
+        return None
+    try:
+        parse_duration(code)
+    except ValueError:
+        return "no such key, column or table"
+    return None
+
+
+def test_everything_that_the_page_calls_tidemarks_is_there():
+    found = [*of_tidemark()]
+    assert len(found) > 150
+    assert [(code, why) for code in found if (why := unknown(code))] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["late_arival", "late_arrival: {tolerence: 5s}", "tidemark rnu toll.yml", "first_by(a, b)", "events/readings"],
+)
+def test_a_key_that_is_not_there_is_found(code):
+    assert unknown(code)
+
+
+def test_the_pipeline_of_the_page_is_valid(tmp_path):
+    (block,) = (found[2] for found in BLOCK.finditer(PAGE) if found[1] == "yaml")
+    (tmp_path / "toll.yml").write_text(block)
+    (tmp_path / "landing").mkdir()
+    assert load_pipeline(tmp_path / "toll.yml").warnings == []
+
+
+@given(st.integers(-(10**15), 10**15), st.integers(1, 10**6))
+def test_an_offset_of_a_microsecond_gives_windows_that_contain_their_end(time, seconds):
+    size = seconds * SECOND
+    windows = FixedWindows(size, size, 1)
+    theirs = -(-time // size) * size  # the end of (end - size, end] that contains the time
+    start = windows.start((time - 1) // size)
+    assert start <= time < start + size
+    assert start + size == theirs + 1
+
+
+@given(st.integers(-(10**15), 10**15), st.integers(-(10**15), 10**15))
+def test_with_that_offset_the_first_window_after_a_start_is_the_first_that_ends_at_or_after_it(start, number):
+    windows = FixedWindows(5 * MINUTE, 5 * MINUTE, 1)
+    ours, theirs = windows.start(number) + windows.size, (number + 1) * windows.size
+    assert (ours > start) == (theirs >= start)
+
+
+def test_windows_of_a_week_begin_on_the_days_that_the_page_names():
+    since, monday = FixedWindows(7 * DAY, 7 * DAY), FixedWindows(7 * DAY, 7 * DAY, 4 * DAY)
+    assert "1970-01-01 was a Thursday" in PAGE
+    assert "`tumbling: {size: 7d, offset: 4d}`" in PAGE
+    assert format_time(since.start(0)) == "1970-01-01T00:00:00Z"
+    assert (monday.start(3000) - parse_time("2026-01-05T00:00:00Z")) % (7 * DAY) == 0, "a Monday"
+
+
+def test_the_page_names_the_published_examples_of_atlas():
+    assert {name for name in EXAMPLES if name.startswith("atlas-")} <= {*of_tidemark()}
