@@ -171,14 +171,15 @@ def test_a_row_that_begins_at_what_is_settled_bounds_the_window_before_it(spark)
 
 def test_a_row_takes_part_from_its_watermark_on_and_before_that_it_is_late(spark):
     made = [row(0, 10, 11, 10), row(1, 10, 11, 14), row(2, 10, 20, 14), row(3, 10, 11, None), row(4, 10, 12, 13)]
+    made.append(row(5, 10, 11, 13))
     frame = spark.createDataFrame(made, SYSTEM)
     found = {each["_offset"]: (each[FROM], each[UNTIL]) for each in taking_part(frame, 2).collect()}
     assert found == {0: (10, 11), 2: (12, 20), 3: (10, 11), 4: (11, 12)}
     bounds = [F.unix_micros(name).alias(name) for name in ("_window_start", "_window_end")]
     told = {each[0]: (each[1], each[2]) for each in late(frame, 2).select("_offset", *bounds).collect()}
-    assert told == {1: (10, 11), 2: (10, 12), 4: (10, 11)}
+    assert told == {1: (10, 11), 2: (10, 12), 4: (10, 11), 5: (10, 11)}
     unjudged = frame.withColumn(JUDGED, F.lit(False))
-    assert taking_part(unjudged, 2).count() == 5
+    assert taking_part(unjudged, 2).count() == 6
     assert late(unjudged, 2).isEmpty()
 
 
@@ -242,6 +243,9 @@ def test_the_last_closed_window_is_that_of_the_same_group_or_of_all(spark):
     assert found(made, closed, ()) == {0: 5, 1: 5, 2: 5}
     assert found(made, None, ("k",)) == {0: None, 1: None, 2: None}
     assert with_ended(made, closed, ("k",)).columns == [*made.columns, ENDED]
+    begun = made.withColumn(FROM, F.when(F.col("k") == "a", 5).otherwise(3))
+    assert sorted(each["_offset"] for each in unclosed(begun, closed, ("k",)).collect()) == [0, 1]
+    assert unclosed(begun, closed.where("k = 'a'"), ()).select("_offset").collect() == [(0,)]
 
 
 def test_a_lifetime_that_may_turn_out_to_be_empty_bounds_nothing_before_its_moment_is_passed(spark):

@@ -278,6 +278,9 @@ def test_an_aggregate_may_read_the_bounds_of_its_window_and_there_may_be_none(ro
     assert [tuple(row) for row in groups] == [(0, "a"), (0, "b"), (MINUTE, "a"), (MINUTE, "b")]
     with pytest.raises(ConfigError, match=r"streams\.w\.select\.n: .* cannot be resolved: \[UNRESOLVED"):
         told(rows, {"n": "sum(unknown)"}, 2)
+    step = StreamSpec(name="w", from_="s", tumbling="1m", group_by=("unknown",))
+    with pytest.raises(ConfigError, match=r": streams\.w\.select: cannot be resolved: \[UNRESOLVED"):
+        aggregated(closing(rows, MINUTES, complete=False), step, MINUTES, dict(TYPES))
 
 
 @pytest.mark.parametrize(("groups", "after"), [(("k",), False), (("x",), True), (("k", "x"), True)])
