@@ -54,9 +54,10 @@ soak: $(STAMP) ## 500 random commands with random faults, then all laws (OPERATI
 	@seed=$${SEED:-$$RANDOM}; echo "SEED=$$seed"; \
 	OPERATIONS=$${OPERATIONS:-500} SEED=$$seed $(BIN)/python -m pytest -m soak --show-capture=no
 
-mutants: $(STAMP) ## make small faults in core and in the Java rules, and list those that no test finds
+mutants: $(STAMP) ## make small faults in core, the Java rules and windows, and list those that no test finds
 	$(BIN)/python .ci/mutants.py
 	$(BIN)/python .ci/mutants_java.py
+	$(BIN)/python .ci/mutants_windows.py
 
 lint: $(STAMP) site ## check style, formatting, types, and the links of docs/
 	$(BIN)/ruff check $(CODE)

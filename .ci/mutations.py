@@ -29,9 +29,24 @@ ARITHMETIC: dict[type, type[ast.operator]] = {
     ast.FloorDiv: ast.Mult,
     ast.Mod: ast.FloorDiv,
     ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
     ast.LShift: ast.RShift,
 }
 OTHERS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+OTHER_METHODS = {
+    "max": "min",
+    "min": "max",
+    "greatest": "least",
+    "least": "greatest",
+    "isNull": "isNotNull",
+    "isNotNull": "isNull",
+    "eqNullSafe": "__eq__",
+}
+"""Functions and methods of Spark, and what takes their place."""
+LEFT_OUT = ("where", "desc", "sortWithinPartitions", "repartition", "orderBy")
+"""Methods of Spark whose call a mutant leaves out: rows stay as they are."""
+SYMMETRIC = ("latest", "Combined", "isinstance", "greatest", "least", "drop")
+"""Functions of two arguments that have no order, or cannot be called otherwise."""
 CONTEXT = 25
 """Characters that are shown before and after a change in a long text."""
 DROPPED = ("key", "default")
@@ -54,9 +69,12 @@ class Mutant:
     outside: bool
 
     def compiled(self) -> Any:
-        """The code of the mutated module; the tree is left changed."""
+        """The code of the mutated module; the tree, which all mutants of a module share, is left as it was."""
+        old = _held(self.place, self.field)
         _put(self.place, self.field, self.new)
-        return compile(ast.fix_missing_locations(self.tree), str(self.path), "exec", dont_inherit=True)
+        code = compile(ast.fix_missing_locations(self.tree), str(self.path), "exec", dont_inherit=True)
+        _put(self.place, self.field, old)
+        return code
 
 
 def mutants(path: Path) -> list[Mutant]:
@@ -165,7 +183,7 @@ def _operations(node: ast.expr) -> Iterator[ast.AST]:
         case ast.BoolOp(values=values):
             yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), values)
             yield from (_joined(node.op, [v for v in values if v is not left]) for left in values)
-        case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
+        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert(), operand=operand):
             yield _copy(operand)
 
 
@@ -186,8 +204,13 @@ def _calls(node: ast.Call) -> Iterator[ast.AST]:
     match node:
         case ast.Call(func=ast.Name(name)) if name in OTHERS:
             yield ast.Call(ast.Name(OTHERS[name], ast.Load()), node.args, node.keywords)
-        case ast.Call(func=ast.Name("latest" | "Combined" | "isinstance")):
-            pass  # symmetric, or not callable otherwise
+        case ast.Call(func=ast.Attribute(value, name)) if name in OTHER_METHODS:
+            yield ast.Call(ast.Attribute(value, OTHER_METHODS[name], ast.Load()), node.args, node.keywords)
+        case ast.Call(func=ast.Attribute(value, name)) if name in LEFT_OUT:
+            yield _copy(value)
+    match node:
+        case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)) if name in (*SYMMETRIC, *OTHERS):
+            pass
         case ast.Call(args=[one, two]) if not any(isinstance(each, ast.Starred) for each in node.args):
             yield ast.Call(node.func, [two, one], node.keywords)
     whole = isinstance(node.func, ast.Name) and node.func.id == "replace"
@@ -216,7 +239,7 @@ def _copy(node: Any) -> Any:
 
 def _with(shown: ast.AST, place: Any, field: Any, new: ast.AST) -> str:
     """Text of the shown node with the change in place."""
-    old = place[field] if isinstance(place, list) else getattr(place, field)
+    old = _held(place, field)
     if old is shown:
         return _text(new)
     _put(place, field, new)
@@ -236,6 +259,10 @@ def _difference(before: str, after: str) -> str:
 def _common(one: str, other: str) -> int:
     """The number of characters with which both texts begin."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _held(place: Any, field: Any) -> Any:
+    return place[field] if isinstance(place, list) else getattr(place, field)
 
 
 def _put(place: Any, field: Any, node: ast.AST) -> None:

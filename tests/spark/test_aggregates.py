@@ -13,6 +13,7 @@ import pyspark
 import pytest
 from pyspark.sql import functions as F
 
+from interpreted import settings
 from tidemark.config.models.streams import StreamSpec
 from tidemark.core.windows import FixedWindows
 from tidemark.spark.columns import JUDGED, RANK
@@ -120,8 +121,10 @@ def test_every_aggregate_beside_every_other_is_that_of_the_rows_in_order(rows, t
             assert {name: row[name] for name in pair} == {name: wanted[name] for name in pair}, pair
 
 
-def test_all_aggregates_at_once_are_those_of_the_rows_in_order(rows, told):
-    found = windows(rows, {name: text for name, (text, _) in KINDS.items()})
+@pytest.mark.parametrize("merged", ["true", "false"], ids=["small tasks merged", "tasks apart"])
+def test_all_aggregates_at_once_are_those_of_the_rows_in_order(quick, rows, told, merged):
+    with settings(quick, {"spark.sql.adaptive.enabled": merged}):
+        found = windows(rows, {name: text for name, (text, _) in KINDS.items()})
     for row, wanted in zip(found, told, strict=True):
         assert {name: row[name] for name in KINDS} == {name: wanted[name] for name in KINDS}
 

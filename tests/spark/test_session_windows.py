@@ -12,9 +12,22 @@ from pyspark.sql import functions as F
 
 from oracle_measured import sessions, snapshots
 from tidemark.config.models.streams import StreamSpec
-from tidemark.core.windows import SessionWindows, SnapshotWindows
-from tidemark.spark.columns import JUDGED, RANK, WINDOW
-from tidemark.spark.streams.session_windows import FROM, UNTIL, in_windows, late, open_starts, taking_part, unclosed
+from tidemark.core.windows import Passed, SessionWindows, SnapshotWindows
+from tidemark.spark.columns import JUDGED, RANK, TENTATIVE, WINDOW
+from tidemark.spark.streams.session_windows import (
+    ENDED,
+    FROM,
+    UNTIL,
+    certain,
+    closing,
+    ends_about,
+    in_windows,
+    late,
+    open_starts,
+    taking_part,
+    unclosed,
+    with_ended,
+)
 from tidemark.spark.streams.windows import aggregated
 
 SYSTEM = (
@@ -158,14 +171,15 @@ def test_a_row_that_begins_at_what_is_settled_bounds_the_window_before_it(spark)
 
 def test_a_row_takes_part_from_its_watermark_on_and_before_that_it_is_late(spark):
     made = [row(0, 10, 11, 10), row(1, 10, 11, 14), row(2, 10, 20, 14), row(3, 10, 11, None), row(4, 10, 12, 13)]
+    made.append(row(5, 10, 11, 13))
     frame = spark.createDataFrame(made, SYSTEM)
     found = {each["_offset"]: (each[FROM], each[UNTIL]) for each in taking_part(frame, 2).collect()}
     assert found == {0: (10, 11), 2: (12, 20), 3: (10, 11), 4: (11, 12)}
     bounds = [F.unix_micros(name).alias(name) for name in ("_window_start", "_window_end")]
     told = {each[0]: (each[1], each[2]) for each in late(frame, 2).select("_offset", *bounds).collect()}
-    assert told == {1: (10, 11), 2: (10, 12), 4: (10, 11)}
+    assert told == {1: (10, 11), 2: (10, 12), 4: (10, 11), 5: (10, 11)}
     unjudged = frame.withColumn(JUDGED, F.lit(False))
-    assert taking_part(unjudged, 2).count() == 5
+    assert taking_part(unjudged, 2).count() == 6
     assert late(unjudged, 2).isEmpty()
 
 
@@ -174,3 +188,89 @@ def test_a_lifetime_without_an_end_is_open_until_all_is_complete(spark):
     assert held(in_windows(made, SESSION, GROUPS, None, None)) == [(10, 50, 0), (10, 50, 1)]
     assert held(in_windows(made, SnapshotWindows(), GROUPS, None, 1_000)) == [(10, 14, 0), (14, 15, 0), (14, 15, 1)]
     assert earliest(made, SnapshotWindows(), GROUPS, 1_000) == 15
+
+
+def test_a_row_takes_part_from_what_the_step_had_passed_when_it_came(spark):
+    """That is known of the batches from one on; of several such times, and its own watermark, the latest counts."""
+    made = spark.createDataFrame([row(0, 10, 20, 12), row(1, 10, 20), row(2, 10, 20, 18)], SYSTEM)
+    bounds = (Passed(5, 16), Passed(7, 17))
+
+    def found(batch):
+        frame = made.withColumn("_batch_id", F.lit(batch))
+        parts = {each["_offset"]: each[FROM] for each in taking_part(frame, 2, bounds).collect()}
+        ended = late(frame, 2, bounds).select("_offset", F.unix_micros("_window_end"))
+        ends = {each[0]: each[1] for each in ended.collect()}
+        return parts, ends
+
+    assert found(4) == ({0: 10, 1: 10, 2: 16}, {2: 16})
+    assert found(5) == ({0: 14, 1: 14, 2: 16}, {0: 14, 1: 14, 2: 16})
+    assert found(7) == ({0: 15, 1: 15, 2: 16}, {0: 15, 1: 15, 2: 16})
+
+
+@pytest.mark.parametrize(
+    ("ended", "begun", "found"),
+    [(None, None, [0, 1]), (None, 0, [0, 1]), (None, 5, [1]), (10, None, [1]), (0, None, [0, 1]), (0, 5, [1])],
+)
+def test_a_snapshot_that_ends_in_the_moment_passed_before_is_open_if_it_begins_after_the_last_closed(
+    spark, ended, begun, found
+):
+    made = taking_part(spark.createDataFrame([row(0, 0, 10), row(1, 10, 20)], SYSTEM), 0)
+    known = made.withColumn(ENDED, F.lit(ended).cast("long"))
+    assert [each[2] for each in held(closing(known, SnapshotWindows(), (), begun, 10, 20))] == found
+    by_row = known.withColumns({"before": F.lit(10).cast("long"), "after": F.lit(20).cast("long")})
+    assert [each[2] for each in held(closing(by_row, SnapshotWindows(), (), begun, "before", "after"))] == found
+    never = known.withColumn("before", F.lit(None).cast("long"))
+    assert [each[2] for each in held(closing(never, SnapshotWindows(), (), begun, "before", 20))] == [0, 1]
+    assert [each[2] for each in held(closing(known, SnapshotWindows(), (), begun, None, 20))] == [0, 1]
+
+
+def test_a_session_that_ends_in_the_moment_passed_before_closes_and_one_before_does_not(spark):
+    made = taking_part(spark.createDataFrame([row(0, 0, 6), row(1, 30, 31)], SYSTEM), 0)
+    assert held(closing(made, SESSION, (), None, 10, 30)) == [(0, 10, 0)]
+    assert held(closing(made, SESSION, (), None, 11, 35)) == [(30, 35, 1)]
+    assert held(closing(made, SESSION, (), None, 11, 34)) == []
+
+
+def test_the_last_closed_window_is_that_of_the_same_group_or_of_all(spark):
+    made = spark.createDataFrame([row(0, 0, 1, k="a"), row(1, 0, 1, k="b"), row(2, 0, 1, k=None)], SYSTEM)
+    ends = [(at(3), "a"), (at(5), "a"), (at(4), None)]
+    closed = spark.createDataFrame(ends, "_window_end TIMESTAMP, k STRING")
+
+    def found(*given):
+        return {each["_offset"]: each[ENDED] for each in with_ended(*given).collect()}
+
+    assert found(made, closed, ("k",)) == {0: 5, 1: None, 2: 4}
+    assert found(made, closed, ()) == {0: 5, 1: 5, 2: 5}
+    assert found(made, None, ("k",)) == {0: None, 1: None, 2: None}
+    assert with_ended(made, closed, ("k",)).columns == [*made.columns, ENDED]
+    begun = made.withColumn(FROM, F.when(F.col("k") == "a", 5).otherwise(3))
+    assert sorted(each["_offset"] for each in unclosed(begun, closed, ("k",)).collect()) == [0, 1]
+    assert unclosed(begun, closed.where("k = 'a'"), ()).select("_offset").collect() == [(0,)]
+
+
+def test_a_lifetime_that_may_turn_out_to_be_empty_bounds_nothing_before_its_moment_is_passed(spark):
+    made = spark.createDataFrame([(0, at(10)), (1, at(12)), (2, None)], f"n INT, {TENTATIVE} TIMESTAMP")
+
+    def found(until):
+        return [each["n"] for each in certain(made, 2, until).orderBy("n").collect()]
+
+    assert [found(until) for until in (8, 9, 10, 11, None)] == [[2], [0, 2], [0, 2], [0, 1, 2], [0, 1, 2]]
+    by_row = made.withColumn("after", F.when(F.col("n") == 0, 9))
+    assert [each["n"] for each in certain(by_row, 2, "after").orderBy("n").collect()] == [0, 1, 2]
+    assert certain(made.drop(TENTATIVE), 2, 8).count() == 3
+
+
+@pytest.mark.parametrize(
+    ("lateness", "limit", "found"),
+    [
+        (0, 9, (None, 10)),
+        (0, 10, (10, 20)),
+        (0, 19, (10, 20)),
+        (0, 30, (30, None)),
+        (3, 22, (20, 23)),
+        (3, 23, (23, 30)),
+    ],
+)
+def test_windows_end_and_close_up_to_a_time_and_next_after_it(spark, lateness, limit, found):
+    made = spark.createDataFrame([(at(20),), (at(10),), (at(30),)], "_window_end TIMESTAMP")
+    assert ends_about(made, lateness, limit) == found

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import struct
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
 from tidemark.core.windows import FixedWindows
-from tidemark.spark.columns import JUDGED, RANK
-from tidemark.spark.streams.windows import AFTER, BEFORE, aggregated, closing, late, outside
+from tidemark.errors import ConfigError
+from tidemark.spark.columns import JUDGED, OPEN_UNTIL, RANK, WINDOW
+from tidemark.spark.streams.windows import AFTER, BEFORE, aggregated, bounded, closing, late, outside, pulled_back
 from tidemark.spark.times import divided
 
 MINUTE = 60_000_000
-WINDOW = FixedWindows(MINUTE, MINUTE)
+MINUTES = FixedWindows(MINUTE, MINUTE)
 SYSTEM = (
     "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _watermark TIMESTAMP, _partition STRING, _offset BIGINT,"
     f" _substream STRING, {RANK} INT, {JUDGED} BOOLEAN, {BEFORE} BIGINT, {AFTER} BIGINT, k STRING, x DOUBLE, n INT"
@@ -64,7 +66,7 @@ def bits(row):
 def told(rows, select, tasks, by="_offset"):
     step = StreamSpec(name="w", from_="s", tumbling="1m", group_by=("k",), select=select)
     spread = rows.repartition(tasks, by).sortWithinPartitions(F.xxhash64("_offset", F.lit(tasks)))
-    found = aggregated(closing(spread, WINDOW, complete=False), step, WINDOW, dict(TYPES))
+    found = aggregated(closing(spread, MINUTES, complete=False), step, MINUTES, dict(TYPES))
     return found.orderBy("_window_start", "k")
 
 
@@ -132,12 +134,12 @@ def test_a_row_counts_in_each_window_that_it_overlaps_and_is_late_for_those_that
     window = FixedWindows(size=6, hop=2, lateness=1)
     known = (None, "p", 0, None, 0, True, 9, 13, "a", 1.0, 1)
     frame = spark.createDataFrame([(at(8), at(9), *known)], SYSTEM)
-    numbers = [row["__tidemark_window"] for row in closing(frame, window, complete=False).collect()]
+    numbers = [row[WINDOW] for row in closing(frame, window, complete=False).collect()]
     assert numbers == [2, 3]  # [4, 10) and [6, 12) close at 11 and 13; [8, 14) stays open
     open_still = closing(frame, window, complete=True).collect()
-    assert [row["__tidemark_window"] for row in open_still] == [2, 3, 4]
+    assert [row[WINDOW] for row in open_still] == [2, 3, 4]
     passed = frame.withColumn(BEFORE, F.lit(11).cast("long"))
-    assert [row["__tidemark_window"] for row in late(passed, window).collect()] == [2]
+    assert [row[WINDOW] for row in late(passed, window).collect()] == [2]
 
 
 def test_rows_in_the_gaps_between_windows_are_outside(spark):
@@ -154,3 +156,146 @@ def test_the_number_of_a_window_is_exact_at_the_ends_of_time(spark):
     frame = spark.createDataFrame([(time,) for time in micros], "t BIGINT")
     found = frame.select("t", *[divided(F.col("t"), hop).alias(str(hop)) for hop in hops]).collect()
     assert [tuple(row) for row in found] == [(time, *(time // hop for hop in hops)) for time in micros]
+
+
+SIZES = [
+    pytest.param(FixedWindows(6, 2, offset=1, lateness=1), id="overlapping"),
+    pytest.param(FixedWindows(4, 4, offset=3), id="tumbling"),
+    pytest.param(FixedWindows(4, 4, lateness=3), id="closing later"),
+    pytest.param(FixedWindows(2, 5, offset=1, lateness=2), id="with gaps"),
+]
+
+
+def lives(points):
+    """Random rows: start, end, own watermark, if it was judged, and the times passed before and after."""
+    dice = Random(3)  # noqa: S311 - the same rows each time
+    for _ in range(200):
+        start = dice.randint(-12, 30)
+        end = start + (1 if points else dice.choice((1, 2, 5, 9)))
+        mark, before, after = (dice.choice((None, dice.randint(-12, 40))) for _ in range(3))
+        yield start, end, mark, dice.random() < 0.8, before, after
+
+
+def frame_of(spark, rows):
+    made = [
+        (
+            at(start),
+            at(end),
+            None if mark is None else at(mark),
+            "p",
+            number,
+            None,
+            0,
+            judged,
+            before,
+            after,
+            "a",
+            1.0,
+            1,
+        )
+        for number, (start, end, mark, judged, before, after) in enumerate(rows)
+    ]
+    return spark.createDataFrame(made, SYSTEM)
+
+
+def numbers(found):
+    return sorted((row["_offset"], row[WINDOW]) for row in found.select("_offset", WINDOW).collect())
+
+
+def over(window, rows):
+    """Row by row, each window that it overlaps, with the time at which it closes, and the times that were passed."""
+    for number, (start, end, mark, judged, before, after) in enumerate(rows):
+        own = mark if judged else None
+        for n in range(-30, 60):
+            begin = n * window.hop + window.offset
+            if start < begin + window.size and end > begin:
+                yield number, n, begin + window.size + window.lateness, judged, own, before, after
+
+
+@pytest.mark.parametrize("window", SIZES)
+@pytest.mark.parametrize("points", [True, False], ids=["points", "lifetimes"])
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "not behind"])
+@pytest.mark.parametrize("complete", [True, False], ids=["complete", "going on"])
+def test_windows_close_between_the_time_passed_before_and_after(spark, window, points, kept, complete):
+    rows = list(lives(points))
+    wanted = [
+        (number, n)
+        for number, n, closes, _, own, before, after in over(window, rows)
+        if (before is None or closes > before)
+        and (not kept or own is None or closes > own)
+        and (complete or (after is not None and closes <= after))
+    ]
+    frame = frame_of(spark, rows)
+    told_ = {} if kept else {"kept": False}
+    assert numbers(closing(frame, window, complete, points=points, **told_)) == wanted
+    assert wanted
+
+
+@pytest.mark.parametrize("window", SIZES)
+def test_judged_rows_are_late_for_windows_that_were_passed_and_outside_if_they_are_in_none(spark, window):
+    rows = list(lives(points=False))
+    frame = frame_of(spark, rows)
+    wanted = [
+        (number, n)
+        for number, n, closes, judged, own, before, _ in over(window, rows)
+        if judged and any(time is not None and time >= closes for time in (own, before))
+    ]
+    assert numbers(late(frame, window)) == wanted
+    inside = {number for number, *_ in over(window, rows)}
+    assert {row["_offset"] for row in outside(frame, window).collect()} == set(range(len(rows))) - inside
+
+
+@pytest.mark.parametrize("window", SIZES)
+def test_the_watermark_of_windows_is_pulled_back_to_the_earliest_open_one(spark, window):
+    times = [None, *range(-9, 30)]
+    frame = spark.createDataFrame([(time,) for time in times], "t BIGINT").coalesce(1)
+    found = [row[0] for row in frame.select(pulled_back(window, F.col("t"))).collect()]
+    assert found == [window.pulled_back(time) for time in times]
+
+
+def test_open_lifetimes_are_in_windows_up_to_where_they_are_cut(spark):
+    window = FixedWindows(4, 4)
+    known = (None, "p", 0, None, 0, True, None, None, "a", 1.0, 1)
+    frame = spark.createDataFrame([(at(2), None, *known), (at(2), at(5), *known)], SYSTEM)
+    cut = frame.withColumn(OPEN_UNTIL, F.lit(13).cast("long"))
+    assert numbers(closing(cut, window, complete=True)) == [(0, 0), (0, 0), (0, 1), (0, 1), (0, 2), (0, 3)]
+    assert numbers(closing(frame, window, complete=True)) == [(0, 0), (0, 1)]
+    found = bounded(frame.limit(1).withColumn(WINDOW, F.lit(3)), FixedWindows(6, 2, offset=1))
+    bounds = [F.unix_micros(name) for name in ("_window_start", "_window_end")]
+    assert tuple(found.select(*bounds).collect()[0]) == (7, 13)
+
+
+def test_an_aggregate_may_read_the_bounds_of_its_window_and_there_may_be_none(rows):
+    select = {"since": "unix_micros(_Window_Start)", "n": "count(*)", "until": "max(unix_micros(_window_end)) - 1"}
+    found = [(row["since"], row["n"], row["until"]) for row in told(rows, select, 2).collect()]
+    assert {(since, until) for since, _, until in found} == {(0, MINUTE - 1), (MINUTE, 2 * MINUTE - 1)}
+    assert sum(n for _, n, _ in found) == 600
+    ordered = [(row["since"], row["n"]) for row in told(rows, {**select, "first": "first(n)"}, 2).collect()]
+    assert ordered == [(since, n) for since, n, _ in found]
+    lengths = told(rows, {"length": "unix_micros(_window_end) - unix_micros(_window_start)"}, 2).collect()
+    assert [row["length"] for row in lengths] == [MINUTE] * 4
+    groups = told(rows, {}, 2).select(F.unix_micros("_window_start"), "k").collect()
+    assert [tuple(row) for row in groups] == [(0, "a"), (0, "b"), (MINUTE, "a"), (MINUTE, "b")]
+    with pytest.raises(ConfigError, match=r"streams\.w\.select\.n: .* cannot be resolved: \[UNRESOLVED"):
+        told(rows, {"n": "sum(unknown)"}, 2)
+    step = StreamSpec(name="w", from_="s", tumbling="1m", group_by=("unknown",))
+    with pytest.raises(ConfigError, match=r": streams\.w\.select: cannot be resolved: \[UNRESOLVED"):
+        aggregated(closing(rows, MINUTES, complete=False), step, MINUTES, dict(TYPES))
+
+
+@pytest.mark.parametrize(("groups", "after"), [(("k",), False), (("x",), True), (("k", "x"), True)])
+def test_groups_with_floats_are_brought_together_once_distinct_values_are_known_and_others_before(
+    rows, groups, after
+):
+    """Else Spark would spread rows of groups with floats again; what one task has is not shuffled at all."""
+    step = StreamSpec(name="w", from_="s", tumbling="1m", group_by=groups, select={"ns": "collect_list(DISTINCT n)"})
+
+    def plan(alone):
+        closed = closing(rows.coalesce(1), MINUTES, complete=False)
+        found = aggregated(closed, step, MINUTES, dict(TYPES), alone=alone)
+        return found._jdf.queryExecution().executedPlan().toString()
+
+    assert "Exchange" not in plan(alone=True)
+    spread = plan(alone=False)
+    assert spread.count("REPARTITION_BY_COL") == 1
+    assert (spread.index("REPARTITION_BY_COL") < spread.index("Window [")) == after

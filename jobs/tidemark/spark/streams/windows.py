@@ -19,7 +19,7 @@ from tidemark.errors import ConfigError, Problem
 from tidemark.spark.columns import JUDGED, OPEN_UNTIL, WINDOW
 from tidemark.spark.expressions import aggregate_of
 from tidemark.spark.streams.distinct import with_firsts
-from tidemark.spark.streams.equal_values import alike
+from tidemark.spark.streams.equal_values import alike, holds_floats
 from tidemark.spark.streams.stream_rows import order_of
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.times import divided
@@ -107,7 +107,7 @@ def aggregated(
     whose = WINDOW if window is not None else _BOUNDS[0]
     if any(order_sensitive(text, types) for text in step.select.values()):
         rows = _with_equal_groups(rows, step)
-        found = _in_order(rows if alone else rows.repartition(*map(quoted, keys)), step, grouped, whose)
+        found = _in_order(rows, step, grouped, whose, () if alone else tuple(map(quoted, keys)))
     else:
         found = _groups(rows, step, step.select, grouped)
     selected = [fit(found.schema[name].dataType, quoted(name)).alias(name) for name in step.select]
@@ -121,15 +121,23 @@ def _with_equal_groups(rows: DataFrame, step: StreamSpec) -> DataFrame:
     return rows.withColumns({each.name: alike(each.dataType, quoted(each.name)) for each in fields})
 
 
-def _in_order(rows: DataFrame, step: StreamSpec, grouped: list[Column], whose: str) -> DataFrame:
-    """Selected values of each group, whose rows are all in one task, computed in the order of the sort key.
+def _in_order(
+    rows: DataFrame, step: StreamSpec, grouped: list[Column], whose: str, keys: tuple[Column, ...]
+) -> DataFrame:
+    """Selected values of each group, computed in the order of the sort key in one task, chosen by `keys`.
+
+    Without `keys`, one task has all rows already. Groups with floats are brought together only after `with_firsts`:
+    Spark compares normalized floats, does not see that these rows are together, and would spread them again.
 
     Spark drops a sort below aggregates that it takes to be independent of order. Among these are sums of long
     decimals, where it depends on the order whether they overflow on the way. Spark keeps the sort if a `first` of a
     group column is computed, too.
     """
-    order = order_of(rows)
-    known, select = with_firsts(rows, step.select, grouped, order, _key(step))
+    order, kinds = order_of(rows), rows.select(*map(quoted, step.group_by)).schema
+    floats = any(holds_floats(each.dataType) for each in kinds)
+    given = rows.repartition(*keys) if keys and not floats else rows
+    known, select = with_firsts(given, step.select, grouped, order, _key(step))
+    known = known.repartition(*keys) if keys and floats else known
     ordered = known.sortWithinPartitions(*grouped, *order)
     found = _groups(ordered, step, select, grouped, F.first(whose).alias(_FIRST))
     return found.withColumn(whose, F.col(_FIRST))
