@@ -55,6 +55,7 @@ PLACEHOLDERS: dict[str, Callable[[], str]] = {
 INSTALLS = "installs what the tests run on"
 MEASURES = "measures for many minutes; tests/test_bench.py holds its parts"
 TESTS = "runs tests such as this one"
+CLUSTER = "needs a cluster; tests/e2e/test_cluster.py has a standalone one"
 NOT_RUN = {
     "make install": INSTALLS,
     "make install-s3": INSTALLS,
@@ -82,6 +83,13 @@ NOT_RUN = {
     "python -m bench --cores N": MEASURES,
     "python -m tidemark.records.schema": "tests/test_records.py runs it for one command",
     "python -m tidemark.records.schema status": "tests/test_records.py runs it",
+    "export TIDEMARK_MASTER=spark://HOST:7077": CLUSTER,
+    'spark-submit --master spark://HOST:7077 --jars "$JARS" jobs/run.py toll.yml': CLUSTER,
+    "spark-submit --master k8s://https://API:6443 --deploy-mode cluster --properties-file tidemark.conf"
+    " local:///opt/tidemark/python/tidemark/application/command.py run /opt/pipelines/toll.yml": CLUSTER,
+    "venv-pack -o tidemark-env.tar.gz": CLUSTER,
+    "spark-submit --master yarn --deploy-mode cluster --archives tidemark-env.tar.gz#environment"
+    ' --properties-file tidemark.conf --jars "$JARS" --files toll.yml command.py run toll.yml': CLUSTER,
     "docker run --rm --network host -v /data:/data -e AWS_REGION my-image tidemark": (
         "needs Docker; tests/e2e/test_apart.py has the command of another environment"
     ),
