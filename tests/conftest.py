@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis.internal.conjecture.providers import Constants, HypothesisProvider
 
-from interpreted import COMPILED, INTERPRETED, settings
+from interpreted import COMPILED, INTERPRETED, forget_tables, settings
 from tidemark.errors import TidemarkError
 from tidemark.spark.session.jars import require_java
 
@@ -33,13 +32,14 @@ the constants that Hypothesis finds in modules: examples would follow from which
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--verify` checks every warehouse that a test leaves."""
+    """`--verify` checks every warehouse that a test leaves, and that it is what a trace of the model leaves."""
     parser.addoption("--verify", action="store_true", help="check the warehouses that tests leave")
 
 
 @pytest.fixture(autouse=True)
 def sound_warehouses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """With `--verify` a test fails if a warehouse that it leaves is not sound (tests/sound_warehouses.py)."""
+    """With `--verify` a test fails if a warehouse that it leaves is not sound, or is not what a trace of the model of
+    the protocol leaves (tests/sound_warehouses.py)."""
     if not request.config.getoption("verify"):
         yield
         return
@@ -48,8 +48,8 @@ def sound_warehouses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     made = sound_warehouses.noticed(monkeypatch.setattr)
     folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
     yield
-    if not request.node.originalname.startswith(tuple(sound_warehouses.DAMAGED)):
-        assert list(sound_warehouses.faults(made, folder)) == []
+    if not sound_warehouses.damaged(request.node.name):
+        assert list(sound_warehouses.faults(made, folder, request.node.name)) == []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -124,13 +124,9 @@ def ways(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """Delta forgets the tables of a test when that ends. It would keep each for an hour with the plans that read its
-    log: after half an hour of tests these filled 3 GB, and the JVM did little else than to collect garbage."""
+    """Delta forgets the tables of a test when that ends."""
     yield
-    pyspark = sys.modules.get("pyspark")
-    context = pyspark and pyspark.SparkContext._active_spark_context
-    if context is not None and context._jvm is not None:
-        context._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    forget_tables()
 
 
 @pytest.fixture(autouse=True)

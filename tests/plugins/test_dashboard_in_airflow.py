@@ -241,7 +241,7 @@ def test_a_list_is_filtered_and_leafed_through(home, browser, session):
 
 
 def test_without_a_browser_such_tests_are_skipped_and_fail_where_one_is_required(monkeypatch):
-    monkeypatch.setattr("browser.shutil.which", lambda _: None)
+    monkeypatch.setattr("debian.shutil.which", lambda _: None)
     monkeypatch.delenv(REQUIRED, raising=False)
     with pytest.raises(pytest.skip.Exception, match="apt-get install chromium"):
         chromium()

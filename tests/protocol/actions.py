@@ -188,18 +188,18 @@ def recovered(version: Version, actor: Actor) -> Actor:
 def commands(state: State, who: int) -> Iterator[tuple[Actor, tuple[int, ...]]]:
     """Commands that an actor may begin: two actors run, the third builds, promotes and compacts."""
     budget, version = state.budget, state.tables
-    stalled = state.actors[2].command == "backfill"
+    stalled = state.actors[2].command == "backfill" and not budget.traced
     if who < 2 and not (stalled and budget.builds):
         if free(state) or state.landed != ALL_LANDED:
             yield Actor("run", then="list"), budget
         elif pending(version):
             yield Actor("recover", then="end"), budget
         return
-    if budget.builds and len(state.listed) == 1 and committed(version):
+    if budget.builds and len(state.listed) <= budget.versions and committed(version):
         yield Actor("backfill", then="reserve"), budget._replace(builds=budget.builds - 1)
-    others = [number for number in state.listed if number != state.live]
-    if budget.promotions and others:
-        yield Actor("promote", then="bring", number=others[0]), budget._replace(promotions=budget.promotions - 1)
+    for number in state.listed if budget.promotions else ():
+        if number != state.live:
+            yield Actor("promote", then="bring", number=number), budget._replace(promotions=budget.promotions - 1)
     if budget.merges and version.events:
         yield Actor("maintain", then="merge"), budget._replace(merges=budget.merges - 1)
 
@@ -217,9 +217,9 @@ def list_objects(state: State, who: int, guards: Guards) -> Iterator[State]:
         yield freed(state, who)
         return
     first = next_number(version, guards)
-    for landed in {state.landed, ALL_LANDED}:
+    for landed in {state.landed, state.landed | ALL_LANDED}:
         then = state._replace(landed=landed)
-        batches = halves(free(then))
+        batches = recorded_cut(then) if state.budget.traced else halves(free(then))
         if not batches:
             yield freed(then, who)
             continue
@@ -236,6 +236,14 @@ def halves(new: int) -> tuple[int, ...]:
     bits = [1 << at for at in range(4) if new >> at & 1]
     middle = (len(bits) + 1) // 2
     return tuple(sum(part) for part in (bits[:middle], bits[middle:]) if part)
+
+
+def recorded_cut(state: State) -> tuple[int, ...]:
+    """The micro-batches that the next run of a trace has planned, if each of their objects is free."""
+    new, cut = free(state), state.budget.cut
+    return (
+        cut if not any(part & ~new for part in cut) and sum(cut).bit_count() == sum(map(int.bit_count, cut)) else ()
+    )
 
 
 def look(state: State, who: int, guards: Guards) -> Iterator[State]:
@@ -292,9 +300,9 @@ def before(version: Version, actor: Actor, number: int, guards: Guards) -> int:
     return found
 
 
-def content(earlier: int, objects: int) -> int:
-    """The content of a batch's events: its objects, and those that the state before it has."""
-    return earlier << 4 | objects
+def content(earlier: int, objects: int) -> tuple[int, int]:
+    """The content of a batch's events: the objects that the state before it has, and its own."""
+    return earlier, objects
 
 
 def record(state: State, who: int, guards: Guards) -> Iterator[State]:
@@ -365,7 +373,7 @@ def windowed(version: Version, number: int) -> int:
     earliest, found = needed_by(version, numbered(version, number).first), 0
     for of, each in version.events:
         if earliest <= of <= number:
-            found |= each & 0b1111
+            found |= each[1]
     return found
 
 
@@ -516,13 +524,17 @@ def repair(state: State, who: int, guards: Guards) -> Iterator[State]:
 
 
 def abandon(state: State, who: int, guards: Guards) -> Iterator[State]:
-    """Decide to abandon the pending run, which has published nothing: `Abandonment.abandon`."""
+    """Decide to abandon the pending run, by default one that has published nothing: `Abandonment.abandon`."""
     if who > 1 or state.lease != NOBODY or state.actors[who].command or not state.budget.abandonments:
         return
     waiting = pending(state.tables)
-    if not waiting or state.tables.known[STREAMS] >= waiting[0].number:
+    if not waiting:
         return
     spent = state.budget._replace(abandonments=state.budget.abandonments - 1)
+    if state.tables.known[STREAMS] >= waiting[0].number:
+        if not state.budget.withdrawals:
+            return
+        spent = spent._replace(withdrawals=spent.withdrawals - 1)
     held = taken_over(state, who, guards)._replace(budget=spent)
     step = "aside" if guards.abandon_first else "withdraw"
     bounds = {"first": waiting[0].number, "last": waiting[-1].number}

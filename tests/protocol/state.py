@@ -1,7 +1,8 @@
 """The state of the protocol: versions with their tables, the lease, three actors, and what may still go wrong.
 
-Objects are bits of a mask. Times, partitions and rows are left out: the content of a batch is the mask of its objects
-beside the mask of those before it, which is all that a batch depends on. Every value is immutable and hashable.
+Objects are bits of a mask. Times, partitions and rows are left out: the content of a batch's events is a pair of the
+mask of the objects before it and the mask of its own, which is all that a batch depends on. Every value is immutable
+and hashable.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ FIRST_LANDED, ALL_LANDED = 0b0011, 0b1111
 """Objects of the first run, and of both."""
 EVENTS, STATES, TAKEN, STREAMS, QUALITY = range(5)
 """Tables by their place in `Version.known`."""
-Row = tuple[int, int]
-"""A batch, with the content of its rows."""
+Row = tuple[int, int] | tuple[int, tuple[int, int]]
+"""A batch, with the content of its rows; a pair in events."""
 Rows = tuple[Row, ...]
 
 
@@ -82,7 +83,11 @@ class Actor(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """How often each of these may still happen."""
+    """How often each of these may still happen: `withdrawals` are abandonments of runs that have published. At most
+    `versions` may be listed beside one that is built.
+
+    In a trace `traced` is true: the next run that lists objects plans the micro-batches `cut`, and none without.
+    """
 
     crashes: int = 0
     losses: int = 0
@@ -94,6 +99,10 @@ class Budget(NamedTuple):
     merges: int = 0
     restores: int = 0
     powers: int = 0
+    withdrawals: int = 0
+    versions: int = 1
+    traced: bool = False
+    cut: tuple[int, ...] = ()
 
 
 class State(NamedTuple):

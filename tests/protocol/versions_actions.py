@@ -124,7 +124,7 @@ def planned_again(target: Version, live: Version, missing: list[Batch]) -> Versi
 def executed_again(target: Version, live: Version, begun: list[Batch]) -> Version:
     """The planned run executed in the target, on the events of the live version: `EventsRerun.execute`, which is
     `Run.execute`."""
-    rows = {of: found & 0b1111 for of, found in live.events}
+    rows = {of: found[1] for of, found in live.events}
     for batch in begun:
         earlier = mask([each for each in kept(target) if each.number < batch.number])
         known = tuple(max(each, batch.number) for each in target.known)

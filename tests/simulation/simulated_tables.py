@@ -9,8 +9,10 @@ process ends before or after it (`before`, `after`), or the process stalls befor
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from history import READ, PipelineHistory
+from table_logs import SMALL, Commit, Rows
 
 FAULTS = ("refused", "lost", "error", "before", "after", "stalled", "stalled", "stalled")
 _BOUNDS = {
@@ -78,6 +82,8 @@ class Version:
     writers: Mapping[str, int] = field(default_factory=dict)
     wrote: frozenset[str] = frozenset()
     """Writers that the commit of this version recorded."""
+    number: int = 0
+    """Its place among all versions of all tables."""
 
 
 @dataclass
@@ -87,6 +93,7 @@ class Disk:
     tables: dict[str, list[Version]] = field(default_factory=dict)
     synced: dict[str, int] = field(default_factory=dict)
     commits: int = 0
+    applied: int = 0
     faults: dict[int, str] = field(default_factory=dict)
     """Kinds of faults by the number of the commit that they meet."""
     stall: Callable[[], None] = lambda: None
@@ -128,7 +135,8 @@ class Disk:
         between = [version.wrote for version in versions[based_on + 1 :]]
         if between and (not retried or any(wrote & made.wrote for wrote in between)):
             raise CommitFailedError("another commit went first")
-        versions.append(made)
+        self.applied += 1
+        versions.append(replace(made, number=self.applied))
 
 
 @dataclass
@@ -220,7 +228,7 @@ class Log:
         table.at = len(self.disk.tables[self.path]) - 1
 
 
-class Rows:
+class ReadFiles:
     """Reads rows of files; in the place of `FileRows`."""
 
     def read(self, file: File, first: int, last: int, columns: Sequence[str]) -> pa.Table:
@@ -253,9 +261,48 @@ def use(patch: pytest.MonkeyPatch, disk: Disk) -> None:
 
     patch.setattr(store, "DeltaTable", type("Creates", (), {"create": staticmethod(create)}))
     patch.setattr(store, "Log", lambda path: Log(disk, str(path)))
-    patch.setattr(store, "FileRows", Rows)
+    patch.setattr(store, "FileRows", ReadFiles)
     patch.setattr(store, "write_deltalake", write)
     patch.setattr(store, "commit_properties", commit_properties)
     patch.setattr(store, "live_files", live)
     patch.setattr(store, "read_all", lambda file: file.data)
     patch.setattr(store, "read_hits", hits)
+
+
+@dataclass
+class SimulatedLog:
+    """The log of a table of a disk, as the checker of conformance reads logs; in the place of `TableLog`."""
+
+    name: str
+    versions: Sequence[Version]
+    base: Rows = field(default_factory=Rows)
+    known: Mapping[str, int] = field(default_factory=dict)
+    first: float | None = None
+    id: str = ""
+
+    @property
+    def commits(self) -> list[Commit]:
+        found = []
+        for number, (before, after) in enumerate(pairwise(self.versions), 1):
+            old, new = self._rows(before), self._rows(after)
+            writers = {name: after.writers[name] for name in after.wrote}
+            how = "withdraw" if "abandoned" in writers else "write"
+            found.append(Commit(self.name, number, after.number, how, writers, new - old, old - new, frozenset()))
+        return found
+
+    def records(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+        return [row for file in self.versions[-1].files for row in file.data.select(list(columns)).to_pylist()]
+
+    def _rows(self, version: Version) -> Rows:
+        columns = SMALL.get(self.name, ("batch_id",))
+        return Rows(tuple(row[name] for name in columns) for file in version.files for row in file.data.to_pylist())
+
+
+def history_of(disk: Disk, root: object) -> PipelineHistory:
+    """The history of the pipeline in a folder of a disk."""
+    logs: dict[int, dict[str, SimulatedLog]] = defaultdict(dict)
+    for path, versions in disk.tables.items():
+        folder, _, name = path.removeprefix(f"{root}/v").partition("/")
+        if folder.isdecimal() and name in READ:
+            logs[int(folder)][name] = SimulatedLog(name, versions)
+    return PipelineHistory(SimulatedLog("versions", disk.tables[f"{root}/versions"]), logs)

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import conformance
 import pytest
 import simulated_tables
 from deltalake.exceptions import DeltaError
@@ -184,6 +186,8 @@ class World:
         self.hold_laws()
         taken = {item.uri.rpartition("/")[2] for each in self.committed() for item in self.ledger.objects_of(each)}
         assert taken == {obj.uri for obj in self.landed}
+        found, _ = conformance.check(partial(simulated_tables.history_of, self.disk, self.ledger.root), leases=True)
+        assert not found, found
 
 
 def simulate(folder: Path, seed: int, steps: int, **more: Any) -> World:
