@@ -22,11 +22,13 @@ from state import COMMITTED, IDLE, NOBODY, PLANNED, Batch, Budget, State, Versio
 from versions_actions import executed_again
 from written import OF_BATCHES, Change, Step, kind_of
 
-FREE = Budget(1, 1, 1, 1, 1, 1, withdrawals=1, versions=1 << 30, traced=True)
-"""Whatever may happen, may happen again; retention and compaction are looked at by themselves."""
-MOST_FAULTS = 2
-"""Crashes and lost leases between two steps that the logs show."""
-MOST_VISITED = 20_000
+FREE = Budget(1, 0, 1, 1, 1, 1, withdrawals=1, versions=1 << 30, traced=True)
+"""What may happen again and again; retention and compaction are looked at by themselves."""
+MOST_CRASHES = 2
+"""Crashes between two steps that the logs show."""
+MOST_LOSSES = 2
+"""Leases that are lost in a whole history."""
+MOST_VISITED = 50_000
 """States after which the search for a trace with lost leases is given up."""
 NOTHING: frozenset[Change] = frozenset()
 NOBODY_ACTS = {"lease": NOBODY, "expired": False, "actors": (IDLE, IDLE, IDLE), "seen": 0}
@@ -72,17 +74,17 @@ def made(rows: Iterable[Batch], on: Version) -> Version:
 
 
 def plain(state: State, cut: tuple[int, ...]) -> State:
-    """The state with all that may happen in it, and the next plan's objects."""
-    return in_order(state._replace(budget=FREE._replace(cut=cut)))
+    """The state with all that may happen in it but further losses of leases, and the next plan's objects."""
+    return in_order(state._replace(budget=FREE._replace(cut=cut, losses=state.budget.losses)))
 
 
 @dataclass
 class Following:
-    """Follows the steps of a history through the model, with lost leases or without. `found` is what does not
-    conform, in words; `states` are those that the model may be in."""
+    """Follows the steps of a history through the model, in which at most so many leases are lost. `found` is what
+    does not conform, in words; `states` are those that the model may be in."""
 
     history: PipelineHistory
-    losses: bool
+    losses: int
     known: dict[Version, str] = field(default_factory=dict)
     followed: int = 0
     visited: int = 0
@@ -95,7 +97,7 @@ class Following:
         folders = [self._tables(each, history.since) for each in range(1, max(*history.known, history.numbered) + 1)]
         begin = State(
             history.objects.landed, NOBODY, False, history.live, tuple(sorted(history.begin)), history.numbered, 0,
-            tuple(folders), (IDLE, IDLE, IDLE), FREE, 0,
+            tuple(folders), (IDLE, IDLE, IDLE), FREE._replace(losses=self.losses), 0,
         )  # fmt: skip
         self.states = {begin}
         self.found = self._all(steps)
@@ -122,7 +124,7 @@ class Following:
         if self._given(step):
             self.states = {self._recorded(each, step) for each in before}
         elif wanted:
-            self.states = {plain(each, ()) for each in self._reached(wanted)}
+            self.states = {plain(after, ()) for each in before for after in self._reached(each, wanted)}
         if not self.states:
             return f"no action of the model leads to this step ({step.kind}); {self._awaited(before)}"
         return next(filter(None, (wrong(each, self.known) for each in self.states)), "")
@@ -172,11 +174,10 @@ class Following:
         self.states = states or self.states
         return ""
 
-    def _reached(self, wanted: frozenset[Change]) -> set[State]:
-        """The states after an action that changes this, with as few faults before it as may be. If leases are lost,
-        with any number of faults: who has lost one may act much later."""
-        level, known, found = self.states, set(self.states), set[State]()
-        for _ in range(MOST_FAULTS + 1):
+    def _reached(self, start: State, wanted: frozenset[Change]) -> set[State]:
+        """The states after an action that changes this, with as few crashes before it as may be."""
+        level, known, found = {start}, {start}, set[State]()
+        for _ in range(MOST_CRASHES + 1):
             queue = list(level)
             for state in queue:
                 self.visited += 1
@@ -186,22 +187,18 @@ class Following:
                     elif not change and after not in known:
                         known.add(after)
                         queue.append(after)
-            if found and not self.losses:
+            if found:
                 break
-            level = {after for state in queue for after in self._faults(state)} - known
+            crashed = (crash(state, who) for state in queue for who in range(len(state.actors)))
+            level = {plain(after, start.budget.cut) for each in crashed for after in each} - known
             known |= level
         return found
 
     def _moves(self, state: State) -> Iterator[tuple[State, frozenset[Change]]]:
-        """The states after actions, with what these change that a log must show."""
+        """The states after actions, with what these change that a log must show, and after the loss of a lease."""
         for _, after in by_commands(state, ALL):
             yield plain(after, state.budget.cut), changed(state, after, self.seen) - self.optional
-
-    def _faults(self, state: State) -> Iterator[State]:
-        """The states after a fault."""
-        faults = [partial(crash, who=who) for who in range(len(state.actors))]
-        for fault in (*faults, lose_lease) if self.losses else faults:
-            yield from (plain(after, state.budget.cut) for after in fault(state))
+        yield from ((plain(after, state.budget.cut), NOTHING) for after in lose_lease(state))
 
     def _awaited(self, states: set[State]) -> str:
         """What actions without a fault would do next, in words."""
@@ -249,11 +246,11 @@ def unlike(version: VersionHistory, tables: Version, begun: set[int]) -> Iterato
 def check(history: Callable[[], PipelineHistory], leases: bool) -> tuple[str, int]:
     """What does not conform in a history, in words, or nothing; and the number of steps followed. With `leases`
     processes may have lost the lock and gone on; without, as on a file system, they may only have crashed."""
-    first = Following(history(), losses=False)
+    first = Following(history(), 0)
     if not first.found or not leases:
         return first.found, first.followed
-    second = Following(history(), losses=True)
-    return first.found if second.found else "", second.followed
+    conforms = any(not Following(history(), losses).found for losses in range(1, MOST_LOSSES + 1))
+    return "" if conforms else first.found, first.followed
 
 
 def check_folder(root: Path, leases: bool = False) -> tuple[str, int]:
