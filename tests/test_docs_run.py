@@ -69,6 +69,7 @@ NOT_RUN = {
     "make demo": "takes minutes; tests/demo/test_demo_run.py runs the demo in another folder",
     "make test": TESTS,
     """make test ARGS='-m "not spark"'""": TESTS,
+    "make test ARGS=--verify": TESTS,
     "make test-long": TESTS,
     "make test-spark": TESTS,
     "make soak": TESTS,
