@@ -19,6 +19,8 @@ FULL = Budget(crashes=2, losses=1, builds=1, promotions=1, abandonments=1, failu
 blocked and released, and one abandoned."""
 UPKEEP = Budget(crashes=2, losses=1, builds=1, promotions=1, retentions=1, merges=1, restores=1)
 BUILDS = Budget(crashes=1, losses=1, builds=2, promotions=1, abandonments=1)
+WITHDRAWALS = Budget(crashes=1, losses=1, abandonments=1, failures=1, withdrawals=1)
+"""With the abandonment of a run that has published, as `--published` asks."""
 
 
 def fresh(_: State) -> bool:
@@ -82,6 +84,7 @@ def test_no_reachable_state_breaks_an_invariant_and_from_each_commands_lead_out(
         pytest.param(FULL, 10**6, id="runs"),
         pytest.param(UPKEEP, 10**5, id="upkeep"),
         pytest.param(BUILDS, 10**5, id="builds"),
+        pytest.param(WITHDRAWALS, 5 * 10**4, id="withdrawals"),
     ],
 )
 def test_nor_does_one_of_all_states_that_the_bounds_allow(budget, least):

@@ -11,7 +11,9 @@ import events_outside
 from explore import BEGINS, RECORDED, STEPS
 from guards import NAMES
 from invariants import INVARIANTS
-from test_protocol_model import BUILDS, FULL, LONGEST, SMALL, UPKEEP
+from state import Budget
+from test_conformance import FORGED
+from test_protocol_model import BUILDS, FULL, LONGEST, SMALL, UPKEEP, WITHDRAWALS
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -66,20 +68,25 @@ def test_the_page_names_the_guards_that_are_switched_off_in_the_product():
     assert len(off) >= 8
 
 
-OF_TRACES = ("versions", "traced", "cut")
-"""Fields of a budget that bound no exploration."""
+def test_the_page_gives_the_number_of_forged_histories():
+    assert f"refuses {len(FORGED)} forged histories" in TEXT
 
 
 def test_the_page_gives_the_bounds_of_each_exploration():
     words = {"crashes": "crash", "losses": "lost lease", "builds": "build", "promotions": "promotion"}
-    bounds = {"runs": FULL, "upkeep": UPKEEP, "builds": BUILDS, "with the fast tests": SMALL}
+    bounds = {
+        "runs": FULL,
+        "upkeep": UPKEEP,
+        "builds": BUILDS,
+        "withdrawals": WITHDRAWALS,
+        "with the fast tests": SMALL,
+    }
     for name, budget in bounds.items():
         (row,) = re.findall(rf"^\| {name} \| ([^|]*) \|", TEXT, re.MULTILINE)
         for kind, word in words.items():
             number = getattr(budget, kind)
             plural = "" if number == 1 else "es" if word == "crash" else "s"
-            assert f"{number} {word}{plural}" in row
-        bounded = [getattr(budget, field) for field in budget._fields if field not in OF_TRACES]
-        assert len(row.split(",")) == sum(number > 0 for number in bounded)
+            assert not number or f"{number} {word}{plural}" in row
+        assert len(row.split(",")) == sum(left > other for left, other in zip(budget, Budget(), strict=True))
     assert f"within {LONGEST} steps" in TEXT
     assert f"its {len(NAMES)}\nguards" in TEXT
