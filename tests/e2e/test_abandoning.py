@@ -137,3 +137,17 @@ def test_what_has_published_is_finished_and_not_abandoned(product):
         product.pipeline().abandon("other", REASON)
     with pytest.raises(UsageError, match="needs a reason"):
         product.pipeline().abandon("stuck", " ")
+
+
+@pytest.mark.parametrize(("step", "brought"), [("diagnostics", [4]), ("committed", [2, 4])])
+def test_a_version_built_before_the_run_was_abandoned_can_be_promoted_after_it(product, step, brought):
+    """Its own tables have had nothing withdrawn; numbers of abandoned batches are unused there, too."""
+    built = product.pipeline().backfill("1970-01-01")["version"]
+    crashed(product, step)
+    product.pipeline().abandon("stuck", REASON)
+    product.run(at(30), run_id="later")
+    assert product.pipeline().promote(built)["brought_up"] == brought
+    assert product.pipeline().verify()["sound"]
+    product.land("s", [obj("d", 31)])
+    product.run(at(40))
+    hold_replay(product)

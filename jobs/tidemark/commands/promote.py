@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 
 from tidemark.commands.backfill.rejudge import EventsRerun
 from tidemark.commands.backfill.rerun import LandingRerun
@@ -85,9 +87,9 @@ class Promotion:
         runs = by_run(self.live.batches(target.last().committed_through + 1, self.live.last().committed_through))
         if isinstance(again, LandingRerun):
             return done + (again.make(runs, late=False) if runs else [])
-        for run in runs:
-            skip(target, self.live, run[0].batch_id)
-            done += again.execute(self._planned(target, spec, run))
+        for part in (list(part) for run in runs for _, part in groupby(run, key=attrgetter("plan"))):
+            skip(target, self.live, part[0].batch_id)
+            done += again.execute(self._planned(target, spec, part))
         self._ensure_rows(target)
         return done
 
@@ -109,7 +111,8 @@ class Promotion:
                 raise _too_old(target.version)
 
     def _planned(self, target: Ledger, spec: PipelineSpec, run: Sequence[BatchRecord]) -> list[BatchRecord]:
-        """Plan a run of the live version in the target."""
+        """Plan a run of the live version in the target; or the batches of one plan, if its rest was abandoned and a
+        later run ended it."""
         under = judged_under(spec, target.root)
         records = [blank(record, under) for record in run]
         batches = tuple(Batch(record.batch_id, self.live.objects_of(record)) for record in run)
