@@ -106,8 +106,8 @@ def aggregated(
     grouped = [quoted(name) for name in (*keys, *(_BOUNDS if read else ()))]
     whose = WINDOW if window is not None else _BOUNDS[0]
     if any(order_sensitive(text, types) for text in step.select.values()):
-        rows = _with_equal_groups(rows, step)
-        found = _in_order(rows, step, grouped, whose, () if alone else tuple(map(quoted, keys)))
+        rows, floats = _with_equal_groups(rows, step)
+        found = _in_order(rows, step, grouped, whose, () if alone else tuple(map(quoted, keys)), floats)
     else:
         found = _groups(rows, step, step.select, grouped)
     selected = [fit(found.schema[name].dataType, quoted(name)).alias(name) for name in step.select]
@@ -115,14 +115,16 @@ def aggregated(
     return found.select(*_BOUNDS, *step.parts, *map(quoted, step.group_by), *selected)
 
 
-def _with_equal_groups(rows: DataFrame, step: StreamSpec) -> DataFrame:
-    """Rows whose group values are identical in all bits where they are equal: sorted rows are grouped by bits."""
+def _with_equal_groups(rows: DataFrame, step: StreamSpec) -> tuple[DataFrame, bool]:
+    """Rows whose group values are identical in all bits where they are equal, since sorted rows are grouped by bits;
+    and true if there are floats in group values."""
     fields = rows.select(*map(quoted, step.group_by)).schema
-    return rows.withColumns({each.name: alike(each.dataType, quoted(each.name)) for each in fields})
+    rows = rows.withColumns({each.name: alike(each.dataType, quoted(each.name)) for each in fields})
+    return rows, any(holds_floats(each.dataType) for each in fields)
 
 
 def _in_order(
-    rows: DataFrame, step: StreamSpec, grouped: list[Column], whose: str, keys: tuple[Column, ...]
+    rows: DataFrame, step: StreamSpec, grouped: list[Column], whose: str, keys: tuple[Column, ...], floats: bool
 ) -> DataFrame:
     """Selected values of each group, computed in the order of the sort key in one task, chosen by `keys`.
 
@@ -133,8 +135,7 @@ def _in_order(
     decimals, where it depends on the order whether they overflow on the way. Spark keeps the sort if a `first` of a
     group column is computed, too.
     """
-    order, kinds = order_of(rows), rows.select(*map(quoted, step.group_by)).schema
-    floats = any(holds_floats(each.dataType) for each in kinds)
+    order = order_of(rows)
     given = rows.repartition(*keys) if keys and not floats else rows
     known, select = with_firsts(given, step.select, grouped, order, _key(step))
     known = known.repartition(*keys) if keys and floats else known
