@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyspark
 from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf
 from pyspark.errors import PySparkException
@@ -26,7 +27,7 @@ from tidemark.spark.session import class_archive, s3a
 from tidemark.spark.session.isolation import own_session, refuse_connect, session_of_caller
 from tidemark.spark.session.jars import installed_jars, require_java, require_s3, s3_jars
 from tidemark.spark.session.settings import RESULT_SETTINGS
-from tidemark.spark.session.versions import require_engine
+from tidemark.spark.session.versions import require_spark
 
 _TIMES = ("_offset", "_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark", "_batch_id")
 _COST_SETTINGS = {
@@ -92,7 +93,6 @@ def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSess
     if on_s3:
         require_s3()
     refuse_connect()
-    require_engine()
     return with_settings(session_of_caller() or _start(master), on_s3=on_s3)
 
 
@@ -119,6 +119,7 @@ def _start(master: str | None) -> SparkSession:
     ours = "PYSPARK_GATEWAY_PORT" in os.environ
     if not ours and not has_jvm():
         require_java()
+        require_spark(pyspark.__version__, "pyspark")
         memory = _memory()
         conf.set("spark.driver.memory", f"{memory >> 20}m")
         options = f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING} {class_archive.java_options()}"

@@ -27,7 +27,8 @@ def require_spark(version: str, where: str) -> None:
 
 def require_engine() -> None:
     """Ensure, before a run is planned, that Spark can judge it: its version works and, unless a JVM runs already, the
-    jars are installed. Raises TidemarkError, and ModuleNotFoundError without PySpark. Imports it only if it must."""
+    jars are installed. Raises TidemarkError, and ModuleNotFoundError without PySpark, which is imported only where
+    its version is not known otherwise."""
     require_spark(_installed(), "pyspark")
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return
