@@ -10,6 +10,8 @@ TidemarkError            exit 4  anything else, with one line saying what to do
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 LONGEST_TEXT = 2000
@@ -116,6 +118,18 @@ def missing_part(error: ModuleNotFoundError) -> TidemarkError | None:
         return None
     need, install = _PARTS[known]
     return TidemarkError(f"{need}: the module {known} is not installed", hint=install)
+
+
+@contextmanager
+def missing_parts_named() -> Iterator[None]:
+    """Raise the error of `missing_part` in place of that of a module that was not found, if there is one."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        part = missing_part(error)
+        if part is None:
+            raise
+        raise part from error
 
 
 def _above(module: str) -> list[str]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from tidemark.errors import TidemarkError, missing_part
+from tidemark.errors import TidemarkError, missing_parts_named
 from tidemark.storage import s3_errors
 from tidemark.storage.disk_errors import disk_fault_of
 
@@ -37,14 +37,10 @@ def _with_damage_named(verb: Callable[P, T]) -> Callable[P, T]:
     @wraps(verb)
     def wrapped(*args: P.args, **options: P.kwargs) -> T:
         try:
-            return verb(*args, **options)
-        except TidemarkError:
+            with missing_parts_named():
+                return verb(*args, **options)
+        except (TidemarkError, ModuleNotFoundError):
             raise
-        except ModuleNotFoundError as error:
-            part = missing_part(error)
-            if part is None:
-                raise
-            raise part from error
         except Exception as error:
             known = s3_errors.fault_of(error) or disk_fault_of(error)
             if known is None and args and (damage := _damage(args[0])) is not None:

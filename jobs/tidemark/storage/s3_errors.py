@@ -14,7 +14,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 from tidemark.config.address import S3Place
 from tidemark.config.secrets import hidden
-from tidemark.errors import ConfigError, TidemarkError, missing_part
+from tidemark.errors import ConfigError, TidemarkError, missing_parts_named
 from tidemark.storage.damaged_files import damage_of
 from tidemark.storage.disk_errors import disk_fault_of
 
@@ -102,13 +102,9 @@ def translate_failures(place: S3Place, expected: Collection[str] = ()) -> Iterat
 
     Raises FileNotFoundError for an object that does not exist, OSError for one that has changed.
     """
-    try:
+    with missing_parts_named():
         from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
-    except ModuleNotFoundError as error:
-        part = missing_part(error)
-        if part is None:
-            raise
-        raise part from error
+
     try:
         yield
     except ClientError as error:
