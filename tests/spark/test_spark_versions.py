@@ -6,7 +6,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from samples import KEYED, at, obj
 
@@ -40,7 +40,7 @@ def test_the_page_has_each_version_that_works():
 
 def test_a_session_of_another_version_is_not_used(spark, monkeypatch):
     monkeypatch.setattr(isolation, "_own", {})
-    monkeypatch.setattr(SparkSession, "version", "3.5.9")
+    monkeypatch.setattr(spark, "version", "3.5.9")
     with pytest.raises(TidemarkError, match=r"this one is 3\.5\.9"):
         isolation.own_session(spark)
 
