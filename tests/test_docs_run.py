@@ -87,7 +87,7 @@ NOT_RUN = {
     "export TIDEMARK_MASTER=spark://HOST:7077": CLUSTER,
     'spark-submit --master spark://HOST:7077 --jars "$JARS" jobs/run.py toll.yml': CLUSTER,
     "spark-submit --master k8s://https://API:6443 --deploy-mode cluster --properties-file tidemark.conf"
-    " local:///opt/tidemark/python/tidemark/application/command.py run /opt/pipelines/toll.yml": CLUSTER,
+    " local:///opt/tidemark/jobs/tidemark/application/command.py run /opt/pipelines/toll.yml": CLUSTER,
     "venv-pack -o tidemark-env.tar.gz": CLUSTER,
     "spark-submit --master yarn --deploy-mode cluster --archives tidemark-env.tar.gz#environment"
     ' --properties-file tidemark.conf --jars "$JARS" --files toll.yml command.py run toll.yml': CLUSTER,
