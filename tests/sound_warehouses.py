@@ -16,6 +16,7 @@ from tidemark.context import RunContext
 from tidemark_verify.check import Warehouse
 
 _LOST = "a table has lost commits, and stays so"
+_BESIDE = "streams are written beside the runs, which record none"
 DAMAGED = {
     "test_a_command_that_meets_a_damaged_file_names_it": "a file is garbled or missing, and stays so",
     "test_a_history_that_is_no_trace_is_refused": "the history is forged",
@@ -33,6 +34,8 @@ DAMAGED = {
     "test_what_cannot_be_made_again_is_told": "rows of events are lost for good",
     "test_what_the_steps_of_the_product_leave_conforms": "rows have no digests: only their batches matter",
     "test_where_batches_lost_a_whole_run_it_says_what_to_restore": _LOST,
+    "test_windows_of_a_size_and_published_rows_are_those_of_the_oracle": _BESIDE,
+    "test_windows_of_rows_are_those_of_the_oracle": _BESIDE,
     "test_without_batches_nothing_can_be_rebuilt": "batches is damaged, and stays so",
 }
 """Tests that leave a damaged warehouse, by the start of their name, and what they damage."""
