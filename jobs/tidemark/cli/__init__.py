@@ -15,19 +15,19 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from click.exceptions import Exit
-
 from tidemark.cli import completion
-from tidemark.cli.commands import recover, schedule, setup, versions
+from tidemark.cli.commands import recover, schedule, serve, setup, versions
 from tidemark.cli.commands.runs import tidemark
 from tidemark.cli.examples import epilog
-from tidemark.cli.failures import failure_of, interruptible
-from tidemark.cli.output import Output
+from tidemark.cli.invocation import invoke
+
+__all__ = ["invoke", "main", "tidemark"]
 
 versions.add()
 recover.add()
 schedule.add()
 setup.add()
+serve.add()
 for _name, _command in (("tidemark", tidemark), *tidemark.commands.items()):
     _command.epilog = epilog(_name)
 
@@ -64,22 +64,3 @@ def _start_lightly() -> None:
     gc.set_threshold(_GARBAGE)
     for name, value in _SPARED.items():
         os.environ.setdefault(name, value)
-
-
-def invoke(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit status; without arguments print the help. Never raises."""
-    given = list(arguments) or ["--help"]
-    output, heard = Output("--json" in given), list[BaseException]()
-    try:
-        with interruptible(heard):
-            with tidemark.make_context("tidemark", given, obj=output.as_json) as context:
-                answer = tidemark.invoke(context)
-            output.show(answer)
-            return int(answer.exit_code)
-    except Exit as done:
-        sys.stdout.flush()
-        return done.exit_code
-    except BaseException as error:  # noqa: BLE001 - this is where each error becomes an exit status
-        failure = failure_of(heard[0] if heard else error)
-        output.fail(failure)
-        return failure.exit_code

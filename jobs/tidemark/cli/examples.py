@@ -40,6 +40,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "repair": ("tidemark repair toll.yml",),
     "verify": ("tidemark verify toll.yml", "tidemark verify toll.yml --bundle toll-audit.zip"),
     "abandon": ('tidemark abandon toll.yml nightly --reason "its file is damaged"',),
+    "serve": ("tidemark serve", "tidemark serve --runs 50"),
     "setup": ("tidemark setup",),
     "completion": (
         'eval "$(tidemark completion bash)"    # in ~/.bashrc',

@@ -55,6 +55,11 @@ class Taken:
         return {name: keyed(key, self.values[name]) for name in sorted(names)}
 
 
+def forget() -> None:
+    """Hide no value any more: the next command of this process has an environment of its own."""
+    _hidden.clear()
+
+
 def keyed(key: bytes, value: str) -> str:
     """Hash of a value, with a hash of the key in front. Hashes are comparable under one key only."""
     found = hmac.new(key, value.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()

@@ -57,6 +57,7 @@ COMMANDS: dict[str, tuple[type, ...]] = {
     "report": (PathRecord,),
     "path": (PathRecord,),
     "demo": (DemoRecord,),
+    "serve": (),
     "setup": (PathRecord,),
     "completion": (CompletionRecord,),
     "backfill": (BackfillRecord,),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidemark.cli.commands.runs import as_json_option, config_argument, opened, tidemark
+from tidemark.cli.commands.options import as_json_option, config_argument
+from tidemark.cli.commands.runs import opened, tidemark
 from tidemark.cli.output import Answer
 from tidemark.errors import CheckFailed
 

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from tidemark import __version__
 from tidemark.cli import completion
 from tidemark.cli.commands.export import export, fitting, only_given, shown
+from tidemark.cli.commands.options import as_json_option, config_argument, warm_option
 from tidemark.cli.output import Answer, progress_bars, text_width
 from tidemark.core.policy import FATES
 from tidemark.errors import ConfigError, UsageError
@@ -35,12 +36,6 @@ class InOrder(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
-
-
-as_json_option = click.option(
-    "--json", is_flag=True, expose_value=False, help="Print one JSON object and nothing else."
-)
-config_argument = click.argument("config", type=click.Path(path_type=Path), shell_complete=completion.pipeline_files)
 
 
 @click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"]})
@@ -114,6 +109,7 @@ def validate(config: Path, deep: bool) -> Answer[ValidateRecord]:
 
 @_command
 @config_argument
+@warm_option
 @click.option("--as-of", metavar="T", help="Take what had landed by then; default: now.")
 @click.option("--run-id", metavar="ID", help="Name the run; an ID that is committed already is verified instead.")
 @click.option("--max-files", type=click.IntRange(1), metavar="N", help="At most N objects in a micro-batch.")
@@ -134,6 +130,7 @@ def run(config: Path, dry_run: bool, **options: Any) -> Answer[RunRecord] | Answ
 
 @_command
 @config_argument
+@warm_option
 @click.option(
     "--source", metavar="S", shell_complete=completion.sources, help="Close this source only; default: all."
 )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidemark.cli.commands.runs import as_json_option, config_argument, opened, tidemark
+from tidemark.cli.commands.options import as_json_option, config_argument, warm_option
+from tidemark.cli.commands.runs import opened, tidemark
 from tidemark.cli.output import Answer
 from tidemark.errors import Blocked
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 @click.command(hidden=True)
 @as_json_option
 @config_argument
+@warm_option
 @click.option("--as-of", required=True, metavar="T", help="End of the interval that the run answers for.")
 @click.option("--run-id", required=True, metavar="ID", help="The scheduler's name of the run.")
 def process(config: Path, as_of: str, run_id: str) -> Answer[RunRecord] | Answer[BlockedRecord]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidemark.cli.commands.runs import as_json, as_json_option, tidemark
+from tidemark.cli.commands.options import as_json_option
+from tidemark.cli.commands.runs import as_json, tidemark
 from tidemark.cli.completion import SHELLS, script
 from tidemark.cli.output import Answer
 

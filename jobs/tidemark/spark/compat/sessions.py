@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Any
 
 from py4j.java_gateway import JavaGateway
@@ -15,6 +16,8 @@ from tidemark.spark.compat.jvm import active_context, hadoop_configuration, runn
 
 DELTA_CLASS = "org.apache.spark.sql.delta.DeltaLog"
 """A class that only Delta's jar has."""
+ENDS_WITHIN = 60.0
+"""Seconds that a JVM may take to end by itself."""
 
 
 def first_session() -> SparkSession | None:
@@ -59,12 +62,22 @@ def resolve_jar(jvm: Any, coordinate: str) -> Path:  # noqa: ANN401 # py4j has n
     return Path(jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(uri).mkString(","))
 
 
+def forget_tables() -> None:
+    """Have Delta forget the tables that it has read, if a session is open: a folder may hold another table now."""
+    if active_context() is not None:
+        running().org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
 def end_jvm() -> None:
-    """Stop the application and wait for the end of its JVM."""
-    context, gateway = active_context(), SparkContext._gateway
-    if context is not None:
-        context.stop()
-    if gateway is not None:
-        gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait()
+    """End the JVM that this process has started, if any, and with it the application, whatever it does."""
+    gateway = SparkContext._gateway
+    if gateway is None or gateway.proc is None:
+        return
+    gateway._gateway_client.is_connected = False  # no finalizer asks the JVM for anything
+    process = gateway.proc
+    process.stdin.close()  # on which a JVM of PySpark ends
+    try:
+        process.wait(ENDS_WITHIN)
+    except TimeoutExpired:
+        process.kill()
+        process.wait()
