@@ -16,6 +16,7 @@ NOT_RUN = {
     "release": "needs a run that quality blocks; tests/test_docs_run.py has one",
     "abandon": "needs a run that cannot be finished; tests/test_docs_run.py has one",
     "demo": "takes minutes; tests/demo/test_demo_run.py runs the demo",
+    "serve": "stays until it is ended; tests/test_serve.py and tests/e2e/test_warm.py have servers",
     "setup": "installs what the tests run on",
     "completion": "tests/test_completion.py evaluates the scripts",
 }
