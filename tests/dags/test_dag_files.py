@@ -184,6 +184,40 @@ def test_the_end_of_a_command_elsewhere_is_the_end_of_its_task(home, tmp_path, s
     assert home.python(COMMAND.format(script=script)) == ends
 
 
+WARM = """
+import json
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from tidemark.airflow import command, submit
+class Found:
+    host, port, extra_dejson = "local[1]", None, {extra!r}
+command.connection = lambda name: Found()
+command.aws.load = lambda config: None
+said = []
+class Process:
+    returncode, stdout = 0, ()
+    def __init__(self, line, **options):
+        said.append(line[1:])
+    __enter__, __exit__ = lambda self: self, lambda self, *_: None
+command.subprocess.Popen = Process
+submit.TidemarkSubmitOperator._submit = lambda self, context: said.append([self.job])
+for job in ("process", "maintain"):
+    submit.TidemarkSubmitOperator(task_id=job, job=job, application_args=["toll.yml"]).execute({{}})
+    command.TidemarkCommandOperator(task_id=job, job=job, application_args=["toll.yml"]).execute({{}})
+print(json.dumps(said))
+"""
+
+
+def test_the_task_process_uses_a_server_if_the_connection_asks_for_it(home):
+    def child(job: str, *more: str) -> list[str]:
+        return ["-m", "tidemark", job, "toll.yml", *more]
+
+    warm = home.python(WARM.format(extra={"tidemark_warm": True}))
+    assert warm == [child("process", "--warm")] * 2 + [["maintain"], child("maintain")]
+    for extra in ({}, {"tidemark_warm": "false"}):
+        cold = home.python(WARM.format(extra=extra))
+        assert cold == [["process"], child("process"), ["maintain"], child("maintain")]
+
+
 def test_fifty_files_are_parsed_without_spark(home, pipelines):
     for number in range(50):
         write_pipeline(pipelines, f"p{number}", schedule="0 * * * *")

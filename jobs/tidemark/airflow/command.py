@@ -2,7 +2,8 @@
 
 The Spark connection may name, as `tidemark` in its extra, the command that starts tidemark elsewhere: the script of
 another virtual environment (`/opt/tidemark/bin/tidemark`), a container (`docker run --rm ... tidemark`), or
-spark-submit with a packed environment. It is called with the arguments of `tidemark`.
+spark-submit with a packed environment. It is called with the arguments of `tidemark`. If its extra has
+`tidemark_warm`, the task `process` runs in the session of `tidemark serve`, where there is one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 DEFAULT_CONNECTION = "spark_default"
 KEY = "tidemark"
 """Key of a connection's extra: the command that starts tidemark in the environment that has Spark."""
+WARM_KEY, WARM_JOB = "tidemark_warm", "process"
+"""Key of a connection's extra that, if true, has this command use a server (`--warm`)."""
 HOPELESS = {1: "the check failed", 2: "the configuration or the call is wrong"}
 """Exit statuses of failures that a retry would only repeat."""
 _REMEMBERED = 50
@@ -66,6 +69,11 @@ class Child:
     def _named(self) -> str | None:
         return None if self.connection is None else self.connection.extra_dejson.get(KEY) or None
 
+    def is_warm(self, job: str) -> bool:
+        """True if the connection asks for a server, and the command is one that may use it."""
+        asked = None if self.connection is None else self.connection.extra_dejson.get(WARM_KEY)
+        return job == WARM_JOB and str(asked).lower() == "true"
+
     def command(self) -> list[str]:
         """Return the command that starts tidemark. Raises AirflowFailException if there is none."""
         if self._named is not None:
@@ -90,7 +98,7 @@ class Child:
     def run(self, job: str, arguments: Sequence[str]) -> None:
         """Run a command, whose first argument is a pipeline file, and wait for its end. Raises AirflowFailException
         for a failure that a retry would only repeat, AirflowException for another one."""
-        command = [*self.command(), job, *arguments]
+        command = [*self.command(), job, *arguments, *(["--warm"] if self.is_warm(job) else [])]
         aws.load(arguments[0])
         self.log.info("running %s", shlex.join(command))
         said: deque[str] = deque(maxlen=_REMEMBERED)

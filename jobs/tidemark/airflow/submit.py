@@ -36,7 +36,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> None:
         child = Child(self.conn_id, self.log)
-        if child.is_elsewhere:
+        if child.is_elsewhere or child.is_warm(self.job):
             self._child = child
             child.run(self.job, self.application_args)
         else:
