@@ -61,6 +61,7 @@ NOT_RUN = {
     "make install-s3": INSTALLS,
     "pip install tidemark-spark": INSTALLS,
     "tidemark setup --s3": INSTALLS,
+    "tidemark serve": "stays until it is ended; tests/test_serve.py and tests/e2e/test_warm.py have servers",
     "make build": "takes a minute; tests/e2e/test_wheel.py builds both distributions",
     "make test-matrix": TESTS,
     "source .venv/bin/activate": "changes the shell that it is typed in",
