@@ -37,6 +37,7 @@ from bench.rows import (
     quality,
     scale,
     substreams,
+    warm,
     windows,
 )
 from tidemark.spark.session.session import open_session
@@ -54,6 +55,7 @@ class Row:
 ROWS = {
     "judge": Row(judge.measure),
     "cold": Row(cold.measure),
+    "warm": Row(warm.measure),
     "landing": Row(landing.measure, share=8),
     "history": Row(batch.measure),
     "hot": Row(hot.measure),
