@@ -161,9 +161,9 @@ def test_a_server_of_another_version_is_not_used(served):
     assert err == f"note: no server is used: {why} ({served.path})\n"
 
 
-def begun(served: Server, folder: Path) -> Any:
+def begun(served: Server, folder: Path, **environ: str) -> Any:
     """A client whose command is at work in a folder."""
-    client = served.start("run", "busy", "--warm", "--json", cwd=folder)
+    client = served.start("run", "busy", "--warm", "--json", cwd=folder, **environ)
     until((folder / "begun").exists)
     return client
 
@@ -178,8 +178,12 @@ def test_a_signal_to_the_client_interrupts_its_command(served, tmp_path, number,
     assert record(served)["pid"] == served.process.pid
 
 
-def test_the_command_of_a_client_that_is_gone_is_interrupted(served, tmp_path):
-    client = begun(served, tmp_path)
+@pytest.mark.parametrize(
+    "first", ["", "from tidemark.cli.warm.client import Server; Server.answer = lambda _: time.sleep(60)"]
+)
+def test_the_command_of_a_client_that_is_gone_is_interrupted(served, tmp_path, first):
+    """Also if it has not read that the command has begun."""
+    client = begun(served, tmp_path, TESTED_FIRST=first)
     client.kill()
     assert record(served)["pid"] == served.process.pid
     assert "interrupted, safe to repeat" in client.communicate(timeout=30)[0]
@@ -259,7 +263,7 @@ def test_a_reader_that_has_had_enough_is_no_failure_and_the_next_reads_its_own(s
 
 
 def test_what_talks_otherwise_is_let_go(served):
-    for said in (b"", b"\n", b"\nnonsense\n"):
+    for said in (b"", b"\n", b"\nnonsense\n", b"\n[1]\n", b"\n{}\n"):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(served.path))
             connection.sendall(said)

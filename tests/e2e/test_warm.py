@@ -148,8 +148,10 @@ def test_a_run_whose_server_is_killed_is_finished_by_the_next(served, tmp_path, 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-@pytest.mark.parametrize("step", ["planned", "events", "streams"])
+@pytest.mark.parametrize(
+    ("step", "number", "status"),
+    [("planned", signal.SIGINT, 130), ("events", signal.SIGTERM, 143), ("streams", signal.SIGKILL, -9)],
+)
 def test_a_run_whose_client_is_ended_is_finished_by_the_next_in_a_new_session(tmp_path, step, number, status):
     product = pipeline(tmp_path / "ended")
     with server(CODE, SHORT_LIVED) as made:
@@ -167,7 +169,7 @@ def test_a_run_whose_client_is_ended_is_finished_by_the_next_in_a_new_session(tm
 @pytest.mark.long
 def test_a_session_ends_after_its_runs_or_when_its_memory_is_full_and_the_next_run_starts_another(tmp_path):
     product = pipeline(tmp_path / "renewed")
-    for options, full, why in ((["--runs", "1"], "1", "it has done 1 runs"), ([], "0", "its memory is full")):
+    for options, full, why in ((["--runs", "1"], "1", "it has done 1 runs"), ([], "0", "its JVM is full or gone")):
         with server(CODE, SHORT_LIVED | {"FULL": full}) as made:
             made.serve(*options)
             for number in range(2):

@@ -96,7 +96,6 @@ def _start_anew(listener: socket.socket, lock: int) -> NoReturn:
     for number in (listener.fileno(), lock):
         os.set_inheritable(number, True)
     os.environ[KEPT] = f"{listener.fileno()} {lock}"
-    sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 # this program
 
 
@@ -115,9 +114,8 @@ class _Session:
         with suppress(OSError, ValueError), ExitStack() as stack:  # a client that is gone asks for nothing
             connection.settimeout(PATIENCE)
             numbers = socket.recv_fds(connection, 1, 2)[1]
-            streams = [stack.enter_context(os.fdopen(each, "w", errors="backslashreplace")) for each in numbers]
-            with connection.makefile("rb") as lines:
-                request = json.loads(lines.readline())
+            streams = [stack.enter_context(os.fdopen(each, "w", 1, errors="backslashreplace")) for each in numbers]
+            request = _read(connection)
             connection.settimeout(None)
             if refusal := self._refusal(request):
                 _say(connection, **refusal)
@@ -134,14 +132,14 @@ class _Session:
 
         if not self._reason and self._left <= 0:
             return f"it has done {self._runs} runs"
-        return self._reason or ("its memory is full" if is_full(FULL) else "")
+        return self._reason or ("its JVM is full or gone" if is_full(FULL) else "")
 
     def _refusal(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer to a request that this process does not take; None if it does."""
         from tidemark.spark.session.settings import engine
 
-        if request["version"] != tidemark.__version__:
-            return {"refused": f"it is tidemark {tidemark.__version__}, and this is {request['version']}"}
+        if request.get("version") != tidemark.__version__:
+            return {"refused": f"it is tidemark {tidemark.__version__}, and this is {request.get('version')}"}
         read = {name: value for name, value in request["environment"].items() if _is_read_once(name)}
         settings = read | {"umask": f"{request['umask']:03o}"}
         if self._settings not in ({}, settings):
@@ -182,16 +180,21 @@ class _Client:
         self._has_ended = True
         with suppress(OSError):  # the client is gone
             self._connection.shutdown(socket.SHUT_RD)
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _listen(self) -> None:
         said = b"-"
         while said:
-            said = self._connection.recv(1)
+            try:
+                said = self._connection.recv(1)
+            except OSError:  # the client is gone without having read what was said to it
+                said = b""
             if self._has_ended:
                 return
             self.has_interrupted = True
-            signal.pthread_kill(threading.main_thread().ident or 0, said[0] if said else signal.SIGINT)
+            number = signal.SIGTERM if said == bytes([signal.SIGTERM]) else signal.SIGINT
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
 
 
 @contextmanager
@@ -224,6 +227,15 @@ def _replace_environment(environment: Mapping[str, str]) -> None:
 
 def _is_read_once(name: str) -> bool:
     return name in _NAMES or name.startswith(_OF_JVM)
+
+
+def _read(connection: socket.socket) -> dict[str, Any]:
+    """A request. Raises ValueError for what is none."""
+    with connection.makefile("rb") as lines:
+        found = json.loads(lines.readline())
+    if not isinstance(found, dict):
+        raise ValueError("no request")  # noqa: TRY004 # as for text that is no JSON
+    return found
 
 
 def _say(connection: socket.socket, **answer: object) -> None:
