@@ -232,7 +232,7 @@ def test_commands_run_one_at_a_time_and_none_is_lost_as_the_server_starts_anew()
 )
 def test_the_server_starts_anew_after_a_command_that_failed_and_not_after_an_answer(served, asked, status, anew):
     born = record(served)["born"]
-    record(served, asked, status)
+    record(served, asked, status, code=STAND_IN.replace("exec(", "str("), TESTED_FIRST="sys.exit('not for a server')")
     assert (record(served)["born"] != born) == anew
 
 
