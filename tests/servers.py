@@ -20,7 +20,7 @@ MAIN = "import sys; from tidemark.cli import main; main(sys.argv[1:])"
 """What a process runs unless a test has it do more before."""
 
 
-def until(holds: Callable[[], Any], seconds: float = 120) -> Any:
+def until(holds: Callable[[], Any], seconds: float = 600) -> Any:
     """Wait until something holds; returns what it gives."""
     last = time.monotonic() + seconds
     while not (found := holds()) and time.monotonic() < last:
