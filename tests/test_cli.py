@@ -217,6 +217,12 @@ CALLS = [
     ("status c.yml", "status", (), {}),
     ("path c.yml events/s", "path", ("events/s",), {}),
     (
+        "register c.yml",
+        "register",
+        (),
+        {"catalog": None, "schema": None, "sql": False, "forget": False, "wait": False},
+    ),
+    (
         "advise c.yml --source s --target-dropped 1% --late 0s,5s",
         "advise",
         (),
@@ -227,11 +233,12 @@ CALLS = [
 
 @pytest.mark.parametrize(("line", "verb", "given", "options"), CALLS, ids=[line for line, *_ in CALLS])
 def test_a_command_calls_one_verb_with_its_options(fake, capsys, line, verb, given, options):
-    pipeline = fake({"run_id": "r", "identical": True, "rows": []})
+    record = {"run_id": "r", "identical": True, "rows": [], "warnings": []}
+    pipeline = fake(record)
     status, out, err = call(capsys, *line.split(), "--json")
     assert (status, err) == (0, "")
     assert pipeline.called == (verb, given, options)
-    assert parsed(out) == {"run_id": "r", "identical": True, "rows": []}
+    assert parsed(out) == record
 
 
 def test_help_says_of_times_what_is_taken(capsys):
@@ -242,8 +249,9 @@ def test_help_says_of_times_what_is_taken(capsys):
 
 
 def test_json_may_stand_before_the_command(fake, capsys):
-    fake({"path": "/w"})
-    assert parsed(call(capsys, "--json", "path", "c.yml", "batches")[1]) == {"path": "/w"}
+    record = {"path": "/w", "names": [], "warnings": ["it stays"]}
+    fake(record)
+    assert parsed(call(capsys, "--json", "path", "c.yml", "batches")[1]) == record
 
 
 # exit status, and how a failure is printed
@@ -445,8 +453,8 @@ def test_a_replay_names_what_differs(fake, capsys):
 
 
 def test_a_path_is_printed_alone(fake, capsys):
-    fake({"path": "/w/toll/v1/events/s"})
-    assert call(capsys, "path", "c.yml", "events/s")[1] == "/w/toll/v1/events/s\n"
+    fake({"path": "/w/toll/v1/events/s", "names": [], "warnings": ["it stays"]})
+    assert call(capsys, "path", "c.yml", "events/s") == (0, "/w/toll/v1/events/s\n", "it stays\n")
 
 
 # rows as files

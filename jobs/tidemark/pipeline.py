@@ -11,6 +11,7 @@ from tidemark.arguments import partition as name_of_partition
 from tidemark.commands import exclude, recover, replay, versions
 from tidemark.commands import run as runs
 from tidemark.commands.filters import Filters, checked_filters, instant
+from tidemark.commands.names.register import RegisterOptions, register
 from tidemark.commands.read import Reader
 from tidemark.commands.repair.verify import VerifyOptions, verify
 from tidemark.commands.run import RunRequest
@@ -24,7 +25,7 @@ from tidemark.quality.suite_checks import check_suites
 from tidemark.records import LONGEST_LIST
 from tidemark.records.advice import AdviseRecord
 from tidemark.records.failures import ValidateRecord
-from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord
+from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord, TablePathRecord
 from tidemark.records.runs import AbandonRecord, PlanRecord, ReleaseRecord, ReplayRecord, RunRecord, RunSummary
 from tidemark.records.status import StatusRecord
 from tidemark.records.verify import VerifyRecord
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
     from tidemark.commands.advise.advise import Wanted
+    from tidemark.records.versions import RegisterRecord
 
 
 class Pipeline:
@@ -79,8 +81,6 @@ class Pipeline:
     def reader(self) -> Reader:
         """Reads the live version's tables."""
         return Reader(self.context.spec, self.context.ledger, self.context.clock)
-
-    # commands that run and prove
 
     def validate(self, deep: bool = False) -> ValidateRecord:
         """Check configuration and suites; raises ConfigError. With `deep` Spark analyses every expression, and each
@@ -125,8 +125,7 @@ class Pipeline:
         """Take what landed by `as_of` (default: now) and judge it; first recover a run that crashed.
         A `run_id` that is committed already is verified and changes nothing. Raises Held if another run holds the
         pipeline, UsageError for an `as_of` in the future, Blocked if quality blocks this run or an earlier one.
-        `quality` (block, warn or record) overrides the configuration's `on_failure`.
-        """
+        `quality` (block, warn or record) overrides the configuration's `on_failure`."""
         asked = instant(as_of, self.context.clock())  # an age counts back from this call, however long the run waits
         request = RunRequest(asked, run_id, max_files, (), quality)
         return runs.dry_run(self.context, request) if dry_run else runs.run(self.context, request, wait)
@@ -205,8 +204,7 @@ class Pipeline:
     ) -> BackfillRecord:
         """Build a version beside the live one, with outputs in [from_, to) made anew.
         `set` (KEY=VALUE each, also called `settings_`) overrides the file. With `from_landing` rows are read from
-        landing again, as they are there now. `versions` shows the `label`, so that the caller finds the version.
-        """
+        landing again, as they are there now. `versions` shows the `label`, so that the caller finds the version."""
         from tidemark.commands.backfill.build import BackfillRequest, build
 
         for values in alias(named, verb="backfill", instead_of={"set": "settings_"}).values():
@@ -229,13 +227,16 @@ class Pipeline:
         return promote(self.context, number("version", version, 1), wait)
 
     @explained
+    def register(self, catalog: str | None = None, **asked: Unpack[RegisterOptions]) -> RegisterRecord:
+        """Make names of the tables that follow `promote`: a link for paths, and views in a schema of a catalog."""
+        return register(self.context, catalog, **asked)
+
+    @explained
     def exclude(self, uri: str, reason: str, wait: bool = False) -> ExcludeRecord:
         """Record that an object is wrong, and why; the next backfill quarantines its rows. `uri` is relative to its
         source's landing."""
         with self.context.hold(wait):
             return exclude.exclude(self.ledger, self.spec.sources, uri, reason, self.context.clock())
-
-    # commands that only read; none starts a JVM
 
     @overload
     def rows(self, limit: int | None = 100, by: None = None, **filters: Unpack[Filters]) -> RowsRecord: ...
@@ -252,8 +253,7 @@ class Pipeline:
         """Rows with their fates, reasons and adjustments, newest first: at most `limit` of them (None: as many as a
         record may have).
         With `by` their counts, by one or more of partition, reason, fate, hour, day, file, run and source. With
-        `dead_letters` the rows of a stream, with the window that each row is late for.
-        """
+        `dead_letters` the rows of a stream, with the window that each row is late for."""
         most = LONGEST_LIST if limit is None else number("limit", limit, 0)
         if by is not None:
             return self.reader.groups(texts("by", by, "partition"), most, **checked_filters("rows", filters))
@@ -289,8 +289,8 @@ class Pipeline:
         now = self.context.clock()
         return write_report(self.reader, target, instant(since, now), instant(until, now))
 
-    def path(self, table: str) -> PathRecord:
-        """The folder of a table in the live version."""
+    def path(self, table: str) -> TablePathRecord:
+        """The folder of a table in the live version, and names that follow `promote`."""
         return self.reader.path(table)
 
     @explained

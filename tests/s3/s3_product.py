@@ -80,6 +80,6 @@ def hold_same(remote: Remote, local: Product) -> None:
     assert one.rows(limit=500)["rows"] == other.rows(limit=500)["rows"]
     assert one.explain("readings", "p0", 3)["sentences"] == other.explain("readings", "p0", 3)["sentences"]
     place = f"s3://{remote.bucket}/warehouse/tested/v1/events/readings"
-    assert one.path("events/readings") == {"path": place}
+    assert one.path("events/readings")["path"] == place
     marks = [[each["watermark"] for each in pipeline.status()["partitions"]] for pipeline in (one, other)]
     assert marks[0] == marks[1]

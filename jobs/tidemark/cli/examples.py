@@ -36,6 +36,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "versions": ("tidemark versions toll.yml",),
     "promote": ("tidemark promote toll.yml 2", "tidemark promote toll.yml 1    # back to the version before"),
+    "register": (
+        "tidemark register toll.yml",
+        "tidemark register toll.yml --catalog main --sql    # print SQL for views",
+    ),
     "exclude": ('tidemark exclude toll.yml morning.json --reason "test data"',),
     "repair": ("tidemark repair toll.yml",),
     "verify": ("tidemark verify toll.yml", "tidemark verify toll.yml --bundle toll-audit.zip"),

@@ -10,7 +10,7 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -29,13 +29,21 @@ R = TypeVar("R", bound=Mapping[str, Any])
 Progress = Callable[[str, int, int], None]
 
 
+class Verbatim(str):
+    """Text for other programs, such as a path or SQL: it is printed as it is, and no line is folded."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Answer(Generic[R]):
-    """Result of a command: its record, and its text for people, which is made only on request."""
+    """Result of a command: its record, and its text for people, which is made only on request. `warnings` are lines
+    for people on standard error."""
 
     record: R
     text: Callable[[R], RenderableType] | None = None
     exit_code: int = 0
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,7 @@ class Output:
                 sys.stdout.write(to_json(answer.record))
             elif answer.text is not None:
                 sys.stdout.write(_rendered(answer.text(answer.record)))
+                sys.stderr.writelines(f"{line}\n" for line in answer.warnings)
             sys.stdout.flush()
 
     def fail(self, failure: Failure) -> None:
@@ -106,6 +115,8 @@ def _scalar(value: object) -> object:
 
 
 def _rendered(text: RenderableType) -> str:
+    if isinstance(text, Verbatim):
+        return f"{text}\n"
     from rich.console import Console
 
     console = Console(file=sys.stdout, width=text_width(), markup=False, highlight=False, emoji=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidemark.commands.names.follow import follow
 from tidemark.context import RunContext
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
@@ -28,6 +29,7 @@ def maintain(context: RunContext, dry_run: bool = False) -> MaintainRecord | Mai
         return planned(Keeping(context.spec, context.ledger, None), context.ledger.folder)
     with context.hold(wait=True):
         ensure_whole(context.ledger)
+        follow(context)  # no name may lead to a version that is removed
         removed = retain_versions(context.root, context.spec.retention.versions)
         return maintained(Keeping(context.spec, context.ledger, context.tables), context.ledger, removed)
 

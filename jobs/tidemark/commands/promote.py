@@ -9,6 +9,7 @@ from operator import attrgetter
 
 from tidemark.commands.backfill.rejudge import EventsRerun
 from tidemark.commands.backfill.rerun import LandingRerun
+from tidemark.commands.names.follow import ensure_movable, follow
 from tidemark.commands.recover import held_and_recovered
 from tidemark.commands.versions import blank, by_run, compared_spec, line, recorded_spec, unlike, version_summary
 from tidemark.config import PipelineSpec
@@ -69,6 +70,7 @@ class Promotion:
             "edit": unlike(target, self.spec),
             "versions": [version_summary(root, each) for each in versions.listed(root)],
             "path": version_summary(root, switched)["path"],
+            "names": [],
         }
 
     def _bring_up(self, target: Ledger) -> list[BatchRecord]:
@@ -146,8 +148,11 @@ def _too_old(version: int) -> UsageError:
 
 
 def promote(context: RunContext, version: int, wait: bool) -> PromoteRecord:
-    """Recover a crashed run, then make a version live. Readers see its tables from one commit on."""
+    """Recover a crashed run, then make a version live. Readers see its tables from one commit on;
+    then names follow."""
     with held_and_recovered(context, wait):
+        ensure_movable(context)
         record = Promotion(context).promote(version, context.clock())
         context.forget()
+        record["names"] = follow(context, must=True)
         return record

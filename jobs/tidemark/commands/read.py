@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from tidemark.commands.exclude import why
 from tidemark.commands.filters import Filters, instant
+from tidemark.commands.names.known import fixed, lagging, names_of
 from tidemark.commands.state import standing
 from tidemark.commands.summaries import stream_summary
 from tidemark.commands.versions import compared_spec, in_force
@@ -26,13 +27,13 @@ from tidemark.ledger.lost_commits import ensure_whole, losses
 from tidemark.ledger.tables.rows import partition_state, uri_key
 from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED
 from tidemark.quality.metrics import limits_of
-from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord
+from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, RowsRecord, TablePathRecord
 from tidemark.records.status import AbandonedRun, StatusRecord, StreamProgressSummary
 from tidemark.report.attention import Limits
 from tidemark.report.status import status
 from tidemark.runner.checks import standing_in_the_way
 from tidemark.runner.executor import rules_of
-from tidemark.storage import delta_table, is_table
+from tidemark.storage import Place, delta_table, is_table
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -88,10 +89,10 @@ class Reader:
         if name in self.ledger.stores:
             ensure_whole(self.ledger, [name])
             return self.ledger.table(name, bound)
-        place = self.path(name)["path"]
+        place = self.folder_of(name)
         ensure_whole(self.ledger, [name])
         if not is_table(place):
-            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=place)
+            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=str(place))
         column = "batch_id" if name == SUBSTREAMS else "_batch_id"
         whole = delta_table(place).to_pyarrow_dataset()
         return whole.filter(pc.field(column) <= bound)
@@ -129,12 +130,18 @@ class Reader:
             SUBSTREAMS,
         ]
 
-    def path(self, table: str) -> PathRecord:
-        """The folder of a table in the live version."""
+    def folder_of(self, table: str) -> Place:
+        """The folder of a table in the live version. Raises UsageError if there is no such table."""
         known = self.tables()
         if table not in known:
             raise UsageError(f"there is no table {table!r}", hint=f"tables: {', '.join(sorted(known))}")
-        return {"path": str(self.ledger.folder / table)}
+        return self.ledger.folder / table
+
+    def path(self, table: str) -> TablePathRecord:
+        """The folder of a table in the live version, and names that follow `promote`."""
+        place = self.folder_of(table)
+        names = names_of(table, self.ledger.root, self.ledger.version)
+        return {"path": str(place), "names": names, "warnings": [fixed(place, names, str(self.spec.path))]}
 
     def rows(self, limit: int, **filters: Unpack[Filters]) -> RowsRecord:
         """Matching rows, newest first, and the number of all matching rows."""
@@ -188,6 +195,7 @@ class Reader:
             "abandoned": self._abandoned(through),
             "chain": self._head(),
             "damaged": [{"table": name, "why": str(loss)} for name, loss in losses(self.ledger).items()],
+            "names": lagging(self.ledger, self.tables, str(self.spec.path)),
             **found,
         }
 

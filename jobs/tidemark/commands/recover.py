@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tidemark.commands.abandon import Abandonment, stuck
+from tidemark.commands.names.follow import follow
 from tidemark.commands.replay import located
 from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
@@ -82,4 +83,5 @@ def held_and_recovered(context: RunContext, wait: bool) -> Iterator[None]:
         ensure_whole(context.ledger)
         ensure_not_blocked(context.ledger)
         recover(context)
+        follow(context)
         yield

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidemark.commands import recover, replay, versions
+from tidemark.commands.names.follow import follow
 from tidemark.commands.summaries import plan_summary, run_summary
 from tidemark.config import with_on_failure
 from tidemark.context import RunContext
@@ -56,9 +57,12 @@ def run(context: RunContext, request: RunRequest, wait: bool) -> RunRecord:
         notes, suites = _checked(context)
         recovered = recover.recover(context)
         if (batches := _committed(context, request)) is not None:
-            return _repeated(context, batches, request.run_id in recovered)
-        taken = _discovered(context, request, given)
-        return _taken(context, request, taken, suites, notes, recovered)
+            record = _repeated(context, batches, request.run_id in recovered)
+        else:
+            taken = _discovered(context, request, given)
+            record = _taken(context, request, taken, suites, notes, recovered)
+        record["names"] = follow(context)
+        return record
 
 
 def dry_run(context: RunContext, request: RunRequest) -> RunRecord | PlanRecord:
@@ -92,6 +96,7 @@ def release(context: RunContext, run_id: str, reason: str, wait: bool) -> Releas
         raise UsageError("a release needs a reason", hint="say with --reason why the run may be published")
     with context.hold(wait):
         record = recover.release(context, run_id, reason)
+        follow(context)
         found = finished(context, context.ledger.batches(record.batch_id, record.batch_id), [])
         return {**found, "released": True}
 

@@ -9,9 +9,17 @@ from typing_extensions import TypedDict
 
 
 class PathRecord(TypedDict):
-    """Record of `path` (a table's folder), of `report` (the page) and of `setup` (the folder of jars)."""
+    """Record of `report` (the page) and of `setup` (the folder of jars)."""
 
     path: str
+
+
+class TablePathRecord(PathRecord):
+    """Record of `path`: a table's folder in the live version. `names` are a path and views that follow `promote`, as
+    the folder does not; `warnings` says so."""
+
+    names: list[str]
+    warnings: list[str]
 
 
 class CompletionRecord(TypedDict):

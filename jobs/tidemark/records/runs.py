@@ -128,9 +128,11 @@ class ReplayRecord(TypedDict):
 
 class RunRecord(RunSummary):
     """Record of `run` and `close`. `repaired` are runs that had crashed and were finished first. `verified` is there
-    if the run was committed before and has been replayed, `compacted_seconds` if it was not."""
+    if the run was committed before and has been replayed, `compacted_seconds` if it was not. `names` are sentences on
+    names of tables that do not read the live version."""
 
     repaired: list[str]
+    names: NotRequired[list[str]]
     compacted_seconds: NotRequired[float | None]
     verified: NotRequired[ReplayRecord]
 

@@ -19,7 +19,15 @@ from tidemark.records import SCHEMA_VERSION
 from tidemark.records.advice import AdviseRecord
 from tidemark.records.failures import FailureRecord, ValidateRecord
 from tidemark.records.proposal import InitRecord
-from tidemark.records.rows import CompletionRecord, ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord
+from tidemark.records.rows import (
+    CompletionRecord,
+    ExplainRecord,
+    ExportRecord,
+    GroupsRecord,
+    PathRecord,
+    RowsRecord,
+    TablePathRecord,
+)
 from tidemark.records.runs import (
     AbandonRecord,
     BlockedRecord,
@@ -37,6 +45,7 @@ from tidemark.records.versions import (
     BackfillRecord,
     ExcludeRecord,
     PromoteRecord,
+    RegisterRecord,
     RepairRecord,
     VersionsRecord,
 )
@@ -55,7 +64,7 @@ COMMANDS: dict[str, tuple[type, ...]] = {
     "status": (StatusRecord,),
     "advise": (AdviseRecord,),
     "report": (PathRecord,),
-    "path": (PathRecord,),
+    "path": (TablePathRecord,),
     "demo": (DemoRecord,),
     "serve": (),
     "setup": (PathRecord,),
@@ -63,6 +72,7 @@ COMMANDS: dict[str, tuple[type, ...]] = {
     "backfill": (BackfillRecord,),
     "versions": (VersionsRecord,),
     "promote": (PromoteRecord,),
+    "register": (RegisterRecord,),
     "exclude": (ExcludeRecord,),
     "repair": (RepairRecord,),
     "verify": (VerifyRecord,),

@@ -111,7 +111,8 @@ class TableDamage(TypedDict):
 
 class StatusRecord(ProgressRecord):
     """Record of `status`. `pending` are batches that are not committed; `blocked` is the reason why no run goes on
-    (null: none), `chain` the head of the chain of batches (null: there is none yet)."""
+    (null: none), `chain` the head of the chain of batches (null: there is none yet). `names` are sentences on names
+    of tables that do not read the live version."""
 
     pipeline: str
     version: int
@@ -122,3 +123,4 @@ class StatusRecord(ProgressRecord):
     abandoned: list[AbandonedRun]
     chain: str | None
     damaged: list[TableDamage]
+    names: list[str]

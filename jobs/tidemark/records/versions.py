@@ -1,5 +1,5 @@
-"""Records of commands on versions and on what is wrong in them: `backfill`, `versions`, `promote`, `exclude`,
-`repair`."""
+"""Records of commands on versions and on what is wrong in them: `backfill`, `versions`, `promote`, `register`,
+`exclude`, `repair`."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ class VersionsRecord(TypedDict):
 
 
 class PromoteRecord(TypedDict):
-    """Record of `promote`: the batches that the version lacked, and the settings that the pipeline's file should
-    have (`edit`)."""
+    """Record of `promote`: the batches that the version lacked, the settings that the pipeline's file should have
+    (`edit`), and sentences on names that do not follow by themselves (`names`)."""
 
     version: int
     before: int
@@ -145,6 +145,28 @@ class PromoteRecord(TypedDict):
     edit: list[str]
     versions: list[VersionRecord]
     path: str
+    names: list[str]
+
+
+class NamedTable(TypedDict):
+    """A table and its view, each part of its name in backquotes."""
+
+    table: str
+    name: str
+
+
+class RegisterRecord(TypedDict):
+    """Record of `register`: the views that follow (none without a catalog), the statements that a person has to run
+    (else empty), the link for plain paths (null: there is none), and sentences on names that do not read the live
+    version."""
+
+    catalog: str | None
+    schema: str | None
+    version: int
+    tables: list[NamedTable]
+    statements: list[str]
+    published: str | None
+    names: list[str]
 
 
 class TakenBy(TypedDict):

@@ -10,10 +10,13 @@ from pathlib import Path
 
 from tidemark.config.address import S3Place
 from tidemark.storage import Place, at_once, s3
+from tidemark.storage.sync import sync_folder
 
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES}
 """Errors with which a file system refuses a link: another device, no support for links, or too many links to one
 file."""
+
+_NO_SYMBOLIC_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS}
 
 
 def files_below(place: Place) -> Iterator[str]:
@@ -39,6 +42,21 @@ def share(source: Place, target: Place, paths: Iterable[str]) -> None:
         for folder in {(target / path).parent for path in wanted}:
             folder.mkdir(parents=True, exist_ok=True)
     at_once(lambda path: _share(source / path, target / path), wanted, s3_too=isinstance(source, S3Place))
+
+
+def link(place: Path, target: str) -> None:
+    """Make a symbolic link, in one step also where there is one already. Does nothing if the file system has no
+    links."""
+    fresh = place.with_name(f"{place.name}.partial")
+    fresh.unlink(missing_ok=True)
+    try:
+        fresh.symlink_to(target)
+    except OSError as error:
+        if error.errno not in _NO_SYMBOLIC_LINKS:
+            raise
+        return
+    fresh.replace(place)
+    sync_folder(place.parent)
 
 
 def remove_tree(place: Place) -> None:

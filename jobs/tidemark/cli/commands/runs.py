@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tidemark.records.advice import AdviseRecord
     from tidemark.records.failures import ValidateRecord
     from tidemark.records.proposal import InitRecord
-    from tidemark.records.rows import ExplainRecord, PathRecord
+    from tidemark.records.rows import ExplainRecord, PathRecord, TablePathRecord
     from tidemark.records.runs import DemoRecord, PlanRecord, ReleaseRecord, ReplayRecord, RunRecord
     from tidemark.records.status import StatusRecord
 
@@ -277,12 +277,12 @@ def report(config: Path, out: Path | None) -> Answer[PathRecord]:
 @_command
 @config_argument
 @click.argument("table", shell_complete=completion.tables)
-def path(config: Path, table: str) -> Answer[PathRecord]:
+def path(config: Path, table: str) -> Answer[TablePathRecord]:
     """Print the folder of a table, such as events/SOURCE or batches."""
     from tidemark.cli.text.runs import path_text
 
     with opened(config) as pipeline:
-        return Answer(pipeline.path(table), path_text)
+        return Answer(record := pipeline.path(table), path_text, warnings=record["warnings"])
 
 
 @_command

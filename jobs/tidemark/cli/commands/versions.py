@@ -13,7 +13,13 @@ from tidemark.cli.commands.runs import opened, tidemark
 from tidemark.cli.output import Answer
 
 if TYPE_CHECKING:
-    from tidemark.records.versions import BackfillRecord, ExcludeRecord, PromoteRecord, VersionsRecord
+    from tidemark.records.versions import (
+        BackfillRecord,
+        ExcludeRecord,
+        PromoteRecord,
+        RegisterRecord,
+        VersionsRecord,
+    )
 
 
 @click.command()
@@ -73,6 +79,27 @@ def promote(config: Path, version: int, wait: bool) -> Answer[PromoteRecord]:
 @click.command()
 @as_json_option
 @config_argument
+@click.option("--catalog", metavar="NAME", help="Also make views, in a catalog of Spark such as spark_catalog.")
+@click.option("--schema", metavar="NAME", help="The schema of the views; default: named like the pipeline.")
+@click.option("--sql", is_flag=True, help="Only print the statements, for a person to run (Unity Catalog, Hive).")
+@click.option("--forget", is_flag=True, help="Let the views in this schema follow no more; they stay as they are.")
+@click.option("--wait", is_flag=True, help="Wait for a run of this pipeline to end; default: exit 3.")
+def register(config: Path, **options: Any) -> Answer[RegisterRecord]:
+    """Give tables names that follow `promote`: paths, and views in a catalog.
+
+    In a folder, `published` beside the versions leads to the live one. A view has its table's rows up to the last
+    committed batch. Promotions let names read another version; runs add views of new tables. With --sql, run the
+    statements again when `promote` says so.
+    """
+    from tidemark.cli.text.versions import register_text
+
+    with opened(config) as pipeline:
+        return Answer(pipeline.register(**options), register_text)
+
+
+@click.command()
+@as_json_option
+@config_argument
 @click.argument("uri")
 @click.option(
     "--reason", required=True, metavar="TEXT", help="What is wrong with it; recorded, and shown by `explain`."
@@ -92,5 +119,5 @@ def exclude(config: Path, uri: str, reason: str, wait: bool) -> Answer[ExcludeRe
 
 def add() -> None:
     """Add these commands to `tidemark`."""
-    for command in (backfill, versions, promote, exclude):
+    for command in (backfill, versions, promote, register, exclude):
         tidemark.add_command(command)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from tidemark.cli.output import Verbatim
 from tidemark.cli.text.layout import LONGEST_TABLE, listed, paragraphs, quoted, size_text, table_of
 from tidemark.cli.text.run_results import findings_table, results
 from tidemark.report.words import counted
@@ -121,7 +122,7 @@ def _problems(kind: str, problems: Sequence[ProblemRecord]) -> RenderableType | 
 
 def path_text(record: PathRecord) -> RenderableType:
     """The folder alone, for use in other commands."""
-    return record["path"]
+    return Verbatim(record["path"])
 
 
 def report_text(record: PathRecord) -> RenderableType:
@@ -155,6 +156,7 @@ def _changes(record: RunRecord) -> Iterator[str]:
     for run in record["repaired"]:
         yield f"run {run} had been interrupted; it was finished first"
     yield from record["notes"]
+    yield from record.get("names", ())
     if seconds := record.get("compacted_seconds"):
         yield f"small files were compacted in {seconds:.1f} s; no data changed"
 

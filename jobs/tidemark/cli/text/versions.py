@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 
+from tidemark.cli.output import Verbatim
 from tidemark.cli.text.layout import table_of
 from tidemark.core.policy import FATES
 from tidemark.report.changed import window_text
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         ExcludeRecord,
         FateSides,
         PromoteRecord,
+        RegisterRecord,
         RepairRecord,
         VersionsRecord,
     )
@@ -78,15 +80,29 @@ def promote_text(config: Path) -> Callable[[PromoteRecord], RenderableType]:
     def text(record: PromoteRecord) -> RenderableType:
         version, before = record["version"], record["before"]
         if version == before:
-            return f"Version {version} is live already: nothing was changed."
+            return Group(f"Version {version} is live already: nothing was changed.", *record["names"])
         added = record["brought_up"]
         first = f", after {counted(len(added), 'batch', 'es')} that it lacked" if added else ""
         lines = [f"Version {version} is live{first}."]
         if record["edit"]:
             lines += ["", f"Edit {config}, or the next run is refused:", *(f"  {line}" for line in record["edit"])]
+        lines += ["", *record["names"]] if record["names"] else []
         return Group(*lines, "", f"To undo it: tidemark promote {shlex.quote(str(config))} {before}")
 
     return text
+
+
+def register_text(record: RegisterRecord) -> RenderableType:
+    """Text of a registration: the statements for a person to run and nothing else, or the views that follow."""
+    if record["statements"]:
+        return Verbatim("\n".join(f"{statement};" for statement in record["statements"]))
+    follows = "There are no links here, so that no path follows `promote`."
+    if record["published"]:
+        follows = f"{record['published']}/TABLE follows `promote`."
+    table = table_of("table", "view that follows `promote`")
+    for each in record["tables"]:
+        table.add_row(each["table"], each["name"])
+    return Group(follows, *([Group("", table)] if record["tables"] else []), *record["names"])
 
 
 def exclude_text(config: Path) -> Callable[[ExcludeRecord], RenderableType]:

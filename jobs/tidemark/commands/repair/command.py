@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidemark.commands.names.follow import follow
 from tidemark.commands.repair.repair import TableRepair
 from tidemark.commands.versions import rebuilt
 from tidemark.context import RunContext
@@ -26,6 +27,7 @@ def repair(context: RunContext, wait: bool) -> RepairRecord:
         if found["repaired"] or found["rewritten"]:
             sync_tree(context.ledger.folder)
         context.forget()
+        follow(context)
         return found
 
 

@@ -1,0 +1,61 @@
+"""Names of tables as readers ask for them: which there are, and which do not read the live version."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from tidemark.commands.names.published import behind_link, followed
+from tidemark.commands.names.registered import Registration, registered
+from tidemark.commands.names.views import full_name
+from tidemark.ledger.ledger import Ledger
+from tidemark.storage import Place, is_table
+
+_WITHOUT_NAMES = ("advice", "plans", "open_lifetimes/")
+"""Beginnings of the names of tables that are for tidemark itself."""
+
+
+def named_tables(ledger: Ledger, tables: Iterable[str]) -> tuple[str, ...]:
+    """Those of a version's tables that readers use and that have a row already."""
+    return tuple(name for name in tables if not name.startswith(_WITHOUT_NAMES) and is_table(ledger.folder / name))
+
+
+def behind(ledger: Ledger, tables: Callable[[], Iterable[str]]) -> list[Registration]:
+    """Registrations with a view that does not read the live version, or without a view of a table. The tables are
+    asked for only if anything is registered."""
+    known = registered(ledger.root)
+    there = named_tables(ledger, tables()) if known else ()
+    return [each for each in known if each.version != ledger.version or not set(there) <= set(each.tables)]
+
+
+def lagging(ledger: Ledger, tables: Callable[[], Iterable[str]], config: str) -> list[str]:
+    """Sentences on names that do not read the live version, with what to do."""
+    link = behind_link(ledger.root, ledger.version)
+    views = [_sentence(each, ledger.version, config) for each in behind(ledger, tables)]
+    return [*([] if link is None else [link]), *views]
+
+
+def names_of(table: str, root: Place, live: int) -> list[str]:
+    """Names of a table that follow `promote`: a path, and views."""
+    link = followed(root, live)
+    views = [full_name(*each.key, table) for each in registered(root) if table in each.tables and not each.by_hand]
+    return [*([] if link is None else [str(link / table)]), *views]
+
+
+def fixed(place: Place, names: Sequence[str], config: str) -> str:
+    """Sentence for a reader who was given the folder of a version."""
+    command = shlex.join(
+        ["tidemark", "register", config, *([] if isinstance(place, Path) else ["--catalog", "NAME"])]
+    )
+    names = names or [f"a name that `{command}` makes"]
+    instead = f"read {' or '.join(names)} instead"
+    return f"{place} does not follow `promote`: {instead}"
+
+
+def _sentence(which: Registration, live: int, config: str) -> str:
+    command = ["tidemark", "register", config, "--catalog", which.catalog, "--schema", which.schema]
+    lag = f"the views in {which.catalog}.{which.schema} do not show all of version {live}"
+    if which.by_hand:
+        return f"{lag}: run the statements that `{shlex.join([*command, '--sql'])}` prints"
+    return f"{lag}: the next run, or `{shlex.join(command)}`, corrects them"

@@ -1,0 +1,62 @@
+"""The link `published` beside the versions, which leads to the folder of the live version.
+
+A path through it, such as `published/events/readings`, follows `promote`. One rename switches all tables at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tidemark.errors import TidemarkError
+from tidemark.storage import Place
+from tidemark.storage.folders import link
+
+PUBLISHED = "published"
+
+
+def make_link(root: Place, version: int) -> None:
+    """Make the link to a version's folder. Does nothing on S3 and on file systems without links. Raises TidemarkError
+    if something else has its name."""
+    if found := obstacle(root):
+        raise found
+    if isinstance(root, Path):
+        link(root / PUBLISHED, f"v{version}")
+
+
+def follow_link(root: Place, version: int) -> None:
+    """Let the link, if there is one, lead to a version."""
+    if _leads_to(root) not in (None, f"v{version}"):
+        make_link(root, version)
+
+
+def obstacle(root: Place) -> TidemarkError | None:
+    """The error that names a folder or file in the link's position; None if there is none."""
+    place = root / PUBLISHED
+    if not isinstance(place, Path) or place.is_symlink() or not place.exists():
+        return None
+    return TidemarkError(
+        f"`{PUBLISHED}` is no link to the live version's folder: it was copied as what it leads to",
+        where=str(place),
+        hint="remove it, and use `tidemark register` again",
+    )
+
+
+def followed(root: Place, version: int) -> Place | None:
+    """The link if it leads to a version; else None."""
+    return root / PUBLISHED if _leads_to(root) == f"v{version}" else None
+
+
+def behind_link(root: Place, version: int) -> str | None:
+    """Sentence about a link that leads elsewhere than to the live version; None if it does not, or there is none."""
+    found = obstacle(root)
+    if found is not None:
+        return f"{found.message} ({found.where}): {found.hint}"
+    target = _leads_to(root)
+    if target in (None, f"v{version}"):
+        return None
+    return f"{root / PUBLISHED} leads to {target}, not to version {version}: the next run corrects it"
+
+
+def _leads_to(root: Place) -> str | None:
+    place = root / PUBLISHED
+    return str(place.readlink()) if isinstance(place, Path) and place.is_symlink() else None
