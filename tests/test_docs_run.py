@@ -210,6 +210,10 @@ SAYS = {
         "2026/01/07.json of source readings: 20 rows excluded."
     ),
     "tidemark backfill toll.yml --from 2026-01-06T00:00:00Z --from-landing": "read from landing again",
+    "tidemark register toll.yml # paths: .../toll/published/events/readings": "published/TABLE follows `promote`.",
+    "tidemark register toll.yml --catalog main --schema toll --sql # views, made by a person": (
+        "CREATE OR REPLACE VIEW `main`.`toll`.`events_readings` WITH SCHEMA EVOLUTION AS SELECT * FROM delta.`/"
+    ),
     "tidemark rows toll.yml --dead-letters hourly # with payload and window; also as csv and parquet": "06.json",
     "tidemark rows toll.yml --dead-letters hourly --by run,hour # how many, instead of each": "1 row matches",
     "tidemark explain toll.yml readings 0 4711 # the window, the watermark that had passed it, and what keeps it": (
