@@ -29,7 +29,7 @@ MOST_CRASHES = 2
 MOST_LOSSES = 2
 """Leases that are lost in a whole history."""
 MOST_VISITED = 50_000
-"""States after which the search for a trace with lost leases is given up."""
+"""States after which the search for a step is given up; with lost leases, that for a whole history."""
 NOTHING: frozenset[Change] = frozenset()
 NOBODY_ACTS = {"lease": NOBODY, "expired": False, "actors": (IDLE, IDLE, IDLE), "seen": 0}
 
@@ -119,12 +119,15 @@ class Following:
         """Go one step on. Returns what is wrong with it."""
         if step.kind == "retained":
             return self._retained(step)
+        self.visited = self.visited if self.losses else 0
         self.states = {self._assumed(state, step) for state in self.states}
         before, wanted = self.states, step.changes - self.optional
         if self._given(step):
             self.states = {self._recorded(each, step) for each in before}
         elif wanted:
-            self.states = {plain(after, ()) for each in before for after in self._reached(each, wanted)}
+            self.states = {
+                self._cleared(plain(after, ())) for each in before for after in self._reached(each, wanted)
+            }
         if not self.states:
             return f"no action of the model leads to this step ({step.kind}); {self._awaited(before)}"
         return next(filter(None, (wrong(each, self.known) for each in self.states)), "")
@@ -157,6 +160,14 @@ class Following:
         state = state._replace(listed=tuple(sorted({*state.listed, number})))
         state = state._replace(live=number) if step.kind == "live" else state
         return with_version(state, number, self._tables(number, step.time))
+
+    def _cleared(self, state: State) -> State:
+        """The state without tables of builds that died and were never listed: nobody reads them."""
+        at_work = {actor.number for actor in state.actors} | self.history.known.keys()
+        if at_work.issuperset(range(1, state.numbered + 1)):
+            return state
+        kept = (each if number in at_work else None for number, each in enumerate(state.folders, 1))
+        return state._replace(folders=tuple(kept))
 
     def _retained(self, step: Step) -> str:
         """Retention has deleted rows: of the ledger none that `with_bounds` keeps."""

@@ -101,6 +101,7 @@ class TableLog:
         gone = {
             path: self.live.get(path, {}) for each in actions if "remove" in each for path in [each["remove"]["path"]]
         }
+        gone |= {path: self.live[path] for path in added if path in self.live}  # a file has its rows once
         writers = {each["txn"]["appId"]: each["txn"]["version"] for each in actions if "txn" in each}
         same = not any(
             each.get("dataChange", True) for kind in actions for each in kind.values() if "dataChange" in each

@@ -165,7 +165,9 @@ SOUND: dict[str, Story] = {
     ),
     "an abandonment that crashed": "plan judge record aside withdraw",
     "a listed version": lambda hand: (hand.second(), hand.run(3)),
+    "a build that died a dozen times": lambda hand: ([versions.reserve(hand.root) for _ in range(12)], hand.second()),
     "a promoted version": lambda hand: (hand.second(), versions.promote(hand.root, 2, BASE)),
+    "an entry that is there twice": lambda hand: entry_again(hand, EVENTS),
     "a compaction": lambda hand: (hand.rewrite(EVENTS, reversed_rows), hand.rewrite(STREAM, reversed_rows)),
 }
 FORGED: dict[str, tuple[Story, str, int]] = {
@@ -245,6 +247,12 @@ def delete(hand: ByHand, table: str) -> None:
     """Delete the rows of batch 1 as retention does."""
     column = "batch_id" if table == "watermarks" else "_batch_id"
     DeltaTable(hand.ledger.folder / table).delete(f"{column} = 1")
+
+
+def entry_again(hand: ByHand, table: str) -> None:
+    """Copy the newest entry of a table's log: it adds a file that is there."""
+    log = hand.ledger.folder / table / "_delta_log"
+    (log / f"{2:020d}.json").write_bytes((log / f"{1:020d}.json").read_bytes())
 
 
 def tell(story: Story, hand: ByHand) -> None:
