@@ -23,10 +23,10 @@ _SETTINGS = {
 PAYLOAD = tuple(column.split()[0] for column in SCHEMA.split(", "))
 
 
-def bare_job(spark: SparkSession, landing: Path, target: Path, statistics: str | None = None) -> None:
+def bare_job(spark: SparkSession, landing: Path, target: Path, statistics: str | None = STATISTICS) -> None:
     """Read, bring partitions together, sort by event time, write the columns of an events table: each
-    system column constant or a copy of a payload column, in the same layout. Delta keeps the bounds of every
-    column, as it does by default, or of those in `statistics`."""
+    system column constant or a copy of a payload column, in the same layout. Delta keeps the bounds of the same
+    columns as for tidemark (`statistics`; None: of every column, its default)."""
     cores = spark.sparkContext.defaultParallelism
     rows = _read(spark, landing).repartition(cores, "lane").sortWithinPartitions("lane", "event_time")
     written = widened(rows, landing).write.format("delta").partitionBy(PARTITION_COLUMN)
@@ -42,9 +42,9 @@ def widened(rows: DataFrame, landing: Path) -> DataFrame:
     return rows.select(*system, *PAYLOAD)
 
 
-def lean_job(spark: SparkSession, landing: Path, target: Path) -> None:
-    """The bare job with Delta told to keep the bounds of the same few columns as tidemark has it."""
-    bare_job(spark, landing, target, STATISTICS)
+def default_job(spark: SparkSession, landing: Path, target: Path) -> None:
+    """The bare job with Delta's own settings."""
+    bare_job(spark, landing, target, None)
 
 
 def payload_copy(spark: SparkSession, landing: Path, target: Path) -> None:
@@ -92,10 +92,18 @@ class Streaming:
         self.spark, self.landing, self.folder = spark.newSession(), landing, folder
         self.files, self.wide = files, wide
         landing.mkdir(parents=True, exist_ok=True)
+        if wide:
+            self._tune()
         cores = str(spark.sparkContext.defaultParallelism)
         for key, value in {**_SETTINGS, "spark.sql.shuffle.partitions": cores}.items():
             self.spark.conf.set(key, value)
         self.queries: list[StreamingQuery] = []
+
+    def _tune(self) -> None:
+        """Make the table of the rows, so that Delta keeps the bounds of the same columns as for tidemark."""
+        none = widened(self.spark.createDataFrame([], SCHEMA), self.landing)
+        writer = none.write.format("delta").partitionBy(PARTITION_COLUMN)
+        writer.option("delta.dataSkippingStatsColumns", STATISTICS).save(str(self.folder / "rows"))
 
     def restart(self) -> None:
         """Take up both queries from their checkpoints, process what has landed, and end."""
