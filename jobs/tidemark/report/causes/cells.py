@@ -1,0 +1,122 @@
+"""Counts the rows of a scope and of its history by hour: two narrow scans, whose results stay in DuckDB.
+
+Table `cells`: p(artition), f(ile), fate, reason (the first one), h(our of arrival since the epoch), scope (true: in the
+scope), n (rows), first and last arrival. Table `repeats`: rows whose partition, substream and event time an earlier row
+has, by p, h and scope. Times are microseconds UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.dataset import Dataset
+
+from tidemark.core.advance import SourceRules
+from tidemark.core.times import DAY, HOUR
+from tidemark.core.watermarks import UNKNOWN
+from tidemark.report.events import instant
+from tidemark.report.scan import Condition, both, stream
+
+HISTORY = 14 * DAY
+"""How far back from its begin a scope is compared."""
+_SAMPLED = 1 << 20
+"""Rows above which repeats are counted in a sample of event times."""
+_COLUMNS = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", "_batch_id"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The rows that are asked about: those of the batches `first` to `last`, or, without these, those that arrive in
+    [since, until). `history`: the arrival from which earlier rows are read; `end`: the time until which rows should
+    have arrived, if known."""
+
+    first: int | None = None
+    last: int | None = None
+    since: int | None = None
+    until: int | None = None
+    history: int | None = None
+    end: int | None = None
+
+    def read(self) -> Condition:
+        """The condition on rows that are read: the scope and its history."""
+        arrival, batch = pc.field("_arrival_time"), pc.field("_batch_id")
+        return both(
+            None if self.history is None else arrival.is_null() | (arrival >= instant(self.history)),
+            None if self.until is None else arrival.is_null() | (arrival < instant(self.until)),
+            None if self.last is None else batch <= self.last,
+        )
+
+    def inside(self, at: str, batch: str) -> str:
+        """SQL that is true for a row of the scope."""
+        if self.first is not None:
+            return f"({batch} BETWEEN {self.first} AND {self.last})"
+        bounds = [*([f"{at} >= {self.since}"] * (self.since is not None))]
+        bounds += [f"{at} < {self.until}"] * (self.until is not None)
+        return f"({' AND '.join(bounds) or 'true'})"
+
+
+@dataclass(frozen=True)
+class JudgedSource:
+    """A source whose rows are looked at: its rules, its events, landing times of its files (`f`, `landed`), and
+    whether rows carry their arrival."""
+
+    rules: SourceRules
+    events: Dataset
+    landed: pa.Table
+    own_arrival: bool = True
+
+
+def count(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked) -> int:
+    """Make `cells`, `repeats` and `landed`; returns the number of rows of the scope."""
+    connection.register("landed_rows", source.landed)
+    connection.execute("CREATE OR REPLACE TEMP TABLE landed AS SELECT f, max(landed) landed FROM landed_rows GROUP BY f")
+    connection.register("read", stream(source.events, _COLUMNS, asked.read()))
+    at = "epoch_us(_arrival_time)"
+    connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE counted AS
+        SELECT _partition p, _file f, _disposition fate, _reasons[1] reason, _batch_id b,
+            {at} // {HOUR} h, {asked.inside(at, "_batch_id")} scope, count(*) n, min({at}) first, max({at}) last
+        FROM read GROUP BY ALL""")  # noqa: S608 # whole numbers
+    # rows whose arrival is not readable count by the landing time of their file
+    connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE cells AS
+        SELECT p, f, fate, coalesce(reason, '') reason, arrived // {HOUR} h,
+            coalesce(CASE WHEN odd THEN {asked.inside("arrived", "b")} ELSE scope END, false) scope, n,
+            CASE WHEN odd THEN arrived ELSE first END first, CASE WHEN odd THEN arrived ELSE last END last
+        FROM (SELECT *, CASE WHEN odd THEN coalesce(landed, first) ELSE first END arrived
+            FROM (SELECT *, h IS NULL OR p = '{UNKNOWN}' odd FROM counted LEFT JOIN landed USING (f)))
+        WHERE arrived IS NOT NULL""")  # noqa: S608
+    total, mine = connection.execute("SELECT sum(n), sum(n) FILTER (scope) FROM cells").fetchall()[0]
+    if mine:
+        _count_repeats(connection, source, asked, max(1, int(total) // _SAMPLED))
+    return int(mine or 0)
+
+
+def _count_repeats(
+    connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked, sampled: int
+) -> None:
+    columns = ["_partition", "_event_time", "_arrival_time", "_batch_id", *["_substream"] * source.rules.substreams]
+    connection.register("read", stream(source.events, columns, asked.read()))
+    key = "_partition p, _substream s" if source.rules.substreams else "_partition p"
+    at, event = "epoch_us(_arrival_time)", "epoch_us(_event_time)"
+    connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE repeats AS
+        SELECT p, h, scope, sum(more) * {sampled} n FROM (
+            SELECT {key}, {event} e, count(*) - 1 more, max({at}) // {HOUR} h,
+                bool_or({asked.inside(at, "_batch_id")}) scope
+            FROM read WHERE {event} IS NOT NULL AND hash({event}) % {sampled} = 0 GROUP BY ALL HAVING count(*) > 1)
+        WHERE h IS NOT NULL GROUP BY ALL""")  # noqa: S608
+
+
+def of_hours(partitions: Sequence[str], first: int, last: int) -> Condition:
+    """The condition on rows of these partitions (none given: all) that arrive in the hours first..last, or whose
+    arrival is not readable."""
+    arrival = pc.field("_arrival_time")
+    within = (arrival >= instant(first * HOUR)) & (arrival < instant((last + 1) * HOUR))
+    named = None if not partitions else pc.field("_partition").isin(list(partitions))
+    unknown = pc.field("_partition") == UNKNOWN
+    return both(within | arrival.is_null() | unknown, named)

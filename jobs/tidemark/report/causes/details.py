@@ -1,0 +1,179 @@
+"""Reads the rows of one incident: how far beyond the tolerance, from which files, which tolerance keeps how many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow.compute as pc
+
+from tidemark.core.advance import SourceRules
+from tidemark.core.policy import Action, Fate, Policy, Reason, Tolerance
+from tidemark.core.times import DAY, HOUR, MINUTE, SECOND
+from tidemark.core.watermarks import UNKNOWN
+from tidemark.report.causes.cells import Asked, JudgedSource, of_hours
+from tidemark.report.causes.ordinary import Span
+from tidemark.report.scan import between, both, stream
+
+ROUND = (
+    *(number * SECOND for number in (1, 2, 5, 10, 15, 20, 30, 45)),
+    *(number * MINUTE for number in (1, 2, 3, 5, 10, 15, 20, 30, 45)),
+    *(number * HOUR for number in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18)),
+    *(number * DAY for number in range(1, 21)),
+)
+"""Tolerances that people would write, microseconds; the largest is the largest round one that `late_arrival` takes."""
+SETTINGS = {Reason.LATE: "late_arrival", Reason.EARLY: "early_arrival", Reason.OUT_OF_ORDER: "out_of_order"}
+_COLUMNS = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", "_event_time", "_watermark", "_batch_id"]
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """How far rows are from where they should be, microseconds: quantiles; `slope`: by how much it grows in each
+    microsecond of arrival, `fit` the share of its variance that this explains."""
+
+    low: int
+    median: int
+    high: int
+    slope: float
+    fit: float
+
+    def grows(self, lasting: int) -> bool:
+        """Whether it grows steadily over the time that an incident lasts."""
+        return self.fit >= 0.7 and abs(self.slope) * lasting >= self.high // 2
+
+
+@dataclass(frozen=True)
+class Details:
+    """Rows of an incident; `first` and `last` arrival (microseconds UTC), `files` with their numbers of rows, the
+    largest first. `beyond` is None for rows that are not judged. `keeping`: settings with round tolerances that would
+    have kept `kept` of the rows (dropped rows only)."""
+
+    rows: int
+    first: int
+    last: int
+    partitions: tuple[str, ...]
+    files: tuple[tuple[str, int], ...]
+    beyond: Beyond | None = None
+    keeping: tuple[tuple[str, int], ...] = ()
+    kept: int = 0
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Rows of a file that repeat rows which came first in the file `origin`; arrivals in microseconds UTC."""
+
+    file: str | None
+    origin: str | None
+    rows: int
+    first: int
+    last: int
+
+
+def details(
+    connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked, partitions: tuple[str, ...], span: Span
+) -> Details | None:
+    """Read an incident's rows, a fate and its first reason; None if it has none."""
+    fate, _, reason = span.kind.partition(" ")
+    condition = both(of_hours(partitions, span.first, span.last), asked.read(), pc.field("_disposition") == fate)
+    connection.register("read", stream(source.events, _COLUMNS, condition))
+    at = f"CASE WHEN _arrival_time IS NULL OR _partition = '{UNKNOWN}' THEN coalesce(landed, epoch_us(_arrival_time)) ELSE epoch_us(_arrival_time) END"  # noqa: E501
+    connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE found AS SELECT * FROM (
+            SELECT _partition p, _file f, {at} a, epoch_us(_event_time) e, epoch_us(_watermark) w, _batch_id b
+            FROM read LEFT JOIN landed ON f = _file WHERE coalesce(_reasons[1], '') = '{reason}')
+        WHERE a // {HOUR} BETWEEN {span.first} AND {span.last} AND {asked.inside("a", "b")}""")  # noqa: S608
+    rows, first, last = connection.execute("SELECT count(*), min(a), max(a) FROM found").fetchall()[0]
+    if not rows:
+        return None
+    files = connection.execute("SELECT f, count(*) FROM found GROUP BY f ORDER BY 2 DESC, 1").fetchall()
+    names = connection.execute("SELECT p FROM found GROUP BY p ORDER BY count(*) DESC, p").fetchall()
+    listed = tuple((str(name), int(n)) for name, n in files), tuple(str(name) for (name,) in names)
+    if reason not in {each.value for each in SETTINGS}:
+        return Details(rows, first, last, listed[1], listed[0])
+    policy = source.rules.policy
+    keeping, kept = _keeping(connection, policy, Reason(reason)) if fate == Fate.DROPPED else ((), 0)
+    return Details(rows, first, last, listed[1], listed[0], _beyond(connection, policy, Reason(reason)), keeping, kept)
+
+
+def _distance(policy: Policy, reason: Reason) -> str:
+    """SQL of the tolerance that a row would have needed."""
+    if reason is Reason.LATE:
+        return "a - e"
+    return "e - a" if reason is Reason.EARLY else f"w + {policy.disorder} - e"
+
+
+def _beyond(connection: duckdb.DuckDBPyConnection, policy: Policy, reason: Reason) -> Beyond:
+    away = _distance(policy, reason)
+    low, median, high, slope, fit = connection.execute(f"""
+        SELECT quantile_disc({away}, 0.05), quantile_disc({away}, 0.5), quantile_disc({away}, 0.95),
+            coalesce(regr_slope({away}, a), 0), coalesce(regr_r2({away}, a), 0) FROM found""").fetchall()[0]  # noqa: S608
+    return Beyond(low, median, high, slope, fit)
+
+
+def _keeping(
+    connection: duckdb.DuckDBPyConnection, policy: Policy, reason: Reason
+) -> tuple[tuple[tuple[str, int], ...], int]:
+    """The smallest round tolerances that keep at least 95 % of the dropped rows, and how many they keep.
+
+    Late rows may also be too far behind the watermark: where that drops them, both tolerances are raised.
+    """
+    chosen: list[tuple[str, int]] = []
+    where = "true"
+    steps = [reason, *[Reason.OUT_OF_ORDER] * (reason is Reason.LATE and policy.out_of_order.action is Action.DROP)]
+    for step in steps:
+        away = _distance(policy, step)
+        need = connection.execute(f"SELECT quantile_disc({away}, 0.95) FROM found WHERE {where}").fetchall()[0][0]  # noqa: S608
+        wanted = None if need is None else next((each for each in ROUND if each >= need), None)
+        if wanted is None:
+            return (), 0
+        present = getattr(policy, "out_of_order" if step is Reason.OUT_OF_ORDER else step.value)
+        if step is not reason and isinstance(present, Tolerance) and wanted <= present.micros:
+            wanted = present.micros
+        else:
+            chosen.append((SETTINGS[step], wanted))
+        where += f" AND coalesce({away} <= {wanted}, true)"
+    kept = connection.execute(f"SELECT count(*) FROM found WHERE {where}").fetchall()[0][0]  # noqa: S608
+    return tuple(chosen), int(kept)
+
+
+def repeats(
+    connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked, partitions: tuple[str, ...], span: Span
+) -> list[Repeats]:
+    """Rows of an incident whose partition, substream and event time an earlier row has, by file, the most first."""
+    inside = both(of_hours(partitions, span.first, span.last), asked.read())
+    connection.register("read", stream(source.events, ["_event_time"], inside))
+    low, high = connection.execute("SELECT min(epoch_us(_event_time)), max(epoch_us(_event_time)) FROM read").fetchall()[0]
+    if low is None:
+        return []
+    named = None if not partitions else pc.field("_partition").isin(list(partitions))
+    columns = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", "_event_time", "_batch_id"]
+    condition = both(asked.read(), between("_event_time", low, high), named)
+    substream = ", _substream" if source.rules.substreams else ""
+    connection.register("read", stream(source.events, [*columns, *["_substream"] * bool(substream)], condition))
+    fate, _, reason = span.kind.partition(" ")
+    mine = "true" if not reason else f"fate = '{fate}' AND reason = '{reason}'"
+    found = connection.execute(f"""
+        SELECT f, origin, count(*), min(a), max(a) FROM (
+            SELECT _file f, _disposition fate, coalesce(_reasons[1], '') reason, epoch_us(_arrival_time) a, _batch_id b,
+                row_number() OVER same number, first_value(_file) OVER same origin
+            FROM read WHERE _event_time IS NOT NULL
+            WINDOW same AS (PARTITION BY _partition, _event_time{substream} ORDER BY _arrival_time, _batch_id, _file))
+        WHERE number > 1 AND {mine} AND a // {HOUR} BETWEEN {span.first} AND {span.last} AND {asked.inside("a", "b")}
+        GROUP BY ALL ORDER BY 3 DESC, 1, 2""").fetchall()  # noqa: S608
+    return [Repeats(*each) for each in found]
+
+
+def file_rows(connection: duckdb.DuckDBPyConnection, files: list[str], partitions: tuple[str, ...]) -> tuple[int, int]:
+    """Rows of the scope in these files: all, and those of these partitions (none given: all)."""
+    whole, own = connection.execute(
+        "SELECT coalesce(sum(n), 0), coalesce(sum(n) FILTER (len($2) = 0 OR list_contains($2, p)), 0) "
+        "FROM cells WHERE scope AND list_contains($1, f)",
+        {"1": files, "2": list(partitions)},
+    ).fetchall()[0]
+    return int(whole), int(own)
+
+
+def tolerance_of(rules: SourceRules, reason: str) -> int | None:
+    """The tolerance in force for a reason, microseconds; None if it has none."""
+    found = {"late": rules.policy.late, "early": rules.policy.early, "out_of_order": rules.policy.out_of_order}.get(reason)
+    return None if found is None else found.micros

@@ -1,0 +1,163 @@
+"""Finds hours that are out of the ordinary, by bounds that earlier incidents do not move.
+
+Law: rows of an hour are abnormal beyond `slack`, the most that is ordinary there. `slack` comes from the history of the
+same partition (or of the whole source): the upper quartile of the shares of days, of equal hours of the day, and the
+95 % quantile of all hours. Days and hours without such rows count as zero. Without history the scope is its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+LEAST = 8.0
+"""Fewest rows beyond the ordinary that are an incident."""
+LEAST_SHARE = 0.02
+"""Smallest share of the rows of its hours, or of all such rows of a day, that is an incident."""
+_QUIET = 0.5
+"""Rows an hour that are ordinary even where there were none before."""
+_FEWEST_DAYS = 3
+"""Days of history from which on equal hours of the day are compared."""
+_FEW = 0.15
+"""Share of the mean of a span's hours below which an hour at its end does not belong to it."""
+_MOST = 4
+"""Most incidents of one kind of a partition."""
+VOLUME, REPEATED = "volume", "repeated"
+
+
+@dataclass(frozen=True)
+class Hour:
+    """Rows of an hour (since the epoch): `n` of the kind, the most that is ordinary, and all rows."""
+
+    h: int
+    n: float
+    slack: float
+    rows: float
+
+
+@dataclass(frozen=True)
+class Span:
+    """Successive hours of a partition (None: of the whole source) with abnormally many rows of a kind: a fate and a
+    reason, `volume` or `repeated`. `excess`: rows beyond the ordinary."""
+
+    partition: str | None
+    kind: str
+    first: int
+    last: int
+    excess: float
+
+
+def densest(hours: Sequence[Hour]) -> Iterator[Span]:
+    """Yield the spans of hours whose rows exceed the ordinary most, the largest first in each part of the rest.
+
+    A span is the run of hours with the largest sum of n - slack, where an hour without rows of the kind costs half a
+    row. `hours` are in order, of one partition and kind; the spans have no names yet.
+    """
+    best, found = 0.0, None
+    score, begin, before = 0.0, 0, None
+    for index, hour in enumerate(hours):
+        score -= 0.0 if before is None else _QUIET * (hour.h - before - 1)
+        before = hour.h
+        if score <= 0:
+            score, begin = 0.0, index
+        score += hour.n - hour.slack
+        if score > best:
+            best, found = score, (begin, index)
+    if found is None:
+        return
+    low, high = _trimmed(hours, *found)
+    inside = hours[low : high + 1]
+    if best < max(LEAST, LEAST_SHARE * sum(each.rows for each in inside)):
+        return
+    yield Span(None, "", inside[0].h, inside[-1].h, best)
+    yield from densest(hours[:low])
+    yield from densest(hours[high + 1 :])
+
+
+def _trimmed(hours: Sequence[Hour], low: int, high: int) -> tuple[int, int]:
+    """The span without hours at its ends that have few rows beside the others."""
+    few = _FEW * sum(hours[each].n for each in range(low, high + 1)) / (high + 1 - low)
+    while low < high and hours[low].n < few:
+        low += 1
+    while low < high and hours[high].n < few:
+        high -= 1
+    return low, high
+
+
+def abnormal(connection: duckdb.DuckDBPyConnection, *, whole: bool) -> list[Span]:
+    """Spans of each partition and kind, from `cells` and `repeats`; with `whole` those of the source as one, without
+    rows that the table `explained` (p, kind, first, last) names."""
+    partition = "''" if whole else "p"
+    left = (
+        "WHERE NOT EXISTS (FROM explained x WHERE x.p = marks.p AND x.kind = marks.kind AND h BETWEEN x.first AND x.last)"
+        if whole
+        else ""
+    )
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE hours AS SELECT {partition} p, h, scope, sum(n) n FROM cells GROUP BY ALL")  # noqa: S608,E501
+    connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE marked AS SELECT {partition} p, kind, h, scope, sum(n) n FROM (
+            SELECT p, fate || ' ' || reason kind, h, scope, n FROM cells WHERE fate <> 'on_time'
+            UNION ALL SELECT p, '{REPEATED}', h, scope, n FROM repeats
+            UNION ALL SELECT p, '{VOLUME}', h, scope, n FROM cells) marks {left} GROUP BY ALL""")  # noqa: S608
+    found: dict[tuple[str, str], list[Hour]] = defaultdict(list)
+    for p, kind, *numbers in connection.execute(_SLACK).fetchall():
+        found[p, kind].append(Hour(*numbers))
+    return [
+        Span(None if whole else p, kind, span.first, span.last, span.excess)
+        for (p, kind), hours in found.items()
+        for span in sorted(densest(hours), key=lambda each: -each.excess)[:_MOST]
+    ]
+
+
+def overlap(first: Span, second: Span) -> bool:
+    """Whether the shorter span lies in the other by at least half."""
+    common = min(first.last, second.last) - max(first.first, second.first) + 1
+    return 2 * common >= min(first.last - first.first, second.last - second.first) + 1
+
+
+def together(spans: Iterable[Span]) -> list[list[Span]]:
+    """Spans of a kind that overlap, the largest first, as one incident of several partitions."""
+    groups: list[list[Span]] = []
+    for span in sorted(spans, key=lambda each: -each.excess):
+        mine = next((g for g in groups if g[0].kind == span.kind and overlap(g[0], span)), None)
+        if mine is None:
+            groups.append([span])
+        else:
+            mine.append(span)
+    return groups
+
+
+_SLACK = f"""
+    WITH past AS (SELECT NOT coalesce(bool_or(NOT scope), false) own FROM hours),
+    seen AS (SELECT hours.* FROM hours, past WHERE scope = own),
+    known AS (SELECT marked.* FROM marked, past WHERE scope = own),
+    size AS (SELECT p, count(DISTINCT h // 24) AS days, count(*) AS hours FROM seen GROUP BY p),
+    clock AS (SELECT p, h % 24 c, count(*) AS days FROM seen GROUP BY ALL),
+    daily AS (SELECT p, h // 24 d, sum(n) n FROM seen GROUP BY ALL),
+    shares AS (
+        SELECT k.p, kind, list_reverse_sort(list(k.n / daily.n)) s
+        FROM (SELECT p, kind, h // 24 d, sum(n) n FROM known GROUP BY ALL) k JOIN daily USING (p, d) GROUP BY ALL),
+    hourly AS (SELECT p, kind, list_reverse_sort(list(n)) s FROM known GROUP BY ALL),
+    alike AS (SELECT p, kind, h % 24 c, list_reverse_sort(list(n)) s FROM known GROUP BY ALL),
+    bounds AS (
+        SELECT m.p, m.kind, m.h, m.n, hours.n AS "rows", coalesce(size.days, 0) AS days,
+            coalesce(shares.s[1 + size.days // 4], 0) * hours.n o,
+            coalesce(hourly.s[1 + size.hours // 20], 0) AS "top",
+            coalesce(alike.s[1 + clock.days // 4], 0) AS "equal"
+        FROM marked m JOIN hours USING (p, h, scope)
+        LEFT JOIN size ON size.p = m.p
+        LEFT JOIN clock ON clock.p = m.p AND clock.c = m.h % 24
+        LEFT JOIN shares ON shares.p = m.p AND shares.kind = m.kind
+        LEFT JOIN hourly ON hourly.p = m.p AND hourly.kind = m.kind
+        LEFT JOIN alike ON alike.p = m.p AND alike.kind = m.kind AND alike.c = m.h % 24
+        WHERE m.scope),
+    slacks AS (
+        SELECT p, kind, h, n, "rows", CASE
+            WHEN kind = '{VOLUME}' THEN if(days < {_FEWEST_DAYS}, n, greatest(5, 2.2 * "equal", 1.5 * "top"))
+            WHEN days < {_FEWEST_DAYS} THEN greatest({_QUIET}, o + 3 * sqrt(o))
+            ELSE greatest({_QUIET}, o + 3 * sqrt(o), 1.5 * "top", 1.5 * "equal") END slack FROM bounds),
+    worth AS (SELECT p, kind FROM slacks GROUP BY ALL HAVING sum(greatest(n - slack, 0)) >= {LEAST})
+    SELECT p, kind, h, n, slack, "rows" FROM slacks JOIN worth USING (p, kind) ORDER BY p, kind, h"""  # noqa: S608

@@ -1,0 +1,142 @@
+"""Finds partitions that are silent, files that land late and rows under a partition that is not theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+
+from tidemark.core.times import HOUR, MINUTE
+from tidemark.core.watermarks import UNKNOWN
+from tidemark.report.causes.cells import Asked, JudgedSource
+from tidemark.report.scan import stream
+
+_FEWEST_MISSING = 10
+"""Fewest ordinary rows of a time without any that make the silence abnormal."""
+_FEWEST_DAYS = 3
+
+
+@dataclass(frozen=True)
+class Silence:
+    """A time without rows of a partition, microseconds UTC; `longest` before, and the rows that are ordinary in it.
+    `still`: it goes on at the end of the scope. `instead`: the partition that had about as many rows more."""
+
+    partition: str
+    first: int
+    last: int
+    longest: int
+    missing: int
+    still: bool
+    instead: str | None = None
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class Landed:
+    """A file that landed long after its last row's arrival; `ordinary`: the most that was ordinary before."""
+
+    file: str
+    rows: int
+    first: int
+    last: int
+    lag: int
+    ordinary: int
+
+
+@dataclass(frozen=True)
+class Strayed:
+    """Rows of a substream under a partition that never had it before, and the partition that always had."""
+
+    partition: str
+    home: str
+    rows: int
+    first: int
+    last: int
+    files: tuple[tuple[str, int], ...]
+
+
+def silences(connection: duckdb.DuckDBPyConnection, asked: Asked) -> list[Silence]:
+    """Times of the scope in which a partition brought no row for longer than ever before."""
+    found = connection.execute(_SILENCES, {"end": asked.end or 0, "hour": HOUR}).fetchall()
+    return [_with_other(connection, Silence(*each)) for each in found]
+
+
+def _with_other(connection: duckdb.DuckDBPyConnection, silence: Silence) -> Silence:
+    """The silence with the partition that had about as many rows more meanwhile, if there is one."""
+    hours = {"first": silence.first // HOUR + 1, "last": silence.last // HOUR - 1}
+    more = connection.execute(_MORE, hours).fetchall()
+    missing = next((ordinary for p, _, ordinary in more if p == silence.partition), 0.0)
+    others = [
+        (n - ordinary, p)
+        for p, n, ordinary in more
+        if p != silence.partition and n - ordinary > 5 * max(ordinary, 1) ** 0.5 and 0.6 < (n - ordinary) / max(1, missing) < 1.6
+    ]
+    if len(others) != 1:
+        return silence
+    return Silence(*(getattr(silence, name) for name in list(Silence.__dataclass_fields__)[:6]), others[0][1], round(others[0][0]))
+
+
+def late_files(connection: duckdb.DuckDBPyConnection, landing_delay: int) -> list[Landed]:
+    """Files of the scope that landed later after their last arrival than `landing_delay` and than is ordinary."""
+    values = {"delay": landing_delay, "floor": 10 * MINUTE}
+    return [Landed(*each) for each in connection.execute(_LATE_FILES, values).fetchall()]
+
+
+def strayed(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked) -> list[Strayed]:
+    """Rows of the scope whose substream had always been in one other partition, by partition."""
+    columns = ["_partition", "_substream", "_arrival_time", "_batch_id", "_file"]
+    connection.register("read", stream(source.events, columns, asked.read()))
+    at = "epoch_us(_arrival_time)"
+    found = connection.execute(f"""
+        WITH lives AS (
+            SELECT _partition p, _substream s, {asked.inside(at, "_batch_id")} scope, _file f, count(*) n, min({at}) first,
+                max({at}) last FROM read WHERE _substream IS NOT NULL AND _partition <> '{UNKNOWN}' GROUP BY ALL),
+        homes AS (SELECT s, min(p) home, count(DISTINCT p) homes FROM lives WHERE NOT scope GROUP BY s),
+        files AS (
+            SELECT p, home, f, sum(n) n, min(first) first, max(last) last FROM lives JOIN homes USING (s)
+            WHERE scope AND homes = 1 AND p <> home GROUP BY ALL)
+        SELECT p, home, sum(n), min(first), max(last), list((f, n) ORDER BY n DESC, f) FROM files
+        WHERE (SELECT avg((homes > 1)::INT) FROM homes) < 0.05
+        GROUP BY ALL HAVING sum(n) >= 8 ORDER BY 3 DESC""").fetchall()  # noqa: S608
+    return [Strayed(*each[:5], tuple((f, int(n)) for f, n in each[5])) for each in found]
+
+
+_ORDINARY = """
+    days AS (SELECT count(DISTINCT h // 24) AS days FROM cells WHERE NOT scope),
+    counts AS (SELECT p, h, scope, sum(n) n, min(first) first, max(last) last FROM cells GROUP BY ALL),
+    usual AS (
+        SELECT p, h % 24 c, coalesce(list_reverse_sort(list(n))[1 + any_value(days) // 2], 0) half,
+            coalesce(list_reverse_sort(list(n))[1 + any_value(days) * 3 // 4], 0) least
+        FROM counts, days WHERE NOT scope GROUP BY ALL)"""
+_SILENCES = f"""
+    WITH {_ORDINARY},
+    until AS (SELECT greatest(max(last), $end) until FROM cells),
+    gaps AS (
+        SELECT p, scope, first, last, lag(last) OVER each before, lead(first) OVER each IS NULL final
+        FROM counts WHERE p <> '{UNKNOWN}' WINDOW each AS (PARTITION BY p ORDER BY h, scope)),
+    longest AS (SELECT p, max(first - before) longest FROM gaps WHERE NOT scope GROUP BY p),
+    silent AS (
+        SELECT p, before a, first z, false still FROM gaps WHERE scope
+        UNION ALL SELECT p, last, until, true FROM gaps, until WHERE final),
+    judged AS (
+        SELECT silent.p, a, z, coalesce(longest, 0) longest, still, (
+            SELECT sum(usual.least) FROM generate_series(a // $hour + 1, z // $hour - 1) g(h)
+            JOIN usual ON usual.p = silent.p AND usual.c = g.h % 24) missing
+        FROM silent LEFT JOIN longest USING (p), days WHERE days >= {_FEWEST_DAYS} AND z - a > $hour + 1.5 * coalesce(longest, 0))
+    SELECT p, a, z, longest, CAST(missing AS BIGINT), still FROM judged
+    WHERE missing >= {_FEWEST_MISSING} ORDER BY missing DESC"""
+_MORE = f"""
+    WITH {_ORDINARY},
+    grid AS (SELECT p, h, coalesce(n, 0) n, coalesce(half, 0) half
+        FROM (SELECT DISTINCT p FROM cells) CROSS JOIN generate_series($first, $last) g(h)
+        LEFT JOIN (SELECT p, h, sum(n) n FROM counts GROUP BY ALL) USING (p, h)
+        LEFT JOIN usual ON usual.p = p AND usual.c = h % 24)
+    SELECT p, CAST(sum(n) AS DOUBLE), CAST(sum(half) AS DOUBLE) FROM grid GROUP BY p"""
+_LATE_FILES = f"""
+    WITH files AS (
+        SELECT f, bool_or(scope) scope, sum(n) n, min(first) first, max(last) last, any_value(landed) - max(last) lag
+        FROM cells JOIN landed USING (f) WHERE p <> '{UNKNOWN}' GROUP BY f),
+    before AS (SELECT count(*) files, coalesce(quantile_disc(lag, 0.95), 0) most FROM files WHERE NOT scope),
+    bound AS (SELECT CASE WHEN files >= 5 THEN greatest($delay, 2 * most + $floor) WHEN $delay > 0 THEN $delay END bound,
+        CASE WHEN files >= 5 THEN most ELSE $delay END most FROM before)
+    SELECT f, n, first, last, lag, most FROM files, bound WHERE scope AND lag > bound ORDER BY first, f"""  # noqa: S608
