@@ -10,7 +10,7 @@ from tidemark.arguments import alias, file_path, number, number_or_none, texts
 from tidemark.arguments import partition as name_of_partition
 from tidemark.commands import exclude, recover, replay, versions
 from tidemark.commands import run as runs
-from tidemark.commands.filters import Filters, checked_filters, instant
+from tidemark.commands.filters import Filters, Moment, checked_filters, instant
 from tidemark.commands.names.register import RegisterOptions, register
 from tidemark.commands.read import Reader
 from tidemark.commands.repair.verify import VerifyOptions, verify
@@ -24,6 +24,7 @@ from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.quality.suite_checks import check_suites
 from tidemark.records import LONGEST_LIST
 from tidemark.records.advice import AdviseRecord
+from tidemark.records.causes import WhyRecord
 from tidemark.records.failures import ValidateRecord
 from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord, TablePathRecord
 from tidemark.records.runs import AbandonRecord, PlanRecord, ReleaseRecord, ReplayRecord, RunRecord, RunSummary
@@ -83,8 +84,7 @@ class Pipeline:
         return Reader(self.context.spec, self.context.ledger, self.context.clock)
 
     def validate(self, deep: bool = False) -> ValidateRecord:
-        """Check configuration and suites; raises ConfigError. With `deep` Spark analyses every expression, and each
-        suite is evaluated on its table without rows."""
+        """Check configuration and suites; raises ConfigError. `deep`: Spark analyses all expressions, tries suites."""
         check_suites(self.spec)
         if deep:
             analyse(self.spec, suites=True)
@@ -126,16 +126,14 @@ class Pipeline:
         A `run_id` that is committed already is verified and changes nothing. Raises Held if another run holds the
         pipeline, UsageError for an `as_of` in the future, Blocked if quality blocks this run or an earlier one.
         `quality` (block, warn or record) overrides the configuration's `on_failure`."""
-        asked = instant(as_of, self.context.clock())  # an age counts back from this call, however long the run waits
-        request = RunRequest(asked, run_id, max_files, (), quality)
+        request = RunRequest(instant(as_of, self.context.clock()), run_id, max_files, (), quality)
         return runs.dry_run(self.context, request) if dry_run else runs.run(self.context, request, wait)
 
     @explained
     def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> RunRecord:
         """Do a last run, after which the source (default: all) is complete: it takes no more objects."""
         sources = [*self.spec.sources] if source is None else [self.reader.known(source)]
-        asked = instant(as_of, self.context.clock())
-        return runs.run(self.context, RunRequest(asked, closing=sources), wait)
+        return runs.run(self.context, RunRequest(instant(as_of, self.context.clock()), closing=sources), wait)
 
     @explained
     def replay(
@@ -165,8 +163,9 @@ class Pipeline:
 
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
         ensure_whole(self.ledger)
-        advising = Advising(self.spec, self.ledger, lambda: self.context.engine, self.context.progress)
-        return advising.answer(names, wanted)
+        return Advising(self.spec, self.ledger, lambda: self.context.engine, self.context.progress).answer(
+            names, wanted
+        )
 
     @explained
     def release(self, run: str, reason: str, wait: bool = False) -> ReleaseRecord:
@@ -209,9 +208,8 @@ class Pipeline:
 
         for values in alias(named, verb="backfill", instead_of={"set": "settings_"}).values():
             settings_ = texts("set", values)
-        now = self.context.clock()
-        begin, end = instant(from_, now) or 0, instant(to, now)
-        return build(self.context, BackfillRequest(begin, end, tuple(settings_), from_landing, label), wait)
+        begin, end = (instant(each, self.context.clock()) for each in (from_, to))
+        return build(self.context, BackfillRequest(begin or 0, end, tuple(settings_), from_landing, label), wait)
 
     @explained
     def versions(self) -> VersionsRecord:
@@ -278,9 +276,14 @@ class Pipeline:
         return self.reader.status()
 
     @explained
-    def report(
-        self, out: Path | str | None = None, since: str | int | None = None, until: str | int | None = None
-    ) -> PathRecord:
+    def why(self, since: Moment = None, until: Moment = None, run: str | None = None) -> WhyRecord:
+        """What is abnormal in a run (default: the last) or among rows that arrive in [since, until), and why."""
+        from tidemark.commands.explain.why import why
+
+        return why(self.reader, since, until, run)
+
+    @explained
+    def report(self, out: Path | str | None = None, since: Moment = None, until: Moment = None) -> PathRecord:
         """Write one HTML page with charts of runs; with `since` or `until` only of those with an as_of in [since,
         until)."""
         from tidemark.commands.report import write_report  # imported here: only a report draws

@@ -29,6 +29,8 @@ from tidemark.report.causes.find import causes_of
 
 TIME = pa.timestamp("us", tz="UTC")
 CLOCKS = ("2026-03-29", "2026-10-25", "2026-11-01", "2027-03-14")
+FEWEST = 12
+"""Fewest rows of an incident."""
 KINDS = (
     "late_sender", "clock_ahead", "growing_skew", "replayed_file", "bad_file", "schema_change",
     "idle_partition", "burst", "wrong_partition", "duplicates", "clock_change", "slow_landing",
@@ -139,9 +141,11 @@ def _arrival(row: Row) -> int:
 
 
 def _shift(w: World, change: Callable[[Row, float], Row], hours: tuple[int, int]) -> None:
-    """Change the rows of one partition for some hours of the scope; `change` gets the part of them that has passed."""
-    w.where = w.where or w.rng.choice(w.partitions)
-    begin, lasting = _hours(w, *hours)
+    """Change the rows of one partition in hours of the scope; `change` gets the part of them that has passed."""
+    w.where, number = w.rng.choice(w.partitions), 0
+    while number < FEWEST:
+        begin, lasting = _hours(w, *hours)
+        number = sum(row.partition == w.where and begin <= _arrival(row) < begin + lasting for row in w.rows)
     w.rows = [
         change(row, (_arrival(row) - begin) / lasting)
         if row.partition == w.where and begin <= _arrival(row) < begin + lasting
@@ -168,7 +172,11 @@ def _clock_ahead(w: World) -> None:
 
 def _growing(w: World) -> None:
     most = w.rng.randrange(40, 120) * MINUTE
-    _shift(w, lambda row, part: replace(row, event=_arrival(row) - int(most * part) - w.rng.randrange(20) * SECOND), (6, 12))
+    _shift(
+        w,
+        lambda row, part: replace(row, event=_arrival(row) - int(most * part) - w.rng.randrange(20) * SECOND),
+        (6, 12),
+    )
 
 
 def _schema(w: World) -> None:
@@ -177,7 +185,9 @@ def _schema(w: World) -> None:
     name = None if everyone else w.rng.choice(w.partitions)
     w.where = name
     w.rows = [
-        replace(row, event=None) if _arrival(row) >= begin and row.partition in (name, *w.partitions * everyone) else row
+        replace(row, event=None)
+        if _arrival(row) >= begin and row.partition in (name, *w.partitions * everyone)
+        else row
         for row in w.rows
     ]
 
@@ -201,7 +211,9 @@ def _wrong(w: World) -> None:
     w.where, other = w.rng.sample(w.partitions, 2)
     begin, lasting = _hours(w, 9, 14)
     w.rows = [
-        replace(row, partition=other) if row.partition == w.where and begin <= _arrival(row) < begin + lasting else row
+        replace(row, partition=other)
+        if row.partition == w.where and begin <= _arrival(row) < begin + lasting
+        else row
         for row in w.rows
     ]
 
@@ -260,9 +272,7 @@ def _slow(w: World) -> None:
     when = w.files[number].modified
     w.where = w.files[number].uri
     delay = w.rng.randrange(3 * 60, 9 * 60) * MINUTE
-    w.files = [
-        replace(f, modified=when + delay) if when <= f.modified < when + 2 * w.period else f for f in w.files
-    ]
+    w.files = [replace(f, modified=max(f.modified, when + delay)) if when <= f.modified < when + 2 * w.period else f for f in w.files]
 
 
 ROWS = {
@@ -295,13 +305,14 @@ def judged(w: World) -> tuple[JudgedSource, Asked]:
         "_batch_id": pa.array([v.run + 1 for v in outcome.verdicts], pa.int64()),
     }
     landed = pa.table({"f": [f.uri for f in w.files], "landed": [f.modified for f in w.files]})
-    early, tardy, order = (Tolerance(t[0], Action(t[1])) for t in (w.source.early, w.source.late, w.source.out_of_order))
+    early, tardy, order = (
+        Tolerance(t[0], Action(t[1])) for t in (w.source.early, w.source.late, w.source.out_of_order)
+    )
     rules = SourceRules("s", Policy(early, tardy, order), w.source.partitions, w.source.landing_delay, w.source.over)
     source = JudgedSource(rules, ds.dataset(pa.table(columns)), landed, w.source.arrival_column)
     if w.scoped == 1:
-        first = w.days if ends[-1] == w.ends + 2 * HOUR else w.days
-        return source, Asked(first, len(runs), history=ends[first - 2] - HISTORY, end=w.ends)
-    return source, Asked(since=w.begins, history=w.begins - HISTORY, end=w.ends)
+        return source, Asked(w.days, len(runs), history=ends[w.days - 2] - HISTORY, as_of=ends[-1])
+    return source, Asked(since=w.begins, history=w.begins - HISTORY, as_of=ends[-1])
 
 
 def _times(values: Sequence[int | None]) -> pa.Array:
@@ -310,7 +321,7 @@ def _times(values: Sequence[int | None]) -> pa.Array:
 
 def found(w: World) -> list[Cause]:
     source, asked = judged(w)
-    return causes_of([source], asked)[0]
+    return [*causes_of([source], asked).causes]
 
 
 def named(w: World, causes: Sequence[Cause]) -> bool:
@@ -332,7 +343,9 @@ def score(count: int, seed: int) -> None:
         tried[kind] += 1
         right[kind] += named(w, causes)
         if not named(w, causes):
-            sys.stdout.write(f"{number} {kind} {w.where} {w.source.late} {w.scoped}d: {[c.sentence for c in causes[:3]]}\n")
+            sys.stdout.write(
+                f"{number} {kind} {w.where} {w.source.late} {w.scoped}d: {[c.sentence for c in causes[:3]]}\n"
+            )
     quiet = 0
     for number in range(count):
         w = world(random.Random(f"quiet-{seed}-{number}"), None)

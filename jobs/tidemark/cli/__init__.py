@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tidemark.cli import completion
-from tidemark.cli.commands import recover, schedule, serve, setup, versions
+from tidemark.cli.commands import recover, schedule, serve, setup, versions, why
 from tidemark.cli.commands.runs import tidemark
 from tidemark.cli.examples import epilog
 from tidemark.cli.invocation import invoke
@@ -28,6 +28,7 @@ recover.add()
 schedule.add()
 setup.add()
 serve.add()
+why.add()
 for _name, _command in (("tidemark", tidemark), *tidemark.commands.items()):
     _command.epilog = epilog(_name)
 

@@ -21,6 +21,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "explain": ("tidemark explain toll.yml readings 0 2",),
     "status": ("tidemark status toll.yml", "tidemark status toll.yml --json"),
+    "why": ("tidemark why toll.yml", "tidemark why toll.yml --since 2026-01-01 --json"),
     "advise": (
         "tidemark advise toll.yml --target-dropped 1%",
         "tidemark advise toll.yml --late 30s,1m30s,5m --out-of-order 0s,5s",

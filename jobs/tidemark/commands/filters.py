@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TypeAlias, TypedDict
 
 from tidemark.arguments import known_names, number, texts
 from tidemark.arguments import partition as name_of_partition
 from tidemark.core.times import parse_moment
 from tidemark.errors import UsageError
+
+Moment: TypeAlias = str | int | None
+"""A time as callers give it: text that `instant` reads, microseconds UTC, or None: no bound."""
 
 
 class Filters(TypedDict, total=False):

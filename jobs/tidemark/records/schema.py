@@ -17,6 +17,7 @@ from pydantic_core import core_schema
 
 from tidemark.records import SCHEMA_VERSION
 from tidemark.records.advice import AdviseRecord
+from tidemark.records.causes import WhyRecord
 from tidemark.records.failures import FailureRecord, ValidateRecord
 from tidemark.records.proposal import InitRecord
 from tidemark.records.rows import (
@@ -62,6 +63,7 @@ COMMANDS: dict[str, tuple[type, ...]] = {
     "rows": (RowsRecord, GroupsRecord, ExportRecord),
     "explain": (ExplainRecord,),
     "status": (StatusRecord,),
+    "why": (WhyRecord,),
     "advise": (AdviseRecord,),
     "report": (PathRecord,),
     "path": (TablePathRecord,),

@@ -37,13 +37,13 @@ _FOLLOWS: dict[Kind, frozenset[Kind]] = {
     Kind.CLOCK_AHEAD: frozenset({Kind.DISORDER}),
     Kind.GROWING_SKEW: frozenset({Kind.DISORDER, Kind.LATE_SENDER, Kind.CLOCK_AHEAD}),
     Kind.CLOCK_CHANGE: frozenset({Kind.DISORDER, Kind.DUPLICATES}),
-    Kind.REPLAYED_FILE: frozenset({Kind.DISORDER, Kind.DUPLICATES, Kind.REPLAYED_FILE, Kind.LATE_SENDER, *_VOLUME}),
+    Kind.REPLAYED_FILE: frozenset({Kind.SLOW_LANDING, Kind.DISORDER, Kind.DUPLICATES, Kind.REPLAYED_FILE, Kind.LATE_SENDER, *_VOLUME}),
     Kind.DUPLICATES: frozenset({Kind.DISORDER, Kind.DUPLICATES, Kind.BURST}),
     Kind.BAD_FILE: _VOLUME,
     Kind.SCHEMA_CHANGE: _VOLUME,
     Kind.SLOW_LANDING: frozenset({Kind.SLOW_LANDING, Kind.DISORDER, Kind.LATE_SENDER, *_VOLUME}),
     Kind.WRONG_PARTITION: _VOLUME | {Kind.DISORDER},
-    Kind.BURST: frozenset({Kind.DISORDER}),
+    Kind.BURST: frozenset({Kind.DISORDER, Kind.DUPLICATES}),
 }
 """Kinds that a cause brings about in the same partitions and hours; they are not named beside it."""
 
@@ -75,10 +75,13 @@ class Cause:
 
     def brings(self, other: Cause) -> bool:
         """Whether the other one follows from this one."""
-        same = not self.partitions or not other.partitions or {*self.partitions, UNKNOWN} & {*other.partitions}
-        unknown = UNKNOWN in self.partitions
+        if self.source != other.source or other.kind not in _FOLLOWS.get(self.kind, ()):
+            return False
+        if {self.kind, other.kind} == {Kind.BURST, Kind.DUPLICATES} and 3 * self.rows < other.rows:
+            return False
+        same = {*self.partitions} & {*other.partitions} or not self.partitions or not other.partitions
         together = self.first - 2 * HOUR <= other.last and other.first <= self.last + 2 * HOUR
-        return self.source == other.source and other.kind in _FOLLOWS.get(self.kind, ()) and together and bool(same or unknown)
+        return together and bool(same or UNKNOWN in self.partitions)
 
     def record(self) -> CauseRecord:
         """Return it as `why` prints it; `from` and `to` are whole hours of arrival, half-open."""

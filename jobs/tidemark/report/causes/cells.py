@@ -1,7 +1,7 @@
 """Counts the rows of a scope and of its history by hour: two narrow scans, whose results stay in DuckDB.
 
 Table `cells`: p(artition), f(ile), fate, reason (the first one), h(our of arrival since the epoch), scope (true: in the
-scope), n (rows), first and last arrival. Table `repeats`: rows whose partition, substream and event time an earlier row
+scope), n (rows), first and last arrival, event (the latest event time). Table `repeats`: rows whose partition, substream and event time an earlier row
 has, by p, h and scope. Times are microseconds UTC.
 """
 
@@ -25,21 +25,21 @@ HISTORY = 14 * DAY
 """How far back from its begin a scope is compared."""
 _SAMPLED = 1 << 20
 """Rows above which repeats are counted in a sample of event times."""
-_COLUMNS = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", "_batch_id"]
+_COLUMNS = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", "_event_time", "_batch_id"]
 
 
 @dataclass(frozen=True)
 class Asked:
     """The rows that are asked about: those of the batches `first` to `last`, or, without these, those that arrive in
-    [since, until). `history`: the arrival from which earlier rows are read; `end`: the time until which rows should
-    have arrived, if known."""
+    [since, until). `history`: the arrival from which earlier rows are read; `as_of`: the time until which rows were
+    taken, if known."""
 
     first: int | None = None
     last: int | None = None
     since: int | None = None
     until: int | None = None
     history: int | None = None
-    end: int | None = None
+    as_of: int | None = None
 
     def read(self) -> Condition:
         """The condition on rows that are read: the scope and its history."""
@@ -73,20 +73,23 @@ class JudgedSource:
 def count(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked) -> int:
     """Make `cells`, `repeats` and `landed`; returns the number of rows of the scope."""
     connection.register("landed_rows", source.landed)
-    connection.execute("CREATE OR REPLACE TEMP TABLE landed AS SELECT f, max(landed) landed FROM landed_rows GROUP BY f")
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE landed AS SELECT f, max(landed) landed FROM landed_rows GROUP BY f"
+    )
     connection.register("read", stream(source.events, _COLUMNS, asked.read()))
     at = "epoch_us(_arrival_time)"
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE counted AS
         SELECT _partition p, _file f, _disposition fate, _reasons[1] reason, _batch_id b,
-            {at} // {HOUR} h, {asked.inside(at, "_batch_id")} scope, count(*) n, min({at}) first, max({at}) last
+            {at} // {HOUR} h, {asked.inside(at, "_batch_id")} scope, count(*) n, min({at}) first, max({at}) last,
+            max(epoch_us(_event_time)) event
         FROM read GROUP BY ALL""")  # noqa: S608 # whole numbers
     # rows whose arrival is not readable count by the landing time of their file
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE cells AS
         SELECT p, f, fate, coalesce(reason, '') reason, arrived // {HOUR} h,
             coalesce(CASE WHEN odd THEN {asked.inside("arrived", "b")} ELSE scope END, false) scope, n,
-            CASE WHEN odd THEN arrived ELSE first END first, CASE WHEN odd THEN arrived ELSE last END last
+            CASE WHEN odd THEN arrived ELSE first END first, CASE WHEN odd THEN arrived ELSE last END last, event
         FROM (SELECT *, CASE WHEN odd THEN coalesce(landed, first) ELSE first END arrived
             FROM (SELECT *, h IS NULL OR p = '{UNKNOWN}' odd FROM counted LEFT JOIN landed USING (f)))
         WHERE arrived IS NOT NULL""")  # noqa: S608
@@ -96,9 +99,7 @@ def count(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: As
     return int(mine or 0)
 
 
-def _count_repeats(
-    connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked, sampled: int
-) -> None:
+def _count_repeats(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked, sampled: int) -> None:
     columns = ["_partition", "_event_time", "_arrival_time", "_batch_id", *["_substream"] * source.rules.substreams]
     connection.register("read", stream(source.events, columns, asked.read()))
     key = "_partition p, _substream s" if source.rules.substreams else "_partition p"

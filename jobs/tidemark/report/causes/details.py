@@ -23,7 +23,16 @@ ROUND = (
 )
 """Tolerances that people would write, microseconds; the largest is the largest round one that `late_arrival` takes."""
 SETTINGS = {Reason.LATE: "late_arrival", Reason.EARLY: "early_arrival", Reason.OUT_OF_ORDER: "out_of_order"}
-_COLUMNS = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", "_event_time", "_watermark", "_batch_id"]
+_COLUMNS = [
+    "_partition",
+    "_file",
+    "_disposition",
+    "_reasons",
+    "_arrival_time",
+    "_event_time",
+    "_watermark",
+    "_batch_id",
+]
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,9 @@ def details(
         return Details(rows, first, last, listed[1], listed[0])
     policy = source.rules.policy
     keeping, kept = _keeping(connection, policy, Reason(reason)) if fate == Fate.DROPPED else ((), 0)
-    return Details(rows, first, last, listed[1], listed[0], _beyond(connection, policy, Reason(reason)), keeping, kept)
+    return Details(
+        rows, first, last, listed[1], listed[0], _beyond(connection, policy, Reason(reason)), keeping, kept
+    )
 
 
 def _distance(policy: Policy, reason: Reason) -> str:
@@ -142,7 +153,9 @@ def repeats(
     """Rows of an incident whose partition, substream and event time an earlier row has, by file, the most first."""
     inside = both(of_hours(partitions, span.first, span.last), asked.read())
     connection.register("read", stream(source.events, ["_event_time"], inside))
-    low, high = connection.execute("SELECT min(epoch_us(_event_time)), max(epoch_us(_event_time)) FROM read").fetchall()[0]
+    low, high = connection.execute(
+        "SELECT min(epoch_us(_event_time)), max(epoch_us(_event_time)) FROM read"
+    ).fetchall()[0]
     if low is None:
         return []
     named = None if not partitions else pc.field("_partition").isin(list(partitions))
@@ -163,7 +176,9 @@ def repeats(
     return [Repeats(*each) for each in found]
 
 
-def file_rows(connection: duckdb.DuckDBPyConnection, files: list[str], partitions: tuple[str, ...]) -> tuple[int, int]:
+def file_rows(
+    connection: duckdb.DuckDBPyConnection, files: list[str], partitions: tuple[str, ...]
+) -> tuple[int, int]:
     """Rows of the scope in these files: all, and those of these partitions (none given: all)."""
     whole, own = connection.execute(
         "SELECT coalesce(sum(n), 0), coalesce(sum(n) FILTER (len($2) = 0 OR list_contains($2, p)), 0) "
@@ -175,5 +190,7 @@ def file_rows(connection: duckdb.DuckDBPyConnection, files: list[str], partition
 
 def tolerance_of(rules: SourceRules, reason: str) -> int | None:
     """The tolerance in force for a reason, microseconds; None if it has none."""
-    found = {"late": rules.policy.late, "early": rules.policy.early, "out_of_order": rules.policy.out_of_order}.get(reason)
+    found = {"late": rules.policy.late, "early": rules.policy.early, "out_of_order": rules.policy.out_of_order}.get(
+        reason
+    )
     return None if found is None else found.micros

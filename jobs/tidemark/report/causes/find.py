@@ -23,16 +23,26 @@ _MOST = 0.8
 """Share of an incident's rows that names it."""
 
 
-def causes_of(sources: Sequence[JudgedSource], asked: Asked) -> tuple[list[Cause], int]:
-    """The causes of what is abnormal among the rows that are asked about, the heaviest first; and the number of these
-    rows."""
+@dataclass(frozen=True)
+class Found:
+    """Causes of what is abnormal, the heaviest first; the number of rows that were looked at, and of the days before
+    that they were compared with."""
+
+    causes: tuple[Cause, ...]
+    rows: int
+    days: int
+
+
+def causes_of(sources: Sequence[JudgedSource], asked: Asked) -> Found:
+    """Find the causes of what is abnormal among the rows that are asked about."""
     found: list[Cause] = []
-    rows = 0
+    rows = days = 0
     for source in sources:
         with sql() as connection:
             rows += count(connection, source, asked)
+            days = max(days, single(connection, "SELECT count(DISTINCT h // 24) FROM cells WHERE NOT scope") or 0)
             found += _Finding(connection, source, asked).causes()
-    return heaviest(found), rows
+    return Found(tuple(heaviest(found)), rows, days)
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,9 @@ class _Finding:
             excess = sum(each.excess for each in group)
             everyone = len(names) > 1 and 2 * len(names) > partitions
             yield () if everyone else names, Span(None, group[0].kind, first, last, excess)
-        self.connection.execute("CREATE OR REPLACE TEMP TABLE explained (p TEXT, kind TEXT, first BIGINT, last BIGINT)")
+        self.connection.execute(
+            "CREATE OR REPLACE TEMP TABLE explained (p TEXT, kind TEXT, first BIGINT, last BIGINT)"
+        )
         if explained:
             self.connection.executemany("INSERT INTO explained VALUES (?, ?, ?, ?)", explained)
         if partitions > 1:
@@ -92,7 +104,9 @@ class _Finding:
         own = () if not partitions else found.partitions
         again = repeats(self.connection, self.source, self.asked, partitions, each) if found.beyond else []
         kind = self._kind(own, found, reason, again, late)
-        total = single(self.connection, "SELECT CAST(sum(n) AS BIGINT) FROM cells WHERE scope AND fate = ?", [fate]) or 0
+        total = (
+            single(self.connection, "SELECT CAST(sum(n) AS BIGINT) FROM cells WHERE scope AND fate = ?", [fate]) or 0
+        )
         count_ = of_total(found.rows, total, fate)
         text, remedy = self._words(kind, own, found, reason, again)
         files = tuple(file for file, _ in found.files)
@@ -165,7 +179,10 @@ class _Finding:
                 f"mend {found.files[0][0]} and land it again",
             )
         if kind is Kind.SCHEMA_CHANGE:
-            return f"{arrived}, {reason} in {files}", "compare these files with the schema: the sender may have changed it"
+            return (
+                f"{arrived}, {reason} in {files}",
+                "compare these files with the schema: the sender may have changed it",
+            )
         if kind in (Kind.REPLAYED_FILE, Kind.DUPLICATES):
             origins = listed(list(dict.fromkeys(each.origin or "" for each in again)))
             return f"{arrived}, from {files}, and repeat rows of {origins}", "no row is lost by leaving them out"
@@ -221,11 +238,17 @@ class _Finding:
         kind = Kind.REPLAYED_FILE if replayed else Kind.DUPLICATES
         first, last = min(one.first for one in again), max(one.last for one in again)
         text = f"{rows:,} rows {who(partitions)}, arrived {when(first, last)}, from {listed(files)}, repeat rows of {listed(origins)}"
-        remedy = f"tidemark exclude and a backfill leave {listed(files)} out" if replayed else "look at why its sender sends rows twice"
-        yield Cause(kind, self.name, partitions, rows, first, last, tuple(files), capital(f"{text}; {remedy}"), remedy)
+        remedy = (
+            f"tidemark exclude and a backfill leave {listed(files)} out"
+            if replayed
+            else "look at why its sender sends rows twice"
+        )
+        yield Cause(
+            kind, self.name, partitions, rows, first, last, tuple(files), capital(f"{text}; {remedy}"), remedy
+        )
 
     def _silent(self) -> Iterator[Cause]:
-        for each in silences(self.connection, self.asked):
+        for each in silences(self.connection, self.source.rules.landing_delay, self.asked):
             lasting = each.last - each.first
             until = "and is silent still" if each.still else f"until {moment(each.last)[:16]}"
             text = (
@@ -239,7 +262,17 @@ class _Finding:
                 partitions = (each.partition, each.instead)
                 text += f", and {each.instead} brought {each.more:,} more than usual"
                 remedy = f"look at whether rows of {each.partition} are sent as {each.instead}"
-            yield Cause(kind, self.name, partitions, each.missing, each.first, each.last, (), capital(f"{text}; {remedy}"), remedy)
+            yield Cause(
+                kind,
+                self.name,
+                partitions,
+                each.missing,
+                each.first,
+                each.last,
+                (),
+                capital(f"{text}; {remedy}"),
+                remedy,
+            )
 
     def _strayed(self) -> Iterator[Cause]:
         if not self.source.rules.substreams:
@@ -277,7 +310,9 @@ class _Finding:
         )
         delay = -(-lags[-1] // MINUTE) * MINUTE
         remedy = f"landing_delay {brief(delay)} covers them"
-        yield Cause(Kind.SLOW_LANDING, self.name, (), rows, first, last, tuple(files), capital(f"{text}; {remedy}"), remedy)
+        yield Cause(
+            Kind.SLOW_LANDING, self.name, (), rows, first, last, tuple(files), capital(f"{text}; {remedy}"), remedy
+        )
 
 
 FATES = tuple(fate.value for fate in Fate)

@@ -96,7 +96,9 @@ def abnormal(connection: duckdb.DuckDBPyConnection, *, whole: bool) -> list[Span
         if whole
         else ""
     )
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE hours AS SELECT {partition} p, h, scope, sum(n) n FROM cells GROUP BY ALL")  # noqa: S608,E501
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE hours AS SELECT {partition} p, h, scope, sum(n) n FROM cells GROUP BY ALL"
+    )  # noqa: S608,E501
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE marked AS SELECT {partition} p, kind, h, scope, sum(n) n FROM (
             SELECT p, fate || ' ' || reason kind, h, scope, n FROM cells WHERE fate <> 'on_time'

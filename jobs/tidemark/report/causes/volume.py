@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 
+from tidemark.core.policy import Reason
 from tidemark.core.times import HOUR, MINUTE
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.report.causes.cells import Asked, JudgedSource
@@ -55,29 +56,36 @@ class Strayed:
     files: tuple[tuple[str, int], ...]
 
 
-def silences(connection: duckdb.DuckDBPyConnection, asked: Asked) -> list[Silence]:
+def silences(connection: duckdb.DuckDBPyConnection, landing_delay: int, asked: Asked) -> list[Silence]:
     """Times of the scope in which a partition brought no row for longer than ever before."""
-    found = connection.execute(_SILENCES, {"end": asked.end or 0, "hour": HOUR}).fetchall()
+    end = 0 if asked.as_of is None else asked.as_of - landing_delay
+    found = connection.execute(_SILENCES, {"end": end, "hour": HOUR}).fetchall()
     return [_with_other(connection, Silence(*each)) for each in found]
 
 
 def _with_other(connection: duckdb.DuckDBPyConnection, silence: Silence) -> Silence:
-    """The silence with the partition that had about as many rows more meanwhile, if there is one."""
+    """The silence with the partition that had about as many rows more meanwhile, if there is one.
+
+    What is ordinary is scaled by the level of the hours around the silence, since days differ.
+    """
     hours = {"first": silence.first // HOUR + 1, "last": silence.last // HOUR - 1}
-    more = connection.execute(_MORE, hours).fetchall()
-    missing = next((ordinary for p, _, ordinary in more if p == silence.partition), 0.0)
-    others = [
-        (n - ordinary, p)
-        for p, n, ordinary in more
-        if p != silence.partition and n - ordinary > 5 * max(ordinary, 1) ** 0.5 and 0.6 < (n - ordinary) / max(1, missing) < 1.6
-    ]
-    if len(others) != 1:
+    counts = connection.execute(_MORE, hours).fetchall()
+    outside = [(n, usual) for _, inside, n, usual in counts if not inside]
+    level = sum(n for n, _ in outside) / max(1.0, sum(usual for _, usual in outside))
+    more = {p: n - level * usual for p, inside, n, usual in counts if inside}
+    missing = -more.pop(silence.partition, 0.0)
+    others = [(excess, p) for p, excess in more.items() if excess > max(_FEWEST_MISSING, 0.6 * missing)]
+    if len(others) != 1 or others[0][0] > 1.6 * missing:
         return silence
-    return Silence(*(getattr(silence, name) for name in list(Silence.__dataclass_fields__)[:6]), others[0][1], round(others[0][0]))
+    return replace(silence, instead=others[0][1], more=round(others[0][0]))
 
 
 def late_files(connection: duckdb.DuckDBPyConnection, landing_delay: int) -> list[Landed]:
-    """Files of the scope that landed later after their last arrival than `landing_delay` and than is ordinary."""
+    """Files of the scope that landed later after their last row than `landing_delay` and than is ordinary.
+
+    A file counts from its last arrival. Where all rows of a partition have one arrival (that of the landing, or of a
+    later file that was ahead), it counts from the last event time.
+    """
     values = {"delay": landing_delay, "floor": 10 * MINUTE}
     return [Landed(*each) for each in connection.execute(_LATE_FILES, values).fetchall()]
 
@@ -98,7 +106,7 @@ def strayed(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: 
         SELECT p, home, sum(n), min(first), max(last), list((f, n) ORDER BY n DESC, f) FROM files
         WHERE (SELECT avg((homes > 1)::INT) FROM homes) < 0.05
         GROUP BY ALL HAVING sum(n) >= 8 ORDER BY 3 DESC""").fetchall()  # noqa: S608
-    return [Strayed(*each[:5], tuple((f, int(n)) for f, n in each[5])) for each in found]
+    return [Strayed(*each, tuple((f, int(n)) for f, n in files)) for *each, files in found]
 
 
 _ORDINARY = """
@@ -127,16 +135,25 @@ _SILENCES = f"""
     WHERE missing >= {_FEWEST_MISSING} ORDER BY missing DESC"""
 _MORE = f"""
     WITH {_ORDINARY},
-    grid AS (SELECT p, h, coalesce(n, 0) n, coalesce(half, 0) half
-        FROM (SELECT DISTINCT p FROM cells) CROSS JOIN generate_series($first, $last) g(h)
-        LEFT JOIN (SELECT p, h, sum(n) n FROM counts GROUP BY ALL) USING (p, h)
-        LEFT JOIN usual ON usual.p = p AND usual.c = h % 24)
-    SELECT p, CAST(sum(n) AS DOUBLE), CAST(sum(half) AS DOUBLE) FROM grid GROUP BY p"""
+    grid AS (
+        SELECT each.p, g.h, g.h BETWEEN $first AND $last inside
+        FROM (SELECT DISTINCT p FROM cells) each CROSS JOIN generate_series($first - 12, $last + 12) g(h)),
+    numbers AS (SELECT p, h, sum(n) n FROM counts GROUP BY ALL)
+    SELECT grid.p, inside, CAST(sum(coalesce(numbers.n, 0)) AS DOUBLE), CAST(sum(coalesce(half, 0)) AS DOUBLE)
+    FROM grid LEFT JOIN numbers ON numbers.p = grid.p AND numbers.h = grid.h
+    LEFT JOIN usual ON usual.p = grid.p AND usual.c = grid.h % 24
+    WHERE inside OR numbers.n IS NOT NULL GROUP BY ALL"""
 _LATE_FILES = f"""
-    WITH files AS (
-        SELECT f, bool_or(scope) scope, sum(n) n, min(first) first, max(last) last, any_value(landed) - max(last) lag
-        FROM cells JOIN landed USING (f) WHERE p <> '{UNKNOWN}' GROUP BY f),
+    WITH parts AS (
+        SELECT f, p, bool_or(scope) scope, sum(n) n, min(first) first, max(last) last,
+            max(event) FILTER (reason <> '{Reason.EARLY}') event
+        FROM cells WHERE p <> '{UNKNOWN}' GROUP BY f, p),
+    files AS (
+        SELECT f, bool_or(scope) scope, sum(n) n, min(first) first, max(last) last,
+            any_value(landed) - max(CASE WHEN n > 1 AND last = first THEN least(event, last) ELSE last END) lag
+        FROM parts JOIN landed USING (f) GROUP BY f),
     before AS (SELECT count(*) files, coalesce(quantile_disc(lag, 0.95), 0) most FROM files WHERE NOT scope),
-    bound AS (SELECT CASE WHEN files >= 5 THEN greatest($delay, 2 * most + $floor) WHEN $delay > 0 THEN $delay END bound,
-        CASE WHEN files >= 5 THEN most ELSE $delay END most FROM before)
+    bound AS (
+        SELECT most, CASE WHEN files >= 5 THEN greatest($delay, 2 * most + $floor) WHEN $delay > 0 THEN $delay END bound
+        FROM before)
     SELECT f, n, first, last, lag, most FROM files, bound WHERE scope AND lag > bound ORDER BY first, f"""  # noqa: S608
