@@ -12,19 +12,16 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-
-sys.path[:0] = [str(Path(__file__).parent.parent)]
 
 from oracle import Obj, Row, Run, Source, judge
 from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Action, Policy, Tolerance
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
-from tidemark.report.causes.cells import HISTORY, Asked, JudgedSource
 from tidemark.report.causes.causes import Cause
+from tidemark.report.causes.cells import HISTORY, Asked, JudgedSource
 from tidemark.report.causes.find import causes_of
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -272,7 +269,10 @@ def _slow(w: World) -> None:
     when = w.files[number].modified
     w.where = w.files[number].uri
     delay = w.rng.randrange(3 * 60, 9 * 60) * MINUTE
-    w.files = [replace(f, modified=max(f.modified, when + delay)) if when <= f.modified < when + 2 * w.period else f for f in w.files]
+    w.files = [
+        replace(f, modified=max(f.modified, when + delay)) if when <= f.modified < when + 2 * w.period else f
+        for f in w.files
+    ]
 
 
 ROWS = {
@@ -309,7 +309,7 @@ def judged(w: World) -> tuple[JudgedSource, Asked]:
         Tolerance(t[0], Action(t[1])) for t in (w.source.early, w.source.late, w.source.out_of_order)
     )
     rules = SourceRules("s", Policy(early, tardy, order), w.source.partitions, w.source.landing_delay, w.source.over)
-    source = JudgedSource(rules, ds.dataset(pa.table(columns)), landed, w.source.arrival_column)
+    source = JudgedSource(rules, ds.dataset(pa.table(columns)), landed)
     if w.scoped == 1:
         return source, Asked(w.days, len(runs), history=ends[w.days - 2] - HISTORY, as_of=ends[-1])
     return source, Asked(since=w.begins, history=w.begins - HISTORY, as_of=ends[-1])

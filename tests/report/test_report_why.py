@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
 import pytest
-from incidents import KINDS, found, named, world
 from report_warehouse import record
 
 from oracle import Obj, Row, Run, Source
 from product import Product
 from row_engine import RowEngine, without_spark
-from tidemark.cli import invoke
 from tidemark.context import RunContext
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
-from tidemark.errors import UsageError
 from tidemark.pipeline import Pipeline
-from tidemark.report.causes.causes import clocks_change
-from tidemark.report.causes.ordinary import Hour, densest
-from tidemark.report.causes.sentences import listed, span, when
 
 T0 = parse_time("2026-03-01T00:00:00Z")
 GATES = ("G1", "G2", "G3")
@@ -44,7 +37,9 @@ def readings() -> list[Run]:
                     late = 2400 + rng.randrange(300)
                 rows.append(Row(gate, at - late * SECOND, at))
             landed = T0 + day * DAY + (part + 2) * HOUR
-            files.append(Obj(f"2026-03-0{day + 1}/{part:02d}.json", landed, tuple(sorted(rows, key=lambda r: r.arrival))))
+            files.append(
+                Obj(f"2026-03-0{day + 1}/{part:02d}.json", landed, tuple(sorted(rows, key=lambda r: r.arrival)))
+            )
         runs.append(Run(T0 + (day + 1) * DAY + 2 * HOUR, tuple(files)))
     return runs
 
@@ -67,11 +62,18 @@ def test_the_sender_the_hours_the_files_and_the_tolerance_are_in_the_first_sente
     answer = Pipeline.load(toll).why()
     (cause,) = answer["causes"]
     assert cause["sentence"] == ""
-    assert (cause["source"], cause["partition"], cause["reason"], cause["fate"]) == ("readings", "G2", "late", "dropped")
+    assert (cause["source"], cause["partition"], cause["reason"], cause["fate"]) == (
+        "readings",
+        "G2",
+        "late",
+        "dropped",
+    )
     assert (cause["from"], cause["to"]) == ("2026-03-05T06:00:00Z", "2026-03-05T10:00:00Z")
     assert {*cause["files"]} == {"2026-03-05/06.json", "2026-03-05/08.json"}
     assert cause["remedy"] == f"late_arrival 45m would have kept {cause['rows']}"
-    late = [row for run in readings()[4:] for file in run.objects for row in file.rows if row.arrival - row.event > MINUTE]
+    late = [
+        row for run in readings()[4:] for file in run.objects for row in file.rows if row.arrival - row.event > MINUTE
+    ]
     morning = [row for row in late if row.partition == "G2" and 6 * HOUR <= row.arrival % DAY < 10 * HOUR]
     assert (cause["rows"], cause["kept"]) == (len(morning), len(morning))
     assert cause["sentence"].startswith(f"{len(morning)} of {len(late)} dropped rows are G2's")

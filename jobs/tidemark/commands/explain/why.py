@@ -71,7 +71,6 @@ def _sources(reader: Reader, asked: Asked) -> list[JudgedSource]:
             rules,
             reader.table(f"events/{name}"),
             _landed(reader, name, asked),
-            declared.sources[name].arrival_time is not None,
         )
         for name, rules in rules_of(declared).items()
         if is_table(reader.ledger.folder / "events" / name)

@@ -37,7 +37,9 @@ _FOLLOWS: dict[Kind, frozenset[Kind]] = {
     Kind.CLOCK_AHEAD: frozenset({Kind.DISORDER}),
     Kind.GROWING_SKEW: frozenset({Kind.DISORDER, Kind.LATE_SENDER, Kind.CLOCK_AHEAD}),
     Kind.CLOCK_CHANGE: frozenset({Kind.DISORDER, Kind.DUPLICATES}),
-    Kind.REPLAYED_FILE: frozenset({Kind.SLOW_LANDING, Kind.DISORDER, Kind.DUPLICATES, Kind.REPLAYED_FILE, Kind.LATE_SENDER, *_VOLUME}),
+    Kind.REPLAYED_FILE: frozenset(
+        {Kind.SLOW_LANDING, Kind.DISORDER, Kind.DUPLICATES, Kind.REPLAYED_FILE, Kind.LATE_SENDER, *_VOLUME}
+    ),
     Kind.DUPLICATES: frozenset({Kind.DISORDER, Kind.DUPLICATES, Kind.BURST}),
     Kind.BAD_FILE: _VOLUME,
     Kind.SCHEMA_CHANGE: _VOLUME,
@@ -50,9 +52,9 @@ _FOLLOWS: dict[Kind, frozenset[Kind]] = {
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause, with its sentence. `first` and `last` are arrivals, microseconds UTC; no partitions mean all. `reason` and
-    `fate` are empty where rows were judged as ever. `low`, `median` and `high`: how far its rows are from their
-    arrival or from the watermark (microseconds, 5 %, 50 %, 95 %)."""
+    """A cause, with its sentence. `first` and `last` are arrivals, microseconds UTC; no partitions mean all. `reason`
+    and `fate` are empty where rows were judged as ever. `beyond`: how far its rows are from their arrival or from the
+    watermark, microseconds (median, 95 %)."""
 
     kind: Kind
     source: str
@@ -66,7 +68,7 @@ class Cause:
     fate: str = ""
     reason: str = ""
     kept: int | None = None
-    beyond: tuple[int, int, int] | None = None
+    beyond: tuple[int, int] | None = None
 
     def weight(self) -> tuple[int, int, int]:
         """The order of causes, the heaviest last: rows lost, rows adjusted, other rows."""
@@ -85,8 +87,7 @@ class Cause:
 
     def record(self) -> CauseRecord:
         """Return it as `why` prints it; `from` and `to` are whole hours of arrival, half-open."""
-        low, median, high = self.beyond or (None, None, None)
-        del low
+        median, high = self.beyond or (None, None)
         return {
             "sentence": self.sentence,
             "kind": self.kind.value,

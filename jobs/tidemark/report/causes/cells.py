@@ -1,8 +1,8 @@
 """Counts the rows of a scope and of its history by hour: two narrow scans, whose results stay in DuckDB.
 
-Table `cells`: p(artition), f(ile), fate, reason (the first one), h(our of arrival since the epoch), scope (true: in the
-scope), n (rows), first and last arrival, event (the latest event time). Table `repeats`: rows whose partition, substream and event time an earlier row
-has, by p, h and scope. Times are microseconds UTC.
+Table `cells`: p(artition), f(ile), fate, reason (the first one), h(our of arrival since the epoch), scope (true: in
+the scope), n (rows), first and last arrival, event (the latest event time). Table `repeats`: rows whose partition,
+substream and event time an earlier row has, by p, h and scope. Times are microseconds UTC.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tidemark.core.advance import SourceRules
 from tidemark.core.times import DAY, HOUR
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.report.events import instant
-from tidemark.report.scan import Condition, both, stream
+from tidemark.report.scan import Condition, both, single, stream
 
 HISTORY = 14 * DAY
 """How far back from its begin a scope is compared."""
@@ -61,32 +61,47 @@ class Asked:
 
 @dataclass(frozen=True)
 class JudgedSource:
-    """A source whose rows are looked at: its rules, its events, landing times of its files (`f`, `landed`), and
-    whether rows carry their arrival."""
+    """A source whose rows are looked at: its rules, its events, and the landing times of its files (`f`, `landed`)."""
 
     rules: SourceRules
     events: Dataset
     landed: pa.Table
-    own_arrival: bool = True
 
 
-def count(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked) -> int:
+@dataclass(frozen=True)
+class Look:
+    """A source that is looked at, with the connection that has its counts, and the rows that are asked about."""
+
+    connection: duckdb.DuckDBPyConnection
+    source: JudgedSource
+    asked: Asked
+
+    @property
+    def name(self) -> str:
+        """The source's name."""
+        return self.source.rules.name
+
+    def read(self, columns: Sequence[str], *conditions: Condition) -> None:
+        """Register these columns of the events that are read and fulfil the conditions as `read`; once."""
+        condition = both(self.asked.read(), *conditions)
+        self.connection.register("read", stream(self.source.events, columns, condition))
+
+
+def count(look: Look) -> int:
     """Make `cells`, `repeats` and `landed`; returns the number of rows of the scope."""
-    connection.register("landed_rows", source.landed)
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE landed AS SELECT f, max(landed) landed FROM landed_rows GROUP BY f"
-    )
-    connection.register("read", stream(source.events, _COLUMNS, asked.read()))
-    at = "epoch_us(_arrival_time)"
+    connection, asked, at = look.connection, look.asked, "epoch_us(_arrival_time)"
+    connection.register("landed_rows", look.source.landed)
+    connection.execute("CREATE TEMP TABLE landed AS SELECT f, max(landed) landed FROM landed_rows GROUP BY f")
+    look.read(_COLUMNS)
     connection.execute(f"""
-        CREATE OR REPLACE TEMP TABLE counted AS
+        CREATE TEMP TABLE counted AS
         SELECT _partition p, _file f, _disposition fate, _reasons[1] reason, _batch_id b,
             {at} // {HOUR} h, {asked.inside(at, "_batch_id")} scope, count(*) n, min({at}) first, max({at}) last,
             max(epoch_us(_event_time)) event
-        FROM read GROUP BY ALL""")  # noqa: S608 # whole numbers
+        FROM read GROUP BY ALL""")  # noqa: S608
     # rows whose arrival is not readable count by the landing time of their file
     connection.execute(f"""
-        CREATE OR REPLACE TEMP TABLE cells AS
+        CREATE TEMP TABLE cells AS
         SELECT p, f, fate, coalesce(reason, '') reason, arrived // {HOUR} h,
             coalesce(CASE WHEN odd THEN {asked.inside("arrived", "b")} ELSE scope END, false) scope, n,
             CASE WHEN odd THEN arrived ELSE first END first, CASE WHEN odd THEN arrived ELSE last END last, event
@@ -94,21 +109,20 @@ def count(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: As
             FROM (SELECT *, h IS NULL OR p = '{UNKNOWN}' odd FROM counted LEFT JOIN landed USING (f)))
         WHERE arrived IS NOT NULL""")  # noqa: S608
     total, mine = connection.execute("SELECT sum(n), sum(n) FILTER (scope) FROM cells").fetchall()[0]
-    if mine:
-        _count_repeats(connection, source, asked, max(1, int(total) // _SAMPLED))
+    _count_repeats(look, max(1, int(total or 0) // _SAMPLED))
     return int(mine or 0)
 
 
-def _count_repeats(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked, sampled: int) -> None:
-    columns = ["_partition", "_event_time", "_arrival_time", "_batch_id", *["_substream"] * source.rules.substreams]
-    connection.register("read", stream(source.events, columns, asked.read()))
-    key = "_partition p, _substream s" if source.rules.substreams else "_partition p"
+def _count_repeats(look: Look, sampled: int) -> None:
+    substreams = look.source.rules.substreams
+    look.read(["_partition", "_event_time", "_arrival_time", "_batch_id", *["_substream"] * substreams])
+    key = "_partition p, _substream s" if substreams else "_partition p"
     at, event = "epoch_us(_arrival_time)", "epoch_us(_event_time)"
-    connection.execute(f"""
-        CREATE OR REPLACE TEMP TABLE repeats AS
+    look.connection.execute(f"""
+        CREATE TEMP TABLE repeats AS
         SELECT p, h, scope, sum(more) * {sampled} n FROM (
             SELECT {key}, {event} e, count(*) - 1 more, max({at}) // {HOUR} h,
-                bool_or({asked.inside(at, "_batch_id")}) scope
+                bool_or({look.asked.inside(at, "_batch_id")}) scope
             FROM read WHERE {event} IS NOT NULL AND hash({event}) % {sampled} = 0 GROUP BY ALL HAVING count(*) > 1)
         WHERE h IS NOT NULL GROUP BY ALL""")  # noqa: S608
 
@@ -121,3 +135,9 @@ def of_hours(partitions: Sequence[str], first: int, last: int) -> Condition:
     named = None if not partitions else pc.field("_partition").isin(list(partitions))
     unknown = pc.field("_partition") == UNKNOWN
     return both(within | arrival.is_null() | unknown, named)
+
+
+def partitions_of(look: Look) -> int:
+    """The number of partitions with rows in the scope."""
+    query = "SELECT count(DISTINCT p) FROM cells WHERE scope AND p <> ?"
+    return single(look.connection, query, [UNKNOWN]) or 0

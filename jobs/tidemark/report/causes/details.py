@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 import pyarrow.compute as pc
@@ -11,9 +11,9 @@ from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Action, Fate, Policy, Reason, Tolerance
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND
 from tidemark.core.watermarks import UNKNOWN
-from tidemark.report.causes.cells import Asked, JudgedSource, of_hours
+from tidemark.report.causes.cells import Look, of_hours
 from tidemark.report.causes.ordinary import Span
-from tidemark.report.scan import between, both, stream
+from tidemark.report.scan import between
 
 ROUND = (
     *(number * SECOND for number in (1, 2, 5, 10, 15, 20, 30, 45)),
@@ -53,18 +53,29 @@ class Beyond:
 
 @dataclass(frozen=True)
 class Details:
-    """Rows of an incident; `first` and `last` arrival (microseconds UTC), `files` with their numbers of rows, the
-    largest first. `beyond` is None for rows that are not judged. `keeping`: settings with round tolerances that would
+    """Rows of an incident; `first` and `last` arrival (microseconds UTC), partitions and files with their numbers of
+    rows, the largest first. `beyond` is None for rows that are not judged. `keeping`: settings with round tolerances that would
     have kept `kept` of the rows (dropped rows only)."""
 
     rows: int
     first: int
     last: int
-    partitions: tuple[str, ...]
+    partitions: tuple[tuple[str, int], ...]
     files: tuple[tuple[str, int], ...]
     beyond: Beyond | None = None
     keeping: tuple[tuple[str, int], ...] = ()
     kept: int = 0
+
+    def most(self, of: int) -> tuple[str, ...]:
+        """The fewest partitions that have nine of ten rows, if they are at most half of `of` partitions; else none."""
+        names: list[str] = []
+        left = self.rows
+        for name, number in self.partitions:
+            if 10 * left <= self.rows:
+                break
+            names.append(name)
+            left -= number
+        return tuple(names) if 2 * len(names) <= of else ()
 
 
 @dataclass(frozen=True)
@@ -78,32 +89,32 @@ class Repeats:
     last: int
 
 
-def details(
-    connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked, partitions: tuple[str, ...], span: Span
-) -> Details | None:
-    """Read an incident's rows, a fate and its first reason; None if it has none."""
+def details(look: Look, partitions: tuple[str, ...], span: Span) -> Details | None:
+    """Read an incident's rows, of a fate and a first reason, into the table `found`; None if it has none."""
     fate, _, reason = span.kind.partition(" ")
-    condition = both(of_hours(partitions, span.first, span.last), asked.read(), pc.field("_disposition") == fate)
-    connection.register("read", stream(source.events, _COLUMNS, condition))
-    at = f"CASE WHEN _arrival_time IS NULL OR _partition = '{UNKNOWN}' THEN coalesce(landed, epoch_us(_arrival_time)) ELSE epoch_us(_arrival_time) END"  # noqa: E501
-    connection.execute(f"""
+    look.read(_COLUMNS, of_hours(partitions, span.first, span.last), pc.field("_disposition") == fate)
+    own = "epoch_us(_arrival_time)"
+    at = f"CASE WHEN {own} IS NULL OR _partition = '{UNKNOWN}' THEN coalesce(landed, {own}) ELSE {own} END"
+    look.connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE found AS SELECT * FROM (
             SELECT _partition p, _file f, {at} a, epoch_us(_event_time) e, epoch_us(_watermark) w, _batch_id b
             FROM read LEFT JOIN landed ON f = _file WHERE coalesce(_reasons[1], '') = '{reason}')
-        WHERE a // {HOUR} BETWEEN {span.first} AND {span.last} AND {asked.inside("a", "b")}""")  # noqa: S608
-    rows, first, last = connection.execute("SELECT count(*), min(a), max(a) FROM found").fetchall()[0]
+        WHERE a // {HOUR} BETWEEN {span.first} AND {span.last} AND {look.asked.inside("a", "b")}""")  # noqa: S608
+    rows, first, last = look.connection.execute("SELECT count(*), min(a), max(a) FROM found").fetchall()[0]
     if not rows:
         return None
-    files = connection.execute("SELECT f, count(*) FROM found GROUP BY f ORDER BY 2 DESC, 1").fetchall()
-    names = connection.execute("SELECT p FROM found GROUP BY p ORDER BY count(*) DESC, p").fetchall()
-    listed = tuple((str(name), int(n)) for name, n in files), tuple(str(name) for (name,) in names)
-    if reason not in {each.value for each in SETTINGS}:
-        return Details(rows, first, last, listed[1], listed[0])
-    policy = source.rules.policy
-    keeping, kept = _keeping(connection, policy, Reason(reason)) if fate == Fate.DROPPED else ((), 0)
-    return Details(
-        rows, first, last, listed[1], listed[0], _beyond(connection, policy, Reason(reason)), keeping, kept
-    )
+    found = Details(rows, first, last, _largest(look, "p"), _largest(look, "f"))
+    if reason not in SETTINGS:
+        return found
+    policy = look.source.rules.policy
+    keeping, kept = _keeping(look.connection, policy, Reason(reason)) if fate == Fate.DROPPED else ((), 0)
+    return replace(found, beyond=_beyond(look.connection, policy, Reason(reason)), keeping=keeping, kept=kept)
+
+
+def _largest(look: Look, column: str) -> tuple[tuple[str, int], ...]:
+    """The values of a column of `found` with their numbers of rows, the largest first."""
+    query = f"SELECT coalesce({column}, ''), count(*) FROM found GROUP BY ALL ORDER BY 2 DESC, 1"  # noqa: S608
+    return tuple((str(name), int(number)) for name, number in look.connection.execute(query).fetchall())
 
 
 def _distance(policy: Policy, reason: Reason) -> str:
@@ -147,50 +158,51 @@ def _keeping(
     return tuple(chosen), int(kept)
 
 
-def repeats(
-    connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked, partitions: tuple[str, ...], span: Span
-) -> list[Repeats]:
+def repeats(look: Look, partitions: tuple[str, ...], span: Span) -> list[Repeats]:
     """Rows of an incident whose partition, substream and event time an earlier row has, by file, the most first."""
-    inside = both(of_hours(partitions, span.first, span.last), asked.read())
-    connection.register("read", stream(source.events, ["_event_time"], inside))
-    low, high = connection.execute(
-        "SELECT min(epoch_us(_event_time)), max(epoch_us(_event_time)) FROM read"
-    ).fetchall()[0]
+    look.read(["_event_time"], of_hours(partitions, span.first, span.last))
+    query = "SELECT min(epoch_us(_event_time)), max(epoch_us(_event_time)) FROM read"
+    low, high = look.connection.execute(query).fetchall()[0]
     if low is None:
         return []
     named = None if not partitions else pc.field("_partition").isin(list(partitions))
-    columns = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", "_event_time", "_batch_id"]
-    condition = both(asked.read(), between("_event_time", low, high), named)
-    substream = ", _substream" if source.rules.substreams else ""
-    connection.register("read", stream(source.events, [*columns, *["_substream"] * bool(substream)], condition))
+    substreams = look.source.rules.substreams
+    columns = [name for name in _COLUMNS if name != "_watermark"] + ["_substream"] * substreams
+    look.read(columns, between("_event_time", low, high), named)
+    same = f"_partition, _event_time{', _substream' * substreams}"
     fate, _, reason = span.kind.partition(" ")
     mine = "true" if not reason else f"fate = '{fate}' AND reason = '{reason}'"
-    found = connection.execute(f"""
+    found = look.connection.execute(f"""
         SELECT f, origin, count(*), min(a), max(a) FROM (
             SELECT _file f, _disposition fate, coalesce(_reasons[1], '') reason, epoch_us(_arrival_time) a, _batch_id b,
                 row_number() OVER same number, first_value(_file) OVER same origin
             FROM read WHERE _event_time IS NOT NULL
-            WINDOW same AS (PARTITION BY _partition, _event_time{substream} ORDER BY _arrival_time, _batch_id, _file))
-        WHERE number > 1 AND {mine} AND a // {HOUR} BETWEEN {span.first} AND {span.last} AND {asked.inside("a", "b")}
+            WINDOW same AS (PARTITION BY {same} ORDER BY _arrival_time, _batch_id, _file))
+        WHERE number > 1 AND {mine} AND a // {HOUR} BETWEEN {span.first} AND {span.last} AND {look.asked.inside("a", "b")}
         GROUP BY ALL ORDER BY 3 DESC, 1, 2""").fetchall()  # noqa: S608
     return [Repeats(*each) for each in found]
 
 
-def file_rows(
-    connection: duckdb.DuckDBPyConnection, files: list[str], partitions: tuple[str, ...]
-) -> tuple[int, int]:
-    """Rows of the scope in these files: all, and those of these partitions (none given: all)."""
-    whole, own = connection.execute(
-        "SELECT coalesce(sum(n), 0), coalesce(sum(n) FILTER (len($2) = 0 OR list_contains($2, p)), 0) "
-        "FROM cells WHERE scope AND list_contains($1, f)",
-        {"1": files, "2": list(partitions)},
-    ).fetchall()[0]
-    return int(whole), int(own)
+def rows_of_files(look: Look, files: tuple[str, ...], partitions: tuple[str, ...]) -> int:
+    """The number of the scope's rows in these files, of these partitions (none given: of all)."""
+    where = "scope AND list_contains($1, f) AND (len($2) = 0 OR list_contains($2, p))"
+    query = f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM cells WHERE {where}"  # noqa: S608
+    found = look.connection.execute(query, {"1": list(files), "2": list(partitions)}).fetchall()
+    return int(found[0][0])
+
+
+def ordinarily_repeated(look: Look, partitions: tuple[str, ...]) -> float:
+    """The share of the rows before the scope that have the time of an earlier row, of these partitions (none given: of
+    all)."""
+    where = "NOT scope AND (len($1) = 0 OR list_contains($1, p))"
+    query = " / ".join(f"(SELECT coalesce(sum(n), 0) FROM {name} WHERE {where})" for name in ("repeats", "cells"))  # noqa: S608
+    found = look.connection.execute(f"SELECT coalesce({query}, 0)", {"1": list(partitions)}).fetchall()
+    return float(found[0][0])
 
 
 def tolerance_of(rules: SourceRules, reason: str) -> int | None:
     """The tolerance in force for a reason, microseconds; None if it has none."""
-    found = {"late": rules.policy.late, "early": rules.policy.early, "out_of_order": rules.policy.out_of_order}.get(
-        reason
-    )
-    return None if found is None else found.micros
+    policy = rules.policy
+    found = {Reason.LATE: policy.late, Reason.EARLY: policy.early, Reason.OUT_OF_ORDER: policy.out_of_order}
+    tolerance = found.get(Reason(reason))
+    return None if tolerance is None else tolerance.micros

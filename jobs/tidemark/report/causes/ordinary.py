@@ -1,17 +1,19 @@
 """Finds hours that are out of the ordinary, by bounds that earlier incidents do not move.
 
-Law: rows of an hour are abnormal beyond `slack`, the most that is ordinary there. `slack` comes from the history of the
-same partition (or of the whole source): the upper quartile of the shares of days, of equal hours of the day, and the
-95 % quantile of all hours. Days and hours without such rows count as zero. Without history the scope is its own.
+Law: rows of an hour are abnormal beyond `slack`, the most that is ordinary there. `slack` comes from the history of
+the same partition (or of the whole source): the upper quartile of the shares of days, of equal hours of the day, and
+the 95 % quantile of all hours. Days and hours without such rows count as zero. Without history the scope is its own.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import duckdb
+
+from tidemark.core.policy import Reason
 
 LEAST = 8.0
 """Fewest rows beyond the ordinary that are an incident."""
@@ -87,31 +89,29 @@ def _trimmed(hours: Sequence[Hour], low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-def abnormal(connection: duckdb.DuckDBPyConnection, *, whole: bool) -> list[Span]:
-    """Spans of each partition and kind, from `cells` and `repeats`; with `whole` those of the source as one, without
-    rows that the table `explained` (p, kind, first, last) names."""
-    partition = "''" if whole else "p"
-    left = (
-        "WHERE NOT EXISTS (FROM explained x WHERE x.p = marks.p AND x.kind = marks.kind AND h BETWEEN x.first AND x.last)"
-        if whole
-        else ""
-    )
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE hours AS SELECT {partition} p, h, scope, sum(n) n FROM cells GROUP BY ALL"
-    )  # noqa: S608,E501
+def abnormal(
+    connection: duckdb.DuckDBPyConnection, *, whole: bool, without: Collection[tuple[str, int]] = ()
+) -> list[Span]:
+    """Spans of each partition and kind, from `cells` and `repeats`; with `whole` those of the source as one. Spans with
+    a kind and hour of `without` are left out."""
+    p = "''" if whole else "p"
     connection.execute(f"""
-        CREATE OR REPLACE TEMP TABLE marked AS SELECT {partition} p, kind, h, scope, sum(n) n FROM (
-            SELECT p, fate || ' ' || reason kind, h, scope, n FROM cells WHERE fate <> 'on_time'
+        CREATE OR REPLACE TEMP TABLE hours AS SELECT {p} p, h, scope, sum(n) n FROM cells GROUP BY ALL""")  # noqa: S608
+    connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE marked AS SELECT {p} p, kind, h, scope, sum(n) n FROM (
+            SELECT p, fate || ' ' || reason kind, h, scope, n FROM cells
+                WHERE fate <> 'on_time' AND reason <> '{Reason.EXCLUDED}'
             UNION ALL SELECT p, '{REPEATED}', h, scope, n FROM repeats
-            UNION ALL SELECT p, '{VOLUME}', h, scope, n FROM cells) marks {left} GROUP BY ALL""")  # noqa: S608
+            UNION ALL SELECT p, '{VOLUME}', h, scope, n FROM cells) GROUP BY ALL""")  # noqa: S608
     found: dict[tuple[str, str], list[Hour]] = defaultdict(list)
     for p, kind, *numbers in connection.execute(_SLACK).fetchall():
         found[p, kind].append(Hour(*numbers))
-    return [
-        Span(None if whole else p, kind, span.first, span.last, span.excess)
+    spans = [
+        replace(span, partition=None if whole else p, kind=kind)
         for (p, kind), hours in found.items()
         for span in sorted(densest(hours), key=lambda each: -each.excess)[:_MOST]
     ]
+    return [each for each in spans if not any((each.kind, h) in without for h in range(each.first, each.last + 1))]
 
 
 def overlap(first: Span, second: Span) -> bool:

@@ -1,11 +1,11 @@
-"""Sentences about causes: the count first, then who, when (arrival, UTC), how far, from which files, and the remedy."""
+"""Parts of sentences about causes: who, when (arrival, UTC), how far, from which files, what would have kept them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tidemark.core.times import HOUR, format_duration
-from tidemark.report.words import brief, counted, iso
+from tidemark.report.words import brief, iso
 
 _NAMED = 3
 """Most partitions or files that a sentence names."""
@@ -32,7 +32,7 @@ def when(first: int, last: int) -> str:
     return f"{clock[0]} of {begin[:10]} to {clock[1]} of {end[:10]}"
 
 
-def span(low: int, high: int) -> str:
+def span_of(low: int, high: int) -> str:
     """`40m to 45m`, in whole minutes from ten minutes on; one duration if both are equal."""
     texts = [brief(_cut(each)) for each in (low, high)]
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
@@ -61,9 +61,6 @@ def capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def ordinarily(longest: int) -> str:
+def before(longest: int) -> str:
     """`before at most 40m`, or `never before`."""
     return f"before at most {brief(longest)}" if longest else "never before"
-
-
-__all__ = ["capital", "counted", "kept_by", "listed", "of_total", "ordinarily", "span", "when", "who"]

@@ -9,8 +9,7 @@ import duckdb
 from tidemark.core.policy import Reason
 from tidemark.core.times import HOUR, MINUTE
 from tidemark.core.watermarks import UNKNOWN
-from tidemark.report.causes.cells import Asked, JudgedSource
-from tidemark.report.scan import stream
+from tidemark.report.causes.cells import Look
 
 _FEWEST_MISSING = 10
 """Fewest ordinary rows of a time without any that make the silence abnormal."""
@@ -56,11 +55,12 @@ class Strayed:
     files: tuple[tuple[str, int], ...]
 
 
-def silences(connection: duckdb.DuckDBPyConnection, landing_delay: int, asked: Asked) -> list[Silence]:
+def silences(look: Look) -> list[Silence]:
     """Times of the scope in which a partition brought no row for longer than ever before."""
-    end = 0 if asked.as_of is None else asked.as_of - landing_delay
-    found = connection.execute(_SILENCES, {"end": end, "hour": HOUR}).fetchall()
-    return [_with_other(connection, Silence(*each)) for each in found]
+    as_of = look.asked.as_of
+    end = 0 if as_of is None else as_of - look.source.rules.landing_delay
+    found = look.connection.execute(_SILENCES, {"end": end, "hour": HOUR}).fetchall()
+    return [_with_other(look.connection, Silence(*each)) for each in found]
 
 
 def _with_other(connection: duckdb.DuckDBPyConnection, silence: Silence) -> Silence:
@@ -80,24 +80,25 @@ def _with_other(connection: duckdb.DuckDBPyConnection, silence: Silence) -> Sile
     return replace(silence, instead=others[0][1], more=round(others[0][0]))
 
 
-def late_files(connection: duckdb.DuckDBPyConnection, landing_delay: int) -> list[Landed]:
+def late_files(look: Look) -> list[Landed]:
     """Files of the scope that landed later after their last row than `landing_delay` and than is ordinary.
 
     A file counts from its last arrival. Where all rows of a partition have one arrival (that of the landing, or of a
     later file that was ahead), it counts from the last event time.
     """
-    values = {"delay": landing_delay, "floor": 10 * MINUTE}
-    return [Landed(*each) for each in connection.execute(_LATE_FILES, values).fetchall()]
+    values = {"delay": look.source.rules.landing_delay, "floor": 10 * MINUTE}
+    return [Landed(*each) for each in look.connection.execute(_LATE_FILES, values).fetchall()]
 
 
-def strayed(connection: duckdb.DuckDBPyConnection, source: JudgedSource, asked: Asked) -> list[Strayed]:
+def strayed(look: Look) -> list[Strayed]:
     """Rows of the scope whose substream had always been in one other partition, by partition."""
-    columns = ["_partition", "_substream", "_arrival_time", "_batch_id", "_file"]
-    connection.register("read", stream(source.events, columns, asked.read()))
+    if not look.source.rules.substreams:
+        return []
+    look.read(["_partition", "_substream", "_arrival_time", "_batch_id", "_file"])
     at = "epoch_us(_arrival_time)"
-    found = connection.execute(f"""
+    found = look.connection.execute(f"""
         WITH lives AS (
-            SELECT _partition p, _substream s, {asked.inside(at, "_batch_id")} scope, _file f, count(*) n, min({at}) first,
+            SELECT _partition p, _substream s, {look.asked.inside(at, "_batch_id")} scope, _file f, count(*) n, min({at}) first,
                 max({at}) last FROM read WHERE _substream IS NOT NULL AND _partition <> '{UNKNOWN}' GROUP BY ALL),
         homes AS (SELECT s, min(p) home, count(DISTINCT p) homes FROM lives WHERE NOT scope GROUP BY s),
         files AS (
