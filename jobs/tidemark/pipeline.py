@@ -84,7 +84,7 @@ class Pipeline:
         return Reader(self.context.spec, self.context.ledger, self.context.clock)
 
     def validate(self, deep: bool = False) -> ValidateRecord:
-        """Check configuration and suites; raises ConfigError. `deep`: Spark analyses all expressions, tries suites."""
+        """Check configuration and suites; raises ConfigError. `deep`: Spark analyses expressions, tries suites."""
         check_suites(self.spec)
         if deep:
             analyse(self.spec, suites=True)
@@ -163,9 +163,8 @@ class Pipeline:
 
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
         ensure_whole(self.ledger)
-        return Advising(self.spec, self.ledger, lambda: self.context.engine, self.context.progress).answer(
-            names, wanted
-        )
+        advising = Advising(self.spec, self.ledger, lambda: self.context.engine, self.context.progress)
+        return advising.answer(names, wanted)
 
     @explained
     def release(self, run: str, reason: str, wait: bool = False) -> ReleaseRecord:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
 import pytest
+from incidents import KINDS, chosen, found, named
 from report_warehouse import record
 
 from oracle import Obj, Row, Run, Source
 from product import Product
 from row_engine import RowEngine, without_spark
+from tidemark.cli import invoke
 from tidemark.context import RunContext
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
+from tidemark.errors import UsageError
 from tidemark.pipeline import Pipeline
+from tidemark.report.causes.causes import clocks_change
+from tidemark.report.causes.ordinary import Hour, densest
+from tidemark.report.causes.sentences import listed, of_total, span_of, when
 
 T0 = parse_time("2026-03-01T00:00:00Z")
 GATES = ("G1", "G2", "G3")
-TOLL = Source(
-    late=(MINUTE, "drop"), out_of_order=(30 * SECOND, "adjust"), landing_delay=2 * HOUR, partitions=GATES
-)  # fmt: skip
+TOLL = Source(late=(MINUTE, "drop"), out_of_order=(30 * SECOND, "adjust"), landing_delay=2 * HOUR, partitions=GATES)
 
 
 def readings() -> list[Run]:
-    """Five days of three gates, a file each two hours, a run each night: G2 is 40 minutes late on 5 March, 06:00-10:00."""
-    rng, runs = random.Random(11), []
+    """Five days of three gates, a file each two hours, a run each night. G2 is 40 minutes late on 5 March from 06:00
+    to 10:00."""
+    rng, runs = random.Random(11), []  # noqa: S311 - the same rows each time
     for day in range(5):
         files = []
         for part in range(0, 24, 2):
@@ -37,9 +43,8 @@ def readings() -> list[Run]:
                     late = 2400 + rng.randrange(300)
                 rows.append(Row(gate, at - late * SECOND, at))
             landed = T0 + day * DAY + (part + 2) * HOUR
-            files.append(
-                Obj(f"2026-03-0{day + 1}/{part:02d}.json", landed, tuple(sorted(rows, key=lambda r: r.arrival)))
-            )
+            ordered = tuple(sorted(rows, key=lambda row: row.arrival or 0))
+            files.append(Obj(f"2026-03-0{day + 1}/{part:02d}.json", landed, ordered))
         runs.append(Run(T0 + (day + 1) * DAY + 2 * HOUR, tuple(files)))
     return runs
 
@@ -58,22 +63,104 @@ def toll(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return product.config
 
 
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert invoke(words) == 0
+    return capsys.readouterr().out
+
+
 def test_the_sender_the_hours_the_files_and_the_tolerance_are_in_the_first_sentence(toll):
-    answer = Pipeline.load(toll).why()
-    (cause,) = answer["causes"]
-    assert cause["sentence"] == ""
-    assert (cause["source"], cause["partition"], cause["reason"], cause["fate"]) == (
-        "readings",
-        "G2",
-        "late",
-        "dropped",
-    )
-    assert (cause["from"], cause["to"]) == ("2026-03-05T06:00:00Z", "2026-03-05T10:00:00Z")
-    assert {*cause["files"]} == {"2026-03-05/06.json", "2026-03-05/08.json"}
-    assert cause["remedy"] == f"late_arrival 45m would have kept {cause['rows']}"
-    late = [
-        row for run in readings()[4:] for file in run.objects for row in file.rows if row.arrival - row.event > MINUTE
-    ]
+    (cause,) = Pipeline.load(toll).why()["causes"]
+    rows = [row for run in readings()[4:] for file in run.objects for row in file.rows]
+    late = [row for row in rows if row.arrival - row.event > MINUTE]
     morning = [row for row in late if row.partition == "G2" and 6 * HOUR <= row.arrival % DAY < 10 * HOUR]
+    assert cause["sentence"] == (
+        f"{len(morning)} of {len(late)} dropped rows are G2's, arrived 06:00-10:00 of 2026-03-05, 40m to 44m late "
+        "(tolerance 1m), from 2026-03-05/06.json and 2026-03-05/08.json; late_arrival 45m would have kept "
+        f"{len(morning)}."
+    )
+    assert (cause["source"], cause["partition"], cause["kind"]) == ("readings", "G2", "late_sender")
+    assert (cause["fate"], cause["reason"]) == ("dropped", "late")
+    assert (cause["from"], cause["to"]) == ("2026-03-05T06:00:00Z", "2026-03-05T10:00:00Z")
+    assert cause["files"] == ["2026-03-05/06.json", "2026-03-05/08.json"]
     assert (cause["rows"], cause["kept"]) == (len(morning), len(morning))
-    assert cause["sentence"].startswith(f"{len(morning)} of {len(late)} dropped rows are G2's")
+    away = sorted(row.arrival - row.event for row in morning)
+    assert cause["median_micros"] in away[len(away) // 2 - 1 : len(away) // 2 + 1]
+    assert cause["remedy"] == f"late_arrival 45m would have kept {len(morning)}"
+
+
+def test_a_range_finds_it_and_earlier_runs_are_quiet(toll):
+    pipeline = Pipeline.load(toll)
+    found = pipeline.why(since="2026-03-04", until="2026-03-06")
+    assert [(each["partition"], each["from"]) for each in found["causes"]] == [("G2", "2026-03-05T06:00:00Z")]
+    assert (found["rows"], found["history"]) == (2 * 12 * 120, 3)
+    assert pipeline.why()["causes"] == pipeline.why(run="night-5")["causes"] != []
+    assert [pipeline.why(run=f"night-{number}")["causes"] for number in range(1, 5)] == [[], [], [], []]
+    assert pipeline.why(until="2026-03-05")["causes"] == []
+
+
+def test_the_command_prints_the_sentence_and_what_it_looked_at(toll, capsys):
+    sentence = json.loads(printed(capsys, "why", str(toll), "--json"))["causes"][0]["sentence"]
+    first, second = printed(capsys, "why", str(toll)).splitlines()
+    assert first == sentence
+    assert second == "Looked at 1,440 rows of run night-5 as of 2026-03-06 02:00:00, compared with 4 days before."
+    quiet = printed(capsys, "why", str(toll), "--run", "night-4").splitlines()
+    assert quiet[0] == "Nothing is out of the ordinary."
+    assert sentence in printed(capsys, "status", str(toll)).splitlines()
+
+
+def test_what_cannot_be_asked_is_an_error_and_before_the_first_run_nothing_is_found(toll, tmp_path):
+    pipeline = Pipeline.load(toll)
+    with pytest.raises(UsageError, match="no committed run 'other'"):
+        pipeline.why(run="other")
+    with pytest.raises(UsageError, match="exclude one another"):
+        pipeline.why(since="2026-03-01", run="night-1")
+    with pytest.raises(UsageError, match="not after"):
+        pipeline.why(since="2026-03-02", until="2026-03-01")
+    new = Product(tmp_path / "new", {"readings": TOLL}).pipeline()
+    assert new.why() == {"scope": "no run is committed yet", "rows": 0, "history": 0, "causes": []}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_sentence_names_a_planted_cause(kind):
+    planted = chosen("fast", kind)
+    causes = found(planted)
+    assert named(planted, causes), [each.sentence for each in causes]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_ordinary_week_is_quiet(seed):
+    assert found(chosen(f"fast-{seed}", None)) == []
+
+
+def test_the_densest_hours_are_found_and_single_rows_beside_them_are_not():
+    hours = [Hour(5, 1, 0.5, 20), *(Hour(h, 20, 0.5, 20) for h in (6, 7, 9)), Hour(30, 1, 0.5, 20)]
+    assert [(each.first, each.last) for each in densest(hours)] == [(6, 9)]
+    assert [*densest([Hour(h, 1, 0.5, 20) for h in range(0, 100, 9)])] == []
+    assert [*densest([Hour(h, 30, 40, 40) for h in range(9)])] == []
+    assert [*densest([Hour(1, 9, 0.5, 100_000)])] == []
+
+
+@pytest.mark.parametrize(
+    ("day", "changes"),
+    [
+        ("2026-03-29T01:00", True),
+        ("2026-03-08T07:00", True),
+        ("2026-10-25T01:00", True),
+        ("2026-11-01T06:00", True),
+        ("2026-04-04T16:00", True),
+        ("2026-03-22T01:00", False),
+        ("2026-05-31T01:00", False),
+        ("2026-03-31T01:00", False),
+    ],
+)
+def test_days_on_which_clocks_change(day, changes):
+    assert clocks_change(parse_time(f"{day}:00Z")) is changes
+
+
+def test_words_of_hours_distances_and_names():
+    assert when(T0 + 22 * HOUR, T0 + 24 * HOUR - 1) == "22:00-24:00 of 2026-03-01"
+    assert when(T0 + 22 * HOUR, T0 + 24 * HOUR) == "22:00 of 2026-03-01 to 01:00 of 2026-03-02"
+    assert span_of(40 * MINUTE + SECOND, 44 * MINUTE + 59 * SECOND) == "40m to 44m"
+    assert span_of(3 * SECOND, 3 * SECOND) == "3s"
+    assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+    assert of_total(90, 90, "dropped") == "all 90 dropped rows"

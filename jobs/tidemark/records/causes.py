@@ -25,14 +25,14 @@ CauseRecord = TypedDict(
     },
 )
 """A cause of what is abnormal. `partition` is null if it has several or all (`partitions` is then empty); `fate` and
-`reason` are null if its rows were judged as ever. Its rows arrived in [`from`, `to`), whole hours. The remedy would have
-kept `kept` of the dropped rows (null: none were dropped, or no tolerance keeps them). `median_micros` and `p95_micros`
-say how far its rows are from their arrival, or behind their watermark."""
+`reason` are null if its rows were judged as ever. Its rows arrived in [`from`, `to`), whole hours. The remedy would
+have kept `kept` of the dropped rows (null: none were dropped, or no tolerance keeps them). `median_micros` and
+`p95_micros` say how far its rows are from their arrival, or behind their watermark."""
 
 
 class WhyRecord(TypedDict):
-    """Record of `why`: the causes of what is abnormal, the heaviest first. `scope` names the rows that were looked at,
-    `rows` counts them; `history` counts the days that they were compared with."""
+    """Record of `why`: the causes of what is abnormal, the heaviest first. `scope` names the rows that were looked
+    at, `rows` counts them; `history` counts the days that they were compared with."""
 
     scope: str
     rows: int

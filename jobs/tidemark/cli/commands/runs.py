@@ -15,7 +15,7 @@ from tidemark import __version__
 from tidemark.cli import completion
 from tidemark.cli.commands.export import export, fitting, only_given, shown
 from tidemark.cli.commands.options import as_json_option, config_argument, warm_option
-from tidemark.cli.output import Answer, progress_bars, text_width
+from tidemark.cli.output import Answer, progress_bars
 from tidemark.core.policy import FATES
 from tidemark.errors import ConfigError, UsageError
 
@@ -240,10 +240,10 @@ def explain(config: Path, source: str, partition: str, offset: int) -> Answer[Ex
 @config_argument
 def status(config: Path) -> Answer[StatusRecord]:
     """Show how far each partition has come, and the last runs."""
-    from tidemark.report.text import status_view
+    from tidemark.cli.text.why import status_text
 
     with opened(config) as pipeline:
-        return Answer(pipeline.status(), lambda record: status_view(record, text_width()))
+        return Answer(pipeline.status(), status_text(pipeline))
 
 
 @_command

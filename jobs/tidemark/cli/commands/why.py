@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidemark.cli.commands.runs import as_json_option, config_argument, opened, tidemark
+from tidemark.cli.commands.options import as_json_option, config_argument
+from tidemark.cli.commands.runs import opened, tidemark
 from tidemark.cli.output import Answer
 
 if TYPE_CHECKING:
     from tidemark.records.causes import WhyRecord
-
-QUIET = "Nothing is out of the ordinary."
 
 
 @click.command()
@@ -27,21 +26,12 @@ def why(config: Path, since: str | None, until: str | None, run: str | None) -> 
 
     Rows are compared with those of the 14 days before them. Each cause is one sentence, the heaviest first.
     """
+    from tidemark.cli.text.why import why_text
+
     with opened(config) as pipeline:
         return Answer(pipeline.why(since, until, run), why_text)
 
 
-def why_text(record: WhyRecord) -> str:
-    """Text for people: the causes, and what they were compared with."""
-    from tidemark.report.text import safe
-    from tidemark.report.words import counted
-
-    sentences = [each["sentence"] for each in record["causes"]] or [QUIET]
-    compared = f"Looked at {counted(record['rows'], 'row')} of {record['scope']}"
-    compared += f", compared with {counted(record['history'], 'day')} before." if record["history"] else "."
-    return "\n".join(map(safe, [*sentences, compared]))
-
-
 def add() -> None:
-    """Add this command to `tidemark`, before `advise`."""
+    """Add this command to `tidemark`."""
     tidemark.add_command(why)

@@ -122,7 +122,7 @@ def heaviest(causes: Iterable[Cause]) -> list[Cause]:
 
 
 def clocks_change(micros: int) -> bool:
-    """Whether a time is within a day and a half of a Sunday on which clocks change in Europe, America or Australia."""
+    """Whether clocks change in Europe, America or Australia on a Sunday near a time (microseconds UTC)."""
     day, rest = divmod(micros, DAY)
     sunday = day - (day + 4) % 7  # 1970-01-04 was a Sunday
     near = [each for each in (sunday, sunday + 7) if -DAY // 2 <= (day - each) * DAY + rest <= 3 * DAY // 2]

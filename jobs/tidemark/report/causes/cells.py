@@ -61,7 +61,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class JudgedSource:
-    """A source whose rows are looked at: its rules, its events, and the landing times of its files (`f`, `landed`)."""
+    """A source whose rows are looked at: its rules, events, and landing times of its files (`f`, `landed`)."""
 
     rules: SourceRules
     events: Dataset

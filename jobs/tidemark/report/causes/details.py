@@ -21,7 +21,7 @@ ROUND = (
     *(number * HOUR for number in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18)),
     *(number * DAY for number in range(1, 21)),
 )
-"""Tolerances that people would write, microseconds; the largest is the largest round one that `late_arrival` takes."""
+"""Tolerances that people would write, microseconds, up to the largest round one that `late_arrival` takes."""
 SETTINGS = {Reason.LATE: "late_arrival", Reason.EARLY: "early_arrival", Reason.OUT_OF_ORDER: "out_of_order"}
 _COLUMNS = [
     "_partition",
@@ -54,8 +54,8 @@ class Beyond:
 @dataclass(frozen=True)
 class Details:
     """Rows of an incident; `first` and `last` arrival (microseconds UTC), partitions and files with their numbers of
-    rows, the largest first. `beyond` is None for rows that are not judged. `keeping`: settings with round tolerances that would
-    have kept `kept` of the rows (dropped rows only)."""
+    rows, the largest first. `beyond` is None for rows that are not judged. `keeping`: settings with round tolerances
+    that would have kept `kept` of the rows (dropped rows only)."""
 
     rows: int
     first: int
@@ -67,7 +67,7 @@ class Details:
     kept: int = 0
 
     def most(self, of: int) -> tuple[str, ...]:
-        """The fewest partitions that have nine of ten rows, if they are at most half of `of` partitions; else none."""
+        """The fewest partitions that have nine of ten rows, if they are at most half of all `of`; else none."""
         names: list[str] = []
         left = self.rows
         for name, number in self.partitions:
@@ -174,11 +174,13 @@ def repeats(look: Look, partitions: tuple[str, ...], span: Span) -> list[Repeats
     mine = "true" if not reason else f"fate = '{fate}' AND reason = '{reason}'"
     found = look.connection.execute(f"""
         SELECT f, origin, count(*), min(a), max(a) FROM (
-            SELECT _file f, _disposition fate, coalesce(_reasons[1], '') reason, epoch_us(_arrival_time) a, _batch_id b,
+            SELECT _file f, _disposition fate, coalesce(_reasons[1], '') reason, epoch_us(_arrival_time) a,
+                _batch_id b,
                 row_number() OVER same number, first_value(_file) OVER same origin
             FROM read WHERE _event_time IS NOT NULL
             WINDOW same AS (PARTITION BY {same} ORDER BY _arrival_time, _batch_id, _file))
-        WHERE number > 1 AND {mine} AND a // {HOUR} BETWEEN {span.first} AND {span.last} AND {look.asked.inside("a", "b")}
+        WHERE number > 1 AND {mine} AND a // {HOUR} BETWEEN {span.first} AND {span.last}
+            AND {look.asked.inside("a", "b")}
         GROUP BY ALL ORDER BY 3 DESC, 1, 2""").fetchall()  # noqa: S608
     return [Repeats(*each) for each in found]
 
@@ -192,8 +194,8 @@ def rows_of_files(look: Look, files: tuple[str, ...], partitions: tuple[str, ...
 
 
 def ordinarily_repeated(look: Look, partitions: tuple[str, ...]) -> float:
-    """The share of the rows before the scope that have the time of an earlier row, of these partitions (none given: of
-    all)."""
+    """The share of rows of these partitions (none given: of all) before the scope that have the time of an earlier
+    row."""
     where = "NOT scope AND (len($1) = 0 OR list_contains($1, p))"
     query = " / ".join(f"(SELECT coalesce(sum(n), 0) FROM {name} WHERE {where})" for name in ("repeats", "cells"))  # noqa: S608
     found = look.connection.execute(f"SELECT coalesce({query}, 0)", {"1": list(partitions)}).fetchall()

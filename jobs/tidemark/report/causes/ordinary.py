@@ -92,8 +92,8 @@ def _trimmed(hours: Sequence[Hour], low: int, high: int) -> tuple[int, int]:
 def abnormal(
     connection: duckdb.DuckDBPyConnection, *, whole: bool, without: Collection[tuple[str, int]] = ()
 ) -> list[Span]:
-    """Spans of each partition and kind, from `cells` and `repeats`; with `whole` those of the source as one. Spans with
-    a kind and hour of `without` are left out."""
+    """Spans of each partition and kind, from `cells` and `repeats`; with `whole` those of the source as one. Spans
+    with a kind and hour of `without` are left out."""
     p = "''" if whole else "p"
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE hours AS SELECT {p} p, h, scope, sum(n) n FROM cells GROUP BY ALL""")  # noqa: S608

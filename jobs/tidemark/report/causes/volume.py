@@ -98,8 +98,9 @@ def strayed(look: Look) -> list[Strayed]:
     at = "epoch_us(_arrival_time)"
     found = look.connection.execute(f"""
         WITH lives AS (
-            SELECT _partition p, _substream s, {look.asked.inside(at, "_batch_id")} scope, _file f, count(*) n, min({at}) first,
-                max({at}) last FROM read WHERE _substream IS NOT NULL AND _partition <> '{UNKNOWN}' GROUP BY ALL),
+            SELECT _partition p, _substream s, {look.asked.inside(at, "_batch_id")} scope, _file f, count(*) n,
+                min({at}) first, max({at}) last FROM read
+            WHERE _substream IS NOT NULL AND _partition <> '{UNKNOWN}' GROUP BY ALL),
         homes AS (SELECT s, min(p) home, count(DISTINCT p) homes FROM lives WHERE NOT scope GROUP BY s),
         files AS (
             SELECT p, home, f, sum(n) n, min(first) first, max(last) last FROM lives JOIN homes USING (s)
@@ -131,9 +132,10 @@ _SILENCES = f"""
         SELECT silent.p, a, z, coalesce(longest, 0) longest, still, (
             SELECT sum(usual.least) FROM generate_series(a // $hour + 1, z // $hour - 1) g(h)
             JOIN usual ON usual.p = silent.p AND usual.c = g.h % 24) missing
-        FROM silent LEFT JOIN longest USING (p), days WHERE days >= {_FEWEST_DAYS} AND z - a > $hour + 1.5 * coalesce(longest, 0))
+        FROM silent LEFT JOIN longest USING (p), days
+        WHERE days >= {_FEWEST_DAYS} AND z - a > $hour + 1.5 * coalesce(longest, 0))
     SELECT p, a, z, longest, CAST(missing AS BIGINT), still FROM judged
-    WHERE missing >= {_FEWEST_MISSING} ORDER BY missing DESC"""
+    WHERE missing >= {_FEWEST_MISSING} ORDER BY missing DESC"""  # noqa: S608
 _MORE = f"""
     WITH {_ORDINARY},
     grid AS (
@@ -143,7 +145,7 @@ _MORE = f"""
     SELECT grid.p, inside, CAST(sum(coalesce(numbers.n, 0)) AS DOUBLE), CAST(sum(coalesce(half, 0)) AS DOUBLE)
     FROM grid LEFT JOIN numbers ON numbers.p = grid.p AND numbers.h = grid.h
     LEFT JOIN usual ON usual.p = grid.p AND usual.c = grid.h % 24
-    WHERE inside OR numbers.n IS NOT NULL GROUP BY ALL"""
+    WHERE inside OR numbers.n IS NOT NULL GROUP BY ALL"""  # noqa: S608
 _LATE_FILES = f"""
     WITH parts AS (
         SELECT f, p, bool_or(scope) scope, sum(n) n, min(first) first, max(last) last,
@@ -155,6 +157,7 @@ _LATE_FILES = f"""
         FROM parts JOIN landed USING (f) GROUP BY f),
     before AS (SELECT count(*) files, coalesce(quantile_disc(lag, 0.95), 0) most FROM files WHERE NOT scope),
     bound AS (
-        SELECT most, CASE WHEN files >= 5 THEN greatest($delay, 2 * most + $floor) WHEN $delay > 0 THEN $delay END bound
+        SELECT most,
+            CASE WHEN files >= 5 THEN greatest($delay, 2 * most + $floor) WHEN $delay > 0 THEN $delay END bound
         FROM before)
     SELECT f, n, first, last, lag, most FROM files, bound WHERE scope AND lag > bound ORDER BY first, f"""  # noqa: S608

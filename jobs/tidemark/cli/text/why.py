@@ -1,0 +1,49 @@
+"""Text for people about what is abnormal, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidemark.cli.output import text_width
+from tidemark.errors import TidemarkError
+from tidemark.report.text import safe, status_view
+from tidemark.report.words import counted
+
+if TYPE_CHECKING:
+    from tidemark.pipeline import Pipeline
+    from tidemark.records.causes import WhyRecord
+    from tidemark.records.status import StatusRecord
+
+QUIET = "Nothing is out of the ordinary."
+
+
+def why_text(record: WhyRecord) -> str:
+    """The causes, and the rows that were looked at and compared."""
+    sentences = [each["sentence"] for each in record["causes"]] or [QUIET]
+    looked = f"Looked at {counted(record['rows'], 'row')} of {record['scope']}"
+    compared = f", compared with {counted(record['history'], 'day')} before." if record["history"] else "."
+    return "\n".join(map(safe, [*sentences, looked + compared]))
+
+
+def status_text(pipeline: Pipeline) -> Callable[[StatusRecord], RenderableType]:
+    """Return the text of a status, with the first cause of what is abnormal in the last run, if anything is."""
+
+    def text(record: StatusRecord) -> RenderableType:
+        view = status_view(record, text_width())
+        sentence = None if record["as_of"] is None or record["damaged"] else _first_cause(pipeline)
+        return view if sentence is None else Group(view, Text(), Text(safe(sentence)))
+
+    return text
+
+
+def _first_cause(pipeline: Pipeline) -> str | None:
+    """The first sentence, or why there can be none: a status is shown whatever state the events are in."""
+    try:
+        causes = pipeline.why()["causes"]
+    except (TidemarkError, OSError, ValueError) as error:
+        return f"The events could not be looked at: {error}"
+    return causes[0]["sentence"] if causes else None
