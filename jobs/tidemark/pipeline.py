@@ -288,8 +288,7 @@ class Pipeline:
         from tidemark.commands.report import write_report  # imported here: only a report draws
 
         target = None if out is None else file_path("out", out)
-        now = self.context.clock()
-        return write_report(self.reader, target, instant(since, now), instant(until, now))
+        return write_report(self.reader, target, *(instant(each, self.context.clock()) for each in (since, until)))
 
     def path(self, table: str) -> TablePathRecord:
         """The folder of a table in the live version, and names that follow `promote`."""

@@ -22,7 +22,7 @@ from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Action, Policy, Tolerance
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
 from tidemark.report.causes.causes import Cause
-from tidemark.report.causes.cells import HISTORY, Asked, JudgedSource
+from tidemark.report.causes.cells import HISTORY, JudgedSource, RowScope
 from tidemark.report.causes.find import causes_of
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -284,7 +284,7 @@ ROWS = {
 FILES = {"replayed_file": _replayed, "bad_file": _bad_file, "slow_landing": _slow}
 
 
-def judged(w: World) -> tuple[JudgedSource, Asked]:
+def judged(w: World) -> tuple[JudgedSource, RowScope]:
     """The world's rows as the oracle judges them in daily runs, and its scope."""
     ends = [w.start + (day + 1) * DAY + 2 * HOUR for day in range(w.days)]
     late = max((f.modified for f in w.files), default=0)
@@ -312,8 +312,8 @@ def judged(w: World) -> tuple[JudgedSource, Asked]:
     rules = SourceRules("s", Policy(early, tardy, order), w.source.partitions, w.source.landing_delay, w.source.over)
     source = JudgedSource(rules, ds.dataset(pa.table(columns)), landed)
     if w.scoped == 1:
-        return source, Asked(w.days, len(runs), history=ends[w.days - 2] - HISTORY, as_of=ends[-1])
-    return source, Asked(since=w.begins, history=w.begins - HISTORY, as_of=ends[-1])
+        return source, RowScope(w.days, len(runs), history=ends[w.days - 2] - HISTORY, as_of=ends[-1])
+    return source, RowScope(since=w.begins, history=w.begins - HISTORY, as_of=ends[-1])
 
 
 def _times(values: Sequence[int | None]) -> pa.Array:
@@ -339,8 +339,8 @@ def chosen(seed: str, kind: str | None) -> World:
 
 
 def score(count: int, seed: str) -> None:
-    """Print how many of `count` incidents are named, by kind, and how many of `count` quiet weeks stay quiet; and what
-    was found in the others."""
+    """Print how many of `count` incidents are named, by kind, how many of `count` quiet weeks stay quiet, and the
+    sentences about the others."""
     right: Counter[str] = Counter()
     for number in range(count):
         w = chosen(f"{seed}-{number}", KINDS[number % len(KINDS)])

@@ -110,7 +110,7 @@ def test_the_command_prints_the_sentence_and_what_it_looked_at(toll, capsys):
 
 def test_what_cannot_be_asked_is_an_error_and_before_the_first_run_nothing_is_found(toll, tmp_path):
     pipeline = Pipeline.load(toll)
-    with pytest.raises(UsageError, match="no committed run 'other'"):
+    with pytest.raises(UsageError, match="no run 'other' has judged rows"):
         pipeline.why(run="other")
     with pytest.raises(UsageError, match="exclude one another"):
         pipeline.why(since="2026-03-01", run="night-1")

@@ -12,6 +12,7 @@ CauseRecord = TypedDict(
         "source": str,
         "partition": str | None,
         "partitions": list[str],
+        "substream": str | None,
         "fate": str | None,
         "reason": str | None,
         "from": str | None,
@@ -24,10 +25,11 @@ CauseRecord = TypedDict(
         "remedy": str,
     },
 )
-"""A cause of what is abnormal. `partition` is null if it has several or all (`partitions` is then empty); `fate` and
-`reason` are null if its rows were judged as ever. Its rows arrived in [`from`, `to`), whole hours. The remedy would
-have kept `kept` of the dropped rows (null: none were dropped, or no tolerance keeps them). `median_micros` and
-`p95_micros` say how far its rows are from their arrival, or behind their watermark."""
+"""A cause of what is abnormal. `partition` is null if it has several or all (`partitions` is then empty); `substream`
+has nine of ten rows (null: none has); `fate` and `reason` are null if its rows were judged as ever. Its rows arrived
+in [`from`, `to`), whole hours. The remedy would have kept `kept` of the dropped rows (null: none were dropped, or no
+tolerance keeps them). `median_micros` and `p95_micros` say how far its rows are from their arrival, or behind their
+watermark."""
 
 
 class WhyRecord(TypedDict):

@@ -11,7 +11,7 @@ from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tail import RunRange
 from tidemark.records.causes import WhyRecord
-from tidemark.report.causes.cells import HISTORY, Asked, JudgedSource
+from tidemark.report.causes.cells import HISTORY, JudgedSource, RowScope
 from tidemark.report.causes.find import causes_of
 from tidemark.report.events import instant as arrow_instant
 from tidemark.report.words import moment
@@ -21,9 +21,9 @@ from tidemark.storage import is_table
 
 def why(reader: Reader, since: Moment, until: Moment, run: str | None) -> WhyRecord:
     """Return the causes of what is abnormal among rows that arrive in [since, until), or of a run (default: the last
-    committed one). Raises UsageError if there is no such run, or if both are given."""
-    ledger = reader.ledger
-    through = ledger.last().committed_through
+    one that is committed or that quality blocks). Raises UsageError if there is no such run, or if both are
+    given."""
+    ledger, through = reader.ledger, reader.judged_through()
     if not through:
         return {"scope": "no run is committed yet", "rows": 0, "history": 0, "causes": []}
     if since is None and until is None:
@@ -33,26 +33,26 @@ def why(reader: Reader, since: Moment, until: Moment, run: str | None) -> WhyRec
             raise UsageError("--run and a range of times exclude one another", hint="give one of them")
         now = reader.clock()
         asked, scope = _of_range(ledger, through, instant(since, now), instant(until, now))
-    found = causes_of(_sources(reader, asked), asked)
+    found = causes_of(_sources(reader, asked, through), asked)
     causes = [cause.record() for cause in found.causes]
     return {"scope": scope, "rows": found.rows, "history": found.days, "causes": causes}
 
 
-def _of_run(ledger: Ledger, through: int, run: str | None) -> tuple[Asked, str]:
+def _of_run(ledger: Ledger, through: int, run: str | None) -> tuple[RowScope, str]:
     """The rows of a run, compared with those before it."""
     (last,) = ledger.batches(through, through)
     chosen = RunRange(last.run_id, last.run_first, last.batch_id) if run is None else ledger.run(run)
     if chosen is None or chosen.first > through:
-        raise UsageError(f"there is no committed run {run!r}", hint="`tidemark status` lists the last runs")
+        raise UsageError(f"no run {run!r} has judged rows", hint="`tidemark status` lists the last runs")
     end = min(chosen.last, through)
     (record,) = ledger.batches(end, end)
     before = ledger.before(chosen.first)
-    history = (record.as_of if before is None else before.as_of) - HISTORY
-    asked = Asked(chosen.first, end, history=history, as_of=record.as_of)
+    history = None if before is None else before.as_of - HISTORY
+    asked = RowScope(chosen.first, end, history=history, as_of=record.as_of)
     return asked, f"run {chosen.run_id} as of {moment(record.as_of)}"
 
 
-def _of_range(ledger: Ledger, through: int, since: int | None, until: int | None) -> tuple[Asked, str]:
+def _of_range(ledger: Ledger, through: int, since: int | None, until: int | None) -> tuple[RowScope, str]:
     """The rows of a range of arrivals, compared with those before it."""
     if since is not None and until is not None and since >= until:
         raise UsageError("--until is not after --since", hint="rows from --since up to before --until are looked at")
@@ -60,16 +60,16 @@ def _of_range(ledger: Ledger, through: int, since: int | None, until: int | None
     as_of = record.as_of if until is None else min(until, record.as_of)
     history = None if since is None else since - HISTORY
     words = [*[f"from {moment(since)}"] * (since is not None), *[f"until {moment(until)}"] * (until is not None)]
-    return Asked(since=since, until=until, history=history, as_of=as_of), f"arrivals {' '.join(words)}"
+    return RowScope(since=since, until=until, history=history, as_of=as_of), f"arrivals {' '.join(words)}"
 
 
-def _sources(reader: Reader, asked: Asked) -> list[JudgedSource]:
+def _sources(reader: Reader, asked: RowScope, through: int) -> list[JudgedSource]:
     """The sources that have rows, as the last run was configured."""
     declared = reader.declared
     return [
         JudgedSource(
             rules,
-            reader.table(f"events/{name}"),
+            reader.table(f"events/{name}", through),
             _landed(reader, name, asked),
         )
         for name, rules in rules_of(declared).items()
@@ -77,7 +77,7 @@ def _sources(reader: Reader, asked: Asked) -> list[JudgedSource]:
     ]
 
 
-def _landed(reader: Reader, source: str, asked: Asked) -> pa.Table:
+def _landed(reader: Reader, source: str, asked: RowScope) -> pa.Table:
     """Landing times of a source's files, from the begin of the history on."""
     condition = pc.field("source") == source
     if asked.history is not None:

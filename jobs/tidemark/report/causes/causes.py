@@ -69,6 +69,7 @@ class Cause:
     reason: str = ""
     kept: int | None = None
     beyond: tuple[int, int] | None = None
+    substream: str | None = None
 
     def weight(self) -> tuple[int, int, int]:
         """The order of causes, the heaviest last: rows lost, rows adjusted, other rows."""
@@ -94,6 +95,7 @@ class Cause:
             "source": self.source,
             "partition": self.partitions[0] if len(self.partitions) == 1 else None,
             "partitions": list(self.partitions),
+            "substream": self.substream,
             "fate": self.fate or None,
             "reason": self.reason or None,
             "from": iso(self.first // HOUR * HOUR),

@@ -29,7 +29,7 @@ _COLUMNS = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", 
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowScope:
     """The rows that are asked about: those of the batches `first` to `last`, or, without these, those that arrive in
     [since, until). `history`: the arrival from which earlier rows are read; `as_of`: the time until which rows were
     taken, if known."""
@@ -44,8 +44,9 @@ class Asked:
     def read(self) -> Condition:
         """The condition on rows that are read: the scope and its history."""
         arrival, batch = pc.field("_arrival_time"), pc.field("_batch_id")
+        mine = pc.scalar(False) if self.first is None else batch >= self.first
         return both(
-            None if self.history is None else arrival.is_null() | (arrival >= instant(self.history)),
+            None if self.history is None else arrival.is_null() | (arrival >= instant(self.history)) | mine,
             None if self.until is None else arrival.is_null() | (arrival < instant(self.until)),
             None if self.last is None else batch <= self.last,
         )
@@ -69,12 +70,12 @@ class JudgedSource:
 
 
 @dataclass(frozen=True)
-class Look:
+class CountedSource:
     """A source that is looked at, with the connection that has its counts, and the rows that are asked about."""
 
     connection: duckdb.DuckDBPyConnection
     source: JudgedSource
-    asked: Asked
+    asked: RowScope
 
     @property
     def name(self) -> str:
@@ -87,7 +88,7 @@ class Look:
         self.connection.register("read", stream(self.source.events, columns, condition))
 
 
-def count(look: Look) -> int:
+def count(look: CountedSource) -> int:
     """Make `cells`, `repeats` and `landed`; returns the number of rows of the scope."""
     connection, asked, at = look.connection, look.asked, "epoch_us(_arrival_time)"
     connection.register("landed_rows", look.source.landed)
@@ -113,7 +114,7 @@ def count(look: Look) -> int:
     return int(mine or 0)
 
 
-def _count_repeats(look: Look, sampled: int) -> None:
+def _count_repeats(look: CountedSource, sampled: int) -> None:
     substreams = look.source.rules.substreams
     look.read(["_partition", "_event_time", "_arrival_time", "_batch_id", *["_substream"] * substreams])
     key = "_partition p, _substream s" if substreams else "_partition p"
@@ -137,7 +138,7 @@ def of_hours(partitions: Sequence[str], first: int, last: int) -> Condition:
     return both(within | arrival.is_null() | unknown, named)
 
 
-def partitions_of(look: Look) -> int:
+def partitions_of(look: CountedSource) -> int:
     """The number of partitions with rows in the scope."""
     query = "SELECT count(DISTINCT p) FROM cells WHERE scope AND p <> ?"
     return single(look.connection, query, [UNKNOWN]) or 0

@@ -11,8 +11,8 @@ from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Action, Fate, Policy, Reason, Tolerance
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND
 from tidemark.core.watermarks import UNKNOWN
-from tidemark.report.causes.cells import Look, of_hours
-from tidemark.report.causes.ordinary import Span
+from tidemark.report.causes.cells import CountedSource, of_hours
+from tidemark.report.causes.ordinary import Incident
 from tidemark.report.scan import between
 
 ROUND = (
@@ -55,7 +55,7 @@ class Beyond:
 class Details:
     """Rows of an incident; `first` and `last` arrival (microseconds UTC), partitions and files with their numbers of
     rows, the largest first. `beyond` is None for rows that are not judged. `keeping`: settings with round tolerances
-    that would have kept `kept` of the rows (dropped rows only)."""
+    that would have kept `kept` of the rows (dropped rows only). `substream`: the one that has nine of ten rows."""
 
     rows: int
     first: int
@@ -65,9 +65,10 @@ class Details:
     beyond: Beyond | None = None
     keeping: tuple[tuple[str, int], ...] = ()
     kept: int = 0
+    substream: str | None = None
 
     def most(self, of: int) -> tuple[str, ...]:
-        """The fewest partitions that have nine of ten rows, if they are at most half of all `of`; else none."""
+        """The fewest partitions that have nine of ten rows, if they are one or at most half of `of`; else none."""
         names: list[str] = []
         left = self.rows
         for name, number in self.partitions:
@@ -75,7 +76,7 @@ class Details:
                 break
             names.append(name)
             left -= number
-        return tuple(names) if 2 * len(names) <= of else ()
+        return tuple(names) if 2 * len(names) <= max(of, 2) else ()
 
 
 @dataclass(frozen=True)
@@ -89,21 +90,29 @@ class Repeats:
     last: int
 
 
-def details(look: Look, partitions: tuple[str, ...], span: Span) -> Details | None:
+def details(look: CountedSource, partitions: tuple[str, ...], span: Incident) -> Details | None:
     """Read an incident's rows, of a fate and a first reason, into the table `found`; None if it has none."""
     fate, _, reason = span.kind.partition(" ")
-    look.read(_COLUMNS, of_hours(partitions, span.first, span.last), pc.field("_disposition") == fate)
+    substreams = look.source.rules.substreams
+    look.read(
+        [*_COLUMNS, *["_substream"] * substreams],
+        of_hours(partitions, span.first, span.last),
+        pc.field("_disposition") == fate,
+    )
     own = "epoch_us(_arrival_time)"
     at = f"CASE WHEN {own} IS NULL OR _partition = '{UNKNOWN}' THEN coalesce(landed, {own}) ELSE {own} END"
     look.connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE found AS SELECT * FROM (
-            SELECT _partition p, _file f, {at} a, epoch_us(_event_time) e, epoch_us(_watermark) w, _batch_id b
+            SELECT _partition p, _file f, {at} a, epoch_us(_event_time) e, epoch_us(_watermark) w, _batch_id b,
+                {"_substream" if substreams else "NULL"} s
             FROM read LEFT JOIN landed ON f = _file WHERE coalesce(_reasons[1], '') = '{reason}')
         WHERE a // {HOUR} BETWEEN {span.first} AND {span.last} AND {look.asked.inside("a", "b")}""")  # noqa: S608
     rows, first, last = look.connection.execute("SELECT count(*), min(a), max(a) FROM found").fetchall()[0]
     if not rows:
         return None
-    found = Details(rows, first, last, _largest(look, "p"), _largest(look, "f"))
+    (substream, number), *_ = _largest(look, "s")
+    most = substream if substream and 10 * number >= 9 * rows else None
+    found = Details(rows, first, last, _largest(look, "p"), _largest(look, "f"), substream=most)
     if reason not in SETTINGS:
         return found
     policy = look.source.rules.policy
@@ -111,7 +120,7 @@ def details(look: Look, partitions: tuple[str, ...], span: Span) -> Details | No
     return replace(found, beyond=_beyond(look.connection, policy, Reason(reason)), keeping=keeping, kept=kept)
 
 
-def _largest(look: Look, column: str) -> tuple[tuple[str, int], ...]:
+def _largest(look: CountedSource, column: str) -> tuple[tuple[str, int], ...]:
     """The values of a column of `found` with their numbers of rows, the largest first."""
     query = f"SELECT coalesce({column}, ''), count(*) FROM found GROUP BY ALL ORDER BY 2 DESC, 1"  # noqa: S608
     return tuple((str(name), int(number)) for name, number in look.connection.execute(query).fetchall())
@@ -158,7 +167,7 @@ def _keeping(
     return tuple(chosen), int(kept)
 
 
-def repeats(look: Look, partitions: tuple[str, ...], span: Span) -> list[Repeats]:
+def repeats(look: CountedSource, partitions: tuple[str, ...], span: Incident) -> list[Repeats]:
     """Rows of an incident whose partition, substream and event time an earlier row has, by file, the most first."""
     look.read(["_event_time"], of_hours(partitions, span.first, span.last))
     query = "SELECT min(epoch_us(_event_time)), max(epoch_us(_event_time)) FROM read"
@@ -185,7 +194,7 @@ def repeats(look: Look, partitions: tuple[str, ...], span: Span) -> list[Repeats
     return [Repeats(*each) for each in found]
 
 
-def rows_of_files(look: Look, files: tuple[str, ...], partitions: tuple[str, ...]) -> int:
+def rows_of_files(look: CountedSource, files: tuple[str, ...], partitions: tuple[str, ...]) -> int:
     """The number of the scope's rows in these files, of these partitions (none given: of all)."""
     where = "scope AND list_contains($1, f) AND (len($2) = 0 OR list_contains($2, p))"
     query = f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM cells WHERE {where}"  # noqa: S608
@@ -193,7 +202,7 @@ def rows_of_files(look: Look, files: tuple[str, ...], partitions: tuple[str, ...
     return int(found[0][0])
 
 
-def ordinarily_repeated(look: Look, partitions: tuple[str, ...]) -> float:
+def ordinarily_repeated(look: CountedSource, partitions: tuple[str, ...]) -> float:
     """The share of rows of these partitions (none given: of all) before the scope that have the time of an earlier
     row."""
     where = "NOT scope AND (len($1) = 0 OR list_contains($1, p))"

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from tidemark.core.policy import Fate
 from tidemark.report.causes.causes import Cause, heaviest
-from tidemark.report.causes.cells import Asked, JudgedSource, Look, count, partitions_of
+from tidemark.report.causes.cells import CountedSource, JudgedSource, RowScope, count, partitions_of
 from tidemark.report.causes.judged import judged_cause
 from tidemark.report.causes.numbers import burst, repeated, silent, slow, stray
-from tidemark.report.causes.ordinary import REPEATED, VOLUME, Span, abnormal, together
+from tidemark.report.causes.ordinary import REPEATED, VOLUME, Incident, abnormal, together
 from tidemark.report.scan import single, sql
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCauses:
     """Causes of what is abnormal, the heaviest first; the number of rows that were looked at, and of the days before
     that they were compared with."""
 
@@ -24,20 +24,20 @@ class Found:
     days: int
 
 
-def causes_of(sources: Sequence[JudgedSource], asked: Asked) -> Found:
+def causes_of(sources: Sequence[JudgedSource], asked: RowScope) -> FoundCauses:
     """Find the causes of what is abnormal among the rows that are asked about."""
     found: list[Cause] = []
     rows = days = 0
     for source in sources:
         with sql() as connection:
-            look = Look(connection, source, asked)
+            look = CountedSource(connection, source, asked)
             rows += count(look)
             days = max(days, single(connection, "SELECT count(DISTINCT h // 24) FROM cells WHERE NOT scope") or 0)
             found += _causes(look)
-    return Found(tuple(heaviest(found)), rows, days)
+    return FoundCauses(tuple(heaviest(found)), rows, days)
 
 
-def _causes(look: Look) -> Iterator[Cause]:
+def _causes(look: CountedSource) -> Iterator[Cause]:
     """All causes of a source, with those that follow from others."""
     late = list(slow(look))
     files = {file for cause in late for file in cause.files}
@@ -53,7 +53,7 @@ def _causes(look: Look) -> Iterator[Cause]:
     yield from stray(look)
 
 
-def _incidents(look: Look) -> Iterator[tuple[tuple[str, ...], Span]]:
+def _incidents(look: CountedSource) -> Iterator[tuple[tuple[str, ...], Incident]]:
     """Spans with their partitions (none: all): those of partitions, then those of the source as one."""
     partitions = partitions_of(look)
     explained: set[tuple[str, int]] = set()
@@ -62,6 +62,6 @@ def _incidents(look: Look) -> Iterator[tuple[tuple[str, ...], Span]]:
         kind, first, last = group[0].kind, min(each.first for each in group), max(each.last for each in group)
         explained |= {(kind, hour) for hour in range(first, last + 1)}
         everyone = kind.startswith(Fate.QUARANTINED) or (len(names) > 1 and 2 * len(names) > partitions)
-        yield () if everyone else names, Span(None, kind, first, last, sum(each.excess for each in group))
+        yield () if everyone else names, Incident(None, kind, first, last, sum(each.excess for each in group))
     if partitions > 1:
         yield from (((), span) for span in abnormal(look.connection, whole=True, without=explained))

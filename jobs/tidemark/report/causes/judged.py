@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tidemark.core.policy import Reason
 from tidemark.core.times import HOUR, MINUTE
 from tidemark.report.causes.causes import Cause, Kind, clocks_change
-from tidemark.report.causes.cells import Look, partitions_of
+from tidemark.report.causes.cells import CountedSource, partitions_of
 from tidemark.report.causes.details import (
     Beyond,
     Details,
@@ -17,7 +17,7 @@ from tidemark.report.causes.details import (
     repeats,
     tolerance_of,
 )
-from tidemark.report.causes.ordinary import Span
+from tidemark.report.causes.ordinary import Incident
 from tidemark.report.causes.sentences import capital, kept_by, listed, of_total, span_of, when, who
 from tidemark.report.scan import single
 from tidemark.report.words import brief
@@ -28,7 +28,7 @@ _COINCIDING = 0.4
 """Share of rows with the time of another one from which equal times say nothing."""
 
 
-def judged_cause(look: Look, partitions: tuple[str, ...], span: Span, late: set[str]) -> Iterator[Cause]:
+def judged_cause(look: CountedSource, partitions: tuple[str, ...], span: Incident, late: set[str]) -> Iterator[Cause]:
     """Yield the cause of a span of rows with a fate and a reason, if it has rows; `late` are files that landed
     late."""
     found = details(look, partitions, span)
@@ -48,12 +48,14 @@ def judged_cause(look: Look, partitions: tuple[str, ...], span: Span, late: set[
     sentence = capital(f"{rows} are {text}; {remedy}")
     kept = found.kept if found.keeping and kind not in (Kind.REPLAYED_FILE, Kind.DUPLICATES) else None
     yield Cause(
-        kind, look.name, own, found.rows, found.first, found.last, files, sentence, remedy, fate, reason, kept, beyond
+        kind, look.name, own, found.rows, found.first, found.last, files, sentence, remedy, fate, reason, kept,
+        beyond,
+        found.substream,
     )  # fmt: skip
 
 
 def _kind(
-    look: Look, own: tuple[str, ...], found: Details, reason: str, again: Sequence[Repeats], late: set[str]
+    look: CountedSource, own: tuple[str, ...], found: Details, reason: str, again: Sequence[Repeats], late: set[str]
 ) -> Kind:
     largest = found.files[0][1] / found.rows
     if found.beyond is None and reason in (Reason.INVALID_ROW, Reason.INVALID_TIME):
@@ -82,29 +84,30 @@ def _words(
 ) -> tuple[str, str]:
     """What the rows are, and the remedy; `why` is their reason, and its tolerance in microseconds."""
     reason, tolerance = why
+    owner = who(own, found.substream)
     files = listed([file for file, _ in found.files])
     hours = when(found.first, found.last)
     if kind is Kind.BAD_FILE:
         return f"from {files} ({reason}), arrived {hours}", f"mend {found.files[0][0]} and land it again"
     if kind is Kind.SCHEMA_CHANGE:
         return (
-            f"{who(own)}, arrived {hours}, {reason} in {files}",
+            f"{owner}, arrived {hours}, {reason} in {files}",
             "compare these files with the schema of the source",
         )
     if kind in (Kind.REPLAYED_FILE, Kind.DUPLICATES):
         origins = listed(list(dict.fromkeys(each.origin or "" for each in again)))
         return (
-            f"{who(own)}, arrived {hours}, from {files}, and repeat rows of {origins}",
+            f"{owner}, arrived {hours}, from {files}, and repeat rows of {origins}",
             "no tolerance should keep them",
         )
     if found.beyond is None:
-        return f"{who(own)}, arrived {hours}, {reason}, from {files}", "look at their sender"
+        return f"{owner}, arrived {hours}, {reason}, from {files}", "look at their sender"
     ways = {Reason.LATE.value: "late", Reason.EARLY.value: "ahead of their arrival"}
     way = ways.get(reason, "behind the watermark")
     far = f"{span_of(found.beyond.low, found.beyond.high)} {way} (tolerance {brief(tolerance or 0)})"
     added, remedy = _MORE.get(kind, ("", "look at their sender"))
     kept = kept_by(found.keeping, found.kept) if found.keeping else remedy
-    return f"{who(own)}, arrived {hours}, {far}, from {files}{added}", kept
+    return f"{owner}, arrived {hours}, {far}, from {files}{added}", kept
 
 
 _MORE = {

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tidemark.core.times import MINUTE
 from tidemark.report.causes.causes import Cause, Kind
-from tidemark.report.causes.cells import Look
+from tidemark.report.causes.cells import CountedSource
 from tidemark.report.causes.details import repeats, rows_of_files
-from tidemark.report.causes.ordinary import Span
+from tidemark.report.causes.ordinary import Incident
 from tidemark.report.causes.sentences import before, capital, listed, span_of, when, who
 from tidemark.report.causes.volume import Silence, late_files, silences, strayed
 from tidemark.report.words import brief, counted, moment
@@ -17,7 +17,7 @@ _MOST = 0.8
 """Share of a file's rows that repeat others which makes it a file that was sent again."""
 
 
-def burst(look: Look, partitions: tuple[str, ...], span: Span) -> Cause:
+def burst(look: CountedSource, partitions: tuple[str, ...], span: Incident) -> Cause:
     """The cause of a span of hours with far more rows than usual."""
     where = "scope AND h BETWEEN $1 AND $2 AND (len($3) = 0 OR list_contains($3, p))"
     values = {"1": span.first, "2": span.last, "3": list(partitions)}
@@ -32,7 +32,7 @@ def burst(look: Look, partitions: tuple[str, ...], span: Span) -> Cause:
     return Cause(Kind.BURST, look.name, partitions, rows, first, last, files, sentence, remedy)
 
 
-def repeated(look: Look, partitions: tuple[str, ...], span: Span) -> Iterator[Cause]:
+def repeated(look: CountedSource, partitions: tuple[str, ...], span: Incident) -> Iterator[Cause]:
     """Yield the cause of a span of hours with rows that repeat earlier ones: a file that was sent again, or a sender
     that sends rows twice."""
     again = repeats(look, partitions, span)
@@ -54,7 +54,7 @@ def repeated(look: Look, partitions: tuple[str, ...], span: Span) -> Iterator[Ca
     yield Cause(kind, look.name, partitions, rows, first, last, files, sentence, remedy)
 
 
-def silent(look: Look) -> Iterator[Cause]:
+def silent(look: CountedSource) -> Iterator[Cause]:
     """Yield the partitions that brought no row for longer than ever."""
     for each in silences(look):
         text = f"About {counted(each.missing, 'row')} of {each.partition} are missing, {_silence(each)}"
@@ -73,7 +73,7 @@ def _silence(each: Silence) -> str:
     return f"it brought no row from {moment(each.first)[:16]} {until} ({lasting})"
 
 
-def stray(look: Look) -> Iterator[Cause]:
+def stray(look: CountedSource) -> Iterator[Cause]:
     """Yield rows of substreams under a partition that never had them."""
     for each in strayed(look):
         files = tuple(file for file, _ in each.files)
@@ -87,7 +87,7 @@ def stray(look: Look) -> Iterator[Cause]:
         )  # fmt: skip
 
 
-def slow(look: Look) -> Iterator[Cause]:
+def slow(look: CountedSource) -> Iterator[Cause]:
     """Yield the files that landed late, as one cause."""
     found = late_files(look)
     if not found:

@@ -41,7 +41,7 @@ class Hour:
 
 
 @dataclass(frozen=True)
-class Span:
+class Incident:
     """Successive hours of a partition (None: of the whole source) with abnormally many rows of a kind: a fate and a
     reason, `volume` or `repeated`. `excess`: rows beyond the ordinary."""
 
@@ -52,7 +52,7 @@ class Span:
     excess: float
 
 
-def densest(hours: Sequence[Hour]) -> Iterator[Span]:
+def densest(hours: Sequence[Hour]) -> Iterator[Incident]:
     """Yield the spans of hours whose rows exceed the ordinary most, the largest first in each part of the rest.
 
     A span is the run of hours with the largest sum of n - slack, where an hour without rows of the kind costs half a
@@ -74,7 +74,7 @@ def densest(hours: Sequence[Hour]) -> Iterator[Span]:
     inside = hours[low : high + 1]
     if best < max(LEAST, LEAST_SHARE * sum(each.rows for each in inside)):
         return
-    yield Span(None, "", inside[0].h, inside[-1].h, best)
+    yield Incident(None, "", inside[0].h, inside[-1].h, best)
     yield from densest(hours[:low])
     yield from densest(hours[high + 1 :])
 
@@ -91,7 +91,7 @@ def _trimmed(hours: Sequence[Hour], low: int, high: int) -> tuple[int, int]:
 
 def abnormal(
     connection: duckdb.DuckDBPyConnection, *, whole: bool, without: Collection[tuple[str, int]] = ()
-) -> list[Span]:
+) -> list[Incident]:
     """Spans of each partition and kind, from `cells` and `repeats`; with `whole` those of the source as one. Spans
     with a kind and hour of `without` are left out."""
     p = "''" if whole else "p"
@@ -114,15 +114,15 @@ def abnormal(
     return [each for each in spans if not any((each.kind, h) in without for h in range(each.first, each.last + 1))]
 
 
-def overlap(first: Span, second: Span) -> bool:
+def overlap(first: Incident, second: Incident) -> bool:
     """Whether the shorter span lies in the other by at least half."""
     common = min(first.last, second.last) - max(first.first, second.first) + 1
     return 2 * common >= min(first.last - first.first, second.last - second.first) + 1
 
 
-def together(spans: Iterable[Span]) -> list[list[Span]]:
+def together(spans: Iterable[Incident]) -> list[list[Incident]]:
     """Spans of a kind that overlap, the largest first, as one incident of several partitions."""
-    groups: list[list[Span]] = []
+    groups: list[list[Incident]] = []
     for span in sorted(spans, key=lambda each: -each.excess):
         mine = next((g for g in groups if g[0].kind == span.kind and overlap(g[0], span)), None)
         if mine is None:

@@ -11,8 +11,10 @@ _NAMED = 3
 """Most partitions or files that a sentence names."""
 
 
-def who(partitions: Sequence[str]) -> str:
-    """`G2's`, `G1's and G2's`, or `of all partitions`."""
+def who(partitions: Sequence[str], substream: str | None = None) -> str:
+    """`G2's`, `G1's and G2's`, `of all partitions`, or `of substream 7 of G2`."""
+    if substream is not None:
+        return f"of substream {substream} of {listed(partitions) or 'all partitions'}"
     return "of all partitions" if not partitions else listed([f"{name}'s" for name in partitions])
 
 

@@ -9,7 +9,7 @@ import duckdb
 from tidemark.core.policy import Reason
 from tidemark.core.times import HOUR, MINUTE
 from tidemark.core.watermarks import UNKNOWN
-from tidemark.report.causes.cells import Look
+from tidemark.report.causes.cells import CountedSource
 
 _FEWEST_MISSING = 10
 """Fewest ordinary rows of a time without any that make the silence abnormal."""
@@ -55,7 +55,7 @@ class Strayed:
     files: tuple[tuple[str, int], ...]
 
 
-def silences(look: Look) -> list[Silence]:
+def silences(look: CountedSource) -> list[Silence]:
     """Times of the scope in which a partition brought no row for longer than ever before."""
     as_of = look.asked.as_of
     end = 0 if as_of is None else as_of - look.source.rules.landing_delay
@@ -66,21 +66,28 @@ def silences(look: Look) -> list[Silence]:
 def _with_other(connection: duckdb.DuckDBPyConnection, silence: Silence) -> Silence:
     """The silence with the partition that had about as many rows more meanwhile, if there is one.
 
-    What is ordinary is scaled by the level of the hours around the silence, since days differ.
+    Days differ: what is ordinary is scaled by the level of the other partitions meanwhile (their lower median), or
+    by that of the hours around if there is only one.
     """
     hours = {"first": silence.first // HOUR + 1, "last": silence.last // HOUR - 1}
     counts = connection.execute(_MORE, hours).fetchall()
-    outside = [(n, usual) for _, inside, n, usual in counts if not inside]
-    level = sum(n for n, _ in outside) / max(1.0, sum(usual for _, usual in outside))
-    more = {p: n - level * usual for p, inside, n, usual in counts if inside}
-    missing = -more.pop(silence.partition, 0.0)
-    others = [(excess, p) for p, excess in more.items() if excess > max(_FEWEST_MISSING, 0.6 * missing)]
-    if len(others) != 1 or others[0][0] > 1.6 * missing:
+    missing = max((usual for p, inside, _, usual in counts if inside and p == silence.partition), default=0.0)
+    others = [(p, n, max(1.0, usual)) for p, inside, n, usual in counts if inside and p != silence.partition]
+    levels = sorted(n / usual for _, n, usual in others)
+    around = [(n, usual) for _, inside, n, usual in counts if not inside]
+    level = (
+        levels[(len(levels) - 1) // 2]
+        if len(levels) > 1
+        else sum(n for n, _ in around) / max(1.0, sum(usual for _, usual in around))
+    )
+    more = {p: n - level * usual for p, n, usual in others if n - level * usual > 3 * (level * usual) ** 0.5}
+    taken = [(p, each) for p, each in more.items() if each > max(_FEWEST_MISSING, 0.5 * level * missing)]
+    if len(taken) != 1 or taken[0][1] > 1.6 * level * missing:
         return silence
-    return replace(silence, instead=others[0][1], more=round(others[0][0]))
+    return replace(silence, instead=taken[0][0], more=round(taken[0][1]))
 
 
-def late_files(look: Look) -> list[Landed]:
+def late_files(look: CountedSource) -> list[Landed]:
     """Files of the scope that landed later after their last row than `landing_delay` and than is ordinary.
 
     A file counts from its last arrival. Where all rows of a partition have one arrival (that of the landing, or of a
@@ -90,7 +97,7 @@ def late_files(look: Look) -> list[Landed]:
     return [Landed(*each) for each in look.connection.execute(_LATE_FILES, values).fetchall()]
 
 
-def strayed(look: Look) -> list[Strayed]:
+def strayed(look: CountedSource) -> list[Strayed]:
     """Rows of the scope whose substream had always been in one other partition, by partition."""
     if not look.source.rules.substreams:
         return []
