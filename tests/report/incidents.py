@@ -241,10 +241,10 @@ def _clock_change(w: World) -> None:
 
 
 def _file(w: World) -> int:
-    """A file of the scope with enough rows."""
+    """A file of the scope that has more rows than half of them, and enough."""
     sizes = [(len(f.rows), n) for n, f in enumerate(w.files) if w.begins + 2 * HOUR < f.modified < w.ends - 6 * HOUR]
     large = sorted(sizes)[len(sizes) // 2 :]
-    return w.rng.choice(large)[1]
+    return w.rng.choice([each for each in large if each[0] >= 2 * FEWEST] or large[-1:])[1]
 
 
 def _replayed(w: World) -> None:

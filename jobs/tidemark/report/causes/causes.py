@@ -80,8 +80,10 @@ class Cause:
         """Whether the other one follows from this one."""
         if self.source != other.source or other.kind not in _FOLLOWS.get(self.kind, ()):
             return False
-        if {self.kind, other.kind} == {Kind.BURST, Kind.DUPLICATES} and 3 * self.rows < other.rows:
-            return False
+        if {self.kind, other.kind} == {Kind.BURST, Kind.DUPLICATES}:
+            again, burst = (self, other) if self.kind is Kind.DUPLICATES else (other, self)
+            if (self is again) != (3 * again.rows >= burst.rows):
+                return False
         same = {*self.partitions} & {*other.partitions} or not self.partitions or not other.partitions
         together = self.first - 2 * HOUR <= other.last and other.first <= self.last + 2 * HOUR
         return together and bool(same or UNKNOWN in self.partitions)

@@ -48,8 +48,8 @@ def repeated(look: CountedSource, partitions: tuple[str, ...], span: Incident) -
     remedy = "look at why the sender sends rows twice"
     if whole:
         remedy = f"`tidemark exclude` and a backfill leave {listed(files)} out"
-    arrived = f"{counted(rows, 'row')} {who(partitions)}, arrived {when(first, last)}, from {listed(files)}"
-    sentence = capital(f"{arrived}, repeat rows of {listed(origins)}; {remedy}")
+    arrived = f"{rows:,} rows are {who(partitions)}, arrived {when(first, last)}, from {listed(files)}"
+    sentence = capital(f"{arrived}, and repeat rows of {listed(origins)}; {remedy}")
     kind = Kind.REPLAYED_FILE if whole else Kind.DUPLICATES
     yield Cause(kind, look.name, partitions, rows, first, last, files, sentence, remedy)
 
@@ -58,7 +58,8 @@ def silent(look: CountedSource) -> Iterator[Cause]:
     """Yield the partitions that brought no row for longer than ever."""
     for each in silences(look):
         text = f"About {counted(each.missing, 'row')} of {each.partition} are missing, {_silence(each)}"
-        kind, partitions, remedy = Kind.IDLE_PARTITION, (each.partition,), "look at its sender"
+        kind, remedy = Kind.IDLE_PARTITION, "look at its sender"
+        partitions: tuple[str, ...] = (each.partition,)
         if each.instead is not None:
             kind, partitions = Kind.WRONG_PARTITION, (each.partition, each.instead)
             text += f", and {each.instead} brought {each.more:,} more than usual"

@@ -81,7 +81,7 @@ def _with_other(connection: duckdb.DuckDBPyConnection, silence: Silence) -> Sile
         else sum(n for n, _ in around) / max(1.0, sum(usual for _, usual in around))
     )
     more = {p: n - level * usual for p, n, usual in others if n - level * usual > 3 * (level * usual) ** 0.5}
-    taken = [(p, each) for p, each in more.items() if each > max(_FEWEST_MISSING, 0.5 * level * missing)]
+    taken = [(p, each) for p, each in more.items() if each > max(_FEWEST_MISSING, 0.6 * level * missing)]
     if len(taken) != 1 or taken[0][1] > 1.6 * level * missing:
         return silence
     return replace(silence, instead=taken[0][0], more=round(taken[0][1]))
@@ -115,7 +115,10 @@ def strayed(look: CountedSource) -> list[Strayed]:
         SELECT p, home, sum(n), min(first), max(last), list((f, n) ORDER BY n DESC, f) FROM files
         WHERE (SELECT avg((homes > 1)::INT) FROM homes) < 0.05
         GROUP BY ALL HAVING sum(n) >= 8 ORDER BY 3 DESC""").fetchall()  # noqa: S608
-    return [Strayed(*each, tuple((f, int(n)) for f, n in files)) for *each, files in found]
+    return [
+        Strayed(p, home, int(rows), first, last, tuple((f, int(n)) for f, n in files))
+        for p, home, rows, first, last, files in found
+    ]
 
 
 _ORDINARY = """
