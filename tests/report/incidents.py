@@ -37,7 +37,8 @@ KINDS = (
 
 @dataclass
 class World:
-    """A source, its rows by time of arrival, and what is planted: its kind, and the partition or the file."""
+    """A source, its rows by time of arrival, and what is planted: its kind, and the partition or the file (or one of
+    the files `also`)."""
 
     rng: random.Random
     source: Source
@@ -51,6 +52,7 @@ class World:
     files: list[Obj] = field(default_factory=list)
     kind: str | None = None
     where: str | None = None
+    also: set[str] = field(default_factory=set)
 
     @property
     def begins(self) -> int:
@@ -270,10 +272,8 @@ def _slow(w: World) -> None:
     when = w.files[number].modified
     w.where = w.files[number].uri
     delay = w.rng.randrange(3 * 60, 9 * 60) * MINUTE
-    w.files = [
-        replace(f, modified=max(f.modified, when + delay)) if when <= f.modified < when + 2 * w.period else f
-        for f in w.files
-    ]
+    w.also = {f.uri for f in w.files if when <= f.modified < when + 2 * w.period}
+    w.files = [replace(f, modified=max(f.modified, when + delay)) if f.uri in w.also else f for f in w.files]
 
 
 ROWS = {
@@ -329,8 +329,10 @@ def named(w: World, causes: Sequence[Cause]) -> bool:
     """Whether the first cause is the planted one: its kind, and its partition or file."""
     if not causes or causes[0].kind != w.kind:
         return False
-    where = [*causes[0].partitions, *causes[0].files]
-    return (w.where in where and w.where in causes[0].sentence) if w.where else causes[0].partitions == ()
+    if w.where is None:
+        return causes[0].partitions == ()
+    there = [*causes[0].partitions, *causes[0].files]
+    return any(each in there and each in causes[0].sentence for each in {w.where, *w.also})
 
 
 def chosen(seed: str, kind: str | None) -> World:

@@ -11,8 +11,8 @@ from tidemark.core.times import HOUR, MINUTE
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.report.causes.cells import CountedSource
 
-_FEWEST_MISSING = 10
-"""Fewest ordinary rows of a time without any that make the silence abnormal."""
+_FEWEST = 10
+"""Fewest rows that are missing in a silence, that are in a file which lands late, or that stray."""
 _FEWEST_DAYS = 3
 
 
@@ -81,14 +81,15 @@ def _with_other(connection: duckdb.DuckDBPyConnection, silence: Silence) -> Sile
         else sum(n for n, _ in around) / max(1.0, sum(usual for _, usual in around))
     )
     more = {p: n - level * usual for p, n, usual in others if n - level * usual > 3 * (level * usual) ** 0.5}
-    taken = [(p, each) for p, each in more.items() if each > max(_FEWEST_MISSING, 0.6 * level * missing)]
+    taken = [(p, each) for p, each in more.items() if each > max(_FEWEST, 0.6 * level * missing)]
     if len(taken) != 1 or taken[0][1] > 1.6 * level * missing:
         return silence
     return replace(silence, instead=taken[0][0], more=round(taken[0][1]))
 
 
 def late_files(look: CountedSource) -> list[Landed]:
-    """Files of the scope that landed later after their last row than `landing_delay` and than is ordinary.
+    """Files of the scope that landed later after their last row than `landing_delay` and than is ordinary, the latest
+    first.
 
     A file counts from its last arrival. Where all rows of a partition have one arrival (that of the landing, or of a
     later file that was ahead), it counts from the last event time.
@@ -114,7 +115,7 @@ def strayed(look: CountedSource) -> list[Strayed]:
             WHERE scope AND homes = 1 AND p <> home GROUP BY ALL)
         SELECT p, home, sum(n), min(first), max(last), list((f, n) ORDER BY n DESC, f) FROM files
         WHERE (SELECT avg((homes > 1)::INT) FROM homes) < 0.05
-        GROUP BY ALL HAVING sum(n) >= 8 ORDER BY 3 DESC""").fetchall()  # noqa: S608
+        GROUP BY ALL HAVING sum(n) >= {_FEWEST} ORDER BY 3 DESC""").fetchall()  # noqa: S608
     return [
         Strayed(p, home, int(rows), first, last, tuple((f, int(n)) for f, n in files))
         for p, home, rows, first, last, files in found
@@ -145,7 +146,7 @@ _SILENCES = f"""
         FROM silent LEFT JOIN longest USING (p), days
         WHERE days >= {_FEWEST_DAYS} AND z - a > $hour + 1.5 * coalesce(longest, 0))
     SELECT p, a, z, longest, CAST(missing AS BIGINT), still FROM judged
-    WHERE missing >= {_FEWEST_MISSING} ORDER BY missing DESC"""  # noqa: S608
+    WHERE missing >= {_FEWEST} ORDER BY missing DESC"""  # noqa: S608
 _MORE = f"""
     WITH {_ORDINARY},
     grid AS (
@@ -170,4 +171,5 @@ _LATE_FILES = f"""
         SELECT most,
             CASE WHEN files >= 5 THEN greatest($delay, 2 * most + $floor) WHEN $delay > 0 THEN $delay END bound
         FROM before)
-    SELECT f, n, first, last, lag, most FROM files, bound WHERE scope AND lag > bound ORDER BY first, f"""  # noqa: S608
+    SELECT f, n, first, last, lag, most FROM files, bound WHERE scope AND lag > bound AND n >= {_FEWEST}
+    ORDER BY lag DESC, f"""  # noqa: S608
