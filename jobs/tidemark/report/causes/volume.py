@@ -11,8 +11,10 @@ from tidemark.core.times import HOUR, MINUTE
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.report.causes.cells import CountedSource
 
+_FEWEST_MISSING = 20
+"""Fewest ordinary rows of a time without any that make the silence abnormal: half as many come on a quiet day."""
 _FEWEST = 10
-"""Fewest rows that are missing in a silence, that are in a file which lands late, or that stray."""
+"""Fewest rows of a file that lands late, of a partition that has another one's rows, or that stray."""
 _FEWEST_DAYS = 3
 
 
@@ -146,7 +148,7 @@ _SILENCES = f"""
         FROM silent LEFT JOIN longest USING (p), days
         WHERE days >= {_FEWEST_DAYS} AND z - a > $hour + 1.5 * coalesce(longest, 0))
     SELECT p, a, z, longest, CAST(missing AS BIGINT), still FROM judged
-    WHERE missing >= {_FEWEST} ORDER BY missing DESC"""  # noqa: S608
+    WHERE missing >= {_FEWEST_MISSING} ORDER BY missing DESC"""  # noqa: S608
 _MORE = f"""
     WITH {_ORDINARY},
     grid AS (
