@@ -177,10 +177,10 @@ class Soak:
     # -- what holds in the end
 
     def end(self) -> None:
-        """Back to the first version, with everything taken."""
+        """Back to the oldest version, with everything taken."""
         self.now += 10
         self.product.run(at(self.now))
-        self.product.pipeline().promote(1)
+        self.product.pipeline().promote(self.product.pipeline().versions()["versions"][0]["version"])
         self.now += 10
         self.product.run(at(self.now))
 

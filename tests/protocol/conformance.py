@@ -94,7 +94,8 @@ class Following:
         self.seen = frozenset(history.versions)
         last = max((step.batch for step in steps), default=0)
         self.optional = frozenset(each for version in history.versions.values() for each in version.optional(last))
-        folders = [self._tables(each, history.since) for each in range(1, max(*history.known, history.numbered) + 1)]
+        numbers = max(*history.known, history.numbered, *(step.version for step in steps))
+        folders = [self._tables(each, history.since) for each in range(1, numbers + 1)]
         begin = State(
             history.objects.landed, NOBODY, False, history.live, tuple(sorted(history.begin)), history.numbered, 0,
             tuple(folders), (IDLE, IDLE, IDLE), FREE._replace(losses=self.losses), 0,

@@ -166,6 +166,10 @@ SOUND: dict[str, Story] = {
     "an abandonment that crashed": "plan judge record aside withdraw",
     "a listed version": lambda hand: (hand.second(), hand.run(3)),
     "a build that died a dozen times": lambda hand: ([versions.reserve(hand.root) for _ in range(12)], hand.second()),
+    "builds that died, and a run after them": lambda hand: (
+        [versions.reserve(hand.root) for _ in range(3)],
+        hand.run(3),
+    ),
     "a promoted version": lambda hand: (hand.second(), versions.promote(hand.root, 2, BASE)),
     "an entry that is there twice": lambda hand: entry_again(hand, EVENTS),
     "a compaction": lambda hand: (hand.rewrite(EVENTS, reversed_rows), hand.rewrite(STREAM, reversed_rows)),
@@ -247,6 +251,12 @@ def delete(hand: ByHand, table: str) -> None:
     """Delete the rows of batch 1 as retention does."""
     column = "batch_id" if table == "watermarks" else "_batch_id"
     DeltaTable(hand.ledger.folder / table).delete(f"{column} = 1")
+
+
+def die(hand: ByHand, times: int) -> None:
+    """Builds that have reserved their number, and nothing else."""
+    for _ in range(times):
+        versions.reserve(hand.root)
 
 
 def entry_again(hand: ByHand, table: str) -> None:
