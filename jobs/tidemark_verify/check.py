@@ -106,7 +106,8 @@ class Warehouse:
             rows = pa.Table.from_batches(kept).sort_by([("_partition", "ascending"), ("_offset", "ascending")])
             rows = rows.filter(_among(rows["_batch_id"], self.chain.committed))
             self._take(table.name, self._events(source, rows))
-            self._take(table.name, self._judged(source, rows.filter(_among(rows["_batch_id"], judged)), judged))
+            if self.chain.committed:
+                self._take(table.name, self._judged(source, rows.filter(_among(rows["_batch_id"], judged)), judged))
 
     def _take(self, table: str, flaws: Iterable[Flaw]) -> None:
         self._guarded(table, lambda: self.found.extend(flaws))
@@ -127,9 +128,8 @@ class Warehouse:
                     what = f"its {found[0]} rows are not the {each['rows']} that the batch recorded"
                     yield Flaw("digest", table.name, number, None, what)
         for number in {*self.chain.strays(sums), *(sums.keys() & self.chain.committed.keys())}:
-            yield Flaw(
-                "rows", table.name, number, None, f"it has {sums[number][0]} rows of a batch that recorded none"
-            )
+            what = f"it has {sums[number][0]} rows of a batch that recorded none"
+            yield Flaw("rows", table.name, number, None, what)
 
     def _leave(self, what: str) -> None:
         self.left = [*(each for each in self.left if each.partition(":")[0] != what.partition(":")[0]), what]

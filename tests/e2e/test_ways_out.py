@@ -216,6 +216,21 @@ def backfill_died(scene: Scene) -> None:
     scene.call("promote", str(built))
 
 
+def promotion_died_before_names(scene: Scene) -> None:
+    scene.call("register")
+    link = scene.place("versions").with_name("published")
+    before = link.readlink()
+    scene.call("backfill", "--from", SINCE)
+    built = max(each["version"] for each in Pipeline.load(scene.config, {}).versions()["versions"])
+    scene.call("promote", str(built))
+    link.unlink()
+    link.symlink_to(before)  # as where it died after its commit
+    assert scene.status()["names"]
+    scene.run()
+    assert link.readlink() != before
+    assert not scene.status()["names"]
+
+
 def folder_for_a_lock(scene: Scene) -> None:
     lock = scene.place("versions").with_name("lock")
     lock.unlink(missing_ok=True)
@@ -237,6 +252,7 @@ CASES: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "`quality` has lost commits, or `diagnostics` what listing found": (without_quality,),
     "`batches` has lost the commit that ended the last run": (without_the_end,),
     "`batches` has lost more, or cannot be read": (without_batches,),
+    "a promotion has died after its commit": (promotion_died_before_names,),
     "a backfill or a promotion has died": (backfill_died,),
     "the lock is a folder, or the pipeline's place is a file": (folder_for_a_lock,),
 }

@@ -9,9 +9,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from samples import fork
+from samples import KEYED, at, fork, obj
 
+from product import Product
 from tidemark.cli import invoke
+from tidemark.core.times import format_time
 from tidemark.errors import TidemarkError
 from tidemark.pipeline import Pipeline
 
@@ -107,3 +109,13 @@ def test_what_cannot_be_verified_is_refused_with_what_to_do(tmp_path, capsys):
     config.write_text(text.format("s3://bucket/warehouse"))
     with pytest.raises(TidemarkError, match="on S3 cannot be verified"):
         Pipeline.load(config).verify()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_pipeline_whose_first_run_is_blocked_is_sound(tmp_path, capsys):
+    blocking = {"quality": {"max_adjusted": "0%", "on_failure": "block"}}
+    product = Product(tmp_path / "p", {"a": KEYED}, blocking)
+    product.land("a", [obj("000", 10)])
+    assert invoke(["run", str(product.config), "--as-of", format_time(at(12))]) == 1
+    for more in ([], ["--all"]):
+        assert invoke(["verify", str(product.config), *more]) == 0, capsys.readouterr()
