@@ -97,6 +97,8 @@ class Disk:
     faults: dict[int, str] = field(default_factory=dict)
     """Kinds of faults by the number of the commit that they meet."""
     stall: Callable[[], None] = lambda: None
+    lost: bool = False
+    """A loss of power has taken commits away."""
 
     def sync(self, path: object) -> None:
         """All commits to a table so far outlast a loss of power."""
@@ -106,6 +108,7 @@ class Disk:
         """End each table at a version from the last synced one to the newest, as `kept` chooses between the two."""
         for path in list(self.tables):
             number = kept(self.synced.get(path, 0), len(self.tables[path]))
+            self.lost = self.lost or number < len(self.tables[path])
             self.tables[path] = self.tables[path][:number]
             if not number:
                 del self.tables[path]

@@ -186,8 +186,11 @@ class World:
         self.hold_laws()
         taken = {item.uri.rpartition("/")[2] for each in self.committed() for item in self.ledger.objects_of(each)}
         assert taken == {obj.uri for obj in self.landed}
-        found, _ = conformance.check(partial(simulated_tables.history_of, self.disk, self.ledger.root), leases=True)
-        assert not found, found
+        if not self.disk.lost:  # what is made again then stands later in its log than it was written
+            found, _ = conformance.check(
+                partial(simulated_tables.history_of, self.disk, self.ledger.root), leases=True
+            )
+            assert not found, found
 
 
 def simulate(folder: Path, seed: int, steps: int, **more: Any) -> World:
