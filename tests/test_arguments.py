@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import count
 
 import pytest
 
@@ -146,3 +147,17 @@ def test_what_a_person_passes_is_taken(pipeline, tmp_path):
     for partition in (0, "0"):
         with pytest.raises(TidemarkError, match="events/readings"):
             pipeline.explain("readings", partition, 2)
+
+
+@pytest.mark.usefixtures("pipeline")
+def test_ages_of_one_call_count_back_from_one_time(monkeypatch):
+    def refuse(begin, end):
+        raise UsageError(f"{end - begin} apart")
+
+    clock = count(parse_time("2026-01-01T00:00:00Z"), HOUR)
+    late = Pipeline.load("p.yml", clock=lambda: next(clock))
+    monkeypatch.setattr("tidemark.commands.report.write_report", lambda _, __, since, until: refuse(since, until))
+    monkeypatch.setattr("tidemark.commands.backfill.build.build", lambda _, call, __: refuse(call.begin, call.end))
+    for call in (lambda: late.report(since="2d", until="1d"), lambda: late.backfill("2d", "1d")):
+        with pytest.raises(UsageError, match=f"^{DAY} apart"):
+            call()

@@ -10,7 +10,7 @@ from tidemark.arguments import alias, file_path, number, number_or_none, texts
 from tidemark.arguments import partition as name_of_partition
 from tidemark.commands import exclude, recover, replay, versions
 from tidemark.commands import run as runs
-from tidemark.commands.filters import Filters, Moment, checked_filters, instant
+from tidemark.commands.filters import Filters, Moment, checked_filters, instant, instants
 from tidemark.commands.names.register import RegisterOptions, register
 from tidemark.commands.read import Reader
 from tidemark.commands.repair.verify import VerifyOptions, verify
@@ -122,10 +122,10 @@ class Pipeline:
         wait: bool = False,
         quality: str | None = None,
     ) -> RunRecord | PlanRecord:
-        """Take what landed by `as_of` (default: now) and judge it; first recover a run that crashed.
-        A `run_id` that is committed already is verified and changes nothing. Raises Held if another run holds the
-        pipeline, UsageError for an `as_of` in the future, Blocked if quality blocks this run or an earlier one.
-        `quality` (block, warn or record) overrides the configuration's `on_failure`."""
+        """Take what landed by `as_of` (default: now; an age counts back from this call) and judge it; first recover
+        a run that crashed. A `run_id` that is committed already is verified and changes nothing. `quality` (block,
+        warn or record) overrides the configuration's `on_failure`. Raises Held if another run holds the pipeline,
+        UsageError for an `as_of` in the future, Blocked if quality blocks this run or an earlier one."""
         request = RunRequest(instant(as_of, self.context.clock()), run_id, max_files, (), quality)
         return runs.dry_run(self.context, request) if dry_run else runs.run(self.context, request, wait)
 
@@ -207,7 +207,7 @@ class Pipeline:
 
         for values in alias(named, verb="backfill", instead_of={"set": "settings_"}).values():
             settings_ = texts("set", values)
-        begin, end = (instant(each, self.context.clock()) for each in (from_, to))
+        begin, end = instants(self.context.clock(), from_, to)
         return build(self.context, BackfillRequest(begin or 0, end, tuple(settings_), from_landing, label), wait)
 
     @explained
@@ -288,7 +288,7 @@ class Pipeline:
         from tidemark.commands.report import write_report  # imported here: only a report draws
 
         target = None if out is None else file_path("out", out)
-        return write_report(self.reader, target, *(instant(each, self.context.clock()) for each in (since, until)))
+        return write_report(self.reader, target, *instants(self.context.clock(), since, until))
 
     def path(self, table: str) -> TablePathRecord:
         """The folder of a table in the live version, and names that follow `promote`."""

@@ -40,6 +40,11 @@ def instant(value: str | int | None, now: int) -> int | None:
         raise UsageError(str(error)) from error
 
 
+def instants(now: int, *values: Moment) -> list[int | None]:
+    """Given times in microseconds UTC, as `instant` reads them; all ages are counted back from one time."""
+    return [instant(value, now) for value in values]
+
+
 def checked_filters(verb: str, filters: Filters) -> Filters:
     """Filters with the partition as text. Raises UsageError for an unknown filter or an impossible value."""
     known_names(verb, filters, ["limit", *["by"] * (verb == "rows"), *Filters.__annotations__])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemark.commands.filters import Moment, instant
+from tidemark.commands.filters import Moment, instants
 from tidemark.commands.read import Reader
 from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
@@ -31,8 +31,7 @@ def why(reader: Reader, since: Moment, until: Moment, run: str | None) -> WhyRec
     else:
         if run is not None:
             raise UsageError("--run and a range of times exclude one another", hint="give one of them")
-        now = reader.clock()
-        asked, scope = _of_range(ledger, through, instant(since, now), instant(until, now))
+        asked, scope = _of_range(ledger, through, *instants(reader.clock(), since, until))
     found = causes_of(_sources(reader, asked, through), asked)
     causes = [cause.record() for cause in found.causes]
     return {"scope": scope, "rows": found.rows, "history": found.days, "causes": causes}
