@@ -36,7 +36,7 @@ def settings(spark: SparkSession, changed: Mapping[str, str]) -> Iterator[SparkS
 def forget_tables() -> None:
     """Have Delta forget all tables, if a session is there. It would keep each for an hour with the plans that read
     its log: after half an hour of tests these filled 3 GB, and the JVM did little else than to collect garbage."""
-    pyspark = sys.modules.get("pyspark")
-    context = pyspark and pyspark.SparkContext._active_spark_context
-    if context is not None and context._jvm is not None:
-        context._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    if "pyspark" in sys.modules:
+        from tidemark.spark.compat import sessions
+
+        sessions.forget_tables()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from tidemark.commands.exclude import why
 from tidemark.commands.filters import Filters, instant
-from tidemark.commands.names.known import fixed, lagging, names_of
+from tidemark.commands.names.known import behind, fixed, lagging, names_of
 from tidemark.commands.state import standing
 from tidemark.commands.summaries import stream_summary
 from tidemark.commands.versions import compared_spec, in_force
@@ -195,7 +195,7 @@ class Reader:
             "abandoned": self._abandoned(through),
             "chain": self._head(),
             "damaged": [{"table": name, "why": str(loss)} for name, loss in losses(self.ledger).items()],
-            "names": lagging(self.ledger, self.tables, str(self.spec.path)),
+            "names": lagging(self.ledger, behind(self.ledger, self.tables), str(self.spec.path)),
             **found,
         }
 

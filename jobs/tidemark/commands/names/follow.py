@@ -23,7 +23,8 @@ def follow(context: RunContext, *, must: bool = False) -> list[str]:
     ledger, failed = context.ledger, []
     tables = Reader(context.spec, ledger).tables
     follow_link(context.root, ledger.version)
-    for each in behind(ledger, tables):
+    late = behind(ledger, tables)
+    for each in late:
         if not each.by_hand:
             try:
                 change_views(context, each)
@@ -34,7 +35,8 @@ def follow(context: RunContext, *, must: bool = False) -> list[str]:
                     live = f"version {ledger.version} is live, and not all views show it yet"
                     raise TidemarkError(f"{live}: {error.message}", where=error.where, hint=_REPEAT) from error
                 failed.append(f"{error.message}; {error.hint}")
-    return [*failed, *lagging(ledger, tables, str(context.spec.path))]
+    left = behind(ledger, tables) if late else []
+    return [*failed, *lagging(ledger, left, str(context.spec.path))]
 
 
 def ensure_movable(context: RunContext) -> None:

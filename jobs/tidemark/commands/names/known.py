@@ -29,10 +29,11 @@ def behind(ledger: Ledger, tables: Callable[[], Iterable[str]]) -> list[Registra
     return [each for each in known if each.version != ledger.version or not set(there) <= set(each.tables)]
 
 
-def lagging(ledger: Ledger, tables: Callable[[], Iterable[str]], config: str) -> list[str]:
-    """Sentences on names that do not read the live version, with what to do."""
+def lagging(ledger: Ledger, late: Sequence[Registration], config: str) -> list[str]:
+    """Sentences on names that do not read the live version, with what to do; `late` are the registrations that are
+    `behind`."""
     link = behind_link(ledger.root, ledger.version)
-    views = [_sentence(each, ledger.version, config) for each in behind(ledger, tables)]
+    views = [_sentence(each, ledger.version, config) for each in late]
     return [*([] if link is None else [link]), *views]
 
 
