@@ -33,7 +33,7 @@ def measure(place: Place) -> Section:
         cases["default job"] = _written(place, data, default_job)
     ours, bare, copied, *default = alternate(cases, place.repeats, place.say).values()
     what = f"judge {data.rows:,} rows, {LANES} partitions"
-    peer = "bare Spark: read, repartition, sort, write the same columns"
+    peer = "bare Spark: read, repartition, sort, write the same columns, with the same bounds"
     return Section(
         "judge",
         "Judging",

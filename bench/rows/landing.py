@@ -21,7 +21,7 @@ from tidemark.pipeline import Pipeline
 CUTS = (1, 16, 100)
 """Micro-batches."""
 MOST = {1: 1.0, 16: 0.8, 100: 0.8}
-PAYLOAD, COLUMNS = "the payload alone", "the columns of an events table"
+PAYLOAD, COLUMNS = "the payload alone", "the columns of an events table, with the same bounds"
 """What rows of the peers have."""
 WARM_UPS = {1: 6, 16: 1}
 """Rounds that do not count: after the first, Java still compiles much of what short rounds run again. A hundred
