@@ -51,7 +51,6 @@ DAMAGED = {
 UNGUARDED = "[unguarded]"
 """End of the names of tests that switch a guard off, and so leave what the guard prevents."""
 WRITTEN_BY_TESTS = {
-    "test_a_version_built_before_the_run_was_abandoned": "the model promotes no run that was abandoned in part",
     "test_statements_for_a_person_are_printed_alone": "the test makes a version live by a commit of its own",
     "test_the_link_follows_and_is_neither_data_nor_damage": "the test makes a version live by a commit of its own",
 }

@@ -135,8 +135,8 @@ class VersionHistory:
             if gained[-1].status == ABANDONED:
                 yield from self._withdrawal(commit, gained)
             yield self._step(commit, gained[-1].number, gained[-1].status, changes)
-        elif gained[-1].number == gained[-1].last:
-            yield self._brought(commit, runs.get(gained[-1].last, gained))
+        elif gained[-1].number == (planned := runs.get(gained[-1].number, gained))[-1].number:
+            yield self._brought(commit, planned)
 
     def _step(self, commit: Commit, number: int, kind: str, changes: set[Change], **more: Any) -> Step:
         return Step(commit.time, number, kind, self.number, "batches", frozenset(changes), **more)
@@ -186,7 +186,7 @@ class VersionHistory:
             yield Step(place, last, "withdrawn", self.number, "batches", frozenset(changes))
 
     def _brought(self, commit: Commit, run: list[Batch]) -> Step:
-        """A run that a promotion has executed in a version that is not live: one step."""
+        """A plan that a promotion has executed in a version that is not live: one step."""
         changes: set[Change] = set()
         for batch in run:
             changes.add((self.number, "batches", "-", batch._replace(status=PLANNED)))

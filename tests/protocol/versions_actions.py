@@ -112,11 +112,12 @@ def bring(state: State, who: int, guards: Guards) -> Iterator[State]:
 
 
 def planned_again(target: Version, live: Version, missing: list[Batch]) -> Version:
-    """The next run planned in the target, and the numbers of abandoned batches before it: `Promotion._planned`,
-    `abandoned.skip`."""
-    run = [batch for batch in missing if batch.first == missing[0].first]
+    """The next plan of a run repeated in the target, and the numbers of abandoned batches before it:
+    `Promotion._planned`, `abandoned.skip`. A run has two plans if the rest of its first was abandoned. Nothing in the
+    target says what abandoned batches were to take."""
+    run = [batch for batch in missing if (batch.first, batch.last) == (missing[0].first, missing[0].last)]
     known = target.batches[-1].number if target.batches else 0
-    skipped = [batch for batch in live.batches if known < batch.number < run[0].number]
+    skipped = [batch._replace(objects=0) for batch in live.batches if known < batch.number < run[0].number]
     rows = [batch._replace(status=PLANNED) for batch in run]
     return target._replace(batches=(*target.batches, *skipped, *rows))
 
