@@ -24,6 +24,7 @@ OF_AIRFLOW = {"airflow", "fastapi", "sqlalchemy", "starlette"}
 """Modules that Airflow brings."""
 OF_OTHERS = {
     "botocore": "boto3",
+    "openlineage": "openlineage-python",
     "pydantic_core": "pydantic",
     "ruamel": "ruamel.yaml",
     "vl_convert": "vl-convert-python",

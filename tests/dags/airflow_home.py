@@ -39,6 +39,8 @@ class AirflowHome:
     dag_folder: Path = ROOT / "dags"
     connection: Mapping[str, str] = field(default_factory=dict)
     """More keys of the Spark connection's extra."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """More settings of Airflow, as variables of its environment."""
     port: int = 0
     token: str = ""
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -83,9 +85,8 @@ class AirflowHome:
         }
         if self.database is not None:
             given["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = self.database
-        return (
-            {key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW")} | given | SHORT_LIVED
-        )
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW")}
+        return inherited | given | self.settings | SHORT_LIVED
 
     def tested(self, dag: str, *arguments: str) -> str:
         """What `airflow dags test` prints, on a copy of the SQLite database: a scheduler that sees the run takes it

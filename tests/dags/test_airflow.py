@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from airflow_home import AirflowHome, running
 from dag_pipelines import land_day, write_pipeline
+from openlineage_schema import openlineage_problems
+from otlp_receiver import Receiver, receiving
 
 from tidemark.pipeline import Pipeline
 
@@ -28,13 +30,28 @@ NOTHING = {"discover": "success", "process": "skipped", "check_quality": "skippe
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory) -> Iterator[AirflowHome]:
+def metrics() -> Iterator[Receiver]:
+    with receiving() as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory, metrics) -> Iterator[AirflowHome]:
+    """An Airflow that writes OpenLineage's events into a file, and sends metrics."""
     folder = tmp_path_factory.mktemp("airflow")
+    settings = {
+        "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(
+            {"type": "file", "log_file_path": str(folder / "lineage.jsonl"), "append": True}
+        ),
+        "AIRFLOW__METRICS__OTEL_ON": "True",
+        "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": f"http://127.0.0.1:{metrics.server_port}/v1/metrics",
+        "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "http/protobuf",
+    }
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     land_day(folder / "landing", today - timedelta(days=2))
     asked = {"start_date": today.isoformat(), "retries": 1, "retry_delay": "1s"}
     write_pipeline(folder / "pipelines", schedule="0 0 * * *", airflow=asked)
-    with running(folder) as home:
+    with running(folder, settings=settings) as home:
         yield home
 
 
@@ -77,6 +94,49 @@ def test_a_scheduled_run_takes_what_has_landed_and_tells_consumers(home, schedul
     assert event["extra"]["rows"] == 20
     assert event["extra"]["run_id"] == scheduled
     assert event["extra"]["watermarks"]["readings"]["watermark"] == found["watermarks"]["readings"]["watermark"]
+
+
+def test_openlineage_gets_what_a_run_read_and_wrote(home, scheduled):
+    events = [json.loads(line) for line in (home.folder / "lineage.jsonl").read_text().splitlines()]
+    assert events
+    assert [openlineage_problems(event) for event in events] == [[]] * len(events)
+    (event,) = [
+        each
+        for each in events
+        if each["job"]["name"] == "tidemark_toll.process"
+        and each["eventType"] == "COMPLETE"
+        and each["run"]["facets"]["airflow"]["dagRun"]["run_id"] == scheduled
+    ]
+    (landing,) = event["inputs"]
+    assert (landing["namespace"], landing["name"]) == ("file", str(home.folder / "landing"))
+    assert landing["inputFacets"]["inputStatistics"]["rowCount"] == 20
+    outputs = {each["name"]: each for each in event["outputs"]}
+    place = {name: pipeline_of(home).path(name)["path"] for name in ("events/readings", "streams/hours")}
+    assert outputs.keys() == set(place.values())
+    made = outputs[place["events/readings"]]["facets"]["columnLineage"]["fields"]["_event_time"]["inputFields"]
+    assert [(each["name"], each["field"]) for each in made] == [(str(home.folder / "landing"), "passed")]
+    fields = outputs[place["streams/hours"]]["facets"]["schema"]["fields"]
+    assert "n" in {field["name"] for field in fields}
+    (batch,) = pipeline_of(home).summary(scheduled)["batches"]
+    fates = {fate: batch[fate] for fate in ("on_time", "adjusted", "dropped", "quarantined")}
+    assert event["run"]["facets"]["tidemark"]["fates"] == {"readings": fates}
+
+
+def test_metrics_say_how_late_the_output_is_and_what_became_of_rows(home, scheduled, metrics):
+    (batch,) = pipeline_of(home).summary(scheduled)["batches"]
+    name = "airflow.tidemark"
+
+    def sent() -> bool:
+        found = {fate: metrics.value(f"{name}.rows", pipeline="toll", fate=fate) for fate in ("on_time", "dropped")}
+        return found == {"on_time": batch["on_time"], "dropped": batch["dropped"]}
+
+    home.until(sent)
+    assert metrics.value(f"{name}.blocked", pipeline="toll") == 0
+    assert metrics.value(f"{name}.share", pipeline="toll", fate="dropped") == batch["dropped"] / 20
+    (source,) = pipeline_of(home).status()["sources"]
+    assert metrics.value(f"{name}.watermark_delay", pipeline="toll", source="readings") == pytest.approx(
+        source["watermark_delay_micros"] / 1e6
+    )
 
 
 def cleared(home: AirflowHome, dag: str, run: str) -> dict[str, str]:

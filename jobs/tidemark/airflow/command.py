@@ -24,6 +24,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from tidemark.airflow import aws
 
 if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import Context
 
 DEFAULT_CONNECTION = "spark_default"
@@ -142,6 +143,20 @@ class TidemarkCommandOperator(BaseOperator):
     def on_kill(self) -> None:
         if self._child is not None:
             self._child.stop()
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:  # noqa: ARG002
+        """What Airflow's provider for OpenLineage sends when the task ends."""
+        return lineage_of(self.job, self.application_args)
+
+
+def lineage_of(job: str, arguments: Sequence[str]) -> OperatorLineage[Any, Any] | None:
+    """Return what a command with these arguments read and wrote; None for all but `process`."""
+    if job != "process":
+        return None
+    from tidemark.airflow.openlineage import run_lineage
+
+    config, *options = arguments
+    return run_lineage(aws.load(config), options[options.index("--run-id") + 1])
 
 
 def raise_for(status: int, said: Iterable[str]) -> None:

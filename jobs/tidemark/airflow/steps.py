@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from tidemark.airflow import aws
+from tidemark.airflow import aws, metrics
 
 if TYPE_CHECKING:
     from airflow.sdk.types import DagRunProtocol as DagRun
@@ -30,20 +30,24 @@ def discover(config: str) -> dict[str, str]:
     run = get_current_context()["dag_run"]
     as_of = as_of_of(run).isoformat()
     try:
-        foreseen = foresee(aws.load(config).context, as_of, run.run_id)
+        pipeline = aws.load(config)
+        foreseen = foresee(pipeline.context, as_of, run.run_id)
     except (Blocked, ConfigError, UsageError) as error:
         raise AirflowFailException(str(error)) from error
     print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # the task's log
     if foreseen.need is ScheduledWork.NOTHING:
+        metrics.send(pipeline, as_of_of(run))
         return {}
     return {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
 
 
 def check_quality(config: str) -> None:
-    """Fail, without a retry, if quality blocks the run."""
+    """Send metrics. Fail, without a retry, if quality blocks the run."""
     from tidemark.commands.schedule import blocking
 
-    if reason := blocking(aws.load(config).context):
+    pipeline = aws.load(config)
+    metrics.send(pipeline, as_of_of(get_current_context()["dag_run"]))
+    if reason := blocking(pipeline.context):
         raise AirflowFailException(reason)
 
 

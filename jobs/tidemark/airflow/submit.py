@@ -13,9 +13,10 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk.exceptions import AirflowException
 
 from tidemark.airflow import aws
-from tidemark.airflow.command import DEFAULT_CONNECTION, HOPELESS, Child, raise_for
+from tidemark.airflow.command import DEFAULT_CONNECTION, HOPELESS, Child, lineage_of, raise_for
 
 if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import Context
 
 _STATUS = re.compile(r"Error code is: (\d+)")
@@ -47,6 +48,11 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
             super().on_kill()
         else:
             self._child.stop()
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:  # noqa: ARG002
+        """What Airflow's provider for OpenLineage sends when the task ends."""
+        arguments = self.application_args
+        return lineage_of(self.job, arguments[1:] if arguments[0] == self.job else arguments)
 
     def _submit(self, context: Context) -> None:
         # These import pyspark, so only when a task runs.

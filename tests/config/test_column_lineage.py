@@ -1,0 +1,72 @@
+"""Columns of tables by the columns that they are made from."""
+
+from __future__ import annotations
+
+from tidemark.config.column_lineage import events_lineage, streams_lineage
+
+SCHEMA = "id STRING, t TIMESTAMP, v DOUBLE, place STRUCT<lane: STRING>"
+STREAMS = {
+    "fast": {
+        "from": "readings",
+        "where": "v > 1",
+        "select": {"id": "id", "V2": "v * 2", "lane": "place.lane", "one": "1"},
+    },
+    "all": {"union": ["fast", "fast"]},
+    "hours": {"from": "all", "tumbling": "1h", "group_by": ["id"], "select": {"n": "count(*)", "most": "max(v2)"}},
+    "days": {"from": "hours", "tumbling": "1d", "select": {"top": "max(most)", "since": "min(_window_start)"}},
+    "pairs": {
+        "join": ["fast", "hours"],
+        "on": ["id"],
+        "select": {"id": "fast.id", "both": "fast.V2 + hours.most", "at": "hours._system_timestamp"},
+    },
+}
+
+
+def made(lineage):
+    return {
+        name: (sorted((each.source, each.name) for each in column.inputs), column.derivation.value)
+        for name, column in lineage.items()
+    }
+
+
+def test_columns_of_events_come_from_landed_ones_under_their_names_in_files(files):
+    source = files.source(
+        schema=SCHEMA,
+        header_columns={"Time": "t"},
+        timestamp_by="t",
+        late_arrival={"tolerance": "1h", "action": "adjust"},
+        partition={"column": "place.lane"},
+        partitions=["a"],
+        over=["upper(id)"],
+    )
+    found = made(events_lineage(source))
+    assert found["id"] == ([("readings", "id")], "identity")
+    assert found["t"] == found["_event_time"] == ([("readings", "Time")], "identity")
+    assert found["_partition"] == ([("readings", "place")], "transformation")
+    assert found["_substream"] == ([("readings", "id")], "transformation")
+    assert "_arrival_time" not in found
+
+
+def test_columns_of_streams_come_from_events_through_all_steps(files):
+    late = {"tolerance": "1h", "action": "adjust"}
+    spec = files.spec({"streams": STREAMS}, schema=SCHEMA, timestamp_by="t", late_arrival=late)
+    found = {name: made(lineage) for name, lineage in streams_lineage(spec).items()}
+    assert found["fast"] == found["all"]
+    assert found["fast"]["id"] == ([("readings", "id")], "identity")
+    assert found["fast"]["V2"] == ([("readings", "v")], "transformation")
+    assert found["fast"]["lane"] == ([("readings", "place")], "transformation")
+    assert found["fast"]["one"] == ([], "transformation")
+    assert found["hours"] == {
+        "id": ([("readings", "id")], "identity"),
+        "n": ([], "aggregation"),
+        "most": ([("readings", "v")], "aggregation"),
+    }
+    assert found["days"] == {
+        "top": ([("readings", "v")], "aggregation"),
+        "since": ([("readings", "_system_timestamp")], "aggregation"),
+    }
+    assert found["pairs"] == {
+        "id": ([("readings", "id")], "identity"),
+        "both": ([("readings", "v")], "aggregation"),
+        "at": ([("readings", "_system_timestamp")], "identity"),
+    }
