@@ -16,6 +16,10 @@ COPY --chown=tidemark jobs ./jobs
 COPY --chown=tidemark jvm ./jvm
 COPY --chown=tidemark expectations ./expectations
 RUN make install install-s3
+# Packages of another auth manager, such as docs/deploy/fab.lock; none by default.
+ARG AUTH_LOCK=
+COPY --chown=tidemark docs/deploy/*.lock ./docs/deploy/
+RUN test -z "$AUTH_LOCK" || .venv/bin/pip install --no-cache-dir --no-deps --require-hashes --requirement "$AUTH_LOCK"
 COPY --chown=tidemark dags ./dags
 
 ENV PATH=/opt/tidemark/.venv/bin:$PATH \

@@ -30,13 +30,15 @@ demo: $(CLASSES) ## run a year of real flights through a pipeline, into ./demo
 	$(BIN)/tidemark demo
 
 PORT ?= 8080
-SECRETS := POSTGRES_PASSWORD S3_ROOT_USER S3_ROOT_PASSWORD AIRFLOW_ADMIN_PASSWORD AIRFLOW_FERNET_KEY AIRFLOW_SECRET_KEY AIRFLOW_JWT_SECRET
-RANDOM_KEY := import base64, os; print(base64.urlsafe_b64encode(os.urandom(32)).decode())
+SECRETS := POSTGRES_PASSWORD S3_ROOT_USER S3_ROOT_PASSWORD S3_ACCESS_KEY S3_SECRET_KEY AIRFLOW_ADMIN_PASSWORD AIRFLOW_FERNET_KEY AIRFLOW_SECRET_KEY AIRFLOW_JWT_SECRET
+# Airflow takes a Fernet key in base64; S3 servers take names of keys without '='.
+RANDOM_KEY := import base64, secrets, sys; print(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode() if "FERNET" in sys.argv[1] else secrets.token_hex(10 if sys.argv[1] in ("S3_ROOT_USER", "S3_ACCESS_KEY") else 32))
 airflow: $(CLASSES) ## start Airflow on this machine with the demo's pipeline on a schedule (PORT=8080), in ./airflow
 	@$(BIN)/python -m tidemark.airflow.standalone airflow $(PORT)
 
-env: ## make .env, the random passwords of docker-compose.yml, if there is none
-	@test -e .env || { umask 077; for name in $(SECRETS); do echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)')"; done > .env; }
+env: ## make .env, the random passwords of docker-compose.yml; keeps those that are there
+	@umask 077; touch .env; for name in $(SECRETS); do grep -q "^$$name=" .env \
+	|| echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)' $$name)" >> .env; done
 
 test: $(CLASSES) ## run the tests (about 20 minutes on 2 cores)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)

@@ -52,6 +52,7 @@ PLACEHOLDERS: dict[str, Callable[[], str]] = {
 }
 """Words that stand for something on the pages. In a reason `...` may stand as it is."""
 
+DOCKER = "needs Docker; tests/dags/test_compose.py reads the files"
 INSTALLS = "installs what the tests run on"
 MEASURES = "measures for many minutes; tests/test_bench.py holds its parts"
 TESTS = "runs tests such as this one"
@@ -97,7 +98,12 @@ NOT_RUN = {
     ),
     "make env": "writes into the project's folder; tests/dags/test_compose.py calls it in another",
     "make airflow": "starts services and stays; tests/dags/test_airflow.py has an Airflow of its own",
-    "docker compose up --build --wait": "needs Docker; tests/dags/test_compose.py reads the file",
+    "docker compose up --build --wait": DOCKER,
+    "docker compose --file docker-compose.yml --file docs/deploy/compose.fab.yml up --build --wait": DOCKER,
+    "docker compose exec api-server airflow users create --username ada --role Viewer --firstname Ada --lastname L"
+    " --email ada@example.org": DOCKER,
+    "AIRFLOW_URL=https://airflow.example.org docker compose --file docker-compose.yml"
+    " --file docs/deploy/compose.tls.yml up --build --wait": DOCKER,
     "airflow backfill create --dag-id tidemark_toll --from-date ... --to-date ...": (
         "needs Airflow's database; tests/dags/test_airflow_postgres.py calls it there"
     ),
