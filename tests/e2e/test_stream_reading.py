@@ -44,7 +44,7 @@ def test_a_run_says_what_it_wrote_to_each_stream(product):
     assert said["kept"]["rows"] == 0
     assert said["copy"]["rows"] == len(product.table("streams/copy")) > 0
     assert said["counted"]["rows"] == len(product.table("streams/counted")) > 0
-    text = shown(run_text(product.config)(product.said))
+    text = shown(run_text(product.config, product.pipeline())(product.said))
     assert "counted" in text
     assert "dead letters" in text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 import pytest
 from incidents import KINDS, chosen, found, named
 from report_warehouse import record
+from rich.console import Console
 
 from oracle import Obj, Row, Run, Source
 from product import Product
 from row_engine import RowEngine, without_spark
 from tidemark.cli import invoke
+from tidemark.cli.text.runs import run_text
+from tidemark.cli.text.why import run_cause
 from tidemark.context import RunContext
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
 from tidemark.errors import UsageError
@@ -106,6 +110,22 @@ def test_the_command_prints_the_sentence_and_what_it_looked_at(toll, capsys):
     quiet = printed(capsys, "why", str(toll), "--run", "night-4").splitlines()
     assert quiet[0] == "Nothing is out of the ordinary."
     assert sentence in printed(capsys, "status", str(toll)).splitlines()
+
+
+def test_the_summary_of_a_run_says_it_before_any_table(toll):
+    """`run` prints this text of its record: here that of the recorded run."""
+    pipeline = Pipeline.load(toll)
+    texts = {}
+    for run in ("night-4", "night-5"):
+        console = Console(width=300, file=io.StringIO())
+        console.print(run_text(toll, pipeline)({**pipeline.summary(run), "repaired": []}))
+        texts[run] = console.file.getvalue()
+    sentence = pipeline.why()["causes"][0]["sentence"]
+    assert texts["night-5"].index(sentence) < texts["night-5"].index("on time")
+    assert "would have kept" not in texts["night-4"]
+    assert pipeline.summary("night-4")["batches"][0]["dropped"] > 0
+    verified = {**pipeline.summary("night-5"), "repaired": [], "verified": {}}
+    assert run_cause(pipeline, verified) is None
 
 
 def test_what_cannot_be_asked_is_an_error_and_before_the_first_run_nothing_is_found(toll, tmp_path):

@@ -125,7 +125,7 @@ def run(config: Path, dry_run: bool, **options: Any) -> Answer[RunRecord] | Answ
     if record["run_id"] is None:
         return Answer(record, plan_text(config))
     differs = "verified" in record and not record["verified"]["identical"]
-    return Answer(record, run_text(config), int(differs))
+    return Answer(record, run_text(config, pipeline), int(differs))
 
 
 @_command
@@ -140,7 +140,7 @@ def close(config: Path, source: str | None, as_of: str | None) -> Answer[RunReco
     from tidemark.cli.text.runs import run_text
 
     with opened(config) as pipeline:
-        return Answer(pipeline.close(source=source, as_of=as_of), run_text(config))
+        return Answer(pipeline.close(source=source, as_of=as_of), run_text(config, pipeline))
 
 
 @_command

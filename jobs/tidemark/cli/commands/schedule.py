@@ -30,7 +30,7 @@ def process(config: Path, as_of: str, run_id: str) -> Answer[RunRecord] | Answer
 
     with opened(config) as pipeline:
         try:
-            return Answer(answer(pipeline.context, as_of, run_id), run_text(config))
+            return Answer(answer(pipeline.context, as_of, run_id), run_text(config, pipeline))
         except Blocked as error:
             blocked: BlockedRecord = {"run_id": run_id, "blocked": error.message}
             return Answer(blocked, lambda record: record["blocked"])

@@ -12,11 +12,13 @@ from rich.table import Table
 from tidemark.cli.output import Verbatim
 from tidemark.cli.text.layout import LONGEST_TABLE, listed, paragraphs, quoted, size_text, table_of
 from tidemark.cli.text.run_results import findings_table, results
+from tidemark.cli.text.why import run_cause
 from tidemark.report.words import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from tidemark.pipeline import Pipeline
     from tidemark.records.failures import ProblemRecord, ValidateRecord
     from tidemark.records.rows import ExportRecord, PathRecord
     from tidemark.records.runs import (
@@ -30,10 +32,14 @@ if TYPE_CHECKING:
     )
 
 
-def run_text(config: Path) -> Callable[[RunRecord], RenderableType]:
+def run_text(config: Path, pipeline: Pipeline) -> Callable[[RunRecord], RenderableType]:
     """Text of the record of a run, or of a close, of this configuration."""
     return lambda record: paragraphs(
-        _taken(record), _verified(record), *results(record, [*_changes(record)]), _next_commands(record, config)
+        _taken(record),
+        _verified(record),
+        run_cause(pipeline, record),
+        *results(record, [*_changes(record)]),
+        _next_commands(record, config),
     )
 
 

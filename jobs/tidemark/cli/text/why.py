@@ -16,6 +16,7 @@ from tidemark.report.words import counted
 if TYPE_CHECKING:
     from tidemark.pipeline import Pipeline
     from tidemark.records.causes import WhyRecord
+    from tidemark.records.runs import RunRecord
     from tidemark.records.status import StatusRecord
 
 QUIET = "Nothing is out of the ordinary."
@@ -40,10 +41,22 @@ def status_text(pipeline: Pipeline) -> Callable[[StatusRecord], RenderableType]:
     return text
 
 
-def _first_cause(pipeline: Pipeline) -> str | None:
-    """The first sentence, or why there can be none: a status is shown whatever state the events are in."""
+def run_cause(pipeline: Pipeline, record: RunRecord) -> str | None:
+    """The first cause of what is abnormal in a run; None if it has dropped and quarantined no row and failed no
+    check, or only verified another run."""
+    lost = any(batch["dropped"] or batch["quarantined"] for batch in record["batches"])
+    failed = any(not check["success"] for check in record["quality"])
+    if "verified" in record or not (lost or failed):
+        return None
+    sentence = _first_cause(pipeline, record["run_id"])
+    return None if sentence is None else safe(sentence)
+
+
+def _first_cause(pipeline: Pipeline, run: str | None = None) -> str | None:
+    """The first sentence for a run (default: the last), or why there can be none: results are shown whatever state
+    the events are in."""
     try:
-        causes = pipeline.why()["causes"]
+        causes = pipeline.why(run=run)["causes"]
     except (TidemarkError, OSError, ValueError) as error:
         return f"The events could not be looked at: {error}"
     return causes[0]["sentence"] if causes else None
