@@ -145,7 +145,7 @@ def test_what_a_person_passes_is_taken(pipeline, tmp_path):
     assert (tmp_path / "page.html").is_file()
     assert pipeline.replay(all=True)["identical"]
     for partition in (0, "0"):
-        with pytest.raises(TidemarkError, match="events/readings"):
+        with pytest.raises(TidemarkError, match="no rows of a partition '0'"):
             pipeline.explain("readings", partition, 2)
 
 

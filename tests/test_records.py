@@ -128,11 +128,12 @@ def test_a_number_that_json_lacks_is_valid_as_the_text_that_is_printed():
 
 def test_a_test_whose_command_prints_a_wrong_record_fails(faults, monkeypatch, capsys):
     from tidemark import cli
+    from tidemark.notebook.result import Result
     from tidemark.pipeline import Pipeline
 
     class Wrong:
-        def status(self) -> dict[str, Any]:
-            return {"as_of": None}
+        def status(self) -> Result[Any]:
+            return Result({"as_of": None}, "partitions", "Partitions")
 
     monkeypatch.setattr(Pipeline, "load", lambda *_, **__: Wrong())
     cli.invoke(["--json", "status", "c.yml"])

@@ -10,7 +10,7 @@ from tidemark.arguments import alias, file_path, number, number_or_none, texts
 from tidemark.arguments import partition as name_of_partition
 from tidemark.commands import exclude, recover, replay, versions
 from tidemark.commands import run as runs
-from tidemark.commands.filters import Filters, Moment, checked_filters, instant, instants
+from tidemark.commands.filters import Filters, Moment, checked_filters, filters_shown, instant, instants
 from tidemark.commands.names.register import RegisterOptions, register
 from tidemark.commands.read import Reader
 from tidemark.commands.repair.verify import VerifyOptions, verify
@@ -21,12 +21,15 @@ from tidemark.context import RunContext
 from tidemark.errors import Problem, UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.notebook.html import pipeline_html
+from tidemark.notebook.result import Result, WrittenPage
+from tidemark.notebook.spark_table import spark_table
 from tidemark.quality.suite_checks import check_suites
 from tidemark.records import LONGEST_LIST
 from tidemark.records.advice import AdviseRecord
 from tidemark.records.causes import WhyRecord
 from tidemark.records.failures import ValidateRecord
-from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, PathRecord, RowsRecord, TablePathRecord
+from tidemark.records.rows import ExplainRecord, ExportRecord, TablePathRecord
 from tidemark.records.runs import AbandonRecord, PlanRecord, ReleaseRecord, ReplayRecord, RunRecord, RunSummary
 from tidemark.records.status import StatusRecord
 from tidemark.records.verify import VerifyRecord
@@ -156,7 +159,7 @@ class Pipeline:
         return runs.summary(self.context, run_id)
 
     @explained
-    def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> AdviseRecord:
+    def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Result[AdviseRecord]:
         """Compute what other tolerances would have cost a source (default: each), and recommend the smallest that
         meet the targets."""
         from tidemark.commands.advise.advise import Advising  # imported here, since only this command needs it
@@ -164,7 +167,7 @@ class Pipeline:
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
         ensure_whole(self.ledger)
         advising = Advising(self.spec, self.ledger, lambda: self.context.engine, self.context.progress)
-        return advising.answer(names, wanted)
+        return Result(advising.answer(names, wanted), "grid", "Tolerances, and what each would have cost")
 
     @explained
     def release(self, run: str, reason: str, wait: bool = False) -> ReleaseRecord:
@@ -211,9 +214,9 @@ class Pipeline:
         return build(self.context, BackfillRequest(begin or 0, end, tuple(settings_), from_landing, label), wait)
 
     @explained
-    def versions(self) -> VersionsRecord:
+    def versions(self) -> Result[VersionsRecord]:
         """All versions, and the number of the live one."""
-        return versions.list_versions(self.root, self.ledger)
+        return Result(versions.list_versions(self.root, self.ledger), "versions", "Versions")
 
     @explained
     def promote(self, version: int, wait: bool = False) -> PromoteRecord:
@@ -235,26 +238,20 @@ class Pipeline:
         with self.context.hold(wait):
             return exclude.exclude(self.ledger, self.spec.sources, uri, reason, self.context.clock())
 
-    @overload
-    def rows(self, limit: int | None = 100, by: None = None, **filters: Unpack[Filters]) -> RowsRecord: ...
-
-    @overload
-    def rows(
-        self, limit: int | None = 100, *, by: str | Iterable[str], **filters: Unpack[Filters]
-    ) -> GroupsRecord: ...
-
+    @filters_shown
     @explained
     def rows(
         self, limit: int | None = 100, by: str | Iterable[str] | None = None, **filters: Unpack[Filters]
-    ) -> RowsRecord | GroupsRecord:
+    ) -> Result[Any]:
         """Rows with their fates, reasons and adjustments, newest first: at most `limit` of them (None: as many as a
         record may have).
         With `by` their counts, by one or more of partition, reason, fate, hour, day, file, run and source. With
         `dead_letters` the rows of a stream, with the window that each row is late for."""
         most = LONGEST_LIST if limit is None else number("limit", limit, 0)
+        checked = checked_filters("rows", filters)
         if by is not None:
-            return self.reader.groups(texts("by", by, "partition"), most, **checked_filters("rows", filters))
-        return self.reader.rows(most, **checked_filters("rows", filters))
+            return Result(self.reader.groups(texts("by", by, "partition"), most, **checked), "groups", "Rows")
+        return Result(self.reader.rows(most, **checked), "rows", "Rows, newest first")
 
     @explained
     def export_rows(
@@ -270,9 +267,9 @@ class Pipeline:
         return self.reader.explain(source, name_of_partition(partition), number("offset", offset, 0))
 
     @explained
-    def status(self) -> StatusRecord:
+    def status(self) -> Result[StatusRecord]:
         """Watermarks, delays, idle partitions, last runs."""
-        return self.reader.status()
+        return Result(self.reader.status(), "partitions", "Partitions as of the last run")
 
     @explained
     def why(self, since: Moment = None, until: Moment = None, run: str | None = None) -> WhyRecord:
@@ -282,13 +279,13 @@ class Pipeline:
         return why(self.reader, since, until, run)
 
     @explained
-    def report(self, out: Path | str | None = None, since: Moment = None, until: Moment = None) -> PathRecord:
+    def report(self, out: Path | str | None = None, since: Moment = None, until: Moment = None) -> WrittenPage:
         """Write one HTML page with charts of runs; with `since` or `until` only of those with an as_of in [since,
         until)."""
         from tidemark.commands.report import write_report  # imported here: only a report draws
 
         target = None if out is None else file_path("out", out)
-        return write_report(self.reader, target, *instants(self.context.clock(), since, until))
+        return WrittenPage(write_report(self.reader, target, *instants(self.context.clock(), since, until)))
 
     def path(self, table: str) -> TablePathRecord:
         """The folder of a table in the live version, and names that follow `promote`."""
@@ -296,5 +293,8 @@ class Pipeline:
 
     @explained
     def table(self, name: str) -> Dataset:
-        """A table cut at the last committed batch, as a pyarrow dataset."""
+        """A table cut at the last committed batch, as a pyarrow dataset; with its schema if it has no row yet."""
         return self.reader.table(name)
+
+    spark_table = explained(spark_table)
+    _repr_html_ = explained(pipeline_html)

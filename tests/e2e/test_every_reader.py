@@ -21,6 +21,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 import stored
 from short_lived import SHORT_LIVED
+from tidemark.config.table_schema import schema_of
 from tidemark.ledger.tables.null_counts import miscounted
 from tidemark.pipeline import Pipeline
 from tidemark.storage.folders import tables_below
@@ -108,6 +109,32 @@ def test_pandas_reads_as_many_rows_and_columns(warehouse):
 
 def test_no_page_says_a_wrong_number_of_nulls(warehouse):
     assert {name: found for name in tables_below(warehouse) if (found := miscounted(warehouse / name))} == {}
+
+
+def test_a_frame_of_the_callers_session_is_the_table(warehouse, spark, tmp_path):
+    pipeline = Pipeline.load(warehouse.parents[2] / "pipeline.yml", {})
+    for name in ("events/readings", "streams/per_5s", "watermarks"):
+        assert pipeline.spark_table(name, spark).count() == pipeline.table(name).count_rows(), name
+    empty = Pipeline.load(warehouse.parents[2] / "pipeline.yml", {"TIDEMARK_WAREHOUSE": str(tmp_path)})
+    assert empty.root != pipeline.root
+    frame = empty.spark_table("events/readings", spark)
+    assert (frame.count(), "_disposition" in frame.columns) == (0, True)
+
+
+def test_tables_without_rows_would_have_the_schema_that_rows_have(warehouse):
+    """But for columns whose type only Spark can tell."""
+    spec, tried = Pipeline.load(warehouse.parents[2] / "pipeline.yml", {}).spec, 0
+    for name in tables_below(warehouse):
+        foreseen = schema_of(spec, name)
+        if foreseen is not None:
+            written = DeltaTable(warehouse / name).to_pyarrow_dataset().schema
+            assert foreseen.names == written.names, name
+            known = [field for field in foreseen if not pa.types.is_null(field.type)]
+            assert [(each.name, each.type) for each in known] == [
+                (each.name, written.field(each.name).type) for each in known
+            ]
+            tried += 1
+    assert tried >= 5
 
 
 @pytest.mark.long

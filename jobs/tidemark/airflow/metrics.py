@@ -27,7 +27,7 @@ def send(pipeline: Pipeline, as_of: datetime) -> None:
     """Send the delays of sources and streams as of a time, whether quality blocks the pipeline, and the rows
     and shares of its newest run."""
     tagged = any(conf.getboolean("metrics", key, fallback=False) for key in _WITH_TAGS)
-    for metric, value, of in metrics_of(pipeline.status(), as_of):
+    for metric, value, of in metrics_of(pipeline.status().record, as_of):
         tags = {"pipeline": pipeline.spec.name, **of}
         parts = [PREFIX, metric, *(() if tagged else tags.values())]
         gauge(normalize_name_for_stats(".".join(parts), log_warning=False), value, tags=tags)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypedDict
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypedDict, TypeVar
 
 from tidemark.arguments import known_names, number, texts
 from tidemark.arguments import partition as name_of_partition
@@ -11,6 +13,9 @@ from tidemark.errors import UsageError
 
 Moment: TypeAlias = str | int | None
 """A time as callers give it: text that `instant` reads, microseconds UTC, or None: no bound."""
+
+
+V = TypeVar("V", bound=Callable[..., Any])
 
 
 class Filters(TypedDict, total=False):
@@ -43,6 +48,19 @@ def instant(value: str | int | None, now: int) -> int | None:
 def instants(now: int, *values: Moment) -> list[int | None]:
     """Given times in microseconds UTC, as `instant` reads them; all ages are counted back from one time."""
     return [instant(value, now) for value in values]
+
+
+def filters_shown(verb: V) -> V:
+    """Show each filter in the signature of a verb that takes `**filters`, for `help` and editors."""
+    shown: Any = verb
+    signature = inspect.signature(verb)
+    own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    filters = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in Filters.__annotations__.items()
+    ]
+    shown.__signature__ = signature.replace(parameters=[*own, *filters])
+    return verb
 
 
 def checked_filters(verb: str, filters: Filters) -> Filters:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow.dataset import dataset
 
 from tidemark.commands.exclude import why
 from tidemark.commands.filters import Filters, instant
@@ -92,10 +93,19 @@ class Reader:
         place = self.folder_of(name)
         ensure_whole(self.ledger, [name])
         if not is_table(place):
-            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=str(place))
+            return self._empty(name, place)
         column = "batch_id" if name == SUBSTREAMS else "_batch_id"
         whole = delta_table(place).to_pyarrow_dataset()
         return whole.filter(pc.field(column) <= bound)
+
+    def _empty(self, name: str, place: Place) -> Dataset:
+        """A table that no row has been written to yet. Raises UsageError if its schema is not known without rows."""
+        from tidemark.config.table_schema import schema_of  # only a table without rows needs it
+
+        schema = schema_of(self.spec if name.startswith("streams/") else self.declared, name)
+        if schema is None:
+            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=str(place))
+        return dataset(schema.empty_table())
 
     def judged_through(self) -> int:
         """The last batch whose rows are judged for good: the last committed one, or a later one that quality
@@ -263,10 +273,6 @@ class Reader:
             what = f"stream {name!r} has no windows" if name in self.spec.streams else f"there is no stream {name!r}"
             hint = f"streams with windows: {', '.join(windowed)}" if windowed else "no stream has windows"
             raise UsageError(f"{what}, so that no row can be late for one", hint=hint)
-        if not is_table(self.ledger.folder / "dead_letters" / name):
-            from tidemark.report.selection import no_letters
-
-            return no_letters()
         return self.table(f"dead_letters/{name}")
 
     def _filter(self, filters: Filters) -> Filter:

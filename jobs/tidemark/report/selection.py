@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import duckdb
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 from pyarrow.dataset import Dataset
 
 from tidemark.core.policy import Fate, Reason
 from tidemark.errors import UsageError
-from tidemark.report.events import TIME, instant
+from tidemark.report.events import instant
 from tidemark.report.scan import Condition, both, stream
 
 NEWEST_FIRST = "_arrival_time DESC NULLS LAST, _batch_id DESC, source, _partition, _offset DESC"
@@ -70,13 +68,6 @@ def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | No
         return [Selection(name, data) for name, data in mine.items()]
     found = [Selection(name, data, letters.filter(pc.field("_source") == name)) for name, data in mine.items()]
     return [each for each in found if each.letters is not None and each.letters.count_rows()] or found
-
-
-def no_letters() -> Dataset:
-    """Return an empty dataset: the dead letters of a stream that has none yet."""
-    kinds: dict[str, pa.DataType] = {"_source": pa.string(), "_partition": pa.string(), "_offset": pa.int64()}
-    kinds |= dict.fromkeys(("_watermark", "_window_start", "_window_end"), TIME)
-    return ds.dataset(pa.schema(kinds).empty_table())
 
 
 def matching(

@@ -45,8 +45,8 @@ def shown(pipeline: Pipeline, config: Path, filters: dict[str, Any]) -> Answer[R
 
     by = filters.pop("by", None)
     if by is not None:
-        return Answer(pipeline.rows(by=by, **filters), groups_view)
-    return Answer(pipeline.rows(**filters), lambda record: rows_view(record, text_width(), str(config)))
+        return Answer(pipeline.rows(by=by, **filters).record, groups_view)
+    return Answer(pipeline.rows(**filters).record, lambda record: rows_view(record, text_width(), str(config)))
 
 
 def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer[ExportRecord]:

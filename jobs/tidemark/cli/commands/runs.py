@@ -243,7 +243,7 @@ def status(config: Path) -> Answer[StatusRecord]:
     from tidemark.cli.text.why import status_text
 
     with opened(config) as pipeline:
-        return Answer(pipeline.status(), status_text(pipeline))
+        return Answer(pipeline.status().record, status_text(pipeline))
 
 
 @_command
@@ -260,7 +260,7 @@ def advise(config: Path, **options: Any) -> Answer[AdviseRecord]:
     from tidemark.cli.text.advice import advice_text
 
     with opened(config) as pipeline:
-        return Answer(pipeline.advise(**options), advice_text(config))
+        return Answer(pipeline.advise(**options).record, advice_text(config))
 
 
 @_command
@@ -271,7 +271,7 @@ def report(config: Path, out: Path | None) -> Answer[PathRecord]:
     from tidemark.cli.text.runs import report_text
 
     with opened(config) as pipeline:
-        return Answer(pipeline.report(out), report_text)
+        return Answer(pipeline.report(out).record, report_text)
 
 
 @_command

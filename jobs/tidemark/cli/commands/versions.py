@@ -57,7 +57,7 @@ def versions(config: Path) -> Answer[VersionsRecord]:
     from tidemark.cli.text.versions import versions_text
 
     with opened(config) as pipeline:
-        return Answer(pipeline.versions(), versions_text(config))
+        return Answer(pipeline.versions().record, versions_text(config))
 
 
 @click.command()

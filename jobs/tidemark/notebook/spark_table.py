@@ -1,0 +1,24 @@
+"""Tables as Spark DataFrames, in a session of the caller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tidemark.storage import is_table
+
+if TYPE_CHECKING:
+    from tidemark.pipeline import Pipeline
+
+
+def spark_table(pipeline: Pipeline, name: str, spark: Any) -> Any:  # noqa: ANN401 # SparkSession, DataFrame
+    """A table cut at the last committed batch, as a DataFrame of a session that knows Delta. Raises UsageError if
+    there is no such table."""
+    reader = pipeline.reader
+    place = reader.folder_of(name)
+    if not is_table(place):
+        return spark.createDataFrame(pa.Table.from_batches([], reader.table(name).schema))
+    whole = spark.read.format("delta").load(str(place))
+    number = "_batch_id" if "_batch_id" in whole.columns else "batch_id"
+    return whole.where(f"{number} <= {reader.ledger.last().committed_through}")
