@@ -36,6 +36,7 @@ DAMAGED = {
     "test_no_command_shows_an_error_of_a_library": "a file is garbled or missing, and stays so",
     "test_objects_are_told_from_the_plan_and_quality_is_let_go": "rows of quality are lost for good",
     "test_only_what_is_abnormal_is_to_be_looked_at": _MADE,
+    "test_only_files_of_the_days_of_the_slice_are_read": _READ,
     "test_people_and_programs_get_the_answer_first_and_what_to_do": "a file is missing between two checks",
     "test_readers_are_told_too": _LOST,
     "test_sixty_edits_are_found_and_placed": "the warehouse is tampered with",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from tidemark.cli.output import LONGEST_LIST
 from tidemark.commands import schedule
 from tidemark.core.times import MAX_TIME, parse_moment
 from tidemark.errors import Blocked, CheckFailed, ConfigError, Held, Problem, TidemarkError, UsageError
+from tidemark.notebook.result import Result
 from tidemark.pipeline import Pipeline
 
 AS_OF = "2026-01-02T00:00:00Z"
@@ -88,9 +90,13 @@ class FakePipeline:
             self.called = (verb, given, options)
             if isinstance(self.answer, BaseException):
                 raise self.answer
-            return self.answer
+            return Result(self.answer, "rows", "") if isinstance(self.answer, dict) else self.answer
 
         return answer
+
+    def why(self, **_: Any) -> dict[str, Any]:
+        """Nothing is abnormal: a run asks for causes beside its own answer."""
+        return {"causes": []}
 
     def export_rows(self, target: Path, kind: str, **filters: Any) -> dict[str, Any]:
         self.called = ("export_rows", (target, kind), filters)
@@ -214,6 +220,7 @@ CALLS = [
     ),
     ("release c.yml nightly --reason looked-at", "release", ("nightly", "looked-at"), {}),
     ("explain c.yml s p 17", "explain", ("s", "p", 17), {}),
+    ("explain c.yml s", "explain", ("s", None, None), {}),
     ("status c.yml", "status", (), {}),
     ("path c.yml events/s", "path", ("events/s",), {}),
     (
@@ -311,6 +318,28 @@ def test_json_of_a_wrong_configuration_lists_each_problem(fake, capsys):
         "key": "sources.readings.late_arrival",
         "message": "5x is no duration",
     }
+
+
+FOUND = {"source": "s", "partition": "p", "offset": 17}
+
+
+@pytest.mark.parametrize("given", [FOUND, {"rows": [FOUND | {"payload": {}}], "total": 1}], ids=["row", "record"])
+def test_a_row_that_rows_has_printed_is_explained(fake, capsys, monkeypatch, given):
+    pipeline = fake({})
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(given)))
+    call(capsys, "explain", "c.yml", "-")
+    (chosen, *others) = pipeline.called[1]
+    assert {name: chosen[name] for name in FOUND} == FOUND
+    assert others == [None, None]
+
+
+@pytest.mark.parametrize("given", ["", "[1]", '{"rows": []}', json.dumps({"rows": [FOUND, FOUND]})])
+def test_what_is_not_one_row_is_wrong_usage(fake, capsys, monkeypatch, given):
+    fake({})
+    monkeypatch.setattr("sys.stdin", io.StringIO(given))
+    status, _, err = call(capsys, "explain", "c.yml", "-")
+    assert status == 2
+    assert "--json --limit 1" in err
 
 
 USAGE = [

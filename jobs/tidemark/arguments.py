@@ -6,8 +6,14 @@ import os
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from tidemark.errors import UsageError
+
+_OF_ROW = ("source", "partition", "offset")
+_A_ROW = "a row of `tidemark rows CONFIG --json`"
+RowName = str | Mapping[str, Any]
+"""A source, or a row of the record of `rows`."""
 
 
 def known_names(verb: str, given: Iterable[str], names: Iterable[str]) -> None:
@@ -39,6 +45,24 @@ def number(name: str, value: object, least: int) -> int:
 def number_or_none(name: str, value: object, least: int) -> int | None:
     """Like `number`; None stays None."""
     return None if value is None else number(name, value, least)
+
+
+def row(source: object, partition_: object, offset: object) -> tuple[str, str, int]:
+    """Source, partition and offset of a row; `source` may be a row of `rows` instead, then the others are None."""
+    if isinstance(source, Mapping):
+        if partition_ is not None or offset is not None:
+            raise UsageError("a row has its partition and offset itself", hint="leave out the other two")
+        missing = [name for name in _OF_ROW if name not in source]
+        if missing:
+            raise UsageError(f"the row has no {missing[0]}", hint=f"give {_A_ROW}")
+        source, partition_, offset = (source[name] for name in _OF_ROW)
+    if not isinstance(source, str):
+        raise UsageError(
+            f"{source!r} is not a source", hint="give its name, or a row of `tidemark rows CONFIG --json`"
+        )
+    if partition_ is None or offset is None:
+        raise UsageError("partition and offset are missing", hint="give SOURCE PARTITION OFFSET")
+    return source, partition(partition_), number("offset", offset, 0)
 
 
 def file_path(name: str, value: object) -> Path:

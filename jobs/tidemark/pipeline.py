@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from tidemark.arguments import alias, file_path, number, number_or_none, texts
-from tidemark.arguments import partition as name_of_partition
+from tidemark.arguments import RowName, alias, file_path, number, number_or_none, row, texts
 from tidemark.commands import exclude, recover, replay, versions
 from tidemark.commands import run as runs
 from tidemark.commands.filters import Filters, Moment, checked_filters, filters_shown, instant, instants
@@ -244,9 +243,8 @@ class Pipeline:
         self, limit: int | None = 100, by: str | Iterable[str] | None = None, **filters: Unpack[Filters]
     ) -> Result[Any]:
         """Rows with their fates, reasons and adjustments, newest first: at most `limit` of them (None: as many as a
-        record may have).
-        With `by` their counts, by one or more of partition, reason, fate, hour, day, file, run and source. With
-        `dead_letters` the rows of a stream, with the window that each row is late for."""
+        record may have). With `by` their counts, by one or more of partition, reason, fate, hour, day, file, run and
+        source. With `dead_letters` the rows of a stream, with the window that each row is late for."""
         most = LONGEST_LIST if limit is None else number("limit", limit, 0)
         checked = checked_filters("rows", filters)
         if by is not None:
@@ -262,9 +260,11 @@ class Pipeline:
         return self.reader.export(place, kind, most, **checked_filters("export_rows", filters))
 
     @explained
-    def explain(self, source: str, partition: str | int, offset: int) -> ExplainRecord:
-        """The story of one row: its times, each step, and what set its watermark."""
-        return self.reader.explain(source, name_of_partition(partition), number("offset", offset, 0))
+    def explain(
+        self, source: RowName, partition: str | int | None = None, offset: int | None = None
+    ) -> ExplainRecord:
+        """The story of a row (one of `rows`, or its three names): its times, each step, what set its watermark."""
+        return self.reader.explain(*row(source, partition, offset))
 
     @explained
     def status(self) -> Result[StatusRecord]:

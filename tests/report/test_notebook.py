@@ -65,6 +65,11 @@ def test_rows_are_a_frame_with_times_and_payload(pipeline):
     assert json.loads(json.dumps(found)) == dict(found)
 
 
+def test_a_row_that_was_found_is_explained_as_it_is(pipeline):
+    found = pipeline.rows(fate="dropped", limit=1)["rows"][0]
+    assert pipeline.explain(found) == pipeline.explain(found["source"], found["partition"], found["offset"])
+
+
 def test_the_other_records_are_tables_too(pipeline):
     assert list(pipeline.status().df().partition) == ["G1", "G2", "G3"]
     assert list(pipeline.versions().df().version) == [1]

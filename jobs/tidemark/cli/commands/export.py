@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import tempfile
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from tidemark.pipeline import Pipeline
     from tidemark.records.rows import ExportRecord, GroupsRecord, RowsRecord
 
+_ONE_ROW = "give one row, such as that of `tidemark rows CONFIG --json --limit 1`"
+
 
 def fitting(kind: str, out: Path | None, as_json: bool) -> None:
     """Raise UsageError if the format does not suit the destination of the rows."""
@@ -25,6 +28,18 @@ def fitting(kind: str, out: Path | None, as_json: bool) -> None:
     if out is None and (as_json or (kind == "parquet" and sys.stdout.isatty())):
         taken = "--json prints there" if as_json else "it is a terminal"
         raise UsageError(f"rows can't be written as {kind} to standard output: {taken}", hint="give --out FILE")
+
+
+def row_read(text: str) -> dict[str, Any]:
+    """The row of a JSON text: a row, or the record of `rows` with one row. Raises UsageError for another text."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"standard input is not JSON: {error}", hint=_ONE_ROW) from error
+    rows = found.get("rows", [found]) if isinstance(found, dict) else []
+    if not isinstance(rows, list) or len(rows) != 1 or not isinstance(rows[0], dict):
+        raise UsageError("standard input is not one row", hint=_ONE_ROW)
+    return rows[0]
 
 
 def only_given(filters: dict[str, Any], kind: str) -> dict[str, Any]:

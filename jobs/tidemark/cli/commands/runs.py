@@ -3,6 +3,7 @@ Answer."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from click.core import ParameterSource
 
 from tidemark import __version__
 from tidemark.cli import completion
-from tidemark.cli.commands.export import export, fitting, only_given, shown
+from tidemark.cli.commands.export import export, fitting, only_given, row_read, shown
 from tidemark.cli.commands.options import as_json_option, config_argument, warm_option
 from tidemark.cli.output import Answer, progress_bars
 from tidemark.core.policy import FATES
@@ -226,14 +227,16 @@ def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer[An
 @_command
 @config_argument
 @click.argument("source", shell_complete=completion.sources)
-@click.argument("partition")
-@click.argument("offset", type=click.IntRange(0))
-def explain(config: Path, source: str, partition: str, offset: int) -> Answer[ExplainRecord]:
-    """Show one row's story: its times, each step, what set the watermark."""
+@click.argument("partition", required=False)
+@click.argument("offset", type=click.IntRange(0), required=False)
+def explain(config: Path, source: str, partition: str | None, offset: int | None) -> Answer[ExplainRecord]:
+    """Show one row's story: its times, each step, what set the watermark. With `-` instead of the three, the row is
+    read from standard input, as `rows --json` prints it."""
     from tidemark.report.text import explanation_view
 
+    chosen = row_read(sys.stdin.read()) if source == "-" else source
     with opened(config) as pipeline:
-        return Answer(pipeline.explain(source, partition, offset), explanation_view)
+        return Answer(pipeline.explain(chosen, partition, offset), explanation_view)
 
 
 @_command
