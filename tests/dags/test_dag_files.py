@@ -152,7 +152,7 @@ from tidemark.airflow import command
 class Found:
     host, port, extra_dejson = None, None, dict(tidemark=sys.executable + " {script}")
 command.connection = lambda name: Found()
-command.aws.load = lambda config: None
+command.pinned.load = lambda config, content: None
 try:
     operator = command.TidemarkCommandOperator(task_id="process", job="process", application_args=["toll.yml", "3"])
     operator.execute({{}})
@@ -191,7 +191,7 @@ from tidemark.airflow import command, submit
 class Found:
     host, port, extra_dejson = "local[1]", None, {extra!r}
 command.connection = lambda name: Found()
-command.aws.load = lambda config: None
+command.pinned.load = lambda config, content: None
 said = []
 class Process:
     returncode, stdout = 0, ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from tidemark.airflow import aws
+from tidemark.airflow import pinned
 
 if TYPE_CHECKING:
     from airflow.sdk.types import DagRunProtocol as DagRun
@@ -21,16 +21,16 @@ def as_of_of(dag_run: DagRun) -> datetime:
     return found
 
 
-def discover(config: str) -> dict[str, str]:
+def discover(config: str, content: str | None = None) -> dict[str, str]:
     """Return the work of the run, from the recorded manifest and a listing; empty if there is none, so that Spark
-    need not start."""
+    need not start. `content` is the hash of the settings that the DAG was made with."""
     from tidemark.commands.schedule import ScheduledWork, foresee
     from tidemark.errors import Blocked, ConfigError, UsageError
 
     run = get_current_context()["dag_run"]
     as_of = as_of_of(run).isoformat()
     try:
-        foreseen = foresee(aws.load(config).context, as_of, run.run_id)
+        foreseen = foresee(pinned.load(config, content).context, as_of, run.run_id)
     except (Blocked, ConfigError, UsageError) as error:
         raise AirflowFailException(str(error)) from error
     print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # the task's log
@@ -39,20 +39,20 @@ def discover(config: str) -> dict[str, str]:
     return {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
 
 
-def check_quality(config: str) -> None:
+def check_quality(config: str, content: str | None = None) -> None:
     """Fail, without a retry, if quality blocks the run."""
     from tidemark.commands.schedule import blocking
 
-    if reason := blocking(aws.load(config).context):
+    if reason := blocking(pinned.load(config, content).context):
         raise AirflowFailException(reason)
 
 
-def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:
+def publish(config: str, found: Mapping[str, str], asset: Asset, content: str | None = None) -> dict[str, Any]:
     """Emit the asset event for consumers' DAGs, with watermarks and counts; skip a run that only verified another."""
     from tidemark.commands.schedule import ScheduledWork, published
 
     if found["need"] == ScheduledWork.VERIFY:
         raise AirflowSkipException(f"run {found['answered_by']} was verified: nothing new is published")
-    facts: dict[str, Any] = dict(published(aws.load(config).context, found["run_id"]))
+    facts: dict[str, Any] = dict(published(pinned.load(config, content).context, found["run_id"]))
     get_current_context()["outlet_events"][asset].extra = facts
     return facts
