@@ -33,7 +33,7 @@ PORT ?= 8080
 SECRETS := POSTGRES_PASSWORD S3_ROOT_USER S3_ROOT_PASSWORD AIRFLOW_ADMIN_PASSWORD AIRFLOW_FERNET_KEY AIRFLOW_SECRET_KEY AIRFLOW_JWT_SECRET
 RANDOM_KEY := import base64, os; print(base64.urlsafe_b64encode(os.urandom(32)).decode())
 airflow: $(CLASSES) ## start Airflow on this machine with the demo's pipeline on a schedule (PORT=8080), in ./airflow
-	@$(BIN)/python -m tidemark.airflow.standalone airflow $(PORT)
+	@$(BIN)/python -m tidemark.airflow.standalone airflow$(patsubst %,-%,$(filter-out 8080,$(PORT))) $(PORT)
 
 env: ## make .env, the random passwords of docker-compose.yml, if there is none
 	@test -e .env || { umask 077; for name in $(SECRETS); do echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)')"; done > .env; }

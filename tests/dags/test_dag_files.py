@@ -26,12 +26,15 @@ bag = dagbag.DagBag({folder!r})
 took = time.perf_counter() - begun
 told = lambda dag: dict(schedule=str(dag.schedule), catchup=dag.catchup, active=dag.max_active_runs, doc=dag.doc_md,
     tags=sorted(dag.tags), owner=dag.owner, start=str(dag.start_date), tasks={{task.task_id: dict(
-    retries=task.retries, below=sorted(task.downstream_task_ids), kind=type(task).__mro__[1].__name__,
+    retries=task.retries, pool=task.pool, below=sorted(task.downstream_task_ids), kind=type(task).__mro__[1].__name__,
     ) for task in dag.tasks}})
 print(json.dumps(dict(errors=bag.import_errors, took=took, spark="pyspark" in sys.modules,
     dags={{name: told(dag) for name, dag in bag.dags.items()}})))
 """
-OPERATIONS = {"tidemark_backfill", "tidemark_quality_report", "tidemark_maintenance"}
+VERBS = ("replay", "advise", "release", "abandon", "exclude", "repair", "close", "verify")
+OPERATIONS = {"tidemark_backfill", "tidemark_quality_report", "tidemark_maintenance"} | {
+    f"tidemark_operate_{verb}" for verb in VERBS
+}
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +139,7 @@ print(json.dumps([child.command(), child.environment({{"PYTHONPATH": "a", "HOME"
 
 
 def test_a_child_process_gets_the_master_of_the_connection_and_elsewhere_no_packages_of_airflow(home):
-    master = {"HOME": "b", "TIDEMARK_MASTER": "spark://here:7077"}
+    master = {"HOME": "b", "TIDEMARK_MASTER": "spark://here:7077", "TIDEMARK_LOG": "1"}
     elsewhere = home.python(CHILD.format(extra={"tidemark": "docker run --rm 'my image' tidemark"}))
     assert elsewhere == [["docker", "run", "--rm", "my image", "tidemark"], master]
     assert home.python(CHILD.format(extra={})) == [
@@ -222,13 +225,13 @@ def test_fifty_files_are_parsed_without_spark(home, pipelines):
     for number in range(50):
         write_pipeline(pipelines, f"p{number}", schedule="0 * * * *")
     found = loaded(home)
-    assert len(found["dags"]) == 53
+    assert len(found["dags"]) == 50 + len(OPERATIONS)
     assert not found["spark"]
     print(json.dumps({"seconds": found["took"]}))  # noqa: T201 - a figure for whoever looks with -s
 
 
 TELL = """
-import json
+import json, types
 from tidemark.airflow import operations
 same = dict(rows=dict(), streams=dict(), dead_letters=dict())
 built = [dict(version=2, label="mine", difference=same), dict(version=3, label="another", difference=same)]
@@ -236,13 +239,28 @@ class Pipeline:
     spec = None
     def versions(self):
         return dict(versions=built)
+pushed = dict()
+class Instance:
+    xcom_push = lambda self, key, value: pushed.update({key: value})
 operations.aws.load = lambda config: Pipeline()
-operations.get_current_context = lambda: dict(params=dict(promote="when identical"), run_id="mine")
-print(json.dumps(operations.report_differences(dict(config="toll.yml", label="mine"))))
+operations.get_current_context = lambda: dict(params=dict(promote="when identical"), run_id="mine", ti=Instance())
+Pipeline.spec = types.SimpleNamespace(name="toll")
+task = operations.report_differences(dict(config="toll.yml", label="mine"), dict(toll="promote_toll"))
+print(json.dumps([task, pushed["arguments"]]))
 """
 
 
 def test_a_backfill_dag_judges_and_promotes_the_version_that_its_own_run_built(home, pipelines):
-    assert home.python(TELL) == ["toll.yml", "2", "--wait"]
+    assert home.python(TELL) == ["promote_toll", ["toll.yml", "2", "--wait"]]
     write_pipeline(pipelines)
-    assert loaded(home)["dags"]["tidemark_backfill"]["active"] == 1
+    write_pipeline(pipelines, "large", airflow={"spark": {"pool": "large"}})
+    dags = loaded(home)["dags"]
+    backfill = dags["tidemark_backfill"]
+    assert backfill["active"] == 1
+    below = {name: told["below"] for name, told in backfill["tasks"].items()}
+    assert below["choose"] == ["build", "build_large", "report"]
+    assert below["report"] == ["promote", "promote_large"]
+    pools = {name: told["pool"] for name, told in backfill["tasks"].items()}
+    assert {name for name, pool in pools.items() if pool == "large"} == {"build_large", "promote_large"}
+    assert dags["tidemark_maintenance"]["tasks"]["large"]["pool"] == "large"
+    assert dags["tidemark_operate_replay"]["tasks"]["replay_large"]["pool"] == "large"

@@ -24,6 +24,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from tidemark.airflow import pinned
 from tidemark.config.placement import CONF_VARIABLE, Placement
+from tidemark.records import LOG_VARIABLE
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -34,6 +35,8 @@ WARM_KEY, WARM_JOB = "tidemark_warm", "process"
 """Key of a connection's extra that, if true, has this command use a server (`--warm`)."""
 HOPELESS = {1: "the check failed", 2: "the configuration or the call is wrong"}
 """Exit statuses of failures that a retry would only repeat."""
+_RECORD = '{"schema_version": '
+"""Beginning of the line that is a command's record."""
 _REMEMBERED = 50
 """Number of last lines in which an error is looked for."""
 _OF_THIS_PYTHON = ("PYTHONPATH", "PYTHONHOME")
@@ -59,6 +62,7 @@ class Child:
 
     def __init__(self, conn_id: str, log: Any, conf: Mapping[str, str] | None = None) -> None:
         self.connection, self.log, self.conf = connection(conn_id), log, dict(conf or {})
+        self.record: dict[str, Any] | None = None
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -92,6 +96,7 @@ class Child:
         """Return the environment of the process: that of the task, with the connection's Spark master as
         TIDEMARK_MASTER unless that is set, and with the Spark settings as TIDEMARK_SPARK_CONF."""
         given = {key: value for key, value in environ.items() if not (self.is_elsewhere and key in _OF_THIS_PYTHON)}
+        given[LOG_VARIABLE] = "1"
         given |= {CONF_VARIABLE: json.dumps(self.conf)} if self.conf else {}
         if self.connection is None or not self.connection.host:
             return given
@@ -100,8 +105,8 @@ class Child:
 
     def run(self, job: str, arguments: Sequence[str], content: str | None = None) -> None:
         """Run a command, whose first argument is a pipeline file, and wait for its end. `content` is the hash of the
-        settings that the DAG was made with. Raises AirflowFailException for a failure that a retry would only repeat,
-        AirflowException for another one."""
+        settings that the DAG was made with. A record that the arguments ask for (`--json`) is kept. Raises
+        AirflowFailException for a failure that a retry would only repeat, AirflowException for another one."""
         command = [*self.command(), job, *arguments, *(["--warm"] if self.is_warm(job) else [])]
         pinned.load(arguments[0], content)
         self.log.info("running %s", shlex.join(command))
@@ -117,8 +122,13 @@ class Child:
         )
         with started as self._process:
             for line in self._process.stdout or ():
+                if line.startswith(_RECORD):
+                    self.record = json.loads(line)
+                    continue
                 self.log.info("%s", line.rstrip())
                 said.append(line.rstrip())
+        if self.record is not None and not said:
+            self.log.info("%s", json.dumps(self.record, indent=1))
         raise_for(self._process.returncode, said)
 
     def stop(self) -> None:
@@ -132,7 +142,7 @@ class TidemarkCommandOperator(BaseOperator):
     """Runs a command of tidemark as a child process. A retry recovers a run that crashed; a failure that it cannot
     solve is final."""
 
-    template_fields: Sequence[str] = ("job", "application_args", "conf")
+    template_fields: Sequence[str] = ("application_args", "conf")
 
     def __init__(
         self,
@@ -152,6 +162,11 @@ class TidemarkCommandOperator(BaseOperator):
     def execute(self, context: Context) -> None:  # noqa: ARG002 - the operator's signature
         self._child = Child(self.conn_id, self.log, self.conf)
         self._child.run(self.job, self.application_args, self.pinned)
+
+    @property
+    def record(self) -> dict[str, Any] | None:
+        """The record of the command; None if it has printed none."""
+        return None if self._child is None else self._child.record
 
     def on_kill(self) -> None:
         if self._child is not None:

@@ -82,7 +82,7 @@ def _make(file: PipelineFile, named: Callable[[str], str], given: Given) -> None
     process = spark_task(job="process", application_args=arguments, **placed, **of["process"])
     checked: Any = task(**of["check_quality"])(steps.check_quality)(config, pinned)
     outlets = [asset, *of["publish"].pop("outlets", [])]
-    published: Any = task(outlets=outlets, **of["publish"])(steps.publish)(config, found, asset, pinned)
+    published: Any = task(outlets=outlets, **of["publish"])(steps.publish)(config, found, asset)
     found >> process >> checked >> published
     for each in (found.operator, process, checked.operator, published.operator):
         each.operator_extra_links = (*each.operator_extra_links, RunPageLink(spec.name))

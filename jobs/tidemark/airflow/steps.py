@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from tidemark.airflow import pinned
+from tidemark.airflow import aws, pinned
 
 if TYPE_CHECKING:
     from airflow.sdk.types import DagRunProtocol as DagRun
+
+    from tidemark.errors import TidemarkError
 
 
 def as_of_of(dag_run: DagRun) -> datetime:
@@ -32,11 +34,16 @@ def discover(config: str, content: str | None = None) -> dict[str, str]:
     try:
         foreseen = foresee(pinned.load(config, content).context, as_of, run.run_id)
     except (Blocked, ConfigError, UsageError) as error:
-        raise AirflowFailException(str(error)) from error
+        raise AirflowFailException(what_to_do(error, config)) from error
     print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # the task's log
     if foreseen.need is ScheduledWork.NOTHING:
         return {}
     return {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
+
+
+def what_to_do(error: TidemarkError, config: str) -> str:
+    """Return the message of an error with its hint, such as the keys to edit after a promotion."""
+    return f"{error}: {error.hint}".replace("CONFIG", config) if error.hint else str(error)
 
 
 def check_quality(config: str, content: str | None = None) -> None:
@@ -47,12 +54,12 @@ def check_quality(config: str, content: str | None = None) -> None:
         raise AirflowFailException(reason)
 
 
-def publish(config: str, found: Mapping[str, str], asset: Asset, content: str | None = None) -> dict[str, Any]:
+def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:
     """Emit the asset event for consumers' DAGs, with watermarks and counts; skip a run that only verified another."""
     from tidemark.commands.schedule import ScheduledWork, published
 
     if found["need"] == ScheduledWork.VERIFY:
         raise AirflowSkipException(f"run {found['answered_by']} was verified: nothing new is published")
-    facts: dict[str, Any] = dict(published(pinned.load(config, content).context, found["run_id"]))
+    facts: dict[str, Any] = dict(published(aws.load(config).context, found["run_id"]))
     get_current_context()["outlet_events"][asset].extra = facts
     return facts

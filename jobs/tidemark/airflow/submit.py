@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from airflow.sdk.exceptions import AirflowException
 from tidemark.airflow import pinned
 from tidemark.airflow.command import HOPELESS, Child, raise_for
 from tidemark.config.placement import Placement
+from tidemark.records import LOG_VARIABLE
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection, Context
@@ -36,8 +36,6 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
     The connection decides where Spark runs: local, standalone, YARN or Kubernetes. The retry of a task recovers a
     run that crashed; failures that a retry cannot solve fail at once.
     """
-
-    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "job")
 
     def __init__(
         self,
@@ -111,6 +109,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         self.env_vars = {
             "PATH": os.pathsep.join([here, os.environ.get("PATH", os.defpath)]),
             "PYSPARK_PYTHON": sys.executable,
+            LOG_VARIABLE: "1",
             **(self.env_vars or {}),
         }
         self.name, self.application = self.dag_id, str(APPLICATION)

@@ -1,0 +1,106 @@
+"""The services of a standalone Airflow: PostgreSQL and Airflow's four, started in order and ended with all that they
+started.
+
+PostgreSQL listens on a socket in the folder, Airflow's pages and API on loopback, and nothing else listens: log files
+are read from the folder, so that Airflow's servers of log files are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tidemark.airflow.standalone.settings import BIN
+from tidemark.errors import TidemarkError, missing_parts_named
+
+_LONGEST_START, _LONGEST_END = 300, 30
+_AFTER = (("scheduler", "--skip-serve-logs"), ("dag-processor",), ("triggerer", "--skip-serve-logs"))
+"""Services that start once the API server is healthy: each of them, and each task, calls it."""
+
+
+@contextmanager
+def database(folder: Path) -> Iterator[str]:
+    """Context manager: a PostgreSQL server whose data are in a folder; gives the address for Airflow."""
+    with missing_parts_named():
+        from pgserver.postgres_server import get_server
+    server = get_server(folder)
+    try:
+        yield server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+    finally:
+        server.cleanup()
+
+
+@contextmanager
+def services(environ: Mapping[str, str], log: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Context manager: Airflow's services. Gives the process of the API server; at exit every process has ended.
+
+    Raises TidemarkError if the database cannot be made or the API server does not answer.
+    """
+    home = Path(environ["AIRFLOW_HOME"])
+    started: list[subprocess.Popen[bytes]] = []
+    with log.open("ab") as said:
+
+        def start(*command: str) -> subprocess.Popen[bytes]:
+            line = [str(BIN / "airflow"), *command]
+            started.append(
+                subprocess.Popen(line, env=environ, stdout=said, stderr=said, cwd=home, start_new_session=True)
+            )
+            return started[-1]
+
+        try:
+            if start("db", "migrate").wait():
+                raise TidemarkError("Airflow's database could not be made", where=str(log))
+            server = start("api-server")
+            _await(server, port, log)
+            for command in _AFTER:
+                start(*command)
+            yield server
+        finally:
+            _end(started, home)
+
+
+def _await(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    end = time.monotonic() + _LONGEST_START
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v2/monitor/health", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(1)
+    raise TidemarkError("Airflow did not start", where=str(log), hint="its log says why")
+
+
+def _end(started: list[subprocess.Popen[bytes]], home: Path) -> None:
+    """End services, the last first, and then what they have left: tasks and their Spark sessions."""
+    for each in reversed(started):
+        if each.poll() is None:
+            each.terminate()
+    for each in reversed(started):
+        with suppress(subprocess.TimeoutExpired):
+            each.wait(_LONGEST_END)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        end = time.monotonic() + _LONGEST_END / 3
+        for process in _of(home):
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
+        while _of(home) and time.monotonic() < end:
+            time.sleep(0.1)
+    for each in started:
+        each.wait()
+
+
+def _of(home: Path) -> list[int]:
+    """Return the processes whose environment has this home: those that this process started, and theirs."""
+    mark, found = f"AIRFLOW_HOME={home}".encode(), []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended, or is another user's
+            if int(entry.name) != os.getpid() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return found
