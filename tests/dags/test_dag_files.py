@@ -191,6 +191,7 @@ WARM = """
 import json
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from tidemark.airflow import command, submit
+from tidemark.config.placement import Placement
 class Found:
     host, port, extra_dejson = "local[1]", None, {extra!r}
 command.connection = lambda name: Found()
@@ -198,14 +199,16 @@ command.pinned.load = lambda config, content: None
 said = []
 class Process:
     returncode, stdout = 0, ()
-    def __init__(self, line, **options):
-        said.append(line[1:])
+    def __init__(self, line, env, **options):
+        said.append([*line[1:], *([env["TIDEMARK_SPARK_CONF"]] if "TIDEMARK_SPARK_CONF" in env else [])])
     __enter__, __exit__ = lambda self: self, lambda self, *_: None
 command.subprocess.Popen = Process
 submit.TidemarkSubmitOperator._submit = lambda self, context: said.append([self.job])
 for job in ("process", "maintain"):
     submit.TidemarkSubmitOperator(task_id=job, job=job, application_args=["toll.yml"]).execute({{}})
     command.TidemarkCommandOperator(task_id=job, job=job, application_args=["toll.yml"]).execute({{}})
+placed = dict(job="process", application_args=["toll.yml"], placement=Placement(conf={{"spark.executor.cores": "2"}}))
+command.TidemarkCommandOperator(task_id="placed", **placed).execute({{}})
 print(json.dumps(said))
 """
 
@@ -214,11 +217,12 @@ def test_the_task_process_uses_a_server_if_the_connection_asks_for_it(home):
     def child(job: str, *more: str) -> list[str]:
         return ["-m", "tidemark", job, "toll.yml", *more]
 
+    placed = child("process", '{"spark.executor.cores": "2"}')  # a server's session has its own settings
     warm = home.python(WARM.format(extra={"tidemark_warm": True}))
-    assert warm == [child("process", "--warm")] * 2 + [["maintain"], child("maintain")]
+    assert warm == [child("process", "--warm")] * 2 + [["maintain"], child("maintain"), placed]
     for extra in ({}, {"tidemark_warm": "false"}):
         cold = home.python(WARM.format(extra=extra))
-        assert cold == [["process"], child("process"), ["maintain"], child("maintain")]
+        assert cold == [["process"], child("process"), ["maintain"], child("maintain"), placed]
 
 
 def test_fifty_files_are_parsed_without_spark(home, pipelines):

@@ -18,18 +18,32 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tidemark.airflow.standalone.settings import BIN
-from tidemark.errors import TidemarkError, missing_parts_named
+from tidemark.errors import TidemarkError, UsageError, missing_parts_named
 
 _LONGEST_START, _LONGEST_END = 300, 30
+_LONGEST_PATH = 80
+"""Number of characters up to which PostgreSQL's socket is in the folder of its data."""
 _AFTER = (("scheduler", "--skip-serve-logs"), ("dag-processor",), ("triggerer", "--skip-serve-logs"))
 """Services that start once the API server is healthy: each of them, and each task, calls it."""
 
 
 @contextmanager
 def database(folder: Path) -> Iterator[str]:
-    """Context manager: a PostgreSQL server whose data are in a folder; gives the address for Airflow."""
+    """Context manager: a PostgreSQL server whose data are in a folder; gives the address for Airflow.
+
+    PostgreSQL does not run as root. For root, pgserver runs it as another user, opens all folders above for reading,
+    and a long path's socket for everyone: UsageError is raised in place of that.
+    """
     with missing_parts_named():
+        import pgserver
         from pgserver.postgres_server import get_server
+    if os.geteuid() == 0:
+        closed = [
+            each for each in (*folder.parents, *Path(pgserver.__file__).parents) if each.stat().st_mode & 5 != 5
+        ]
+        if closed or len(str(folder)) > _LONGEST_PATH:
+            why = f"nobody else may read {closed[0]}" if closed else f"the path {folder} is too long"
+            raise UsageError(f"PostgreSQL does not run as root, and {why}", hint="start it as another user")
     server = get_server(folder)
     try:
         yield server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
