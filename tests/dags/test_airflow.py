@@ -173,6 +173,8 @@ def test_a_verb_that_fails_says_why_without_a_traceback(home):
     assert run["state"] == "failed"
     assert "--no.json" in said
     assert "Traceback" not in said
+    with pytest.raises(AssertionError, match="reason"):
+        operated(home, "release", pipeline="toll")
     none = operated(home, "release", pipeline="toll", reason="why")
     said = home.log("tidemark_operate_release", none["dag_run_id"], "choose")
     assert (none["state"], "no run is in the way" in said, "Traceback" in said) == ("failed", True, False)

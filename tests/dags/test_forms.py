@@ -16,13 +16,13 @@ from tidemark.records import LOG_VARIABLE
 
 ARGUMENTS = """
 import json
-from tidemark.airflow import operate
-from tidemark.airflow.forms import FORMS
-verbs = {verb.name: verb for verb in FORMS}
-made = lambda name, **values: operate.arguments_of(verbs[name], "toll.yml", values, "ann")
+from tidemark.airflow.operate import verbs as operate
+from tidemark.airflow.operate.forms import FORMS
+by_name = {verb.name: verb for verb in FORMS}
+made = lambda name, **values: operate.arguments_of(by_name[name], "toll.yml", values, "ann")
 empty = lambda verb: {name: each.dump()["value"] for name, each in ((f.name, f.param()) for f in verb.fields)}
 print(json.dumps(dict(
-    replay=made("replay", **empty(verbs["replay"])),
+    replay=made("replay", **empty(by_name["replay"])),
     some=made("replay", from_batch=2, to_batch=3, input="events"),
     all=made("replay", all=True),
     release=made("release", run="--help", reason="-- a sensor; `rm`"),
@@ -46,11 +46,11 @@ def test_a_form_becomes_the_arguments_of_a_command(made):
         "replay": "--json",
         "some": "--json --from-batch=2 --to-batch=3 --input=events",
         "all": "--json --all",
-        "exclude": "--json '--reason=test data (by ann, in Airflow)' -- 2026/01/07.json",
-        "verify": "--json",
+        "exclude": "--json --wait '--reason=test data (by ann, in Airflow)' -- 2026/01/07.json",
+        "verify": "--json --wait",
         "close": "--json --source=readings",
         "advise": "--json --target-dropped=1%",
-        "repair": "--json",
+        "repair": "--json --wait",
     }
 
 
@@ -81,7 +81,7 @@ def test_a_log_has_progress_as_lines(monkeypatch, capsys):
 RECORD = """
 import json, logging, sys
 from tidemark.airflow import command
-from tidemark.airflow.operate import TidemarkVerbOperator
+from tidemark.airflow.operate.verbs import TidemarkVerbOperator
 class Found:
     host, port, extra_dejson = None, None, dict(tidemark=sys.executable + " {script}")
 command.connection = lambda name: Found()

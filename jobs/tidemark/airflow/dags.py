@@ -6,7 +6,7 @@ import logging
 
 from airflow.sdk import DAG, get_parsing_context
 
-from tidemark.airflow.operate import operate_dags
+from tidemark.airflow.operate.verbs import operate_dags
 from tidemark.airflow.operations import backfill_dag, maintenance_dag, report_dag
 from tidemark.airflow.pipelines import pipeline_dag
 from tidemark.airflow.places import beside_dags

@@ -16,7 +16,7 @@ from airflow.sdk.exceptions import AirflowException
 
 from tidemark.airflow import aws
 from tidemark.airflow.command import TidemarkCommandOperator
-from tidemark.airflow.forms import FORMS, REASON, RUN, Verb
+from tidemark.airflow.operate.forms import FORMS, REASON, RUN, Verb
 from tidemark.airflow.routes import Files, routed, routes
 from tidemark.config.pipeline_files import OPERATE, SINCE, dag_id
 from tidemark.config.placement import Placement
@@ -82,7 +82,7 @@ def arguments_of(verb: Verb, config: str, values: Mapping[str, Any], user: str) 
         given[REASON.name] = f"{given[REASON.name]} (by {user}, in Airflow)"
     if verb.in_the_way and not given.get(RUN.name):
         given[RUN.name] = _run_in_the_way(config)
-    named, placed = [config, "--json"], []
+    named, placed = [config, "--json", *(["--wait"] if verb.waits else [])], list[str]()
     for field in verb.fields:
         value = given.get(field.name)
         if field.option is None:

@@ -28,13 +28,15 @@ class Field:
 @dataclass(frozen=True)
 class Verb:
     """A command that an operator gives by a form. `in_the_way`: without a run it is that of the run which keeps the
-    pipeline from going on. `places`: it runs where the pipeline's Spark task does."""
+    pipeline from going on. `places`: it runs where the pipeline's Spark task does. `waits`: its command can wait for
+    a run of the pipeline to end."""
 
     name: str
     doc: str
     fields: tuple[Field, ...] = field(default=())
     in_the_way: bool = False
     places: bool = True
+    waits: bool = False
 
 
 def _text(title: str, description: str = "") -> dict[str, Any]:
@@ -99,8 +101,9 @@ FORMS = (
         "Records that an object is wrong: the next backfill quarantines its rows.",
         (Field("uri", None, _needed("Object", "Its name in the column `_file` of the events")), REASON),
         places=False,
+        waits=True,
     ),
-    Verb("repair", "Rebuilds damaged tables, and proves each batch by its digest."),
+    Verb("repair", "Rebuilds damaged tables, and proves each batch by its digest.", waits=True),
     Verb(
         "close",
         "Does a last run, after which the source takes no more objects.",
@@ -121,6 +124,7 @@ FORMS = (
             Field("head", "--head", _text("A head of the chain noted before")),
         ),
         places=False,
+        waits=True,
     ),
 )
 """In the order in which an operator needs them."""
