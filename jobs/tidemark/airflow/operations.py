@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,16 @@ from tidemark.airflow.operators import spark_task
 from tidemark.airflow.places import beside_dags
 from tidemark.airflow.routes import Files, routed, routes
 from tidemark.airflow.steps import as_of_of
+from tidemark.config.pipeline_files import SINCE
 from tidemark.config.placement import Placement
 
 REPORTS_VARIABLE = "TIDEMARK_REPORTS"
-_SINCE = datetime(2000, 1, 1, tzinfo=UTC)
 _PROMOTE = ("never", "when identical", "when quality passes")
 _COMMON = {"owner": "tidemark", "retries": 1, "retry_delay": timedelta(minutes=1)}
 
 
 def _dag(name: str, doc: str | None, schedule: str | None = None, **options: Any) -> DAG:
-    common: dict[str, Any] = {"start_date": _SINCE, "catchup": False, "tags": ["tidemark"], "default_args": _COMMON}
+    common: dict[str, Any] = {"start_date": SINCE, "catchup": False, "tags": ["tidemark"], "default_args": _COMMON}
     return DAG(name, schedule=schedule, doc_md=doc, **common, **options)
 
 
