@@ -18,6 +18,9 @@ from tidemark.airflow.standalone.settings import environment, password, write_da
 from tidemark.cli.failures import failure_of
 from tidemark.errors import TidemarkError, UsageError
 
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end it: a key, a command, and the end of its terminal."""
+
 
 def serve(folder: Path, port: int) -> None:
     """Start Airflow, print its address and login, and wait until it is stopped."""
@@ -57,12 +60,15 @@ def _alone(folder: Path, port: int) -> Iterator[None]:
 
 
 def _interrupted(*_: object) -> None:
+    for number in _ENDS:
+        signal.signal(number, signal.SIG_IGN)  # the end of the services is not cut short
     raise KeyboardInterrupt
 
 
 def main(folder: str, port: str) -> int:
     """Serve until a signal. Returns the exit status."""
-    signal.signal(signal.SIGTERM, _interrupted)
+    for number in _ENDS:
+        signal.signal(number, _interrupted)
     try:
         serve(Path(folder).absolute(), int(port))
     except KeyboardInterrupt:
