@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tidemark.airflow.standalone.services import database, services
+from tidemark.airflow.standalone.services import adopt, database, services
 from tidemark.airflow.standalone.settings import environment, password, write_dags, write_demo
 from tidemark.cli.failures import failure_of
 from tidemark.errors import TidemarkError, UsageError
@@ -25,6 +25,7 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def serve(folder: Path, port: int) -> None:
     """Start Airflow, print its address and login, and wait until it is stopped."""
     folder.mkdir(parents=True, exist_ok=True)
+    adopt()
     with _alone(folder, port):
         print("writing the demo's landing files and starting Airflow; this takes a minute or two", flush=True)
         write_dags(folder)

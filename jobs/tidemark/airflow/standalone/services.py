@@ -7,9 +7,10 @@ are read from the folder, so that Airflow's servers of log files are left out.
 
 from __future__ import annotations
 
+import ctypes
 import os
-import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -17,12 +18,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 from tidemark.airflow.standalone.settings import BIN
 from tidemark.errors import TidemarkError, UsageError, missing_parts_named
 
 _LONGEST_START, _LONGEST_END = 300, 30
 _LONGEST_PATH = 80
 """Number of characters up to which PostgreSQL's socket is in the folder of its data."""
+_SET_CHILD_SUBREAPER = 36
+"""Number of prctl's option in Linux."""
 _AFTER = (("scheduler", "--skip-serve-logs"), ("dag-processor",), ("triggerer", "--skip-serve-logs"))
 """Services that start once the API server is healthy: each of them, and each task, calls it."""
 
@@ -57,7 +62,7 @@ def services(environ: Mapping[str, str], log: Path, port: int) -> Iterator[subpr
 
     Raises TidemarkError if the database cannot be made or the API server does not answer.
     """
-    home = Path(environ["AIRFLOW_HOME"])
+    home, earlier = environ["AIRFLOW_HOME"], psutil.Process().children()
     started: list[subprocess.Popen[bytes]] = []
     with log.open("ab") as said:
 
@@ -77,7 +82,7 @@ def services(environ: Mapping[str, str], log: Path, port: int) -> Iterator[subpr
                 start(*command)
             yield server
         finally:
-            _end(started, home)
+            _end(started, earlier)
 
 
 def _await(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
@@ -91,7 +96,7 @@ def _await(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
     raise TidemarkError("Airflow did not start", where=str(log), hint="its log says why")
 
 
-def _end(started: list[subprocess.Popen[bytes]], home: Path) -> None:
+def _end(started: list[subprocess.Popen[bytes]], earlier: list[psutil.Process]) -> None:
     """End services, the last first, and then what they have left: tasks and their Spark sessions."""
     for each in reversed(started):
         if each.poll() is None:
@@ -99,22 +104,21 @@ def _end(started: list[subprocess.Popen[bytes]], home: Path) -> None:
     for each in reversed(started):
         with suppress(subprocess.TimeoutExpired):
             each.wait(_LONGEST_END)
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        end = time.monotonic() + _LONGEST_END / 3
-        for process in _of(home):
-            with suppress(ProcessLookupError):
-                os.kill(process, number)
-        while _of(home) and time.monotonic() < end:
-            time.sleep(0.1)
-    for each in started:
-        each.wait()
+    for ended in (psutil.Process.terminate, psutil.Process.kill):
+        left = _descendants(earlier)
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                ended(process)
+        psutil.wait_procs(left, _LONGEST_END / 3)
 
 
-def _of(home: Path) -> list[int]:
-    """Return the processes whose environment has this home: those that this process started, and theirs."""
-    mark, found = f"AIRFLOW_HOME={home}".encode(), []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has just ended, or is another user's
-            if int(entry.name) != os.getpid() and mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-    return found
+def _descendants(earlier: list[psutil.Process]) -> list[psutil.Process]:
+    """Return the processes that come from this one, but for those that come from `earlier` ones."""
+    kept = {each for one in earlier if one.is_running() for each in (one, *one.children(recursive=True))}
+    return [each for each in psutil.Process().children(recursive=True) if each not in kept]
+
+
+def adopt() -> None:
+    """Let this process be the parent of processes whose own has ended, so that they are found at the end."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
