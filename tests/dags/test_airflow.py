@@ -81,29 +81,35 @@ def test_a_scheduled_run_takes_what_has_landed_and_tells_consumers(home, schedul
     assert event["extra"]["watermarks"]["readings"]["watermark"] == found["watermarks"]["readings"]["watermark"]
 
 
-def cleared(home: AirflowHome, dag: str, run: str) -> dict[str, str]:
+def cleared(home: AirflowHome, dag: str, run: str, **which: Any) -> dict[str, str]:
     """The states of a run's tasks after it was cleared and has ended again."""
     home.post(
         f"/api/v2/dags/{dag}/clearTaskInstances",
-        {"dry_run": False, "dag_run_id": run, "only_failed": False, "reset_dag_runs": True},
+        {"dry_run": False, "dag_run_id": run, "only_failed": False, "reset_dag_runs": True} | which,
     )
     home.run_ended(dag, run)
     return home.states(dag, run)
 
 
 def test_a_cleared_run_verifies_what_it_did(home, scheduled):
-    before, file = tables(pipeline_of(home)), home.folder / "pipelines" / "toll.yml"
-    file.write_text(file.read_text() + "retention: {versions: 3}\n")
+    before = tables(pipeline_of(home))
     assert cleared(home, "tidemark_toll", scheduled) == VERIFIED
-    assert "toll.yml has changed since this version of the DAG was made" in home.log(
-        "tidemark_toll", scheduled, "process", 2
-    )
     assert "has answered for it" in home.log("tidemark_toll", scheduled, "discover", 2)
     assert tables(pipeline_of(home)) == before
     assert pipeline_of(home).ledger.last().committed_through == 1
     shown = home.page("/tidemark/pipelines/toll/runs")
     assert "DAG run, success" in shown
     assert ">identical, " in shown
+
+
+@pytest.mark.long
+def test_a_task_says_that_the_file_has_changed_since_its_run_began(home, scheduled):
+    file = home.folder / "pipelines" / "toll.yml"
+    file.write_text(file.read_text() + "retention: {versions: 3}\n")
+    attempt = home.tasks("tidemark_toll", scheduled)["check_quality"]["try_number"] + 1
+    cleared(home, "tidemark_toll", scheduled, task_ids=["check_quality"])
+    said = home.log("tidemark_toll", scheduled, "check_quality", attempt)
+    assert "toll.yml has changed since this DAG run began" in said
 
 
 @pytest.mark.usefixtures("scheduled")

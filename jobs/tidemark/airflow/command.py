@@ -105,7 +105,7 @@ class Child:
 
     def run(self, job: str, arguments: Sequence[str], content: str | None = None) -> None:
         """Run a command, whose first argument is a pipeline file, and wait for its end. `content` is the hash of the
-        settings that the DAG was made with. A record that the arguments ask for (`--json`) is kept. Raises
+        settings that the DAG run began with. A record that the arguments ask for (`--json`) is kept. Raises
         AirflowFailException for a failure that a retry would only repeat, AirflowException for another one."""
         command = [*self.command(), job, *arguments, *(["--warm"] if self.is_warm(job) else [])]
         pinned.load(arguments[0], content)
@@ -142,7 +142,7 @@ class TidemarkCommandOperator(BaseOperator):
     """Runs a command of tidemark as a child process. A retry recovers a run that crashed; a failure that it cannot
     solve is final."""
 
-    template_fields: Sequence[str] = ("application_args", "conf")
+    template_fields: Sequence[str] = ("application_args", "conf", "pinned")
 
     def __init__(
         self,

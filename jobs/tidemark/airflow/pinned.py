@@ -1,7 +1,8 @@
-"""Loads the pipeline of a DAG's version, and says so if its file has changed since.
+"""Loads the pipeline of a DAG run, and says so if its file has changed since the run began.
 
-Airflow keeps a version of a DAG for the runs that began under it. The settings of the pipeline file are a part of
-that version, as a hash among the arguments of `discover`; an edited file makes another version.
+The settings of a pipeline file are a part of its DAG's version, as a hash among the arguments of `discover`: an
+edited file makes another version. Unless DAG files come from a bundle with versions, Airflow carries out each task by
+the files as they are then. So `discover` records the hash, and later tasks compare.
 """
 
 from __future__ import annotations
@@ -21,11 +22,9 @@ _log = logging.getLogger(__name__)
 def load(config: str, pinned: str | None) -> Pipeline:
     """Load the pipeline of a file as it is now. Logs a warning if its settings are not those of the hash `pinned`."""
     pipeline = aws.load(config)
-    found = content_of(pipeline.spec)
-    if pinned is not None and found != pinned:
+    if pinned and (found := content_of(pipeline.spec)) != pinned:
         _log.warning(
-            "%s has changed since this version of the DAG was made (settings %s, now %s): this task goes by the file "
-            "as it is now; the next DAG run has a version of its own",
+            "%s has changed since this DAG run began (settings %s, now %s): this task goes by the file as it is now",
             config,
             pinned,
             found,

@@ -19,6 +19,7 @@ from tidemark.report.pipeline_graph import page
 
 TASKS = ("discover", "process", "check_quality", "publish")
 _FOUND = "{{ ti.xcom_pull(task_ids='%s')['%s'] }}"
+_SETTINGS = "{{ (ti.xcom_pull(task_ids='%s') or {}).get('settings', '') }}"
 
 Given = Mapping[str, Mapping[str, Any]]
 """Arguments of operators, by task."""
@@ -71,16 +72,15 @@ def pipeline_tasks(
 def _make(file: PipelineFile, named: Callable[[str], str], given: Given) -> None:
     """Make the tasks of a pipeline, whose full names `named` gives. What nothing landed for is skipped; in a group,
     tasks after it go by their own trigger rules."""
-    spec, config, pinned = file.spec, str(file.path), content_of(file.spec)
+    spec, config, name = file.spec, str(file.path), named("discover")
     asset, in_group = Asset(dag_id(spec.name)), named is not str
-    of: dict[str, dict[str, Any]] = {name: {"task_id": name} | dict(given.get(name, {})) for name in TASKS}
+    of: dict[str, dict[str, Any]] = {each: {"task_id": each} | dict(given.get(each, {})) for each in TASKS}
     circuit = task.short_circuit(ignore_downstream_trigger_rules=not in_group, **of["discover"])
-    found: Any = circuit(steps.discover)(config, pinned)
-    name = named("discover")
+    found: Any = circuit(steps.discover)(config, content_of(spec))
     arguments = [config, "--as-of", _FOUND % (name, "as_of"), "--run-id", _FOUND % (name, "run_id")]
-    placed: dict[str, Any] = {"placement": file.scheduling.spark, "pinned": pinned}
+    placed: dict[str, Any] = {"placement": file.scheduling.spark, "pinned": _SETTINGS % name}
     process = spark_task(job="process", application_args=arguments, **placed, **of["process"])
-    checked: Any = task(**of["check_quality"])(steps.check_quality)(config, pinned)
+    checked: Any = task(**of["check_quality"])(steps.check_quality)(config, _SETTINGS % name)
     outlets = [asset, *of["publish"].pop("outlets", [])]
     published: Any = task(outlets=outlets, **of["publish"])(steps.publish)(config, found, asset)
     found >> process >> checked >> published

@@ -10,6 +10,7 @@ from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from tidemark.airflow import aws, pinned
+from tidemark.config.pipeline_files import content_of
 
 if TYPE_CHECKING:
     from airflow.sdk.types import DagRunProtocol as DagRun
@@ -25,20 +26,22 @@ def as_of_of(dag_run: DagRun) -> datetime:
 
 def discover(config: str, content: str | None = None) -> dict[str, str]:
     """Return the work of the run, from the recorded manifest and a listing; empty if there is none, so that Spark
-    need not start. `content` is the hash of the settings that the DAG was made with."""
+    need not start. `content`, the hash of the settings, makes an edited file another version of the DAG."""
     from tidemark.commands.schedule import ScheduledWork, foresee
     from tidemark.errors import Blocked, ConfigError, UsageError
 
     run = get_current_context()["dag_run"]
     as_of = as_of_of(run).isoformat()
+    pipeline = pinned.load(config, content)
     try:
-        foreseen = foresee(pinned.load(config, content).context, as_of, run.run_id)
+        foreseen = foresee(pipeline.context, as_of, run.run_id)
     except (Blocked, ConfigError, UsageError) as error:
         raise AirflowFailException(what_to_do(error, config)) from error
     print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # the task's log
     if foreseen.need is ScheduledWork.NOTHING:
         return {}
-    return {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
+    found = {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
+    return found | {"settings": content_of(pipeline.spec)}
 
 
 def what_to_do(error: TidemarkError, config: str) -> str:
@@ -47,7 +50,8 @@ def what_to_do(error: TidemarkError, config: str) -> str:
 
 
 def check_quality(config: str, content: str | None = None) -> None:
-    """Fail, without a retry, if quality blocks the run."""
+    """Fail, without a retry, if quality blocks the run. `content` is the hash of the settings that the run began
+    with."""
     from tidemark.commands.schedule import blocking
 
     if reason := blocking(pinned.load(config, content).context):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
     The connection decides where Spark runs: local, standalone, YARN or Kubernetes. The retry of a task recovers a
     run that crashed; failures that a retry cannot solve fail at once.
     """
+
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "pinned")
 
     def __init__(
         self,
