@@ -34,7 +34,7 @@ SECRETS := POSTGRES_PASSWORD S3_ROOT_USER S3_ROOT_PASSWORD S3_ACCESS_KEY S3_SECR
 # Airflow takes a Fernet key in base64; S3 servers take names of keys without '='.
 RANDOM_KEY := import base64, secrets, sys; print(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode() if "FERNET" in sys.argv[1] else secrets.token_hex(10 if sys.argv[1] in ("S3_ROOT_USER", "S3_ACCESS_KEY") else 32))
 airflow: $(CLASSES) ## start Airflow on this machine with the demo's pipeline on a schedule (PORT=8080), in ./airflow
-	@$(BIN)/python -m tidemark.airflow.standalone airflow $(PORT)
+	@$(BIN)/python -m tidemark.airflow.standalone airflow$(patsubst %,-%,$(filter-out 8080,$(PORT))) $(PORT)
 
 env: ## make .env, the random passwords of docker-compose.yml; keeps those that are there
 	@umask 077; touch .env; for name in $(SECRETS); do grep -q "^$$name=" .env \

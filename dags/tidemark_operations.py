@@ -1,4 +1,4 @@
-"""DAGs for all pipelines: `tidemark_backfill`, `tidemark_quality_report` and `tidemark_maintenance`."""
+"""DAGs for all pipelines: backfills, a daily report, maintenance, and a form for each verb of an operator."""
 
 from tidemark.airflow import operation_dags
 

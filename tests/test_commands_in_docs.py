@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
 
 from printed import DOCS, README, ROOT, Printed, commands, fault
 from tidemark.commands.state import PipelineState
@@ -41,17 +38,6 @@ def test_the_times_that_operating_shows_are_taken():
     shown = re.findall(r"`(\d[^`]*)`", told)
     assert len(shown) == 5
     assert all(parse_moment(text, MAX_TIME) > 0 for text in shown)
-
-
-def test_the_ports_that_are_named_are_those_of_airflows_log_servers():
-    config = (
-        Path(importlib.util.find_spec("airflow").submodule_search_locations[0]) / "config_templates" / "config.yml"
-    )
-    options = YAML(typ="safe").load(config.read_text(encoding="utf-8"))["logging"]["options"]
-    ports = [options[name]["default"] for name in ("worker_log_server_port", "trigger_log_server_port")]
-    assert not [name for name in options if "log_server" in name and "port" not in name], "an address can be set now"
-    operating = " ".join((ROOT / "docs" / "operating.md").read_text(encoding="utf-8").split())
-    assert f"two servers of log files (ports {' and '.join(ports)})" in operating
 
 
 def test_the_pages_print_many_commands():

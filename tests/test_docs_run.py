@@ -97,7 +97,10 @@ NOT_RUN = {
         "needs Docker; tests/e2e/test_apart.py has the command of another environment"
     ),
     "make env": "writes into the project's folder; tests/dags/test_compose.py calls it in another",
-    "make airflow": "starts services and stays; tests/dags/test_airflow.py has an Airflow of its own",
+    "make airflow": "starts services and stays; tests/dags/test_standalone.py starts them",
+    "make airflow PORT=8081": "starts services and stays; tests/dags/test_standalone.py starts them",
+    "python -m tidemark.airflow.standalone FOLDER PORT": "starts services; tests/dags/test_standalone.py calls it",
+    "docker run -e TIDEMARK_SPARK_CONF": "needs Docker; tests/dags/test_placement.py reads the variable",
     "docker compose up --build --wait": DOCKER,
     "docker compose --file docker-compose.yml --file docs/deploy/compose.fab.yml up --build --wait": DOCKER,
     "docker compose exec api-server airflow users create --username ada --role Viewer --firstname Ada --lastname L"

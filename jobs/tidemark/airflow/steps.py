@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from tidemark.airflow import aws, metrics
+from tidemark.airflow import metrics, pinned
+from tidemark.config.pipeline_files import content_of
 
 if TYPE_CHECKING:
     from airflow.sdk.types import DagRunProtocol as DagRun
+
+    from tidemark.errors import TidemarkError
 
 
 def as_of_of(dag_run: DagRun) -> datetime:
@@ -21,31 +24,38 @@ def as_of_of(dag_run: DagRun) -> datetime:
     return found
 
 
-def discover(config: str) -> dict[str, str]:
+def discover(config: str, content: str | None = None) -> dict[str, str]:
     """Return the work of the run, from the recorded manifest and a listing; empty if there is none, so that Spark
-    need not start."""
+    need not start. `content`, the hash of the settings, makes an edited file another version of the DAG."""
     from tidemark.commands.schedule import ScheduledWork, foresee
     from tidemark.errors import Blocked, ConfigError, UsageError
 
     run = get_current_context()["dag_run"]
     as_of = as_of_of(run).isoformat()
+    pipeline = pinned.load(config, content)
     try:
-        pipeline = aws.load(config)
         foreseen = foresee(pipeline.context, as_of, run.run_id)
     except (Blocked, ConfigError, UsageError) as error:
-        raise AirflowFailException(str(error)) from error
+        raise AirflowFailException(what_to_do(error, config)) from error
     print(f"as of {as_of}: {foreseen.need}, since {foreseen.why}")  # the task's log
     if foreseen.need is ScheduledWork.NOTHING:
         metrics.send(pipeline, as_of_of(run))
         return {}
-    return {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
+    found = {"as_of": as_of, "run_id": run.run_id, "need": str(foreseen.need), "answered_by": foreseen.run_id}
+    return found | {"settings": content_of(pipeline.spec)}
 
 
-def check_quality(config: str) -> None:
-    """Send metrics. Fail, without a retry, if quality blocks the run."""
+def what_to_do(error: TidemarkError, config: str) -> str:
+    """Return the message of an error with its hint, such as the keys to edit after a promotion."""
+    return f"{error}: {error.hint}".replace("CONFIG", config) if error.hint else str(error)
+
+
+def check_quality(config: str, content: str | None = None) -> None:
+    """Send metrics. Fail, without a retry, if quality blocks the run. `content` is the hash of the settings that the
+    run began with."""
     from tidemark.commands.schedule import blocking
 
-    pipeline = aws.load(config)
+    pipeline = pinned.load(config, content)
     metrics.send(pipeline, as_of_of(get_current_context()["dag_run"]))
     if reason := blocking(pipeline.context):
         raise AirflowFailException(reason)

@@ -1,24 +1,34 @@
 """Commands of tidemark submitted with spark-submit through a Spark connection, where Airflow's provider for Spark and
-tidemark-spark are installed."""
+tidemark-spark are installed.
+
+Where the driver runs on the cluster and its manager can be asked about it, the task submits, gives its slot back, and
+comes again now and then to ask. The provider has no operator that defers, but the parts that one needs: the id that
+it keeps for a retry, and its questions about the driver.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
 from airflow.sdk.exceptions import AirflowException
 
-from tidemark.airflow import aws
-from tidemark.airflow.command import DEFAULT_CONNECTION, HOPELESS, Child, lineage_of, raise_for
+from tidemark.airflow import pinned
+from tidemark.airflow.command import HOPELESS, Child, lineage_of, raise_for
+from tidemark.config.placement import Placement
+from tidemark.records import LOG_VARIABLE
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
-    from airflow.sdk import Context
+    from airflow.sdk import Connection, Context
 
+_RESOURCE_MANAGER = "yarn_resourcemanager_webapp_address"
 _STATUS = re.compile(r"Error code is: (\d+)")
 
 
@@ -29,19 +39,49 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
     run that crashed; failures that a retry cannot solve fail at once.
     """
 
-    def __init__(self, *, job: str, application_args: Any, conn_id: str = DEFAULT_CONNECTION, **options: Any) -> None:
-        super().__init__(application_args=application_args, conn_id=conn_id, **options)
-        self.job, self.conn_id = job, conn_id
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "pinned")
+
+    def __init__(
+        self,
+        *,
+        job: str,
+        application_args: Any,
+        placement: Placement | None = None,
+        pinned: str | None = None,
+        **options: Any,
+    ) -> None:
+        place = placement or Placement()
+        options = {"conf": dict(place.conf), "deploy_mode": place.deploy_mode} | place.in_airflow | options
+        super().__init__(application_args=application_args, conn_id=place.conn_id, **options)
+        self.job, self.conn_id, self.poll = job, place.conn_id, place.poll
         self.application_args: Any = application_args
+        self.pinned = pinned
         self._child: Child | None = None
 
     def execute(self, context: Context) -> None:
-        child = Child(self.conn_id, self.log)
+        child = Child(self.conn_id, self.log, self.conf)
         if child.is_elsewhere or child.is_warm(self.job):
             self._child = child
-            child.run(self.job, self.application_args)
+            child.run(self.job, self.application_args, self.pinned)
         else:
+            self._follow(child.connection)
             self._submit(context)
+
+    def poll_until_complete(self, external_id: Any, context: Context) -> None:  # noqa: ARG002 - of the provider
+        """Give the slot back until it is time to ask about the driver again."""
+        self.log.info("the driver %s runs on the cluster: asking about it again in %s", external_id, self.poll)
+        self.defer(trigger=TimeDeltaTrigger(self.poll), method_name=self.ask_again.__name__)
+
+    def ask_again(self, context: Context, event: Any = None) -> None:  # noqa: ARG002 - as Airflow resumes a task
+        """Ask about the driver that this task submitted. Raises AirflowException if it failed: the retry submits
+        another one, which finishes what this one began."""
+        self._follow(Child(self.conn_id, self.log).connection)
+        external_id = context["task_state_store"].get(self.external_id_key)
+        status = self.get_job_status(external_id, context)
+        if self.is_job_active(status):
+            self.poll_until_complete(external_id, context)
+        if not self.is_job_succeeded(status):
+            raise AirflowException(f"the driver {external_id} ended as {status}: its own log says why")
 
     def on_kill(self) -> None:
         if self._child is None:
@@ -54,6 +94,14 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         arguments = self.application_args
         return lineage_of(self.job, arguments[1:] if arguments[0] == self.job else arguments)
 
+    def _follow(self, found: Connection | None) -> None:
+        """Ask the cluster's manager about the driver if that can be done. A retry then follows the driver, too."""
+        extra = {} if found is None else found.extra_dejson
+        cluster = (self._deploy_mode or extra.get("deploy-mode")) == "cluster"
+        self._track_driver_via_k8s_api = cluster and "k8s" in str(found and (found.host or found.conn_type))
+        self._yarn_track_via_rm_api = cluster and bool(extra.get(_RESOURCE_MANAGER))
+        self.durable = self._track_driver_via_k8s_api or self._yarn_track_via_rm_api
+
     def _submit(self, context: Context) -> None:
         # These import pyspark, so only when a task runs.
         from tidemark.application.command import APPLICATION
@@ -61,7 +109,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         from tidemark.spark.session.jars import installed_jars
         from tidemark.spark.session.session import COMPILING, class_path
 
-        on_s3 = aws.load(self.application_args[0]).context.on_s3
+        on_s3 = pinned.load(self.application_args[0], self.pinned).context.on_s3
         on_driver = class_path()
         self.jars = ",".join(map(str, on_driver if on_s3 else installed_jars()))
         self.driver_class_path = os.pathsep.join(map(str, on_driver))
@@ -70,6 +118,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         self.env_vars = {
             "PATH": os.pathsep.join([here, os.environ.get("PATH", os.defpath)]),
             "PYSPARK_PYTHON": sys.executable,
+            LOG_VARIABLE: "1",
             **(self.env_vars or {}),
         }
         self.name, self.application = self.dag_id, str(APPLICATION)

@@ -17,13 +17,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tidemark.cli.failures import Failure
-from tidemark.records import LONGEST_LIST, SCHEMA_VERSION
+from tidemark.records import LOG_VARIABLE, LONGEST_LIST, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 PIPE_WIDTH = 400
 """Width in columns of text that does not go to a terminal: enough that no table is folded."""
+
+_IN_A_LOG = {"discover": "sources listed", "judge": "micro-batches judged", "streams": "streams written"}
+"""Names of phases in a log, where no bar shows what is counted; other phases have their own name there."""
 
 R = TypeVar("R", bound=Mapping[str, Any])
 Progress = Callable[[str, int, int], None]
@@ -56,6 +59,8 @@ class Output:
         """Print an answer."""
         with reader_may_leave():
             if self.as_json:
+                if answer.text is not None and for_log():
+                    sys.stderr.write(_rendered(answer.text(answer.record)))
                 sys.stdout.write(to_json(answer.record))
             elif answer.text is not None:
                 sys.stdout.write(_rendered(answer.text(answer.record)))
@@ -68,7 +73,7 @@ class Output:
             sys.stderr.write(failure.trace)
         if self.as_json:
             self.show(Answer(failure.record()))
-        else:
+        if not self.as_json or for_log():
             sys.stderr.write(failure.text() + "\n")
 
 
@@ -130,16 +135,26 @@ def text_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
 
 
+def for_log() -> bool:
+    """True if the environment asks for what a log of a scheduler shows (LOG_VARIABLE)."""
+    return os.environ.get(LOG_VARIABLE) == "1"
+
+
+def _logged(phase: str, done: int, total: int) -> None:
+    sys.stderr.write(f"{_IN_A_LOG.get(phase, phase)}: {done:,} of {total:,}\n")
+    sys.stderr.flush()
+
+
 def _untold(phase: str, done: int, total: int) -> None:
     """Ignore progress: nobody is watching."""
 
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Function that reports the progress of each phase: as bars on standard error if that is a terminal, else not at
-    all."""
+    """Function that reports the progress of each phase on standard error: as bars if that is a terminal, as lines for
+    a log, else not at all."""
     if not sys.stderr.isatty():
-        yield _untold
+        yield _logged if for_log() else _untold
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn

@@ -5,33 +5,56 @@ The scheduler and the dashboard both read files by this module, so that they giv
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from tidemark.config import PipelineSpec, load_pipeline
-from tidemark.core.times import parse_duration
+from tidemark.config.placement import Placement, placement
+from tidemark.config.secrets import ENVIRONMENT
+from tidemark.config.values import KeyProblem, address, multiplier, zone
+from tidemark.config.values import count as _count
+from tidemark.config.values import date as _date
+from tidemark.config.values import delay as _delay
+from tidemark.config.values import flag as _flag
+from tidemark.config.values import text as _text
+from tidemark.config.values import texts as _texts
 from tidemark.errors import ConfigError, Problem, TidemarkError
 
 FOLDER_VARIABLE = "TIDEMARK_PIPELINES"
+OPERATE = "operate"
+RESERVED = ("backfill", "maintenance", OPERATE, "quality_report")
+"""Names that no pipeline may have, since the DAGs for all pipelines are called so; nor one that begins with OPERATE
+and an underscore."""
+SINCE = datetime(2000, 1, 1, tzinfo=UTC)
+"""First day of a schedule without `start_date`. No interval of before today runs, since `catchup` is then false."""
 _SUFFIXES = (".yml", ".yaml")
+_DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Scheduling:
     """The `airflow` key of a pipeline file, with defaults filled in."""
 
-    start_date: datetime
+    start_date: datetime = SINCE
     owner: str = "tidemark"
     retries: int = 2
     retry_delay: timedelta = timedelta(minutes=1)
-    catchup: bool = True
+    catchup: bool = False
     tags: tuple[str, ...] = ()
     pool: str | None = None
     queue: str | None = None
+    spark: Placement = field(default_factory=Placement)
+    backoff: float = 0
+    paused: bool | None = None
+    timezone: tzinfo = UTC
+    description: str | None = None
+    owner_link: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +69,9 @@ class PipelineFile:
     def load(cls, path: Path) -> PipelineFile:
         """Load a file. Raises ConfigError with everything that is wrong in it, including its `airflow` key."""
         spec = load_pipeline(path).spec
+        if spec.name in RESERVED or spec.name.startswith(f"{OPERATE}_"):
+            reason = f"{spec.name!r} is taken: DAGs for all pipelines are called so; choose another name"
+            raise ConfigError([Problem(str(path), "pipeline", reason)])
         return cls(path, spec, scheduling_of(path, spec.airflow))
 
 
@@ -60,6 +86,13 @@ class Files:
 def dag_id(pipeline: str) -> str:
     """The name of a pipeline's DAG."""
     return f"tidemark_{pipeline}"
+
+
+def content_of(spec: PipelineSpec) -> str:
+    """Return the first digits of a hash of all settings: those of the file and of the files that it names. A value
+    from the environment counts as its reference, since it may differ between processes of one Airflow."""
+    content = {key: value for key, value in spec.recorded(b"").items() if key != ENVIRONMENT}
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
 
 def folder(default: Path) -> Path:
@@ -91,56 +124,34 @@ def read(place: Path, load: Callable[[Path], PipelineFile] = PipelineFile.load) 
 
 
 def scheduling_of(path: Path, given: Mapping[str, Any]) -> Scheduling:
-    """Parse the `airflow` key; without `start_date` runs begin on the day on which the file was last changed."""
+    """Parse the `airflow` key. `start_date` is a time of `timezone`, and missed intervals run one by one if it is
+    given (`catchup`)."""
     problems = [
         Problem(str(path), f"airflow.{key}", f"is not known: there are {', '.join(_READERS)}")
         for key in given
         if key not in _READERS
     ]
-    changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    values: dict[str, Any] = {"start_date": changed.replace(hour=0, minute=0, second=0, microsecond=0)}
+    values: dict[str, Any] = {}
     for key, read in _READERS.items():
         if key in given:
             try:
                 values[key] = read(given[key])
+            except KeyProblem as error:
+                problems.append(Problem(str(path), f"airflow.{key}.{error.key}", error.message))
             except (TypeError, ValueError) as error:
                 problems.append(Problem(str(path), f"airflow.{key}", f"{given[key]!r}: {error}"))
+    if values.get("catchup") and "start_date" not in given:
+        problems.append(Problem(str(path), "airflow.catchup", "needs airflow.start_date, the first day to catch up"))
     if problems:
         raise ConfigError(problems)
-    return Scheduling(**values)
+    return _dated(Scheduling(**{"catchup": "start_date" in given} | values))
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError("must be a text")
-    return value
-
-
-def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("must be a whole number, 0 or more")
-    return value
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("must be true or false")
-    return value
-
-
-def _delay(value: object) -> timedelta:
-    return timedelta(microseconds=parse_duration(_text(value)))
-
-
-def _date(value: object) -> datetime:
-    found = datetime.fromisoformat(str(value))
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError("must be a list of texts")
-    return tuple(map(_text, value))
+def _dated(scheduling: Scheduling) -> Scheduling:
+    """A schedule whose first day is in its own time zone: cron expressions follow the zone of this time."""
+    begin, own = scheduling.start_date, scheduling.timezone
+    begin = begin.replace(tzinfo=own) if begin.tzinfo is None else begin.astimezone(own)
+    return replace(scheduling, start_date=begin)
 
 
 _READERS = {
@@ -152,4 +163,10 @@ _READERS = {
     "tags": _texts,
     "pool": _text,
     "queue": _text,
+    "spark": placement,
+    "backoff": multiplier,
+    "paused": _flag,
+    "timezone": zone,
+    "description": _text,
+    "owner_link": address,
 }

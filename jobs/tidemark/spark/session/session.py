@@ -18,6 +18,7 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tidemark.config.placement import conf_of_environment
 from tidemark.errors import TidemarkError
 from tidemark.spark.compat.jvm import running
 from tidemark.spark.compat.plain import Way, plain
@@ -88,7 +89,7 @@ def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSess
     has a session already, the new one lies beside it and leaves it as it is.
 
     Under spark-submit the application's own master and memory hold; results do not depend on them. `master` defaults
-    to $TIDEMARK_MASTER, else all local cores.
+    to $TIDEMARK_MASTER, else all local cores. $TIDEMARK_SPARK_CONF adds Spark settings.
     """
     if on_s3:
         require_s3()
@@ -112,7 +113,7 @@ def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
 
 def _start(master: str | None) -> SparkSession:
     conf = SparkConf().setAppName("tidemark")
-    for key, value in _STATIC_SETTINGS.items():
+    for key, value in {**conf_of_environment(), **_STATIC_SETTINGS}.items():
         conf.set(key, value)
     conf.setIfMissing("spark.hadoop.fs.permissions.umask-mode", _umask())
     conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC {BUFFERS}".strip())
@@ -121,7 +122,7 @@ def _start(master: str | None) -> SparkSession:
         require_java()
         require_spark(pyspark.__version__, "pyspark")
         memory = _memory()
-        conf.set("spark.driver.memory", f"{memory >> 20}m")
+        conf.setIfMissing("spark.driver.memory", f"{memory >> 20}m")
         options = f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING} {class_archive.java_options()}"
         conf.set("spark.driver.defaultJavaOptions", options.strip())
         where = master or os.environ.get("TIDEMARK_MASTER", "local[*]")

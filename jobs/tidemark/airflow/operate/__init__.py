@@ -1,0 +1,1 @@
+"""The verbs of an operator as DAGs, each with a form."""
