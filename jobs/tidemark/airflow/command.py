@@ -112,9 +112,13 @@ class Child:
             start_new_session=True,
         )
         with started as self._process:
-            for line in self._process.stdout or ():
-                self.log.info("%s", line.rstrip())
-                said.append(line.rstrip())
+            try:
+                for line in self._process.stdout or ():
+                    self.log.info("%s", line.rstrip())
+                    said.append(line.rstrip())
+            except BaseException:
+                self.stop()  # the block's end waits for the command; a task that has timed out must not
+                raise
         raise_for(self._process.returncode, said)
 
     def stop(self) -> None:
