@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.config import PipelineSpec, load_pipeline
+from tidemark.config.notify import Recipient, recipients, span
 from tidemark.core.times import parse_duration
 from tidemark.errors import ConfigError, Problem, TidemarkError
 
@@ -32,6 +33,10 @@ class Scheduling:
     tags: tuple[str, ...] = ()
     pool: str | None = None
     queue: str | None = None
+    notify: tuple[Recipient, ...] = ()
+    deadline: timedelta | None = None
+    timeout: timedelta | None = None
+    approval: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,8 @@ def scheduling_of(path: Path, given: Mapping[str, Any]) -> Scheduling:
                 values[key] = read(given[key])
             except (TypeError, ValueError) as error:
                 problems.append(Problem(str(path), f"airflow.{key}", f"{given[key]!r}: {error}"))
+    if "deadline" in given and not given.get("notify"):
+        problems.append(Problem(str(path), "airflow.deadline", "needs airflow.notify: nobody would get its message"))
     if problems:
         raise ConfigError(problems)
     return Scheduling(**values)
@@ -152,4 +159,8 @@ _READERS = {
     "tags": _texts,
     "pool": _text,
     "queue": _text,
+    "notify": recipients,
+    "deadline": span,
+    "timeout": span,
+    "approval": _flag,
 }
