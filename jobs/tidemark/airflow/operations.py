@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowSkipException
 
 from tidemark.airflow import aws
+from tidemark.airflow.approvals import WHEN_APPROVED, PromotionGate, built_by
 from tidemark.airflow.operators import spark_task
 from tidemark.airflow.places import beside_dags
 from tidemark.airflow.steps import as_of_of
 from tidemark.config.pipeline_files import PipelineFile
+from tidemark.records.versions import nothing_differs
 
 REPORTS_VARIABLE = "TIDEMARK_REPORTS"
 _SINCE = datetime(2000, 1, 1, tzinfo=UTC)
-_PROMOTE = ("never", "when identical", "when quality passes")
+_PROMOTE = ("never", "when identical", "when quality passes", WHEN_APPROVED)
 _COMMON = {"owner": "tidemark", "retries": 1, "retry_delay": timedelta(minutes=1)}
 
 Files = Sequence[PipelineFile]
@@ -33,7 +35,7 @@ def _dag(name: str, doc: str | None, schedule: str | None = None, **options: Any
 
 def backfill_dag(files: Files) -> DAG:
     """Triggered by hand: rebuilds a range of a pipeline's outputs as a version beside the live one, reports the
-    differences, and promotes the version if that was chosen."""
+    differences, and promotes the version if that was chosen, or if a person approves."""
     names = [file.spec.name for file in files]
     params = {
         "pipeline": Param(names[0] if names else None, enum=names, title="Pipeline"),
@@ -49,9 +51,10 @@ def backfill_dag(files: Files) -> DAG:
         paths = {file.spec.name: str(file.path) for file in files}
         chosen: Any = task(task_id="choose", multiple_outputs=True)(choose)(paths)
         build = spark_task(task_id="build", job="backfill", application_args=chosen["arguments"], retries=0)
+        decide = PromotionGate(task_id="decide", chosen=chosen)
         report = task(task_id="report")(report_differences)(chosen)
         promote = spark_task(task_id="promote", job="promote", application_args=report)
-        chosen >> build >> report >> promote
+        chosen >> build >> decide >> report >> promote
     return dag
 
 
@@ -71,21 +74,16 @@ def report_differences(chosen: Mapping[str, Any]) -> list[str]:
     arguments of its promotion. Skips the promotion if it was not chosen, or if its condition is not met."""
     from tidemark.commands.versions import differs, exceeded
 
-    pipeline, params = aws.load(chosen["config"]), get_current_context()["params"]
-    asked = params["promote"]
-    built = [each for each in pipeline.versions()["versions"] if each["label"] == chosen["label"]]
-    newest = built[-1] if built else None
-    if newest is None or (found := newest["difference"]) is None:
-        raise AirflowFailException(
-            f"no version has the label {chosen['label']!r}: `build` has made none that is kept"
-        )
+    asked, newest = get_current_context()["params"]["promote"], built_by(chosen)
+    found = newest["difference"] or nothing_differs()
     identical = not differs(found)
-    beyond = exceeded(pipeline.spec, found)
+    beyond = exceeded(aws.load(chosen["config"]).spec, found)
     print(f"version {newest['version']} {'came out identical' if identical else f'differs: {json.dumps(found)}'}")
     reasons = {
         _PROMOTE[0]: ["nobody asked for it"],
         _PROMOTE[1]: [] if identical else ["it is not identical"],
         _PROMOTE[2]: beyond,
+        WHEN_APPROVED: [],
     }
     if reasons[asked]:
         raise AirflowSkipException(f"version {newest['version']} is not promoted: {'; '.join(reasons[asked])}")

@@ -40,11 +40,19 @@ def discover(config: str) -> dict[str, str]:
 
 
 def check_quality(config: str) -> None:
-    """Fail, without a retry, if quality blocks the run."""
+    """Fail, without a retry, if quality blocks the run; the log says what is beyond its limit, and the likely
+    cause."""
+    from tidemark.airflow.alerts.notifier import QualityBlocks, named_run
+    from tidemark.commands.alerts.messages import failed
+    from tidemark.commands.alerts.trouble import trouble
     from tidemark.commands.schedule import blocking
 
-    if reason := blocking(aws.load(config).context):
-        raise AirflowFailException(reason)
+    context = aws.load(config).context
+    if reason := blocking(context):
+        run = named_run(context.spec.name, get_current_context()["dag_run"].run_id)
+        message = failed(run, "check_quality", reason, trouble(context, with_causes=True))
+        print(message.text())
+        raise QualityBlocks(reason, message)
 
 
 def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:
