@@ -47,7 +47,7 @@ class AirflowHome:
 
     def __post_init__(self) -> None:
         (self.folder / "pipelines").mkdir(parents=True, exist_ok=True)
-        self.port, self._logs = free_port(), free_port()
+        self.port, self._logs, self._trigger_logs = free_port(), free_port(), free_port()
         self._secrets = {name: secrets.token_urlsafe(24) for name in ("jwt", "api", "password")}
 
     @property
@@ -69,6 +69,7 @@ class AirflowHome:
             "AIRFLOW__CORE__PARALLELISM": "4",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(":".join(each) for each in self.users.items()),
+            "AIRFLOW__API__BASE_URL": self.url,
             "AIRFLOW__API__HOST": "127.0.0.1",
             "AIRFLOW__API__PORT": str(self.port),
             "AIRFLOW__API__SECRET_KEY": self._secrets["api"],
@@ -78,6 +79,7 @@ class AirflowHome:
             "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",  # `switch_on` asks for what came later
             "AIRFLOW__SCHEDULER__ENABLE_HEALTH_CHECK": "False",
             "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(self._logs),
+            "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(self._trigger_logs),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(connection),
             "TIDEMARK_PIPELINES": str(self.folder / "pipelines"),
             "TIDEMARK_REPORTS": str(self.folder / "reports"),
@@ -112,6 +114,10 @@ class AirflowHome:
 
     def python(self, code: str) -> Any:
         """What a script prints last, read as JSON, in a process that has this Airflow's settings."""
+        return json.loads(self.said(code).splitlines()[-1])
+
+    def said(self, code: str) -> str:
+        """What such a script prints, its errors first."""
         done = subprocess.run(  # noqa: S603 - the tests' own interpreter
             [self.interpreter, "-c", code],
             env=self.environ,
@@ -121,25 +127,29 @@ class AirflowHome:
             cwd=self.folder,
         )
         assert done.returncode == 0, done.stderr[-3000:]
-        return json.loads(done.stdout.splitlines()[-1])
+        return done.stderr + done.stdout
 
     def start(self) -> None:
         passwords = dict.fromkeys(self.users, self.password)
         (self.folder / "simple_auth_manager_passwords.json.generated").write_text(json.dumps(passwords))
         self.command("db", "migrate")
         for service in self.services:
-            with (self.folder / f"{service}.log").open("wb") as log:
-                self.started.append(
-                    subprocess.Popen(  # noqa: S603 - the project's own Airflow
-                        [self.interpreter.with_name("airflow"), service],
-                        env=self.environ,
-                        stdout=log,
-                        stderr=log,
-                        cwd=self.folder,
-                        start_new_session=True,
-                    )
-                )
+            self.serve(service)
         self.until(self._logged_in, _LONGEST_START)
+
+    def serve(self, service: str) -> None:
+        """Start one of Airflow's services."""
+        with (self.folder / f"{service}.log").open("wb") as log:
+            self.started.append(
+                subprocess.Popen(  # noqa: S603 - the project's own Airflow
+                    [self.interpreter.with_name("airflow"), service],
+                    env=self.environ,
+                    stdout=log,
+                    stderr=log,
+                    cwd=self.folder,
+                    start_new_session=True,
+                )
+            )
 
     def stop(self) -> None:
         for process in self.started:
@@ -173,6 +183,12 @@ class AirflowHome:
 
     def patch(self, path: str, body: dict[str, Any]) -> Any:
         return self._call("PATCH", path, body)
+
+    def connect(self, **connections: Mapping[str, Any]) -> None:
+        """Make connections."""
+        for name, found in connections.items():
+            extra = {"extra": json.dumps(found["extra"])} if "extra" in found else {}
+            self.post("/api/v2/connections", {"connection_id": name, **found, **extra})
 
     def dags(self) -> dict[str, dict[str, Any]]:
         """The DAGs that Airflow has read, by name."""

@@ -51,3 +51,18 @@ def land_day(folder: Path, day: datetime, rows: int = 20) -> None:
         row = {"lane": "ab"[number % 2], "passed": passed.isoformat(), "received": received.isoformat()}
         lines.append(json.dumps(row))
     target.write_text("\n".join(lines) + "\n")
+
+
+def land_late_hours(folder: Path, day: datetime) -> None:
+    """The readings of one day, 5 an hour and lane on time, and in hours 10 and 11 another 30 of lane b, three hours
+    late: 60 of 300."""
+    target = folder / f"dt={day:%Y-%m-%d}" / "readings.json"
+    target.parent.mkdir(parents=True)
+    rows = [(lane, hour, 12 * number, 0) for hour in range(24) for number in range(5) for lane in "ab"]
+    rows += [("b", hour, 2 * number, 180) for hour in (10, 11) for number in range(30)]
+    lines = []
+    for lane, hour, minute, late in sorted(rows, key=lambda row: row[1:3]):
+        received = day + timedelta(hours=hour, minutes=minute)
+        passed = received - timedelta(minutes=late)
+        lines.append(json.dumps({"lane": lane, "passed": passed.isoformat(), "received": received.isoformat()}))
+    target.write_text("\n".join(lines) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -13,18 +14,22 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from airflow_home import AirflowHome, running
-from dag_pipelines import land_day, write_pipeline
+from dag_pipelines import land_day, land_late_hours, write_pipeline
 from openlineage_schema import openlineage_problems
 from otlp_receiver import Receiver, receiving
+from receivers import Mailbox, Webhook, serving
 
+from tidemark.core.quality import RELEASED
 from tidemark.pipeline import Pipeline
 
 pytestmark = pytest.mark.spark
 DONE = {"discover": "success", "process": "success", "check_quality": "success", "publish": "success"}
 VERIFIED = DONE | {"publish": "skipped"}
+DAY = timedelta(days=1)
 NOTHING = {"discover": "success", "process": "skipped", "check_quality": "skipped", "publish": "skipped"}
 
 
@@ -189,13 +194,27 @@ def triggered(home: AirflowHome, dag: str, **conf: Any) -> str:
     return str(home.post(f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None, "conf": conf})["dag_run_id"])
 
 
+@pytest.fixture(scope="module")
+def receivers(home) -> Iterator[tuple[Mailbox, Webhook]]:
+    """Where the connections `ops` (mail) and `chat` (a webhook) send messages."""
+    mailbox, webhook = Mailbox(), Webhook()
+    with serving(mailbox, webhook):
+        home.connect(ops=mailbox.connection, chat=webhook.connection)
+        yield mailbox, webhook
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("scheduled")
-def test_a_run_that_quality_blocks_fails_at_its_check_until_it_is_released(home):
-    limits = {"max_watermark_delay": "1s", "on_failure": "block"}
-    file = write_pipeline(home.folder / "pipelines", "strict", warehouse="../strict", quality=limits)
+def test_a_run_that_quality_blocks_fails_at_its_check_until_it_is_released(home, receivers):
+    limits = {"max_watermark_delay": "1s", "max_dropped": "2%", "on_failure": "block"}
+    asked = {"notify": ["nowhere", "ops", "chat"]}
+    keys = {"warehouse": "../strict", "quality": limits, "airflow": asked}
+    land_late_hours(home.folder / "late", datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - DAY)
+    file = write_pipeline(home.folder / "pipelines", "strict", **keys)
+    file.write_text(file.read_text().replace("../landing", "../late"))
     run = triggered(home, "tidemark_strict")
     assert home.run_ended("tidemark_strict", run)["state"] == "failed"
+    hold_one_message(home, receivers, file, run)
     assert home.states("tidemark_strict", run) == DONE | {"check_quality": "failed", "publish": "upstream_failed"}
     assert home.tasks("tidemark_strict", run)["check_quality"]["try_number"] == 1
     assert f"tidemark release {file} {run} --reason" in home.log("tidemark_strict", run, "check_quality")
@@ -212,6 +231,98 @@ def test_a_run_that_quality_blocks_fails_at_its_check_until_it_is_released(home)
     home.post("/api/v2/dags/tidemark_strict/clearTaskInstances", again)
     assert home.run_ended("tidemark_strict", run)["state"] == "success"
     assert home.states("tidemark_strict", run) == DONE
+
+
+def hold_one_message(home: AirflowHome, receivers: tuple[Mailbox, Webhook], file: Path, run: str) -> None:
+    """One message about a blocked run, by mail and to the webhook; the connection that is not there is in the log."""
+    mailbox, webhook = receivers
+    home.until(lambda: webhook.posts)
+    ((_, post),), (mail,) = webhook.posts, mailbox.mail
+    assert mail["Subject"] == f"tidemark: strict: quality blocks run {run}"
+    body = mail.get_body(("html",))
+    assert body is not None
+    page = f"{home.url}/dags/tidemark_strict/runs/{quote(run, safe='')}/plugin/tidemark-run"
+    for form in (post["text"], body.get_content()):
+        assert "dropped rows of the run: 20 % of at most 2 %" in form
+        assert "watermark delay of readings: " in form
+        assert "All 60 dropped rows are b" in form
+        assert "10:00-12:00 of " in form
+        assert "late_arrival 3h would have kept 60" in form
+        assert "readings.json; " in form
+        assert f"tidemark release {file} {run} --reason" in form
+        assert page in form
+    said = home.log("tidemark_strict", run, "check_quality")
+    assert "no message was sent through nowhere" in said
+    assert "dropped rows of the run: 20 % of at most 2 %" in said
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_a_run_that_waits_too_long_gives_a_message_at_its_deadline_and_one_as_it_times_out(home, receivers):
+    """No task of it starts, since its pool has no slots."""
+    _, webhook = receivers
+    known = len(webhook.posts)
+    home.serve("triggerer")
+    home.post("/api/v2/pools", {"name": "full", "slots": 0})
+    asked = {"notify": ["chat"], "deadline": "3s", "timeout": "60s", "pool": "full"}
+    write_pipeline(home.folder / "pipelines", "waits", warehouse="../waits", airflow=asked)
+    run = triggered(home, "tidemark_waits")
+    assert home.run_ended("tidemark_waits", run)["state"] == "failed"
+    home.until(lambda: len(webhook.posts) >= known + 2)
+    late, ended = (post["text"] for _, post in webhook.posts[known:])
+    assert f"Run {run} of pipeline waits has not published what is due 3s after it was queued" in late
+    assert "stream hours: due up to" in late
+    assert "the run took longer than airflow.timeout" in ended
+
+
+def question(home: AirflowHome, dag: str, run: str, task: str) -> str:
+    """What a waiting task asks, once it does and its worker is gone: Airflow takes the end of a worker for that of
+    the task if somebody answers before."""
+    home.until(lambda: home.states(dag, run).get(task) == "awaiting_input")
+    attempt = home.tasks(dag, run)[task]["try_number"]
+    gone = f"dag_id={dag}, task_id={task}, run_id={re.escape(run)}, .* state=awaiting_input, .* try_number={attempt},"
+    home.until(lambda: re.search(gone, (home.folder / "scheduler.log").read_text()))
+    found = home.get(f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances/{task}/-1/hitlDetails")
+    return f"{found['subject']}\n{found['body']}"
+
+
+def answered(home: AirflowHome, dag: str, run: str, task: str, answer: str, reason: str) -> str:
+    """The state of the run after the answer to a waiting task."""
+    body = {"chosen_options": [answer], "params_input": {"reason": reason}}
+    home.patch(f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances/{task}/-1/hitlDetails", body)
+    return str(home.run_ended(dag, run)["state"])
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("scheduled")
+def test_a_blocked_run_waits_for_a_person_who_leaves_it_blocked_or_releases_it(home, receivers):
+    _, webhook = receivers
+    known = len(webhook.posts)
+    limits, asked = {"max_dropped": "2%", "on_failure": "block"}, {"notify": ["chat"], "approval": True}
+    write_pipeline(home.folder / "pipelines", "asks", warehouse="../asks", quality=limits, airflow=asked)
+    run, at = triggered(home, "tidemark_asks"), ("tidemark_asks", "check_quality")
+    assert "dropped rows of the run: 35 % of at most 2 %" in question(home, at[0], run, at[1])
+    later = triggered(home, "tidemark_asks")
+    assert home.get(f"/api/v2/dags/tidemark_asks/dagRuns/{later}")["state"] == "queued"
+    assert answered(home, at[0], run, at[1], "Leave blocked", "a sensor is broken") == "failed"
+    left = {"check_quality": "failed", "release": "upstream_failed", "publish": "upstream_failed"}
+    assert home.states("tidemark_asks", run) == DONE | left
+    assert "Leave blocked, says admin: a sensor is broken" in home.log("tidemark_asks", run, "check_quality")
+    assert home.run_ended("tidemark_asks", later)["state"] == "failed"
+    assert f"quality blocks run {run}" in home.log("tidemark_asks", later, "discover")
+    home.until(lambda: len(webhook.posts) == known + 2)
+    waits, refused = (post["text"] for _, post in webhook.posts[known:])
+    assert f"run {run} waits for a decision" in waits
+    assert f"Run {later} of pipeline asks failed at discover." in refused
+    again = {"dry_run": False, "dag_run_id": run, "only_failed": True, "reset_dag_runs": True}
+    home.post("/api/v2/dags/tidemark_asks/clearTaskInstances", again)
+    question(home, at[0], run, at[1])
+    assert answered(home, at[0], run, at[1], "Release", "an old day") == "success"
+    assert home.states("tidemark_asks", run) == DONE | {"release": "success"}
+    checks = pipeline_of(home, "asks").table("quality").to_table().to_pylist()
+    assert [each["message"] for each in checks if each["expectation"] == RELEASED] == [
+        "an old day (admin, in Airflow)"
+    ]
 
 
 def operated(home: AirflowHome, verb: str, **asked: Any) -> dict[str, Any]:
@@ -276,12 +387,16 @@ def test_the_report_dag_writes_a_page_for_each_pipeline(home, scheduled):
 @pytest.mark.usefixtures("scheduled")
 def test_the_backfill_dag_builds_a_version_and_promotes_it_where_that_was_asked_for(home):
     asked = {"pipeline": "toll", "from": (datetime.now(UTC) - timedelta(days=3)).isoformat()}
+    asked |= {"promote": "when approved"}
     run = triggered(home, "tidemark_backfill", **asked, settings=["sources.readings.late_arrival.tolerance=10m"])
-    assert home.run_ended("tidemark_backfill", run)["state"] == "success", home.log("tidemark_backfill", run, "build")
-    assert "nobody asked for it" in home.log("tidemark_backfill", run, "report")
+    assert "rows otherwise (" in question(home, "tidemark_backfill", run, "decide")
+    assert answered(home, "tidemark_backfill", run, "decide", "Do not promote", "too strict") == "failed"
+    assert home.states("tidemark_backfill", run)["promote"] == "upstream_failed"
+    assert "Do not promote, says admin: too strict" in home.log("tidemark_backfill", run, "decide")
     before = pipeline_of(home).versions()["live"]
-    run = triggered(home, "tidemark_backfill", **asked, promote="when identical")
-    assert home.run_ended("tidemark_backfill", run)["state"] == "success", home.log("tidemark_backfill", run, "build")
+    run = triggered(home, "tidemark_backfill", **asked)
+    question(home, "tidemark_backfill", run, "decide")
+    assert answered(home, "tidemark_backfill", run, "decide", "Promote", "it is identical") == "success"
     assert "came out identical" in home.log("tidemark_backfill", run, "report")
     versions = pipeline_of(home).versions()
     assert versions["live"] == versions["versions"][-1]["version"] > before

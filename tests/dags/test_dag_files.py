@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import textwrap
 from pathlib import Path
@@ -187,6 +188,88 @@ def test_the_end_of_a_command_elsewhere_is_the_end_of_its_task(home, tmp_path, s
     assert home.python(COMMAND.format(script=script)) == ends
 
 
+TIMED_OUT = """
+import json, logging, sys
+from airflow.sdk.exceptions import AirflowTaskTimeout
+from airflow.sdk.execution_time.timeout import timeout
+from tidemark.airflow import command
+class Found:
+    host, port, extra_dejson = None, None, dict(tidemark=sys.executable + " {script}")
+command.connection = lambda name: Found()
+command.aws.load = lambda config: None
+child = command.Child("spark_default", logging.getLogger())
+try:
+    with timeout(1):
+        child.run("process", ["toll.yml"])
+except AirflowTaskTimeout:
+    print(json.dumps(child._process.returncode))
+"""
+
+
+def test_a_command_of_a_task_that_has_timed_out_is_stopped(home, tmp_path):
+    script = tmp_path / "slow.py"
+    script.write_text("import time\ntime.sleep(30)\n")
+    assert home.python(TIMED_OUT.format(script=script)) == -signal.SIGTERM
+
+
+ALERTS = """
+import json
+from tidemark.airflow import pipeline_dags
+dag = pipeline_dags()["tidemark_toll"]
+kind = lambda found: type(found).__name__ if found else None
+of_tasks = {(*map(kind, task.on_failure_callback), str(task.execution_timeout)) for task in dag.tasks}
+print(json.dumps([str(dag.dagrun_timeout), [str(each.interval) for each in dag.deadline or ()],
+    kind(dag.on_failure_callback), sorted(of_tasks)]))
+"""
+
+
+def test_a_pipeline_file_asks_for_messages_a_deadline_and_a_timeout(home, pipelines):
+    write_pipeline(pipelines)
+    assert home.python(ALERTS) == ["None", [], None, [["None"]]]
+    write_pipeline(pipelines, airflow={"notify": ["ops"], "deadline": "1h", "timeout": "2h"})
+    each = ["FailureNotifier", "2:00:00"]
+    assert home.python(ALERTS) == ["2:00:00", ["1:00:00"], "FailureNotifier", [each]]
+
+
+GATED = """
+import json
+from tidemark.airflow import operation_dags, pipeline_dags
+dag = pipeline_dags()["tidemark_toll"]
+tasks = {task.task_id: sorted(task.downstream_task_ids) for task in dag.tasks}
+gate, publish = dag.get_task("check_quality"), dag.get_task("publish")
+waits = [str(dag.dagrun_timeout), str(gate.execution_timeout), str(publish.execution_timeout)]
+backfill = sorted(operation_dags()["tidemark_backfill"].get_task("decide").downstream_task_ids)
+print(json.dumps([tasks, waits, publish.trigger_rule, backfill]))
+"""
+
+
+def test_with_approval_the_check_waits_for_a_person_as_long_as_it_takes(home, pipelines):
+    write_pipeline(pipelines, airflow={"approval": True, "timeout": "2h"})
+    tasks, waits, rule, decided = home.python(GATED)
+    assert tasks == {
+        "discover": ["process", "publish"],
+        "process": ["check_quality"],
+        "check_quality": ["release"],
+        "release": ["publish"],
+        "publish": [],
+    }
+    assert waits == ["None", "None", "2:00:00"]
+    assert (rule, decided) == ("none_failed", ["report"])
+
+
+def test_a_notifier_that_airflow_lacks_is_an_import_error(home, pipelines):
+    write_pipeline(pipelines, "good")
+    wrong = ("no.such.Class", "tidemark.pipeline.Pipeline", "airflow.providers.smtp.notifications.smtp.SmtpNotifier")
+    write_pipeline(pipelines, "bad", airflow={"notify": [{"class": name, "colour": "red"} for name in wrong]})
+    found = loaded(home)
+    assert "tidemark_bad" not in found["dags"]
+    assert "tidemark_good" in found["dags"]
+    (message,) = found["errors"].values()
+    assert "airflow.notify: no.such.Class: No module named 'no'" in message
+    assert "airflow.notify: tidemark.pipeline.Pipeline: is no notifier class of Airflow" in message
+    assert "SmtpNotifier: missing a required argument: 'to'" in message
+
+
 WARM = """
 import json
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -236,7 +319,7 @@ def test_fifty_files_are_parsed_without_spark(home, pipelines):
 
 TELL = """
 import json, types
-from tidemark.airflow import operations
+from tidemark.airflow import approvals, operations
 same = dict(rows=dict(), streams=dict(), dead_letters=dict())
 built = [dict(version=2, label="mine", difference=same), dict(version=3, label="another", difference=same)]
 class Pipeline:
@@ -246,7 +329,7 @@ class Pipeline:
 pushed = dict()
 class Instance:
     xcom_push = lambda self, key, value: pushed.update({key: value})
-operations.aws.load = lambda config: Pipeline()
+operations.aws.load = approvals.aws.load = lambda config: Pipeline()
 operations.get_current_context = lambda: dict(params=dict(promote="when identical"), run_id="mine", ti=Instance())
 Pipeline.spec = types.SimpleNamespace(name="toll")
 task = operations.report_differences(dict(config="toll.yml", label="mine"), dict(toll="promote_toll"))

@@ -122,12 +122,16 @@ class Child:
             start_new_session=True,
         )
         with started as self._process:
-            for line in self._process.stdout or ():
-                if line.startswith(_RECORD):
-                    self.record = json.loads(line)
-                    continue
-                self.log.info("%s", line.rstrip())
-                said.append(line.rstrip())
+            try:
+                for line in self._process.stdout or ():
+                    if line.startswith(_RECORD):
+                        self.record = json.loads(line)
+                        continue
+                    self.log.info("%s", line.rstrip())
+                    said.append(line.rstrip())
+            except BaseException:
+                self.stop()  # the block's end waits for the command; a task that has timed out must not
+                raise
         if self.record is not None and not said:
             self.log.info("%s", json.dumps(self.record, indent=1))
         raise_for(self._process.returncode, said)
@@ -182,6 +186,7 @@ def lineage_of(job: str, arguments: Sequence[str]) -> OperatorLineage[Any, Any] 
     """Return what a command with these arguments read and wrote; None for all but `process`."""
     if job != "process":
         return None
+    from tidemark.airflow import aws
     from tidemark.airflow.openlineage import run_lineage
 
     config, *options = arguments

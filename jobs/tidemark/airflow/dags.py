@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 from airflow.sdk import DAG, get_parsing_context
 
+from tidemark.airflow.alerts.channels import ensure_notifiers
 from tidemark.airflow.operate.verbs import operate_dags
 from tidemark.airflow.operations import backfill_dag, maintenance_dag, report_dag
 from tidemark.airflow.pipelines import pipeline_dag
 from tidemark.airflow.places import beside_dags
 from tidemark.config import pipeline_files
-from tidemark.config.pipeline_files import Files, dag_id
+from tidemark.config.pipeline_files import Files, PipelineFile, dag_id
 from tidemark.errors import TidemarkError
 
 _log = logging.getLogger(__name__)
@@ -43,4 +45,11 @@ def refuse_broken_files() -> None:
 
 
 def _files() -> Files:
-    return pipeline_files.read(pipeline_files.folder(beside_dags("pipelines")))
+    return pipeline_files.read(pipeline_files.folder(beside_dags("pipelines")), _load)
+
+
+def _load(path: Path) -> PipelineFile:
+    """Load a file. Raises ConfigError also for notifiers that Airflow does not have."""
+    file = PipelineFile.load(path)
+    ensure_notifiers(path, file.scheduling.notify)
+    return file

@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from airflow.sdk import DAG, BaseOperator, Param, TriggerRule, get_current_context, task
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowSkipException
 
 from tidemark.airflow import aws
+from tidemark.airflow.approvals import WHEN_APPROVED, PromotionGate, built_by
 from tidemark.airflow.operators import spark_task
 from tidemark.airflow.places import beside_dags
 from tidemark.airflow.routes import Files, routed, routes
 from tidemark.airflow.steps import as_of_of
 from tidemark.config.pipeline_files import SINCE
 from tidemark.config.placement import Placement
+from tidemark.records.versions import nothing_differs
 
 REPORTS_VARIABLE = "TIDEMARK_REPORTS"
-_PROMOTE = ("never", "when identical", "when quality passes")
+_PROMOTE = ("never", "when identical", "when quality passes", WHEN_APPROVED)
 _COMMON = {"owner": "tidemark", "retries": 1, "retry_delay": timedelta(minutes=1)}
 
 
@@ -32,7 +34,7 @@ def _dag(name: str, doc: str | None, schedule: str | None = None, **options: Any
 
 def backfill_dag(files: Files) -> DAG:
     """Triggered by hand: rebuilds a range of a pipeline's outputs as a version beside the live one, reports the
-    differences, and promotes the version if that was chosen."""
+    differences, and promotes the version if that was chosen, or if a person approves."""
     names = [file.spec.name for file in files]
     params = {
         "pipeline": Param(names[0] if names else None, enum=names, title="Pipeline"),
@@ -48,9 +50,11 @@ def backfill_dag(files: Files) -> DAG:
         paths = {file.spec.name: str(file.path) for file in files}
         chosen: Any = task.branch(task_id="choose")(choose)(paths, routes("build", files))
         builds = routed("build", files, _command("backfill", chosen["arguments"], retries=0))
-        judge = task.branch(task_id="report", trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS)
-        report: Any = judge(report_differences)(chosen["chosen"], routes("promote", files))
-        chosen >> builds >> report >> routed("promote", files, _command("promote", report["arguments"]))
+        one_built = TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS
+        decide = PromotionGate(task_id="decide", chosen=chosen["chosen"], trigger_rule=one_built)
+        report: Any = task.branch(task_id="report")(report_differences)(chosen["chosen"], routes("promote", files))
+        promotions = routed("promote", files, _command("promote", report["arguments"]))
+        chosen >> builds >> decide >> report >> promotions
     return dag
 
 
@@ -82,26 +86,22 @@ def report_differences(chosen: Mapping[str, Any], promotions: Mapping[str, str])
     not met."""
     from tidemark.commands.versions import differs, exceeded
 
-    pipeline, params = aws.load(chosen["config"]), get_current_context()["params"]
-    asked = params["promote"]
-    built = [each for each in pipeline.versions()["versions"] if each["label"] == chosen["label"]]
-    newest = built[-1] if built else None
-    if newest is None or (found := newest["difference"]) is None:
-        raise AirflowFailException(
-            f"no version has the label {chosen['label']!r}: `build` has made none that is kept"
-        )
+    asked, newest = get_current_context()["params"]["promote"], built_by(chosen)
+    found = newest["difference"] or nothing_differs()
     identical = not differs(found)
-    beyond = exceeded(pipeline.spec, found)
+    spec = aws.load(chosen["config"]).spec
+    beyond = exceeded(spec, found)
     print(f"version {newest['version']} {'came out identical' if identical else f'differs: {json.dumps(found)}'}")
     reasons = {
         _PROMOTE[0]: ["nobody asked for it"],
         _PROMOTE[1]: [] if identical else ["it is not identical"],
         _PROMOTE[2]: beyond,
+        WHEN_APPROVED: [],
     }
     if reasons[asked]:
         raise AirflowSkipException(f"version {newest['version']} is not promoted: {'; '.join(reasons[asked])}")
     get_current_context()["ti"].xcom_push("arguments", [chosen["config"], str(newest["version"]), "--wait"])
-    return promotions[pipeline.spec.name]
+    return promotions[spec.name]
 
 
 def report_dag(files: Files) -> DAG:

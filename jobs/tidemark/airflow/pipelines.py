@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Asset, TaskGroup, task
+from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup, TriggerRule, chain, task
 
-from tidemark.airflow import steps
+from tidemark.airflow import alerts, steps
+from tidemark.airflow.approvals import QualityGate
 from tidemark.airflow.links import RunPageLink
 from tidemark.airflow.operators import spark_task
 from tidemark.airflow.places import beside_dags
 from tidemark.config import pipeline_files
-from tidemark.config.pipeline_files import PipelineFile, Scheduling, content_of, dag_id
+from tidemark.config.pipeline_files import PipelineFile, content_of, dag_id
 from tidemark.errors import UsageError
 from tidemark.report.pipeline_graph import page
 
@@ -40,7 +41,8 @@ def pipeline_dag(file: PipelineFile) -> DAG:
         is_paused_upon_creation=scheduling.paused,
         owner_links={scheduling.owner: scheduling.owner_link} if scheduling.owner_link else {},
         doc_md=page(spec),
-        default_args=_defaults(scheduling),
+        default_args=_defaults(file),
+        **alerts.dag_options(file),
     ) as dag:
         _make(file, str, {})
     return dag
@@ -63,7 +65,7 @@ def pipeline_tasks(
         raise UsageError(
             f"no task of a pipeline is {', '.join(sorted(unknown))}", hint=f"there are {', '.join(TASKS)}"
         )
-    common: Any = _defaults(file.scheduling) | dict(default_args or {})
+    common: Any = _defaults(file) | dict(default_args or {})
     with TaskGroup(group_id or file.spec.name, default_args=common) as group:
         _make(file, group.child_id, given)
     return group
@@ -80,22 +82,37 @@ def _make(file: PipelineFile, named: Callable[[str], str], given: Given) -> None
     arguments = [config, "--as-of", _FOUND % (name, "as_of"), "--run-id", _FOUND % (name, "run_id")]
     placed: dict[str, Any] = {"placement": file.scheduling.spark, "pinned": _SETTINGS % name}
     process = spark_task(job="process", application_args=arguments, **placed, **of["process"])
-    checked: Any = task(**of["check_quality"])(steps.check_quality)(config, _SETTINGS % name)
+    checked = _checked(file, _SETTINGS % name, of["check_quality"])
     outlets = [asset, *of["publish"].pop("outlets", [])]
-    published: Any = task(outlets=outlets, **of["publish"])(steps.publish)(config, found, asset)
-    found >> process >> checked >> published
-    for each in (found.operator, process, checked.operator, published.operator):
+    rule = {"trigger_rule": TriggerRule.NONE_FAILED} if file.scheduling.approval else {}
+    published: Any = task(**{"outlets": outlets} | rule | of["publish"])(steps.publish)(config, found, asset)
+    chain(found, process, *checked, published)
+    for each in (found.operator, process, *checked, published.operator):
         each.operator_extra_links = (*each.operator_extra_links, RunPageLink(spec.name))
 
 
-def _defaults(scheduling: Scheduling) -> dict[str, Any]:
+def _checked(file: PipelineFile, settings: str, given: Mapping[str, Any]) -> list[BaseOperator]:
+    """Return the tasks that check a run's quality: with `approval` one that waits for a person, and one that releases
+    the run."""
+    config, asked = str(file.path), file.scheduling
+    if not asked.approval:
+        checked: Any = task(**given)(steps.check_quality)(config, settings)
+        return [checked.operator]
+    gate = QualityGate(config=config, notify=asked.notify, **given)
+    release = spark_task(job="release", application_args=gate.output, placement=asked.spark, task_id="release")
+    return [gate, release]
+
+
+def _defaults(file: PipelineFile) -> dict[str, Any]:
+    scheduling = file.scheduling
     chosen = {key: value for key in ("pool", "queue") if (value := getattr(scheduling, key)) is not None}
-    return chosen | {
+    common = {
         "owner": scheduling.owner,
         "retries": scheduling.retries,
         "retry_delay": scheduling.retry_delay,
         "retry_exponential_backoff": scheduling.backoff,
     }
+    return chosen | common | alerts.task_options(file)
 
 
 def _file(pipeline: str | Path | PipelineFile) -> PipelineFile:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from tidemark.airflow import metrics, pinned
+from tidemark.airflow import aws, metrics, pinned
 from tidemark.config.pipeline_files import content_of
 
 if TYPE_CHECKING:
@@ -51,14 +51,21 @@ def what_to_do(error: TidemarkError, config: str) -> str:
 
 
 def check_quality(config: str, content: str | None = None) -> None:
-    """Send metrics. Fail, without a retry, if quality blocks the run. `content` is the hash of the settings that the
-    run began with."""
+    """Send metrics. Fail, without a retry, if quality blocks the run; the log says what is beyond its limit, and the
+    likely cause. `content` is the hash of the settings that the run began with."""
+    from tidemark.airflow.alerts.notifier import QualityBlocks, named_run
+    from tidemark.commands.alerts.messages import failed
+    from tidemark.commands.alerts.trouble import trouble
     from tidemark.commands.schedule import blocking
 
-    pipeline = pinned.load(config, content)
-    metrics.send(pipeline, as_of_of(get_current_context()["dag_run"]))
-    if reason := blocking(pipeline.context):
-        raise AirflowFailException(reason)
+    pipeline, dag_run = pinned.load(config, content), get_current_context()["dag_run"]
+    metrics.send(pipeline, as_of_of(dag_run))
+    context = pipeline.context
+    if reason := blocking(context):
+        run = named_run(context.spec.name, dag_run.run_id)
+        message = failed(run, "check_quality", reason, trouble(context, with_causes=True))
+        print(message.text())
+        raise QualityBlocks(reason, message)
 
 
 def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.config import PipelineSpec, load_pipeline
+from tidemark.config.notify import Recipient, recipients, span
 from tidemark.config.placement import Placement, placement
 from tidemark.config.secrets import ENVIRONMENT
 from tidemark.config.values import KeyProblem, address, multiplier, zone
@@ -55,6 +56,10 @@ class Scheduling:
     timezone: tzinfo = UTC
     description: str | None = None
     owner_link: str | None = None
+    notify: tuple[Recipient, ...] = ()
+    deadline: timedelta | None = None
+    timeout: timedelta | None = None
+    approval: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,8 @@ def scheduling_of(path: Path, given: Mapping[str, Any]) -> Scheduling:
                 problems.append(Problem(str(path), f"airflow.{key}", f"{given[key]!r}: {error}"))
     if values.get("catchup") and "start_date" not in given:
         problems.append(Problem(str(path), "airflow.catchup", "needs airflow.start_date, the first day to catch up"))
+    if "deadline" in given and not given.get("notify"):
+        problems.append(Problem(str(path), "airflow.deadline", "needs airflow.notify: nobody would get its message"))
     if problems:
         raise ConfigError(problems)
     return _dated(Scheduling(**{"catchup": "start_date" in given} | values))
@@ -169,4 +176,8 @@ _READERS = {
     "timezone": zone,
     "description": _text,
     "owner_link": address,
+    "notify": recipients,
+    "deadline": span,
+    "timeout": span,
+    "approval": _flag,
 }

@@ -34,22 +34,23 @@ def _difference(number: int, made: Mapping[str, Any]) -> Iterator[Html]:
     if not any(found.get(kind) for kind in ("rows", *_KINDS)):
         yield paragraph(f"{summary}Nothing came out otherwise.")
         return
-    yield paragraph(summary, *_sentences(found))
+    yield paragraph(summary, *(f"{each} " for each in sentences(found)))
     yield from _fates(number, found.get("fates", {}))
     yield from _rows(number, found["rows"])
     yield from _windows(number, found["streams"])
 
 
-def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sentences on the numbers of what a version changed, by source, stream and excluded object."""
     for source, changes in found["rows"].items():
         ways = ", ".join(f"{way} {count:,}" for way, count in changes["fates"].items())
         crossing = f"; {changes['crossing']:,} cross an end of the range" if changes["crossing"] else ""
-        yield f"{source}: {counted(changes['changed'], 'row')} otherwise ({ways}){crossing}. "
+        yield f"{source}: {counted(changes['changed'], 'row')} otherwise ({ways}){crossing}."
     for kind, what in _KINDS.items():
         for name, changes in found[kind].items():
-            yield f"{name}: {counted(changes['gone'], what)} no more, {changes['new']:,} new. "
+            yield f"{name}: {counted(changes['gone'], what)} no more, {changes['new']:,} new."
     for each in found.get("excluded", ()):
-        yield f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded. "
+        yield f"{each['uri']} of source {each['source']}: {counted(each['rows'] - each['left'], 'row')} excluded."
 
 
 def _fates(number: int, fates: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[Html]:

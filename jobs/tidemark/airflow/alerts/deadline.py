@@ -1,0 +1,55 @@
+"""The deadline of output: a message if output that is due is not published in time.
+
+Airflow's `DeadlineAlert` counts from the time when a run is queued, and calls `missed` if the run has not succeeded
+by then. Whether anything is due is what watermarks say (`tidemark.commands.alerts.due`); if nothing is, no message is
+sent. It runs in the triggerer: what Airflow 3.3 calls in an executor may not read connections of its database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk.definitions.callback import AsyncCallback
+from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
+
+from tidemark.airflow import aws
+from tidemark.airflow.alerts.channels import send
+from tidemark.airflow.alerts.notifier import named_run
+from tidemark.commands.alerts.due import owed
+from tidemark.commands.alerts.messages import overdue
+from tidemark.commands.alerts.trouble import trouble
+from tidemark.config.pipeline_files import PipelineFile
+from tidemark.core.times import SECOND, parse_time
+from tidemark.report.words import duration
+
+_log = logging.getLogger(__name__)
+
+
+def deadline_alert(config: str, deadline: timedelta) -> DeadlineAlert:
+    """Return the deadline of a pipeline's runs. The file is read again when it is missed, so that Airflow's database
+    keeps nothing of it."""
+    callback = AsyncCallback(missed, kwargs={"config": config})
+    return DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, deadline, callback)
+
+
+async def missed(config: str, context: Mapping[str, Any]) -> None:
+    """Send a message if the run of the context owes output that is due by its as_of."""
+    await asyncio.to_thread(_missed, config, context)
+
+
+def _missed(config: str, context: Mapping[str, Any]) -> None:
+    run, scheduling = context["dag_run"], PipelineFile.load(Path(config)).scheduling
+    found = aws.load(config).context
+    owes = owed(found, parse_time(run["data_interval_end"] or run["run_after"]))
+    if not owes:
+        _log.info("run %s has not ended by its deadline, and owes nothing", run["dag_run_id"])
+        return
+    after = scheduling.deadline or timedelta(0)
+    late = f"{duration(round(after.total_seconds() * SECOND))} after it was queued"
+    named = named_run(found.spec.name, run["dag_run_id"])
+    send(overdue(named, late, owes, trouble(found, with_causes=True)), scheduling.notify, context, _log)

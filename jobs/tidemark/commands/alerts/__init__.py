@@ -1,0 +1,1 @@
+"""Facts for messages about runs, found without a JVM."""

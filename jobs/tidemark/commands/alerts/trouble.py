@@ -1,0 +1,73 @@
+"""Finds what is wrong with a pipeline whose run failed: its state, failing values, causes, commands that lead on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tidemark.commands.explain.why import why
+from tidemark.commands.read import Reader
+from tidemark.commands.state import PipelineState, standing
+from tidemark.config.secrets import hidden
+from tidemark.context import RunContext
+from tidemark.errors import TidemarkError
+from tidemark.records.status import StandingRecord
+from tidemark.report.alerts.measured import measured
+from tidemark.verbs import explained
+
+_MOST_CAUSES = 3
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Facts about a pipeline whose run failed. `sentence` is its state, `run_id` the run that is in the way (None:
+    none is); `failed` are checks that block it, each with its limit; `causes` sentences on the heaviest ones."""
+
+    sentence: str | None
+    run_id: str | None
+    failed: tuple[str, ...]
+    causes: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+@explained
+def trouble(context: RunContext, with_causes: bool) -> Trouble:
+    """Return the facts as they are now; writes nothing. Causes are looked for only if quality blocks a run."""
+    config = str(context.spec.path)
+    found = standing(context.ledger, config)
+    blocked = found["state"] == PipelineState.BLOCKED
+    return Trouble(
+        found["sentence"],
+        found["run_id"],
+        tuple(_failed(context)) if blocked else (),
+        tuple(_causes(context, found["run_id"])) if blocked and with_causes else (),
+        tuple(_commands(found, config)),
+    )
+
+
+def _failed(context: RunContext) -> Iterator[str]:
+    record = context.ledger.last().pending[-1]
+    yield from (hidden(measured(check)) for check in context.ledger.checks(record.batch_id) if check.blocks)
+
+
+def _causes(context: RunContext, run: str | None) -> list[str]:
+    """The sentences of the heaviest causes, or why there can be none: a message is sent whatever state the events are
+    in."""
+    try:
+        found = why(Reader(context.spec, context.ledger, context.clock), None, None, run)["causes"]
+    except (TidemarkError, OSError, ValueError) as error:
+        return [hidden(f"the events could not be looked at: {error}")]
+    return [hidden(each["sentence"]) for each in found[:_MOST_CAUSES]]
+
+
+def _commands(found: StandingRecord, config: str) -> Iterator[str]:
+    yield shlex.join(["tidemark", "status", config])
+    if found["state"] == PipelineState.BLOCKED:
+        run = f"{shlex.quote(config)} {shlex.quote(str(found['run_id']))}"
+        yield f"tidemark why {shlex.quote(config)} --run {shlex.quote(str(found['run_id']))}"
+        yield from found["commands"]
+        yield shlex.join(["tidemark", "advise", config])
+        yield f"tidemark abandon {run} --reason ..."
+    else:
+        yield from found["commands"]
