@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from tidemark.config import PipelineSpec, load_pipeline
+from tidemark.config.periods import periods_of
 from tidemark.core.times import parse_duration
 from tidemark.errors import ConfigError, Problem, TidemarkError
 
@@ -32,6 +33,7 @@ class Scheduling:
     tags: tuple[str, ...] = ()
     pool: str | None = None
     queue: str | None = None
+    periods: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,9 @@ class PipelineFile:
     def load(cls, path: Path) -> PipelineFile:
         """Load a file. Raises ConfigError with everything that is wrong in it, including its `airflow` key."""
         spec = load_pipeline(path).spec
-        return cls(path, spec, scheduling_of(path, spec.airflow))
+        scheduling = scheduling_of(path, spec.airflow)
+        periods_of(spec)
+        return cls(path, spec, scheduling)
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,12 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(_text, value))
 
 
+def _mapping(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError("must be a mapping")
+    return value
+
+
 _READERS = {
     "owner": _text,
     "retries": _count,
@@ -152,4 +162,5 @@ _READERS = {
     "tags": _texts,
     "pool": _text,
     "queue": _text,
+    "periods": _mapping,
 }
