@@ -20,6 +20,11 @@ def pipeline_asset(spec: PipelineSpec) -> Asset:
     return Asset(dag_id(spec.name))
 
 
+def record_asset(spec: PipelineSpec) -> Asset:
+    """The asset whose events record what is emitted. It is for `publish` alone."""
+    return Asset(f"{dag_id(spec.name)}:emitted")
+
+
 def stream_assets(spec: PipelineSpec) -> dict[str, Asset]:
     """The assets of streams by name. The URI is the location of the stream's table in the live version."""
     root = place_of(spec.warehouse) / spec.name / _LIVE / "streams"

@@ -7,7 +7,7 @@ from typing import Any
 from airflow.sdk import DAG, TriggerRule, task
 
 from tidemark.airflow import steps
-from tidemark.airflow.assets import pipeline_asset, stream_assets
+from tidemark.airflow.assets import pipeline_asset, record_asset, stream_assets
 from tidemark.airflow.operators import spark_task
 from tidemark.airflow.publish import publish
 from tidemark.config.pipeline_files import PipelineFile, dag_id
@@ -22,7 +22,8 @@ def pipeline_dag(file: PipelineFile) -> DAG:
     scheduling, spec, config = file.scheduling, file.spec, str(file.path)
     common = {"owner": scheduling.owner, "retries": scheduling.retries, "retry_delay": scheduling.retry_delay}
     chosen = {key: value for key in ("pool", "queue") if (value := getattr(scheduling, key)) is not None}
-    assets = [pipeline_asset(spec), *stream_assets(spec).values()]
+    journal = record_asset(spec)
+    assets = [pipeline_asset(spec), *stream_assets(spec).values(), journal]
     with DAG(
         dag_id(spec.name),
         schedule=spec.schedule,
@@ -39,6 +40,6 @@ def pipeline_dag(file: PipelineFile) -> DAG:
         process = spark_task(task_id="process", job="process", application_args=arguments)
         checked = task(task_id="check_quality")(steps.check_quality)(config)
         once: dict[str, Any] = {"trigger_rule": TriggerRule.NONE_FAILED, "max_active_tis_per_dag": 1}
-        published = task(task_id="publish", inlets=assets, outlets=assets, **once)(publish)(config)
+        published = task(task_id="publish", inlets=[journal], outlets=assets, **once)(publish)(config)
         found >> process >> checked >> published
     return dag

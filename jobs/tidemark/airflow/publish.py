@@ -1,22 +1,24 @@
-"""The task that emits asset events. What it emits follows from the ledger and from the newest events that Airflow
-has, never from which run or call of a task did the work.
+"""The task that emits asset events. What it emits follows from the ledger and from what Airflow has recorded of
+earlier events, never from which run or call of a task did the work.
 
 Airflow records the events of a task and the task's success in one transaction, and carries out one `publish` of a DAG
-at a time. So a task that died has emitted nothing, and a task that runs again finds what it has emitted.
+at a time. So a task that died has emitted nothing, and a task that runs again finds what has been emitted: each
+transaction has an event of the asset `tidemark_<pipeline>:emitted` with the records of all assets. No DAG may wait
+for that asset: Airflow 3.3 gives a task no events of an asset while a DAG run that one of them made is queued.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from airflow.sdk import Asset, get_current_context
 from airflow.sdk.exceptions import AirflowSkipException
 
 from tidemark.airflow import aws
-from tidemark.airflow.assets import pipeline_asset, stream_assets
+from tidemark.airflow.assets import pipeline_asset, record_asset, stream_assets
 
-_NEWEST = 50
+_NUMBER, _RECORDS = "number", "records"
+_NEWEST = 20
 """Number of events among which the newest is looked for: servers' clocks may differ a little."""
 
 
@@ -25,42 +27,42 @@ def publish(config: str) -> dict[str, Any]:
     an event with a partition key for each period that is complete by now. Skipped if there is nothing to emit."""
     from tidemark.commands.completeness.signals import run_signal, stream_signal
     from tidemark.config.periods import periods_of
+    from tidemark.core.completeness.emitted import Emitted
 
     pipeline = aws.load(config)
+    journal, known = record_asset(pipeline.spec), _recorded(record_asset(pipeline.spec))
+    before = {name: Emitted.of(record) for name, record in known[_RECORDS].items()}
     whole, streams = pipeline_asset(pipeline.spec), stream_assets(pipeline.spec)
-    found = {whole: run_signal(pipeline.context, _newest(whole))}
+    found = {whole: run_signal(pipeline.context, before.get(whole.name))}
     for name, asked in periods_of(pipeline.spec).items():
-        found[streams[name]] = stream_signal(pipeline.context, name, asked, _newest(streams[name]))
+        emitted = before.get(streams[name].name)
+        found[streams[name]] = stream_signal(pipeline.context, name, asked, emitted)
     signals = {asset: signal for asset, signal in found.items() if signal is not None}
     if not signals:
         raise AirflowSkipException("nothing was published, and no period was completed, since the last event")
     context = get_current_context()
     for asset, signal in signals.items():
-        event = context["outlet_events"][asset]
-        event.extra = dict(signal.extra)
-        event.add_partitions(list(signal.keys))
+        context["outlet_events"][asset].extra = dict(signal.extra)
+        context["outlet_events"][asset].add_partitions(list(signal.keys))
         print(f"{asset.name}: {', '.join(signal.keys) or 'an event without a key'}")  # the task's log
-    context["task"].outlets = list(signals)  # Airflow makes an event of every outlet, also of one without a signal
+    records = known[_RECORDS] | {asset.name: signal.after.record for asset, signal in signals.items()}
+    context["outlet_events"][journal].extra = {_NUMBER: known[_NUMBER] + 1, _RECORDS: records}
+    context["task"].outlets = [*signals, journal]  # Airflow makes an event of every outlet
     return {asset.name: {"keys": list(signal.keys), **signal.extra} for asset, signal in signals.items()}
 
 
-def _newest(asset: Asset) -> Mapping[str, Any]:
-    """The extra of the newest event of an asset, else what the asset's store kept of it; empty if there was none.
+def _recorded(journal: Asset) -> dict[str, Any]:
+    """The records of what is emitted, by asset, and their number: those of the newest event.
 
-    Events may be deleted (`airflow db clean`). Therefore the record of the newest one is kept in the asset's store by
-    the next call: it never has what was not emitted.
+    Events may be deleted (`airflow db clean`). Therefore they are kept in the asset's store, too, by the next call:
+    the store never has what was not emitted.
     """
-    from tidemark.commands.completeness.signals import RECORD
-
     context = get_current_context()
-    events = context["inlet_events"][asset].ascending(False).limit(_NEWEST)
-    extras: list[dict[str, Any]] = [event.extra for event in events if event.extra]
-    recorded = [extra for extra in extras if isinstance(extra.get(RECORD), dict)]
-    store = context["asset_state_store"][asset]
-    stored = store.get(RECORD)
-    if not recorded:
-        return {RECORD: stored} if stored else next(iter(extras), {})
-    newest = max(recorded, key=lambda extra: int(extra[RECORD]["number"]))
-    if newest[RECORD] != stored:
-        store.set(RECORD, newest[RECORD])
-    return newest
+    events = context["inlet_events"][journal].ascending(False).limit(_NEWEST)
+    store = context["asset_state_store"][journal]
+    stored: Any = store.get(_RECORDS)
+    found: list[Any] = [event.extra for event in events if event.extra]
+    newest: dict[str, Any] | None = max(found, key=lambda extra: int(extra[_NUMBER]), default=None)
+    if newest is not None and newest != stored:
+        store.set(_RECORDS, newest)
+    return newest or stored or {_NUMBER: 0, _RECORDS: {}}

@@ -1,6 +1,6 @@
 """What `publish` emits: one event for what runs have published, and for each stream a key for each complete period.
 
-Both follow from the ledger and from the record that the newest event has (`Emitted`). Neither looks at which run, or
+Both follow from the ledger and from the record that the newest event left (`Emitted`). Neither looks at which run, or
 which call, did the work: a person's run, a release, a promotion or a crash in between makes no difference.
 """
 
@@ -19,67 +19,65 @@ from tidemark.context import RunContext
 from tidemark.core.batch_result import BatchRecord, total
 from tidemark.core.completeness.emitted import DuePeriods, Emitted, due
 from tidemark.core.completeness.periods import Period, Periods
-from tidemark.core.streams import StreamState
+from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import format_time, from_datetime, within_years
 from tidemark.ledger.ledger import Ledger
+from tidemark.records import LONGEST_LIST
 from tidemark.records.runs import PublishedRun, rows_by_fate
 from tidemark.storage import Place, delta_table, is_table
 from tidemark.verbs import explained
 
 MOST = 1_000
 """Number of periods of a stream that are emitted at a time, the oldest first; the next call emits the rest."""
-RECORD = "emitted"
-"""Key of an event's extra that has the record of what is emitted."""
 _TIMES = ("_system_timestamp", "_window_start")
 
 
 @dataclass(frozen=True)
 class Signal:
-    """An event for each key (one event without a key if there is none), with what it says beside."""
+    """An event for each key (one event without a key if there is none), its `extra`, and the record that holds once
+    it is emitted."""
 
     keys: tuple[str, ...]
     extra: Mapping[str, Any]
+    after: Emitted
 
 
 @explained
-def run_signal(context: RunContext, extra: Mapping[str, Any]) -> Signal | None:
-    """The event for consumers of the whole pipeline, after the event with this `extra` (empty if there was none):
-    counts of all runs since then. None if they brought no row and wrote none, and no other version is live."""
+def run_signal(context: RunContext, before: Emitted | None) -> Signal | None:
+    """The event for consumers of the whole pipeline: counts of all runs since the event `before` (None: all). None if
+    they brought no row and wrote none, and no other version is live."""
     end = _last(context.ledger)
     if end is None:
         return None
-    before = _emitted(context.ledger, extra)
-    version, first = context.ledger.version, 1 if before is None else before.batch + 1
-    records = context.ledger.batches(first, end.batch_id)
+    version = context.ledger.version
+    records = context.ledger.batches(1 if before is None else before.batch + 1, end.batch_id)
     switched = before is not None and before.version != version
     facts = _published(context, end, records)
     if not (switched or facts["rows"] or any(each["rows"] for each in facts["streams"].values())):
         return None
-    after = Emitted(version, end.batch_id, 1 + (before.number if before else 0))
-    return Signal((), facts | {"version": version, "promoted": switched, RECORD: after.record})
+    return Signal((), facts | {"version": version, "promoted": switched}, Emitted(version, end.batch_id))
 
 
 @explained
-def stream_signal(context: RunContext, stream: str, asked: StreamPeriods, extra: Mapping[str, Any]) -> Signal | None:
-    """The keys of the periods of a stream that are complete and not emitted, after the event with this `extra` (empty
-    if there was none). None if no period is due."""
+def stream_signal(context: RunContext, stream: str, asked: StreamPeriods, before: Emitted | None) -> Signal | None:
+    """The keys of the periods of a stream that are complete and not emitted, after the event `before` (None: there
+    was none). None if no period is due."""
     end = _last(context.ledger)
     if end is None or stream not in end.streams:
         return None
     state, periods = end.streams[stream].state, asked.periods
     watermark = _watermark(state, periods, end.as_of)
-    before = Emitted.of(extra.get(RECORD)) or _first(context, stream, asked, state)
-    if watermark is None or before is None:
+    known = before or _first(context, stream, asked, state)
+    if watermark is None or known is None:
         return None
     version = context.ledger.version
-    if before.version != version:
-        before = before.switched(version, changed(context.ledger, stream, before), periods, watermark)
-    found = due(before, periods, watermark, MOST)
+    if known.version != version:
+        known = known.switched(version, changed(context.ledger, stream, known), periods, watermark)
+    found = due(known, periods, watermark, MOST)
     if not found.again and not found.new:
         return None
-    after = replace(found.after, batch=end.batch_id, number=before.number + 1)
     keys = tuple(dict.fromkeys(period.key for period in (*found.again, *found.new)))
-    return Signal(keys, _about(context, stream, periods, end, found) | {RECORD: after.record})
+    return Signal(keys, _about(context, stream, periods, end, found), replace(found.after, batch=end.batch_id))
 
 
 def _last(ledger: Ledger) -> BatchRecord | None:
@@ -88,32 +86,26 @@ def _last(ledger: Ledger) -> BatchRecord | None:
     return None if run is None else next(iter(ledger.batches(run.last, run.last)), None)
 
 
-def _emitted(ledger: Ledger, extra: Mapping[str, Any]) -> Emitted | None:
-    """The record of the newest event; of one that has only the id of its run, what was emitted by then."""
-    if (found := Emitted.of(extra.get(RECORD))) is not None:
-        return found
-    run = ledger.run(extra["run_id"]) if "run_id" in extra else None
-    return None if run is None else Emitted(ledger.version, run.last)
-
-
 def _published(context: RunContext, end: BatchRecord, records: Sequence[BatchRecord]) -> PublishedRun:
     """Counts of batches, with the progress of the last."""
     fates, _ = total(account for record in records for account in record.accounts)
-    streams = {name: stream_summary(found) for name, found in end.streams.items()}
-    for record in records:
-        for name, found in record.streams.items():
-            if name in streams and record.batch_id != end.batch_id:
-                for key in ("rows", "outside", "dead_letters"):
-                    streams[name][key] += getattr(found, key)
+    streams = {name: stream_summary(_summed(name, end, records)) for name in end.streams}
     return {
         "run_id": end.run_id,
         "as_of": format_time(end.as_of),
-        "runs": list(dict.fromkeys(record.run_id for record in records)),
+        "runs": list(dict.fromkeys(record.run_id for record in records))[-LONGEST_LIST:],
         "watermarks": watermarks_summary(context.ledger.states(end.batch_id + 1), end.combined),
         "streams": streams,
         "rows": sum(fates.values()),
         **rows_by_fate(fates),
     }
+
+
+def _summed(stream: str, end: BatchRecord, records: Sequence[BatchRecord]) -> StreamEnd:
+    """The end of a stream, with counts of all these batches."""
+    ends = [record.streams[stream] for record in records if stream in record.streams]
+    counts = {name: sum(getattr(each, name) for each in ends) for name in ("rows", "outside", "dead_letters")}
+    return StreamEnd(end.streams[stream].state, **counts)
 
 
 def _watermark(state: StreamState, periods: Periods, as_of: int) -> int | None:

@@ -1,8 +1,7 @@
 """Periods of a stream that have been emitted as complete, and those that are due.
 
-Each event has the record that holds after it, and an event and the end of its task are one transaction. So a period
-is emitted exactly once, however often and whenever it is asked for: what is due follows from the newest record and
-the stream's watermark alone.
+The record that holds after events is part of their transaction. So a period is emitted exactly once, however often
+and whenever it is asked for: what is due follows from the newest record and the stream's watermark alone.
 """
 
 from __future__ import annotations
@@ -20,21 +19,20 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Emitted:
-    """The record after the `number`-th event of an asset. It is about the outputs of `version`, whose last committed
-    batch then was `batch`. Of a stream, all periods from `since` on that end by `through` are emitted, except for
-    those in the ranges `again`, which have changed since."""
+    """The record after an event of an asset. It is about the outputs of `version`, whose last committed batch then
+    was `batch`. Of a stream, all periods from `since` on that end by `through` are emitted, except for those in the
+    ranges `again`, which have changed since."""
 
     version: int
     batch: int
-    number: int = 0
     since: int = 0
     through: int = 0
     again: tuple[Range, ...] = ()
 
     @classmethod
     def of(cls, record: object) -> Emitted | None:
-        """Read a record; None if it is none."""
-        if not isinstance(record, Mapping) or not record.keys() >= {"version", "batch"}:
+        """Read a record; None if there is none."""
+        if not isinstance(record, Mapping):
             return None
         known = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
         return cls(**known | {"again": tuple((first, last) for first, last in known.get("again", ()))})
