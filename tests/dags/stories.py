@@ -69,21 +69,6 @@ PIPELINE: dict[str, Any] = {
         "days": {"from": "s", "tumbling": "1d", "select": {"n": "count(*)"}},
     },
 }
-CONSUMERS = """
-from airflow.sdk import DAG, Asset, DayWindow, PartitionedAssetTimetable, RollupMapper, StartOfDayMapper, WaitForAll
-from airflow.sdk import task
-
-hours, days = Asset.ref(name="tidemark_story.hours"), Asset.ref(name="tidemark_story.days")
-whole = RollupMapper(upstream_mapper=StartOfDayMapper(), window=DayWindow(), wait_policy=WaitForAll())
-every = {"daily": (hours, {}), "both": (hours & days, {days: StartOfDayMapper()})}
-for name, (assets, mappers) in every.items():
-    timetable = PartitionedAssetTimetable(
-        assets=assets, default_partition_mapper=whole, partition_mapper_config=mappers
-    )
-    with DAG(name, schedule=timetable, start_date=None, catchup=False) as dag:
-        task(task_id="count")(lambda dag_run=None: print(dag_run.partition_key))()
-    globals()[name] = dag
-"""
 FAULTS = ("none", "none", "none", "killed", "zombie", "answer lost", "sent twice", "cleared", "left out", "deleted")
 """What happens to `publish`: its process ends before it has emitted anything, and its message comes late besides; or
 ends afterwards; or sends its message twice; the task is cleared, or never runs; or its events are deleted later."""

@@ -73,10 +73,23 @@ def test_a_scheduled_run_takes_what_has_landed_and_tells_consumers(home, schedul
     assert home.states("tidemark_toll", scheduled) == DONE
     found = pipeline_of(home).summary(scheduled)
     assert sum(batch["rows"] for batch in found["batches"]) == 20
-    (event,) = home.get("/api/v2/assets/events")["asset_events"]
+    (event,) = events_of(home, "tidemark_toll")
     assert event["extra"]["rows"] == 20
     assert event["extra"]["run_id"] == scheduled
     assert event["extra"]["watermarks"]["readings"]["watermark"] == found["watermarks"]["readings"]["watermark"]
+    hours = events_of(home, "tidemark_toll.hours")
+    complete = datetime.fromisoformat(found["streams"]["hours"]["watermark"])
+    assert max(event["partition_key"] for event in hours) == f"{complete - timedelta(hours=1):%Y-%m-%dT%H:00:00}"
+    assert len({event["partition_key"] for event in hours}) == len(hours) == complete.hour
+    assert (hours[0]["uri"], hours[0]["extra"]["again"]) == (
+        (home.folder / "warehouse/toll/published/streams/hours").as_uri(),
+        [],
+    )
+
+
+def events_of(home: AirflowHome, asset: str) -> list[dict[str, Any]]:
+    found = home.get("/api/v2/assets/events?limit=100")["asset_events"]
+    return [event for event in found if event["name"] == asset]
 
 
 def cleared(home: AirflowHome, dag: str, run: str) -> dict[str, str]:

@@ -64,8 +64,7 @@ def test_a_pipeline_file_becomes_a_dag_of_four_tasks(home, pipelines):
     assert dag["tags"] == ["roads", "tidemark"]
     assert dag["start"].startswith("2026-01-01")
     below = {name: told["below"] for name, told in dag["tasks"].items()}
-    assert below["discover"][-1] == "publish"
-    assert "process" in below["discover"]
+    assert below["discover"] == ["process"]
     assert (below["process"], below["check_quality"], below["publish"]) == (["check_quality"], ["publish"], [])
     assert dag["tasks"]["process"]["kind"] == "SparkSubmitOperator"
     assert {told["retries"] for told in dag["tasks"].values()} == {5}
