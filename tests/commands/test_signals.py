@@ -109,7 +109,7 @@ def test_an_hour_is_due_once_the_watermark_is_at_its_end(product):
 
 
 def test_a_run_of_a_person_in_between_is_part_of_the_next_event(product):
-    """Today's scheduled run then only verifies it, or its id is not recorded at all."""
+    """The scheduled run after it only verifies it, or has nothing to do, and has no record of its own."""
     for number in (2, 3):
         land(product, BEGIN + number * HOUR)
         product.run(BEGIN + number * HOUR, run_id=f"scheduled-{number}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airflow.sdk import Asset
 
@@ -10,6 +11,9 @@ from tidemark.config import PipelineSpec
 from tidemark.config.periods import periods_of
 from tidemark.config.pipeline_files import dag_id
 from tidemark.storage import Place, place_of
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.asset import AssetRef
 
 _LIVE = "published"
 """The name, beside the versions, of the link to the live one (`tidemark register`): it outlasts promotions."""
@@ -29,6 +33,11 @@ def stream_assets(spec: PipelineSpec) -> dict[str, Asset]:
     """The assets of streams by name. The URI is the location of the stream's table in the live version."""
     root = place_of(spec.warehouse) / spec.name / _LIVE / "streams"
     return {name: Asset(name=f"{dag_id(spec.name)}.{name}", uri=_uri(root / name)) for name in periods_of(spec)}
+
+
+def awaited_asset(named: str) -> AssetRef:
+    """The asset of another DAG, by its URI or its name."""
+    return Asset.ref(uri=named) if "://" in named else Asset.ref(name=named)
 
 
 def _uri(place: Place) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from airflow.sdk import DAG, TriggerRule, task
 
 from tidemark.airflow import steps
-from tidemark.airflow.assets import pipeline_asset, record_asset, stream_assets
+from tidemark.airflow.assets import awaited_asset, pipeline_asset, record_asset, stream_assets
 from tidemark.airflow.operators import spark_task
 from tidemark.airflow.publish import publish
 from tidemark.config.pipeline_files import PipelineFile, dag_id
@@ -22,11 +22,12 @@ def pipeline_dag(file: PipelineFile) -> DAG:
     scheduling, spec, config = file.scheduling, file.spec, str(file.path)
     common = {"owner": scheduling.owner, "retries": scheduling.retries, "retry_delay": scheduling.retry_delay}
     chosen = {key: value for key in ("pool", "queue") if (value := getattr(scheduling, key)) is not None}
+    awaited = [awaited_asset(named) for named in scheduling.assets]
     journal = record_asset(spec)
     assets = [pipeline_asset(spec), *stream_assets(spec).values(), journal]
     with DAG(
         dag_id(spec.name),
-        schedule=spec.schedule,
+        schedule=spec.schedule or awaited or None,
         start_date=scheduling.start_date,
         catchup=scheduling.catchup,
         max_active_runs=1,
@@ -35,7 +36,7 @@ def pipeline_dag(file: PipelineFile) -> DAG:
         default_args=common | chosen,
     ) as dag:
         own_rules: dict[str, Any] = {"ignore_downstream_trigger_rules": False}  # publish is not skipped
-        found: Any = task.short_circuit(task_id="discover", **own_rules)(steps.discover)(config)
+        found: Any = task.short_circuit(task_id="discover", inlets=awaited, **own_rules)(steps.discover)(config)
         arguments = [config, "--as-of", _FOUND % "as_of", "--run-id", _FOUND % "run_id"]
         process = spark_task(task_id="process", job="process", application_args=arguments)
         checked = task(task_id="check_quality")(steps.check_quality)(config)

@@ -34,6 +34,7 @@ class Scheduling:
     pool: str | None = None
     queue: str | None = None
     periods: Mapping[str, Any] = field(default_factory=dict)
+    assets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class PipelineFile:
         spec = load_pipeline(path).spec
         scheduling = scheduling_of(path, spec.airflow)
         periods_of(spec)
+        if spec.schedule and scheduling.assets:
+            raise ConfigError([Problem(str(path), "airflow.assets", "goes without `schedule`: choose one of them")])
         return cls(path, spec, scheduling)
 
 
@@ -163,4 +166,5 @@ _READERS = {
     "pool": _text,
     "queue": _text,
     "periods": _mapping,
+    "assets": _texts,
 }
