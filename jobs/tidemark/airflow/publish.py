@@ -61,8 +61,11 @@ def _recorded(journal: Asset) -> dict[str, Any]:
     events = context["inlet_events"][journal].ascending(False).limit(_NEWEST)
     store = context["asset_state_store"][journal]
     stored: Any = store.get(_RECORDS)
-    found: list[Any] = [event.extra for event in events if event.extra]
-    newest: dict[str, Any] | None = max(found, key=lambda extra: int(extra[_NUMBER]), default=None)
-    if newest is not None and newest != stored:
+    found: list[dict[str, Any]] = [stored] if stored else []
+    found += [event.extra for event in events if {_NUMBER, _RECORDS} <= set(event.extra or {})]
+    newest = max(found, key=lambda extra: int(extra[_NUMBER]), default=None)
+    if newest is None:
+        return {_NUMBER: 0, _RECORDS: {}}
+    if newest != stored:
         store.set(_RECORDS, newest)
-    return newest or stored or {_NUMBER: 0, _RECORDS: {}}
+    return newest
