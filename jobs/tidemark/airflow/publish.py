@@ -61,8 +61,8 @@ def _recorded(journal: Asset) -> dict[str, Any]:
     events = context["inlet_events"][journal].ascending(False).limit(_NEWEST)
     store = context["asset_state_store"][journal]
     stored: Any = store.get(_RECORDS)
-    found: list[dict[str, Any]] = [stored] if stored else []
-    found += [event.extra for event in events if {_NUMBER, _RECORDS} <= set(event.extra or {})]
+    recorded: list[Any] = [event.extra for event in events if {_NUMBER, _RECORDS} <= set(event.extra or {})]
+    found: list[dict[str, Any]] = [*recorded, stored] if stored else recorded
     newest = max(found, key=lambda extra: int(extra[_NUMBER]), default=None)
     if newest is None:
         return {_NUMBER: 0, _RECORDS: {}}
