@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidemark.core.completeness.emitted import Emitted, due
@@ -30,6 +30,7 @@ def asked(record: Emitted, watermark: int, most: int, got: Counter[int], again: 
     return kept
 
 
+@settings(max_examples=60)
 @given(
     since=st.integers(0, 48).map(lambda hour: hour * HOUR),
     marks=st.lists(MOMENTS, min_size=1),
@@ -45,6 +46,7 @@ def test_every_complete_period_is_emitted_once(since, marks, most):
     assert got == Counter(range(since, max(marks) // HOUR * HOUR, HOUR))
 
 
+@settings(max_examples=40)
 @given(mark=MOMENTS, later=MOMENTS, changed=st.lists(RANGES, max_size=3), most=st.integers(1, 100))
 def test_a_promotion_emits_days_that_it_changed_once_more(mark, later, changed, most):
     """The new version's watermark may be behind that of the version before."""
