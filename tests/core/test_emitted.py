@@ -12,7 +12,7 @@ from tidemark.core.completeness.periods import Periods, Unit
 from tidemark.core.times import DAY, HOUR, MAX_TIME, MIN_TIME
 
 HOURS = Periods(Unit.HOUR)
-DAYS = 40
+DAYS = 8
 MOMENTS = st.integers(0, DAYS * 24 * 2).map(lambda half: half * HOUR // 2)
 RANGES = st.tuples(MOMENTS, MOMENTS).map(lambda pair: (min(pair), max(pair)))
 
@@ -30,7 +30,7 @@ def asked(record: Emitted, watermark: int, most: int, got: Counter[int], again: 
     return kept
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(
     since=st.integers(0, 48).map(lambda hour: hour * HOUR),
     marks=st.lists(MOMENTS, min_size=1),
@@ -46,7 +46,7 @@ def test_every_complete_period_is_emitted_once(since, marks, most):
     assert got == Counter(range(since, max(marks) // HOUR * HOUR, HOUR))
 
 
-@settings(max_examples=40)
+@settings(deadline=None, max_examples=60)
 @given(mark=MOMENTS, later=MOMENTS, changed=st.lists(RANGES, max_size=3), most=st.integers(1, 100))
 def test_a_promotion_emits_days_that_it_changed_once_more(mark, later, changed, most):
     """The new version's watermark may be behind that of the version before."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidemark.core.completeness.periods import Periods, Unit
@@ -83,6 +83,7 @@ def test_a_local_start_that_clocks_skip_in_part_is_the_first_instant_after_it():
     assert datetime.fromisoformat("1919-03-31T04:30:00Z").astimezone(ZoneInfo("America/Toronto")).hour == 0
 
 
+@settings(deadline=None)
 @given(unit=st.sampled_from(list(Unit)), zone=st.sampled_from(ZONES), time=TIMES)
 def test_periods_follow_one_another_without_gaps(unit, zone, time):
     periods = Periods(unit, zone)
@@ -95,6 +96,7 @@ def test_periods_follow_one_another_without_gaps(unit, zone, time):
     assert periods.first_from(found.start + 1) == after
 
 
+@settings(deadline=None)
 @given(time=TIMES, hours=st.integers(0, 60), rest=st.integers(0, HOUR - 1))
 def test_an_hour_is_complete_exactly_at_its_end(time, hours, rest):
     first = time // HOUR * HOUR
