@@ -278,19 +278,21 @@ class Story:
         return {name: end.state.watermark for name, end in ends.items() if end.state.watermark is not None}
 
     def note(self) -> None:
-        """Count what a `publish` that succeeded must have emitted: periods that were completed, and of those before
-        them the ones of days that a promotion changed. Consumers get each day that ends by the watermark."""
+        """Count what a `publish` that succeeded must have emitted: periods that were completed, and those before them
+        of days in which a promotion changed emitted times. Consumers get each day that ends by the watermark."""
         live = versions.live(self.context.root)
         changed = self.changes if live != self.version else []
         reached = self.watermarks()
         for name, size in (("hours", HOUR), ("days", DAY), ("daily", DAY), ("both", DAY)):
             watermark = min(reached.get(each, 0) for each in (STREAMS if name in ("days", "both") else STREAMS[:1]))
+            through = self.through.get(name, 0)
+            touched = [(first, min(last, through)) for first, last in changed if first < min(last, through)]
             for begin in range(from_datetime(START), watermark - size + 1, size):
                 day = begin // DAY * DAY
-                again = any(first < day + DAY and day < last for first, last in changed)
-                if again or begin + size > self.through.get(name, 0):
+                again = any(first < day + DAY and day < last for first, last in touched)
+                if again or begin + size > through:
                     self.wanted[name, text(begin)[: None if name in STREAMS else 10]] += 1
-            self.through[name] = max(self.through.get(name, 0), watermark)
+            self.through[name] = max(through, watermark)
         self.version, self.changes = live or 1, []
 
     def step(self) -> None:
