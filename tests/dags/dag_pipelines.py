@@ -30,6 +30,24 @@ PIPELINE: dict[str, Any] = {
     "streams": {"hours": {"from": "readings", "tumbling": "1h", "select": {"n": "count(*)"}}},
 }
 
+CONSUMERS = """
+from airflow.sdk import DAG, Asset, DayWindow, PartitionedAssetTimetable, RollupMapper, StartOfDayMapper, WaitForAll
+from airflow.sdk import task
+
+hours, days = Asset.ref(name="tidemark_PIPELINE.hours"), Asset.ref(name="tidemark_PIPELINE.days")
+whole = RollupMapper(upstream_mapper=StartOfDayMapper(), window=DayWindow(), wait_policy=WaitForAll())
+every = {"daily": (hours, {}), "both": (hours & days, {days: StartOfDayMapper()})}
+for name, (assets, mappers) in every.items():
+    timetable = PartitionedAssetTimetable(
+        assets=assets, default_partition_mapper=whole, partition_mapper_config=mappers
+    )
+    with DAG(name, schedule=timetable, start_date=None, catchup=False) as dag:
+        task(task_id="count")(lambda dag_run=None: print(dag_run.partition_key))()
+    globals()[name] = dag
+"""
+"""DAG file of two consumers of the streams `hours` and `days` of a pipeline PIPELINE: each day, once its hours are
+complete, or once the day is complete in both streams."""
+
 
 def write_pipeline(folder: Path, name: str = "toll", **keys: Any) -> Path:
     """A pipeline file that lands and keeps its tables beside `folder`."""

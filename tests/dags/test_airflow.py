@@ -94,13 +94,26 @@ def test_a_scheduled_run_takes_what_has_landed_and_tells_consumers(home, schedul
     assert home.states("tidemark_toll", scheduled) == DONE
     found = pipeline_of(home).summary(scheduled)
     assert sum(batch["rows"] for batch in found["batches"]) == 20
-    (event,) = home.get("/api/v2/assets/events")["asset_events"]
+    (event,) = events_of(home, "tidemark_toll")
     assert event["extra"]["rows"] == 20
     assert "micro-batches judged: 1 of 1" in home.log("tidemark_toll", scheduled, "process")
     links = home.get(f"/api/v2/dags/tidemark_toll/dagRuns/{scheduled}/taskInstances/process/links")["extra_links"]
     assert scheduled in html.unescape(home.page(links["Pipeline run"]))
     assert event["extra"]["run_id"] == scheduled
     assert event["extra"]["watermarks"]["readings"]["watermark"] == found["watermarks"]["readings"]["watermark"]
+    hours = events_of(home, "tidemark_toll.hours")
+    complete = datetime.fromisoformat(found["streams"]["hours"]["watermark"])
+    assert max(event["partition_key"] for event in hours) == f"{complete - timedelta(hours=1):%Y-%m-%dT%H:00:00}"
+    assert len({event["partition_key"] for event in hours}) == len(hours) == complete.hour
+    assert (hours[0]["uri"], hours[0]["extra"]["again"]) == (
+        (home.folder / "warehouse/toll/published/streams/hours").as_uri(),
+        [],
+    )
+
+
+def events_of(home: AirflowHome, asset: str) -> list[dict[str, Any]]:
+    found = home.get("/api/v2/assets/events?limit=100")["asset_events"]
+    return [event for event in found if event["name"] == asset]
 
 
 def test_openlineage_gets_what_a_run_read_and_wrote(home, scheduled):
@@ -227,10 +240,10 @@ def test_a_run_that_quality_blocks_fails_at_its_check_until_it_is_released(home,
     assert released["state"] == "success", home.log("tidemark_operate_release", released["dag_run_id"], "release")
     reasons = pipeline_of(home, "strict").table("quality").to_table().column("message").to_pylist()
     assert any("an old day (by admin, in Airflow)" in str(reason) for reason in reasons)
-    again = {"dry_run": False, "dag_run_id": run, "only_failed": True, "reset_dag_runs": True}
-    home.post("/api/v2/dags/tidemark_strict/clearTaskInstances", again)
-    assert home.run_ended("tidemark_strict", run)["state"] == "success"
-    assert home.states("tidemark_strict", run) == DONE
+    assert cleared(home, "tidemark_strict", run) == DONE, "as a whole: what was released is verified, and emitted"
+    (event,) = events_of(home, "tidemark_strict")
+    assert (event["extra"]["runs"], event["extra"]["rows"]) == ([run], 300)
+    assert cleared(home, "tidemark_strict", run) == VERIFIED
 
 
 def hold_one_message(home: AirflowHome, receivers: tuple[Mailbox, Webhook], file: Path, run: str) -> None:

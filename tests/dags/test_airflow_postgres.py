@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,31 +15,52 @@ from typing import Any
 
 import pgserver
 import pytest
-from airflow_home import AirflowHome, running
-from dag_pipelines import land_day, write_pipeline
+from airflow_home import ROOT, AirflowHome, running
+from dag_pipelines import CONSUMERS, land_day, write_pipeline
 from test_airflow import DONE, NOTHING, VERIFIED, events, pipeline_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
+RUNS = int(os.environ.get("RUNS", "12"))
+"""Number of runs in the random story of `publish`."""
+SIGNALS = {
+    "hours": {"from": "readings", "tumbling": "1h", "select": {"n": "count(*)"}},
+    "days": {"from": "readings", "tumbling": "1d", "select": {"n": "count(*)"}},
+}
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[str]:
+def server() -> Iterator[Any]:
     folder = Path(tempfile.mkdtemp(prefix="tidemark-postgres-"))
     folder.chmod(0o755)  # the server's user must come through
     server = pgserver.get_server(folder)
     try:
-        yield server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+        yield server
     finally:
         server.cleanup()
         shutil.rmtree(folder)
 
 
+def address(server: Any, name: str) -> str:
+    """The address of a new database of the server."""
+    server.psql(f"CREATE DATABASE {name}")
+    return str(server.get_uri(name)).replace("postgresql://", "postgresql+psycopg2://", 1)
+
+
+def dag_folder(folder: Path, pipeline: str) -> Path:
+    """The project's DAG files, and a file with the DAGs of consumers of a pipeline."""
+    shutil.copytree(ROOT / "dags", folder / "dags")
+    (folder / "dags" / "consumers.py").write_text(CONSUMERS.replace("PIPELINE", pipeline))
+    return folder / "dags"
+
+
 @pytest.fixture(scope="module")
-def home(tmp_path_factory, database) -> Iterator[AirflowHome]:
+def home(tmp_path_factory, server) -> Iterator[AirflowHome]:
     folder = tmp_path_factory.mktemp("airflow")
     land_day(folder / "landing", datetime.now(UTC) - timedelta(days=3))
     write_pipeline(folder / "pipelines")
-    with running(folder, database) as home:
+    signals = write_pipeline(folder / "pipelines", "signals", warehouse="../signals", streams=SIGNALS)
+    signals.write_text(signals.read_text().replace("../landing", "../crossings"))
+    with running(folder, address(server, "airflow"), dag_folder=dag_folder(folder, "signals")) as home:
         yield home
 
 
@@ -87,3 +112,60 @@ def answer(states: dict[str, str]) -> str:
     """What a run came to; its tasks' states if that is none of what it may."""
     known = {"taken": DONE, "verified": VERIFIED, "nothing": NOTHING}
     return next((name for name, wanted in known.items() if states == wanted), str(states))
+
+
+def test_a_consumer_runs_once_for_each_complete_day(home):
+    """Its schedule is Airflow's own rollup of hours to days. A day is complete once rows of the next have come."""
+    dag, today = "tidemark_signals", datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    days = [today - timedelta(days=back) for back in (6, 5, 4, 3)]
+    for consumer in ("daily", "both"):
+        home.switch_on(consumer)
+    for day in days[:2]:
+        land_day(home.folder / "crossings", day)
+    run = triggered(home, dag)
+    assert home.states(dag, run) == DONE, home.log(dag, run, "publish")
+    assert consumed(home, 1) == {f"{days[0]:%Y-%m-%d}"}
+    land_day(home.folder / "crossings", days[3])
+    pipeline_of(home, "signals").run()
+    assert home.states(dag, triggered(home, dag)) == NOTHING | {"publish": "success"}
+    assert consumed(home, 3) == {f"{day:%Y-%m-%d}" for day in days[:3]}
+    assert home.states(dag, triggered(home, dag)) == NOTHING
+
+
+def triggered(home: AirflowHome, dag: str) -> str:
+    """A run of a DAG that has ended."""
+    home.switch_on(dag)
+    run = str(home.post(f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None})["dag_run_id"])
+    home.run_ended(dag, run)
+    return run
+
+
+def consumed(home: AirflowHome, count: int) -> set[str]:
+    """The days for which each consumer has a run, once there are so many runs."""
+
+    def found() -> Any:
+        runs = [home.get(f"/api/v2/dags/{dag}/dagRuns")["dag_runs"] for dag in ("daily", "both")]
+        return runs if min(map(len, runs)) >= count else None
+
+    daily, both = ([run["partition_key"] for run in runs] for runs in home.until(found))
+    assert sorted(daily) == sorted(both)
+    assert len(daily) == count
+    return set(daily)
+
+
+def test_after_random_faults_no_period_is_emitted_early_twice_or_never(tmp_path, server):
+    """`RUNS=300` in the environment asks for as many runs."""
+    home = AirflowHome(tmp_path, address(server, "stories"), dag_folder=dag_folder(tmp_path, "story"))
+    home.command("db", "migrate")
+    paths = os.pathsep.join(str(ROOT / name) for name in ("jobs", "tests", "tests/dags", "tests/e2e"))
+    done = subprocess.run(  # noqa: S603 - the tests' own interpreter
+        [sys.executable, str(ROOT / "tests/dags/stories.py"), str(tmp_path), str(RUNS), str(RUNS)],
+        env=home.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert (found["early"], found["twice"], found["missing"]) == ([], [], []), found
+    assert found["totals"]["daily"] >= RUNS // 12, found

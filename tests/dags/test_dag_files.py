@@ -32,6 +32,16 @@ told = lambda dag: dict(schedule=str(dag.schedule), catchup=dag.catchup, active=
 print(json.dumps(dict(errors=bag.import_errors, took=took, spark="pyspark" in sys.modules,
     dags={{name: told(dag) for name, dag in bag.dags.items()}})))
 """
+ASSETS = """
+import json
+import airflow.dag_processing.dagbag as dagbag
+bag = dagbag.DagBag({folder!r})
+dag = bag.dags["tidemark_toll"]
+named = lambda ref: getattr(ref, "name", None) or ref.uri
+print(json.dumps(dict(errors=bag.import_errors, awaited=[named(ref) for ref in dag.timetable.asset_condition.objects],
+    inlets=[named(ref) for ref in dag.get_task("discover").inlets],
+    outlets=[[asset.name, asset.uri] for asset in dag.get_task("publish").outlets])))
+"""
 VERBS = ("replay", "advise", "release", "abandon", "exclude", "repair", "close", "verify")
 OPERATIONS = {"tidemark_backfill", "tidemark_quality_report", "tidemark_maintenance"} | {
     f"tidemark_operate_{verb}" for verb in VERBS
@@ -68,11 +78,26 @@ def test_a_pipeline_file_becomes_a_dag_of_four_tasks(home, pipelines):
     assert dag["tags"] == ["roads", "tidemark"]
     assert dag["start"].startswith("2026-01-01")
     below = {name: told["below"] for name, told in dag["tasks"].items()}
-    assert below["discover"][-1] == "publish"
-    assert "process" in below["discover"]
+    assert below["discover"] == ["process"]
     assert (below["process"], below["check_quality"], below["publish"]) == (["check_quality"], ["publish"], [])
     assert dag["tasks"]["process"]["kind"] == "SparkSubmitOperator"
     assert {told["retries"] for told in dag["tasks"].values()} == {5}
+
+
+def test_a_pipeline_may_wait_for_assets_and_has_one_for_each_stream(home, pipelines):
+    write_pipeline(pipelines, airflow={"assets": ["uploads", "s3://bucket/other"], "periods": {"hours": "day"}})
+    write_pipeline(pipelines, "both", schedule="@daily", airflow={"assets": ["uploads"]})
+    found = home.python(ASSETS.format(folder=home.environ["AIRFLOW__CORE__DAGS_FOLDER"]))
+    assert found["awaited"] == ["uploads", "s3://bucket/other"]
+    assert found["inlets"] == found["awaited"]
+    location = (home.folder / "warehouse" / "toll" / "published" / "streams" / "hours").as_uri()
+    assert found["outlets"] == [
+        ["tidemark_toll", "tidemark_toll"],
+        ["tidemark_toll.hours", location],
+        ["tidemark_toll:emitted", "tidemark_toll:emitted"],
+    ]
+    (message,) = found["errors"].values()
+    assert "airflow.assets: goes without `schedule`" in message
 
 
 def test_the_page_of_a_dag_has_its_streams_in_mermaid_and_tells_its_policies(home, pipelines):

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup, TriggerRule, chain, task
+from airflow.sdk import DAG, BaseOperator, TaskGroup, TriggerRule, chain, task
 
 from tidemark.airflow import alerts, steps
 from tidemark.airflow.approvals import QualityGate
+from tidemark.airflow.assets import awaited_asset, pipeline_asset, record_asset, stream_assets
 from tidemark.airflow.links import RunPageLink
 from tidemark.airflow.operators import spark_task
 from tidemark.airflow.places import beside_dags
+from tidemark.airflow.publish import publish
 from tidemark.config import pipeline_files
 from tidemark.config.pipeline_files import PipelineFile, content_of, dag_id
 from tidemark.errors import UsageError
@@ -28,11 +30,12 @@ Given = Mapping[str, Mapping[str, Any]]
 
 def pipeline_dag(file: PipelineFile) -> DAG:
     """Return the DAG discover -> process -> check_quality -> publish: one run at a time; with `catchup`, every missed
-    interval is run."""
+    interval is run. `publish` looks for itself at what is due, also if there was nothing to process."""
     scheduling, spec = file.scheduling, file.spec
+    awaited = [awaited_asset(named) for named in scheduling.assets]
     with DAG(
         dag_id(spec.name),
-        schedule=spec.schedule,
+        schedule=spec.schedule or awaited or None,
         start_date=scheduling.start_date,
         catchup=scheduling.catchup,
         max_active_runs=1,
@@ -72,23 +75,31 @@ def pipeline_tasks(
 
 
 def _make(file: PipelineFile, named: Callable[[str], str], given: Given) -> None:
-    """Make the tasks of a pipeline, whose full names `named` gives. What nothing landed for is skipped; in a group,
-    tasks after it go by their own trigger rules."""
+    """Make the tasks of a pipeline, whose full names `named` gives. If nothing landed, `process` and `check_quality`
+    are skipped; other tasks go by their own trigger rules."""
     spec, config, name = file.spec, str(file.path), named("discover")
-    asset, in_group = Asset(dag_id(spec.name)), named is not str
+    awaited = [awaited_asset(each) for each in file.scheduling.assets]
     of: dict[str, dict[str, Any]] = {each: {"task_id": each} | dict(given.get(each, {})) for each in TASKS}
-    circuit = task.short_circuit(ignore_downstream_trigger_rules=not in_group, **of["discover"])
-    found: Any = circuit(steps.discover)(config, content_of(spec))
+    own_rules: dict[str, Any] = {"ignore_downstream_trigger_rules": False, "inlets": awaited}
+    found: Any = task.short_circuit(**own_rules | of["discover"])(steps.discover)(config, content_of(spec))
     arguments = [config, "--as-of", _FOUND % (name, "as_of"), "--run-id", _FOUND % (name, "run_id")]
     placed: dict[str, Any] = {"placement": file.scheduling.spark, "pinned": _SETTINGS % name}
     process = spark_task(job="process", application_args=arguments, **placed, **of["process"])
     checked = _checked(file, _SETTINGS % name, of["check_quality"])
-    outlets = [asset, *of["publish"].pop("outlets", [])]
-    rule = {"trigger_rule": TriggerRule.NONE_FAILED} if file.scheduling.approval else {}
-    published: Any = task(**{"outlets": outlets} | rule | of["publish"])(steps.publish)(config, found, asset)
+    published = _published(file, of["publish"])
     chain(found, process, *checked, published)
-    for each in (found.operator, process, *checked, published.operator):
+    for each in (found.operator, process, *checked, published):
         each.operator_extra_links = (*each.operator_extra_links, RunPageLink(spec.name))
+
+
+def _published(file: PipelineFile, given: Mapping[str, Any]) -> BaseOperator:
+    """Return the task that emits events: one at a time, and also after a run without work."""
+    spec, journal = file.spec, record_asset(file.spec)
+    assets = [pipeline_asset(spec), *stream_assets(spec).values(), journal, *given.get("outlets", [])]
+    once: dict[str, Any] = {"trigger_rule": TriggerRule.NONE_FAILED, "max_active_tis_per_dag": 1}
+    made: Any = task(**once | dict(given) | {"inlets": [journal], "outlets": assets})(publish)(str(file.path))
+    operator: BaseOperator = made.operator
+    return operator
 
 
 def _checked(file: PipelineFile, settings: str, given: Mapping[str, Any]) -> list[BaseOperator]:

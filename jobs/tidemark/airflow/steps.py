@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from airflow.sdk import Asset, get_current_context
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk import get_current_context
+from airflow.sdk.exceptions import AirflowFailException
 
-from tidemark.airflow import aws, metrics, pinned
+from tidemark.airflow import metrics, pinned
 from tidemark.config.pipeline_files import content_of
 
 if TYPE_CHECKING:
@@ -66,14 +65,3 @@ def check_quality(config: str, content: str | None = None) -> None:
         message = failed(run, "check_quality", reason, trouble(context, with_causes=True))
         print(message.text())
         raise QualityBlocks(reason, message)
-
-
-def publish(config: str, found: Mapping[str, str], asset: Asset) -> dict[str, Any]:
-    """Emit the asset event for consumers' DAGs, with watermarks and counts; skip a run that only verified another."""
-    from tidemark.commands.schedule import ScheduledWork, published
-
-    if found["need"] == ScheduledWork.VERIFY:
-        raise AirflowSkipException(f"run {found['answered_by']} was verified: nothing new is published")
-    facts: dict[str, Any] = dict(published(aws.load(config).context, found["run_id"]))
-    get_current_context()["outlet_events"][asset].extra = facts
-    return facts

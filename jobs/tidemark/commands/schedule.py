@@ -25,7 +25,7 @@ from tidemark.core.batch import RunPlan
 from tidemark.core.batch_result import BatchRecord
 from tidemark.errors import CheckFailed
 from tidemark.ledger.ledger import Ledger
-from tidemark.records.runs import PublishedRun, RunRecord
+from tidemark.records.runs import RunRecord
 from tidemark.runner.checks import standing_in_the_way
 from tidemark.runner.executor import Before, rules_of, step_of
 from tidemark.runner.stream_progress import StreamProgress, Writing
@@ -136,21 +136,3 @@ def blocking(context: RunContext) -> str | None:
     return (
         None if obstacle is None else f"{obstacle.message}: {obstacle.hint}".replace("CONFIG", str(context.spec.path))
     )
-
-
-@explained
-def published(context: RunContext, run_id: str) -> PublishedRun:
-    """Watermarks and counts of a committed run for its consumers, as plain JSON."""
-    found = runs.summary(context, run_id)
-    batches = found["batches"]
-    return {
-        "run_id": found["run_id"],
-        "as_of": found["as_of"],
-        "watermarks": found["watermarks"],
-        "streams": found["streams"],
-        "rows": sum(batch["rows"] for batch in batches),
-        "on_time": sum(batch["on_time"] for batch in batches),
-        "adjusted": sum(batch["adjusted"] for batch in batches),
-        "dropped": sum(batch["dropped"] for batch in batches),
-        "quarantined": sum(batch["quarantined"] for batch in batches),
-    }

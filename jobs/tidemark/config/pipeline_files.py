@@ -16,6 +16,7 @@ from typing import Any
 
 from tidemark.config import PipelineSpec, load_pipeline
 from tidemark.config.notify import Recipient, recipients, span
+from tidemark.config.periods import periods_of
 from tidemark.config.placement import Placement, placement
 from tidemark.config.secrets import ENVIRONMENT
 from tidemark.config.values import KeyProblem, address, multiplier, zone
@@ -60,6 +61,8 @@ class Scheduling:
     deadline: timedelta | None = None
     timeout: timedelta | None = None
     approval: bool = False
+    periods: Mapping[str, Any] = field(default_factory=dict)
+    assets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,11 @@ class PipelineFile:
         if spec.name in RESERVED or spec.name.startswith(f"{OPERATE}_"):
             reason = f"{spec.name!r} is taken: DAGs for all pipelines are called so; choose another name"
             raise ConfigError([Problem(str(path), "pipeline", reason)])
-        return cls(path, spec, scheduling_of(path, spec.airflow))
+        scheduling = scheduling_of(path, spec.airflow)
+        periods_of(spec)
+        if spec.schedule and scheduling.assets:
+            raise ConfigError([Problem(str(path), "airflow.assets", "goes without `schedule`: choose one of them")])
+        return cls(path, spec, scheduling)
 
 
 @dataclass(frozen=True)
@@ -161,6 +168,12 @@ def _dated(scheduling: Scheduling) -> Scheduling:
     return replace(scheduling, start_date=begin)
 
 
+def _mapping(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError("must be a mapping")
+    return value
+
+
 _READERS = {
     "owner": _text,
     "retries": _count,
@@ -180,4 +193,6 @@ _READERS = {
     "deadline": span,
     "timeout": span,
     "approval": _flag,
+    "periods": _mapping,
+    "assets": _texts,
 }

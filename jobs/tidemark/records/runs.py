@@ -173,10 +173,12 @@ class BlockedRecord(TypedDict):
 
 
 class PublishedRun(RowsByFate):
-    """Watermarks and counts of a committed run, for the consumers of its tables."""
+    """Watermarks of the last committed run, and counts of all `runs` since the event before, for the consumers of
+    their tables."""
 
     run_id: str
     as_of: str
+    runs: list[str]
     watermarks: dict[str, WatermarkSummary]
     streams: dict[str, StreamSummary]
     rows: int

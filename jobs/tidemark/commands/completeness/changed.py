@@ -1,0 +1,66 @@
+"""Finds in which output times a stream of the live version differs from another version's, for which its periods were
+emitted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from tidemark.core.completeness.emitted import Emitted, Range
+from tidemark.core.times import MAX_TIME, MIN_TIME
+from tidemark.ledger import versions
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.versions import Made, Version
+
+EVERYTHING = (MIN_TIME, MAX_TIME)
+
+
+def changed(ledger: Ledger, stream: str, emitted: Emitted) -> list[Range]:
+    """Ranges of output times in which a stream of the live version may differ from that of the version that
+    `emitted` is about: those of the backfills between the two that changed the stream, and what runs after such a
+    backfill made under other settings. Everything if a version on the way is not listed any more."""
+    known = {each.version: each for each in versions.listed(ledger.root)}
+    way = _between(known, emitted.version, ledger.version)
+    if way is None:
+        return [EVERYTHING]
+    found: list[Range] = []
+    for version, made in way:
+        if stream in json.loads(made.difference)["streams"]:
+            found.append((made.from_, MAX_TIME if made.to is None else made.to))
+        if emitted.batch > made.through and made.fingerprint != _fingerprint(ledger, made):
+            found.append((_reached(ledger, version, stream, made.through), MAX_TIME))
+    return found
+
+
+def _between(known: Mapping[int, Version], one: int, other: int) -> list[tuple[int, Made]] | None:
+    """The versions that only one of the two was built on, or is, each with its backfill; None if they have no common
+    origin among the listed versions."""
+    lines = [list(_line(known, one)), list(_line(known, other))]
+    shared = next((version for version in lines[0] if version in lines[1]), None)
+    if shared is None:
+        return None
+    apart = [version for line in lines for version in line[: line.index(shared)]]
+    return [(version, made) for version in apart if (made := known[version].made) is not None]
+
+
+def _line(known: Mapping[int, Version], version: int) -> Iterator[int]:
+    """A version, the one that it was built on, and so on, up to one that no backfill made or that is not listed."""
+    yield version
+    while version in known and (made := known[version].made) is not None:
+        version = made.base
+        yield version
+
+
+def _fingerprint(ledger: Ledger, made: Made) -> str | None:
+    """Fingerprint of the settings that the base of a backfill had at its last batch; None if they are not kept."""
+    found = Ledger(ledger.root, made.base).batches(made.through, made.through)
+    return found[0].fingerprint if found else None
+
+
+def _reached(ledger: Ledger, version: int, stream: str, batch: int) -> int:
+    """The watermark of a stream of a version when a batch had ended its run."""
+    for record in Ledger(ledger.root, version).batches(batch, batch):
+        end = record.streams.get(stream)
+        if end is not None and end.state.back is not None:
+            return end.state.back
+    return MIN_TIME
