@@ -133,6 +133,8 @@ class Doorman:
     errors: Collection[str] = ()
     dag_runs: Mapping[str, str] = field(default_factory=dict)
     checked: Mapping[str, Verified] = field(default_factory=dict)
+    waits: Mapping[str, str] = field(default_factory=dict)
+    started: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def user(self) -> Callable[..., str]:
@@ -152,6 +154,12 @@ class Doorman:
 
     def runs(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002
         return {run: state for run, state in self.dag_runs.items() if run in run_ids}
+
+    def waiting(self, dag: str) -> Mapping[str, str]:  # noqa: ARG002
+        return self.waits
+
+    def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002
+        return {run: user for run, user in self.started.items() if run in run_ids}
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:  # noqa: ARG002
         return {run: recorded for run, recorded in self.checked.items() if run in run_ids}
