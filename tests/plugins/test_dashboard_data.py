@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from dashboard_warehouse import FILE, Doorman, application, client_of, write_file, write_tables
+from fastapi import FastAPI
 from page_warehouse import T0, Page
 from ruamel.yaml import YAML
 
@@ -18,6 +19,7 @@ from tidemark.commands.dashboard import batch_rows
 from tidemark.commands.dashboard.batch_rows import batch_rows as rows_of
 from tidemark.core.policy import Fate
 from tidemark.core.times import DAY, HOUR, MINUTE
+from tidemark.dashboard.wire import Mounted
 from tidemark.ledger import versions
 from tidemark.ledger.versions import Made
 from tidemark.pipeline import Pipeline
@@ -137,6 +139,16 @@ def test_a_slash_more_or_less_leads_to_the_page(client):
     assert client.get("/pipelines/toll/").text == client.get("/pipelines/toll").text
     answer = client.get("/pipelines/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_the_dashboard_is_there_without_the_slash_at_its_end_and_nothing_else_is_taken(folder):
+    around = FastAPI()
+    around.mount("/tidemark", application(folder, READER))
+    around.add_api_route("/{rest:path}", lambda rest: rest)
+    around.add_middleware(Mounted)
+    client = client_of(around)
+    assert client.get("/tidemark").text == client.get("/tidemark/").text
+    assert client.get("/tidemarks").json() == "tidemarks"
 
 
 def test_dead_letters_open_on_a_stream_that_has_some(tmp_path):
