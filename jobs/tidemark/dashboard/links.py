@@ -50,5 +50,10 @@ def link(text: object, address: str) -> Html:
     return element("a", text, href=address)
 
 
+def named(text: object, address: str) -> Html:
+    """Return a link whose text may be long and is broken anywhere, such as the id of a run."""
+    return element("a", text, href=address, class_="id")
+
+
 def _path(segments: tuple[object, ...]) -> str:
     return "/".join(quote(str(each), safe="") for each in segments)

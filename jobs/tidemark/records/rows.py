@@ -65,7 +65,7 @@ class FoundRow(EventRecord, WindowBounds):
 
 class ListedRow(TypedDict):
     """A row of a list without its content. `moved_by` and `moved_micros` are the system timestamp less the event
-    time."""
+    time, `lag_micros` is the arrival less the event time."""
 
     source: str
     partition: str
@@ -76,6 +76,7 @@ class ListedRow(TypedDict):
     reasons: list[str]
     moved_by: str | None
     moved_micros: int | None
+    lag_micros: int | None
     file: str | None
 
 

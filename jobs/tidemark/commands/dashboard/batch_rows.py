@@ -177,5 +177,6 @@ def _listed(source: str, row: Mapping[str, object]) -> ListedRow:
         "reasons": [str(each) for each in reasons] if isinstance(reasons, list) else [],
         "moved_by": None if moved is None else signed(moved),
         "moved_micros": moved,
+        "lag_micros": None if event is None or arrival is None else arrival - event,
         "file": None if row["_file"] is None else str(row["_file"]),
     }

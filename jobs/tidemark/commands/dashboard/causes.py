@@ -18,9 +18,9 @@ from tidemark.report.causes.cells import RowScope
 from tidemark.storage import Place, delta_table, is_table
 from tidemark.storage.damaged_files import UNREADABLE
 
-MOST_ROWS, MOST_FILES = 3_000_000, 2_000
-"""Most rows, and most files that have them, that a page looks at; together with the rows that they are compared
-with."""
+MOST_ROWS, MOST_FILES = 3_000_000, 1_000
+"""Most rows, together with those that they are compared with, and most files of the events tables for which a page
+looks for causes."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ def _look(reader: Reader, record: BatchRecord) -> Causes:
 
 
 def _size(reader: Reader, asked: RowScope) -> tuple[int, int]:
-    """Numbers of rows and files that would be read, from the logs of the events tables."""
+    """Numbers of rows that would be read and of files that would be opened or passed over, from the logs of the events
+    tables."""
     places = [reader.ledger.folder / "events" / name for name in reader.declared.sources]
     found = [_read_of(place, asked) for place in places if is_table(place)]
     return sum(rows for rows, _ in found), sum(files for _, files in found)
@@ -86,7 +87,8 @@ def _size(reader: Reader, asked: RowScope) -> tuple[int, int]:
 
 def _read_of(place: Place, asked: RowScope) -> tuple[int, int]:
     log = pa.table(delta_table(place).get_add_actions(flatten=True))
+    files = log.num_rows
     if asked.history is not None and "max._arrival_time" in log.column_names:
         last = log["max._arrival_time"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
         log = log.filter(pc.greater_equal(last.combine_chunks().fill_null(asked.history), pa.scalar(asked.history)))
-    return sum(each or 0 for each in log["num_records"].to_pylist()), log.num_rows
+    return sum(each or 0 for each in log["num_records"].to_pylist()), files

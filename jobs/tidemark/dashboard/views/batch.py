@@ -19,11 +19,11 @@ from tidemark.records.runs import rows_by_fate
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
 from tidemark.report.page.records import engine
-from tidemark.report.words import counted, iso, moment, moment_of
+from tidemark.report.words import counted, duration, iso, moment, moment_of
 
 DIGITS = 16
 _MOST = 200
-_HEADS = ("row", "arrival", "event time", "given time", "reasons", "moved by", "file")
+_HEADS = ("row", "arrival", "event time", "late by", "given time", "moved by", "reasons", "file")
 
 
 def batch(
@@ -98,7 +98,8 @@ def _rows(name: str, record: BatchRecord, asked: Moved, moved: BatchRows | None,
     inner = [form(here, select("fate", "Rows that were", counts, asked.fate, "not listed"), button="Show")]
     if moved is not None and asked.fate is not None:
         shown = page_of_rows(record, asked, moved.rows)
-        inner += [table("rows", _HEADS, [_line(name, row, links) for row in moved.rows])] * bool(moved.rows)
+        lines = [_line(name, row, links) for row in moved.rows]
+        inner += [table("rows", *_filled(lines))] * bool(lines)
         if moved.whole and moved.found < shown.total:
             inner.append(quiet(f"The events table still has {counted(moved.found, 'row')} of {shown.total:,}."))
         more = f"{words(asked.fate)} row"
@@ -112,11 +113,18 @@ def _line(name: str, row: ListedRow, links: Links) -> list[Cell | Html]:
         link(f"{row['source']}, {row['partition']}, {row['offset']:,}", links.pipeline(name, "row", **asked)),
         moment_of(row["arrival_time"]),
         moment_of(row["event_time"]),
+        None if row["lag_micros"] is None else Amount(duration(row["lag_micros"])),
         moment_of(row["system_timestamp"]),
-        ", ".join(row["reasons"]).replace("_", " "),
         Amount.of(row["moved_by"]),
+        ", ".join(row["reasons"]).replace("_", " "),
         element("span", row["file"], class_="long") if row["file"] else None,
     ]
+
+
+def _filled(lines: Sequence[list[Cell | Html]]) -> tuple[list[str], list[list[Cell | Html]]]:
+    """Return the headings and the lines without columns in which no line has anything."""
+    places = [place for place in range(len(_HEADS)) if any(line[place] not in (None, "") for line in lines)]
+    return [_HEADS[place] for place in places], [[line[place] for place in places] for line in lines]
 
 
 def _counts(record: BatchRecord) -> Html:

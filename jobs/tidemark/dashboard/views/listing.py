@@ -9,7 +9,7 @@ from tidemark.commands.dashboard.paged import ListPage
 from tidemark.commands.dashboard.pages import PipelineSummary
 from tidemark.config.pipeline_files import PipelineFile, dag_id
 from tidemark.core.policy import Fate
-from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.links import Links, link, named
 from tidemark.dashboard.shell import Page, paged, pager, quiet
 from tidemark.dashboard.views.states import Standing, badge
 from tidemark.errors import TidemarkError
@@ -86,7 +86,7 @@ def _state(name: str, standing: Standing, links: Links) -> Html:
     run = standing.record["run_id"]
     if run is None:
         return badge(standing.name)
-    return element("span", badge(standing.name), " ", link(run, links.pipeline(name, "runs", run)))
+    return element("span", badge(standing.name), " ", named(run, links.pipeline(name, "runs", run)))
 
 
 def _long(value: str) -> Html:

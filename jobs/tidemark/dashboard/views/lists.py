@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tidemark.commands.dashboard.paged import ListPage
 from tidemark.dashboard.asked import Checks, LetterFilter
-from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.links import Links, link, named
 from tidemark.dashboard.shell import Page, form, paged, pager, select, void
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, table, text
@@ -43,7 +43,7 @@ def _check(name: str, row: Row, links: Links) -> list[Cell | Html]:
         Amount.of(measured(expectation, row.get("observed"))),
         bounded(expectation, row.get("limit")),
         row.get("severity"),
-        link(run, links.pipeline(name, "runs", run)) if run else None,
+        named(run, links.pipeline(name, "runs", run)) if run else None,
         _examples(name, row.get("examples"), links),
     ]
 

@@ -11,7 +11,7 @@ from tidemark.commands.dashboard.paged import SIZE, ListPage, page_of
 from tidemark.config.pipeline_files import dag_id
 from tidemark.core.policy import Fate
 from tidemark.dashboard.asked import Partitions
-from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.links import Links, link, named
 from tidemark.dashboard.shell import Page, form, pager, quiet, select, void
 from tidemark.dashboard.views.states import Standing, first_lines, states_data
 from tidemark.records.status import PartitionSummary, StatusRecord
@@ -38,7 +38,7 @@ def overview(
         return Page(name, (*block, first, dag), data=data)
     parts = (
         *first_lines(name, beside.standing, beside.causes, attention, links),
-        *_newest(status),
+        *_newest(status, links),
         _partitions(status, shown, asked, beside.sources, links),
         _sources(status),
         _streams(status),
@@ -68,13 +68,14 @@ def partitions(status: StatusRecord, asked: Partitions) -> ListPage[PartitionSum
     return page_of(chosen[begin : begin + SIZE], asked.page, len(chosen))
 
 
-def _newest(status: StatusRecord) -> Iterator[Html]:
+def _newest(status: StatusRecord, links: Links) -> Iterator[Html]:
     if not status["runs"]:
         return
     run = status["runs"][0]
     rows = counted(run["rows"], "row") if run["rows"] else "no row"
     took = f"{counted(run['objects'], 'object')} with {rows}"
-    yield paragraph(f"The newest run, as of {moment_of(run['as_of'])} (UTC), took {took}.")
+    newest = link("newest run", links.pipeline(status["pipeline"], "runs", run["run_id"]))
+    yield paragraph("The ", newest, f", as of {moment_of(run['as_of'])}, took {took}.")
     if run["rows"]:
         yield facts(run)
 
@@ -100,7 +101,7 @@ def _partitions(
     heads = ("source", "partition", "watermark", "watermark delay", "last arrival", "idle for", "rows", "complete")
     here = links.pipeline(status["pipeline"])
     inner = [
-        paragraph(f"As of {moment_of(status['as_of'])} (UTC), the time of the newest run."),
+        paragraph(f"As of {moment_of(status['as_of'])}, the time of the newest run."),
         form(here, *_filters(asked, sources), button="Show"),
         table("partitions", heads, map(_partition, shown.rows)),
         pager(shown, links.pipeline(status["pipeline"], source=asked.source, held=asked.held), "partition"),
@@ -171,7 +172,7 @@ def _runs(status: StatusRecord, links: Links) -> Html:
     heads = ("run", "as of", "status", "rows", *map(words, Fate))
     rows = [
         (
-            link(run["run_id"], links.pipeline(status["pipeline"], "runs", run["run_id"])),
+            named(run["run_id"], links.pipeline(status["pipeline"], "runs", run["run_id"])),
             moment_of(run["as_of"]),
             run["status"],
             run["rows"],

@@ -11,7 +11,7 @@ from tidemark.config.pipeline_files import dag_id
 from tidemark.core.batch_result import BatchRecord, total
 from tidemark.core.policy import Fate
 from tidemark.dashboard.host import Verified
-from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.links import Links, link, named
 from tidemark.dashboard.shell import Page, paged, pager
 from tidemark.dashboard.views.batch import batch_data
 from tidemark.dashboard.views.states import Standing, badge, first_lines, of_run, state_of
@@ -103,7 +103,7 @@ def _batch(name: str, record: BatchRecord, around: Around, links: Links) -> list
     state, verified = around.runs.get(record.run_id), around.verified.get(record.run_id)
     return [
         link(f"{record.batch_id:,}", links.pipeline(name, "batches", record.batch_id)),
-        link(record.run_id, links.pipeline(name, "runs", record.run_id)),
+        named(record.run_id, links.pipeline(name, "runs", record.run_id)),
         moment(record.as_of),
         badge(state_of(record.status, around.standing)),
         record.objects,

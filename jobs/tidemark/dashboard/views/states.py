@@ -13,7 +13,7 @@ from tidemark.dashboard.links import Links
 from tidemark.dashboard.shell import quiet
 from tidemark.records.status import StandingRecord
 from tidemark.report.page.markup import Html, bullets, element, paragraph
-from tidemark.report.page.measures import failed
+from tidemark.report.page.measures import failed, once
 
 _NAMES = {"new": "no run yet", "interrupted": "crashed"}
 """Names of states where people have another word than the record."""
@@ -62,7 +62,8 @@ def first_lines(name: str, standing: Standing, causes: Causes, attention: Iterab
     more = [*found[1:], *attention]
     unseen = [] if causes.unseen is None else [quiet(causes.unseen)]
     if not standing.calm:
-        inner = [paragraph(*_reason(standing)), *map(paragraph, found[:1]), *_bullets(more)]
+        reason = paragraph(*_reason(standing), class_="first")
+        inner = [reason, *map(paragraph, found[:1]), *_bullets(more)]
         title = element("h2", badge(standing.name))
         block = element("div", title, *inner, *_next(name, standing, links), class_=f"look {_class(standing.name)}")
         return [block, *unseen]
@@ -89,8 +90,9 @@ def _reason(standing: Standing) -> Iterator[str]:
         yield "A DAG run waits for a person's answer."
     else:
         yield record["sentence"] or ""
-    if standing.failed:
-        yield " It failed: " + "; ".join(dict.fromkeys(failed(asdict(each)) for each in standing.failed)) + "."
+    checks = once([asdict(each) for each in standing.failed])
+    if checks:
+        yield f" It failed: {'; '.join(map(failed, checks))}."
 
 
 def _bullets(lines: Sequence[str]) -> list[Html]:

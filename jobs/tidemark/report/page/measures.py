@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidemark.core.times import SECOND
@@ -42,6 +42,14 @@ def bounded(expectation: str, limit: object) -> str | None:
     if text is None:
         return None
     return " ".join([*(side for side, names in _SIDES.items() if expectation in names), text])
+
+
+def once(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the checks without those of all sources together that one source alone says as well."""
+    own = {(each["expectation"], each["observed"]) for each in checks if each["table"] != "batches"}
+    return [
+        each for each in checks if each["table"] != "batches" or (each["expectation"], each["observed"]) not in own
+    ]
 
 
 def failed(check: Mapping[str, Any]) -> str:

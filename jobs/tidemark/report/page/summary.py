@@ -11,7 +11,7 @@ from tidemark.report.page.data.answers import Answers, SourceFates
 from tidemark.report.page.data.moves import by_reason
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Html, bullets, element, figure, paragraph
-from tidemark.report.page.measures import failed
+from tidemark.report.page.measures import failed, once
 from tidemark.report.words import counted, duration, moment
 
 _MOST_CAUSES = 3
@@ -150,10 +150,9 @@ def _look(answers: Answers) -> Iterator[str]:
 
 
 def _failed(answers: Answers) -> Iterator[str]:
-    """Yield the failed checks of the newest run; those of all sources together only if there are several sources."""
-    for check in _newest_failed(answers):
-        if check["table"] != "batches" or len(answers.sources) > 1:
-            yield f"{failed(check)}, in run {check['run_id']}."
+    """Yield the failed checks of the newest run, each once."""
+    for check in once(_newest_failed(answers)):
+        yield f"{failed(check)}, in run {check['run_id']}."
 
 
 def _lost(answers: Answers) -> Iterator[str]:
