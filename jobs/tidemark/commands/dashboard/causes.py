@@ -78,8 +78,7 @@ def _look(reader: Reader, record: BatchRecord) -> Causes:
 
 
 def _size(reader: Reader, asked: RowScope) -> tuple[int, int]:
-    """Numbers of rows that would be read and of files that would be opened or passed over, from the logs of the events
-    tables."""
+    """Numbers of rows that would be read, and of files in the events tables, from their logs."""
     places = [reader.ledger.folder / "events" / name for name in reader.declared.sources]
     found = [_read_of(place, asked) for place in places if is_table(place)]
     return sum(rows for rows, _ in found), sum(files for _, files in found)
