@@ -40,6 +40,6 @@ class Mounted:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] == "http" and scope["path"] == scope.get("root_path", "") + MOUNTED:
+        if scope["type"] == "http" and scope["path"].removeprefix(scope.get("root_path", "")) == MOUNTED:
             scope = {**scope, "path": scope["path"] + "/"}
         await self.app(scope, receive, send)
