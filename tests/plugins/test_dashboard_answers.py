@@ -3,6 +3,7 @@ dashboard and the report of a week in which one sender was late on one morning."
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,6 +116,17 @@ def pages_of(folder: Path, host: Doorman | None = None) -> tuple[str, dict[str, 
     (line,), data = client.get("/?format=json").json()["pipelines"], client.get("/pipelines/toll?format=json").json()
     assert line["state"] == data["state"]
     return client.get("/pipelines/toll").text, data
+
+
+def test_a_crash_is_not_taken_for_what_was_abnormal_in_the_run_before(week, tmp_path):
+    shutil.copytree(week.parent, tmp_path / "copy")
+    ledger = Ledger(tmp_path / "copy" / "warehouse" / "tested")
+    (done,) = ledger.batches(5, 5)
+    again = replace(done, batch_id=6, run_id="night-6", run_first=6, run_last=6, status="planned", digests=())
+    ledger.stores["batches"].append([batch_row(again)])
+    text = client_of(application(tmp_path / "copy", Doorman({"reader": ["tidemark_tested"]}))).get(TOLL).text
+    crashed, abnormal = text.index("was interrupted"), text.index("dropped rows are G2")
+    assert crashed < text.index("Next step:") < text.index("Look at this") < abnormal
 
 
 def test_a_run_that_died_is_crashed_with_the_command_that_finishes_it(stopped):

@@ -18,6 +18,8 @@ from tidemark.report.page.measures import failed, once
 _NAMES = {"new": "no run yet", "interrupted": "crashed"}
 """Names of states where people have another word than the record."""
 WAITING = "waiting for approval"
+_JUDGED = frozenset({"blocked", "released"})
+"""States of which the last judged run is the one that they are about."""
 _MOST = 3
 """Most causes on a page; `tidemark why` has all."""
 
@@ -56,32 +58,44 @@ def badge(name: str) -> Html:
 
 
 def first_lines(name: str, standing: Standing, causes: Causes, attention: Iterable[str], links: Links) -> list[Html]:
-    """Return the block that a pipeline's page begins with: its state with reason, cause and next step if somebody has
-    to act; else what is abnormal; else one calm sentence."""
+    """Return the blocks that a page begins with: the state with reason, cause and next step if somebody has to act;
+    then what is abnormal in the last judged run, which is the blocked one if there is one."""
     found = [each["sentence"] for each in causes.causes[:_MOST]]
-    more = [*found[1:], *attention]
     unseen = [] if causes.unseen is None else [quiet(causes.unseen)]
-    if not standing.calm:
-        reason = paragraph(*_reason(standing), class_="first")
-        inner = [reason, *map(paragraph, found[:1]), *_bullets(more)]
-        title = element("h2", badge(standing.name))
-        block = element("div", title, *inner, *_next(name, standing, links), class_=f"look {_class(standing.name)}")
-        return [block, *unseen]
-    if found or more:
-        first = [] if not found else [paragraph(found[0], class_="first")]
-        return [element("div", element("h2", "Look at this"), *first, *_bullets(more), class_="look"), *unseen]
-    return unseen or [paragraph("Nothing is out of the ordinary in the newest run.", class_="calm")]
+    own = found if standing.record["state"] in _JUDGED else []
+    state = [] if standing.calm else [_state(name, standing, own, links)]
+    abnormal = _abnormal([*(found if not own else []), *attention])
+    if state or abnormal or unseen:
+        return [*state, *abnormal, *unseen]
+    return [paragraph("Nothing is out of the ordinary in the newest run.", class_="calm")]
 
 
 def of_run(causes: Causes) -> list[Html]:
     """Return the lines that a run's page begins with: what is abnormal in it, and why."""
     if causes.unseen is not None:
         return [quiet(causes.unseen)]
-    if not causes.causes:
-        return [paragraph("Nothing is out of the ordinary in this run.", class_="calm")]
-    found = [each["sentence"] for each in causes.causes[:_MOST]]
-    first = paragraph(found[0], class_="first")
-    return [element("div", element("h2", "Look at this"), first, *_bullets(found[1:]), class_="look")]
+    found = _abnormal([each["sentence"] for each in causes.causes[:_MOST]])
+    return found or [paragraph("Nothing is out of the ordinary in this run.", class_="calm")]
+
+
+def _state(name: str, standing: Standing, causes: Sequence[str], links: Links) -> Html:
+    title, reason = element("h2", badge(standing.name)), paragraph(*_reason(standing), class_="first")
+    return element(
+        "div",
+        title,
+        reason,
+        *map(paragraph, causes),
+        *_next(name, standing, links),
+        class_=f"look {standing.name.replace(' ', '-')}",
+    )
+
+
+def _abnormal(lines: Sequence[str]) -> list[Html]:
+    """Return the block of what is abnormal, its first sentence as the answer; empty if there is nothing."""
+    if not lines:
+        return []
+    first, more = paragraph(lines[0], class_="first"), [bullets(lines[1:])] if len(lines) > 1 else []
+    return [element("div", element("h2", "Look at this"), first, *more, class_="look")]
 
 
 def _reason(standing: Standing) -> Iterator[str]:
@@ -95,10 +109,6 @@ def _reason(standing: Standing) -> Iterator[str]:
         yield f" It failed: {'; '.join(map(failed, checks))}."
 
 
-def _bullets(lines: Sequence[str]) -> list[Html]:
-    return [bullets(lines)] if lines else []
-
-
 def _next(name: str, standing: Standing, links: Links) -> Iterator[Html]:
     """Yield the next step: the answer that is asked for, or the commands that lead on."""
     for run, task in standing.waiting.items():
@@ -107,10 +117,6 @@ def _next(name: str, standing: Standing, links: Links) -> Iterator[Html]:
     commands = [element("li", element("code", each)) for each in standing.record["commands"]]
     if commands:
         yield element("div", element("p", "Next step:"), element("ul", *commands), class_="next")
-
-
-def _class(name: str) -> str:
-    return name.replace(" ", "-")
 
 
 def states_data(standing: Standing) -> dict[str, Any]:
