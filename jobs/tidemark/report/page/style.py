@@ -8,7 +8,7 @@ LIGHT = """
 """
 DARK = """
   --paper: #14181c; --ink: #e4e8ec; --soft: #a5afb9; --grid: #2b3239; --faint: #7c8791; --panel: #1d2329;
-  --edge: #00000099;
+  --edge: #ffffff2e;
   --on-time: #7db5ea; --adjusted: #f3b63c; --dropped: #f07fb9; --quarantined: #a9b0b7; --water: #4cc9b5;
 """
 
