@@ -86,12 +86,8 @@ def letters(
     if stream is None or shown is None:
         none = paragraph("The pipeline publishes no windows, so that no row can be late for one.")
         return Page(title, (none,), data={"streams": {}, "stream": None, "dead_letters": []})
-    data = {
-        "streams": dict(streams),
-        "stream": stream,
-        "dead_letters": list(map(_letter_data, shown.rows)),
-        **paged(shown),
-    }
+    found = list(map(_letter_data, shown.rows))
+    data = {"streams": dict(streams), "stream": stream, "dead_letters": found, **paged(shown)}
     counted_in = {each: f"{each}: {rows:,}" for each, rows in streams.items()}
     inner = [
         paragraph("Rows that came when their window was closed: they are not in it."),
