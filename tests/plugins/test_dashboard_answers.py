@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from dashboard_warehouse import Doorman, application, client_of, write_file, write_tables
-from oncall import judged_week
 from page_warehouse import Page
+from toll_week import judged
 
 from tidemark.commands.dashboard import causes
 from tidemark.core.quality import Check, Severity
@@ -24,7 +24,7 @@ TOLL = "/pipelines/tested"
 
 @pytest.fixture(scope="module")
 def week(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return judged_week(tmp_path_factory.mktemp("week"))
+    return judged(tmp_path_factory.mktemp("week"))
 
 
 def first_of(text: str) -> str:
