@@ -48,6 +48,12 @@ class Anyone:
     def runs(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002
         return {}
 
+    def waiting(self, dag: str) -> Mapping[str, str]:  # noqa: ARG002
+        return {}
+
+    def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002
+        return {}
+
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:  # noqa: ARG002
         return {}
 

@@ -14,7 +14,8 @@ from page_warehouse import HOSTILE, LETTERS, QUALITY, SETTINGS, T0, accounts_of,
 from report_warehouse import record
 from ruamel.yaml import YAML
 
-from oracle import Outcome, Run
+from oracle import Obj, Outcome, Run
+from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.core.batch_result import BatchRecord, TableDigest
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import HOUR
@@ -24,7 +25,7 @@ from tidemark.dashboard.host import Verified
 from tidemark.dashboard.known import Pipelines
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.tables.rows import batch_row, state_row
+from tidemark.ledger.tables.rows import batch_row, object_row, state_row
 
 FILE: dict[str, Any] = {
     "warehouse": "./warehouse",
@@ -81,11 +82,17 @@ def write_tables(
     ]
     ledger.stores["watermarks"].append([state_row(batch, "readings", part, state) for batch, part, state in states])
     ledger.stores["diagnostics"].append([found(partition=HOSTILE, message=HOSTILE)])
+    objects = [object_row(n, _taken(each)) for n, run in enumerate(runs, 1) for each in run.objects]
+    ledger.stores["objects"].append(objects, "commit", len(runs))
     if letters:
         delta(root / "v1" / "dead_letters" / "rolling", map(letter, range(letters)), LETTERS)
     if checks:
         delta(root / "v1" / "quality", (check(number) for number in range(checks)), QUALITY)
     return recorded.outcome
+
+
+def _taken(each: Obj) -> LandedObject:
+    return LandedObject("readings", each.uri, 10, each.modified, "t", state=ObjectState.READ, rows=len(each.rows))
 
 
 def _batch(batch: BatchRecord, outcome: Outcome, number: int, run_id: str, letters: int) -> BatchRecord:
@@ -133,6 +140,8 @@ class Doorman:
     errors: Collection[str] = ()
     dag_runs: Mapping[str, str] = field(default_factory=dict)
     checked: Mapping[str, Verified] = field(default_factory=dict)
+    waits: Mapping[str, str] = field(default_factory=dict)
+    started: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def user(self) -> Callable[..., str]:
@@ -152,6 +161,12 @@ class Doorman:
 
     def runs(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002
         return {run: state for run, state in self.dag_runs.items() if run in run_ids}
+
+    def waiting(self, dag: str) -> Mapping[str, str]:  # noqa: ARG002
+        return self.waits
+
+    def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002
+        return {run: user for run, user in self.started.items() if run in run_ids}
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:  # noqa: ARG002
         return {run: recorded for run, recorded in self.checked.items() if run in run_ids}

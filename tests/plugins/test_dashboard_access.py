@@ -46,7 +46,7 @@ def address(path: str) -> str:
 
 def test_there_are_routes_and_nothing_but_pages(app):
     paths = routes_of(app)
-    assert len(paths) == 13
+    assert len(paths) == 14
     assert not [path for path in paths if "docs" in path or "openapi" in path]
 
 
@@ -138,7 +138,7 @@ def test_nothing_can_be_changed(app, method):
 
 def test_a_failure_tells_nothing_of_the_machine(folder, host, monkeypatch):
     app = application(folder, host)
-    monkeypatch.setattr("tidemark.commands.dashboard.Pages.status", lambda _: 1 / 0)
+    monkeypatch.setattr("tidemark.commands.dashboard.pages.Pages.status", lambda _: 1 / 0)
     answer = client_of(app).get("/pipelines/toll")
     assert answer.status_code == 500
     assert answer.headers["x-content-type-options"] == "nosniff"

@@ -53,7 +53,7 @@ def links_of(page: Page) -> list[str]:
 
 def test_the_list_says_how_far_each_pipeline_is(client):
     (line,) = page_of(client, "/").lines("pipelines")
-    assert (line["pipeline"], line["rows of it"], line["state"]) == ("toll", "40", "committed")
+    assert (line["pipeline"], line["rows of it"], line["state"]) == ("toll", "40", "ready")
     assert line["newest run as of"] == "2026-01-01 14:00:00"
 
 
@@ -67,13 +67,13 @@ def test_a_pipeline_whose_tables_are_damaged_hides_no_other(folder, tmp_path):
     lines = page_of(client_of(application(tmp_path / "copy", told)), "/").lines("pipelines")
     broken, sound = (line["state"] for line in lines)
     assert broken.startswith("a file of the table batches is missing or damaged: part-")
-    assert sound == "committed"
+    assert sound == "ready"
 
 
 def test_before_the_first_run_every_page_says_so(tmp_path, host):
     write_file(tmp_path, "toll")
     client = client_of(application(tmp_path, host))
-    assert page_of(client, "/").lines("pipelines")[0]["state"] == "nothing has run yet"
+    assert page_of(client, "/").lines("pipelines")[0]["state"] == "no run yet"
     for tab, told in {
         "": "No run has committed anything yet.",
         "/history": "No run has committed anything yet.",
@@ -176,9 +176,9 @@ def test_checks_come_newest_first_page_by_page(client):
     seen = []
     for number in (1, 2, 3):
         lines = page_of(client, f"/pipelines/toll/quality?page={number}").lines("checks")
-        seen += [(line["batch"], line["expectation"]) for line in lines]
+        seen += [(line["run"], line["expectation"]) for line in lines]
     assert len(seen) == len(set(seen)) == 130
-    assert [batch for batch, _ in seen] == ["2"] * 65 + ["1"] * 65
+    assert [run for run, _ in seen] == ["r2"] * 65 + ["r1"] * 65
     failed = page_of(client, "/pipelines/toll/quality?failed=true").lines("checks")
     assert [line["result"] for line in failed] == ["failed"] * 13
 
@@ -222,7 +222,7 @@ def test_a_picture_stands_beside_the_table_that_has_its_numbers(client):
     [
         ("?page=0", 422),
         ("?page=x", 422),
-        ("?page=2", 200),
+        ("?page=2", 404),
         ("?source=../../etc", 422),
         ("?unknown=1", 422),
         ("/runs?page=2", 404),
@@ -252,7 +252,7 @@ def test_what_can_not_be_asked_is_a_page_that_says_so(client, path, status):
 
 @pytest.mark.parametrize("name", ["..", "%2e%2e", "toll%00", "TOLL", "toll.yml", "a" * 300, "..%2Ftoll", "warehouse"])
 def test_a_name_that_is_no_pipeline_reaches_no_file(client, name, monkeypatch):
-    monkeypatch.setattr("tidemark.commands.dashboard.Pages.open", lambda _: pytest.fail("tables were opened"))
+    monkeypatch.setattr("tidemark.commands.dashboard.pages.Pages.open", lambda _: pytest.fail("tables were opened"))
     assert client.get(f"/pipelines/{name}/versions").status_code in {403, 404, 422}
 
 

@@ -14,9 +14,10 @@ plugins, errors = plugins_manager._get_plugins()
 before = "tidemark.dashboard.app" in sys.modules
 views, _ = plugins_manager._get_ui_plugins()
 {harm}
-apps, _ = plugins_manager.get_fastapi_plugins()
+apps, before_all = plugins_manager.get_fastapi_plugins()
 print(json.dumps(dict(errors=errors, plugins=[plugin.name for plugin in plugins], early=before,
-    apps=[app["url_prefix"] for app in apps], views=[[view["destination"], view["href"]] for view in views])))
+    apps=[app["url_prefix"] for app in apps], first=[each["name"] for each in before_all],
+    views=[[view["destination"], view["href"]] for view in views])))
 """
 
 
@@ -31,6 +32,7 @@ def test_what_serves_pages_is_loaded_by_the_process_that_serves_them_alone(home)
     assert "tidemark" in found["plugins"]
     assert not found["early"]
     assert found["apps"] == ["/tidemark"]
+    assert "tidemark" in found["first"]
     assert found["views"] == [
         ["nav", "tidemark/"],
         ["dag", "tidemark/dags/{DAG_ID}"],

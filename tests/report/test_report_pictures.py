@@ -15,11 +15,13 @@ from page_warehouse import Page, warehouse
 from oracle import Obj, Row, Run, Source
 from published import EXAMPLES, at, length
 from tidemark.core.policy import Fate, Policy
-from tidemark.core.times import HOUR, MINUTE
+from tidemark.core.times import DAY, HOUR, MINUTE
 from tidemark.report.page.build import build
+from tidemark.report.page.charts.fates import over_time
 from tidemark.report.page.charts.vega import COLOURS, NARROW, WIDE, Picture, time_axis
 from tidemark.report.page.charts.watermark import Frame, watermark_picture
 from tidemark.report.page.data.answers import Answers
+from tidemark.report.page.data.fates import FatesOverTime
 from tidemark.report.page.data.stretch import Stretch
 from tidemark.report.page.data.tables import Tables
 
@@ -166,6 +168,16 @@ def test_a_text_in_a_picture_is_never_markup() -> None:
 )
 def test_an_axis_names_times_as_finely_as_its_span_needs(span: int, form: str) -> None:
     assert time_axis(0, span, WIDE, "")["format"] == form
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_an_axis_of_a_few_days_names_each_day_once(width: int) -> None:
+    counts = {(day * DAY + 2 * HOUR, Fate.ON_TIME): 100 for day in range(4)}
+    picture = over_time("readings", FatesOverTime({}, 2 * HOUR, 3 * DAY + 2 * HOUR, 0, HOUR, counts))
+    assert picture is not None
+    days = re.findall(r">(\d\d Jan)<", picture.svg(width, "x"))
+    assert len(days) >= 2
+    assert len(days) == len(set(days))
 
 
 def test_a_punctuated_source_has_no_bands_and_its_line_ends_where_its_last_row_met_it(tmp_path: Path) -> None:

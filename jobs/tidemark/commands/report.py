@@ -9,12 +9,14 @@ from pathlib import Path
 import pyarrow.dataset as ds
 
 from tidemark.commands.explain.lineage import Lineage
+from tidemark.commands.explain.why import causes_in, scope_of_batches
 from tidemark.commands.read import Reader
 from tidemark.config import PipelineSpec
 from tidemark.core.times import format_time
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.records.rows import PathRecord
+from tidemark.report.causes.causes import Cause
 from tidemark.report.page.build import build
 from tidemark.report.page.data.tables import Scope, SourceTable, Tables
 from tidemark.report.target import written_whole
@@ -60,7 +62,15 @@ def tables_of(reader: Reader, scope: Scope) -> Tables:
         quality=_quality(ledger),
         advice=ledger.table("advice"),
         versions=[asdict(version) for version in versions.listed(ledger.root)],
+        causes=_causes(reader, scope),
     )
+
+
+def _causes(reader: Reader, scope: Scope) -> Sequence[Cause] | None:
+    """Causes of what is abnormal in the scope, compared with the runs before it; None if it has no batch."""
+    if scope.empty:
+        return None
+    return causes_in(reader, scope_of_batches(reader.ledger, scope.first, scope.last), scope.last).causes
 
 
 def _sources(reader: Reader, scope: Scope) -> Sequence[SourceTable]:

@@ -13,6 +13,7 @@ from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
+from airflow.utils.state import TaskInstanceState
 from sqlalchemy import select
 
 from tidemark.dashboard.host import User, Verified
@@ -50,6 +51,22 @@ class AirflowHost:
         asked = select(DagRun.run_id, DagRun.state).where(DagRun.dag_id == dag, DagRun.run_id.in_(run_ids))
         with create_session() as session:
             return {run_id: str(state) for run_id, state in session.execute(asked)}
+
+    def waiting(self, dag: str) -> Mapping[str, str]:
+        """Read the tasks that are parked until a person answers."""
+        asked = select(TaskInstance.run_id, TaskInstance.task_id).where(
+            TaskInstance.dag_id == dag, TaskInstance.state == TaskInstanceState.AWAITING_INPUT
+        )
+        with create_session() as session:
+            return {run_id: str(task) for run_id, task in session.execute(asked)}
+
+    def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
+        """Read who triggered DAG runs; scheduled ones have nobody."""
+        asked = select(DagRun.run_id, DagRun.triggering_user_name).where(
+            DagRun.dag_id == dag, DagRun.run_id.in_(run_ids), DagRun.triggering_user_name.is_not(None)
+        )
+        with create_session() as session:
+            return {run_id: str(name) for run_id, name in session.execute(asked)}
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:
         """Read the results of the task `discover` of newer DAG runs, which name the run to verify, and the end of

@@ -19,9 +19,11 @@ from tidemark.dashboard.asked import Asset, BatchId, DagId, Name, RunId
 from tidemark.dashboard.host import Host, User
 from tidemark.dashboard.known import Pipelines
 from tidemark.dashboard.links import Links
-from tidemark.dashboard.served import Served, one_of, within
+from tidemark.dashboard.served import Served, first_page, one_of, within
 from tidemark.dashboard.shell import HEADERS, answer, at, message
-from tidemark.dashboard.views import history, listing, lists, overview, row, runs
+from tidemark.dashboard.views import batch, history, listing, lists, overview, row, runs
+from tidemark.dashboard.views import versions as of_versions
+from tidemark.dashboard.wire import Plain
 from tidemark.errors import UsageError
 from tidemark.records.rows import ExplainRecord
 from tidemark.report.page.style import DARK, LIGHT, STYLE
@@ -41,11 +43,14 @@ def create_app(reader: Pipelines, host: Host) -> FastAPI:
         dependencies=user, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, title="tidemark"
     )
     failures.handle(app)
+    app.add_middleware(Plain)
     served = Served(reader, host)
     app.include_router(_list(served))
     app.include_router(_whole(served))
+    app.include_router(_past(served))
     app.include_router(_lists(served))
     app.include_router(_runs(served))
+    app.include_router(_batches(served))
     app.include_router(_dags(served))
     app.include_router(_assets())
     return app
@@ -62,6 +67,13 @@ def _list(served: Served) -> APIRouter:
         shown = served.glances(found.sound.values(), given.page)
         return answer(listing.listing(shown, found.broken, links), links)
 
+    @router.get("/pipelines")
+    def without_a_name(
+        request: Request, given: Annotated[asked.Nothing, Query()], user: User = Depends(served.host.user)
+    ) -> Response:
+        served.readable(user)
+        return RedirectResponse(Links.of(request).to("", format=given.format), 303, HEADERS)
+
     return router
 
 
@@ -70,20 +82,17 @@ def _of_pipeline(served: Served) -> APIRouter:
 
 
 def _whole(served: Served) -> APIRouter:
-    """Routes of the pipeline's overview, its history, and one row."""
+    """Routes of the pipeline's overview, and of one row."""
     router = _of_pipeline(served)
 
     @router.get("")
     def first(request: Request, name: Name, given: Annotated[asked.Partitions, Query()]) -> Response:
         pages, links = served.pages(name), Links.of(request)
-        sources = list(pages.spec.sources)
-        one_of(given.source, sources, "source")
-        return answer(at(overview.overview(pages.status(), given, sources, links), name, ""), links)
-
-    @router.get("/history")
-    def pictures(request: Request, name: Name, _: Annotated[asked.Nothing, Query()]) -> Response:
-        links = Links.of(request)
-        return answer(at(history.history(name, served.pages(name).history(), links), name, "history"), links)
+        one_of(given.source, pages.spec.sources, "source")
+        status = pages.status()
+        shown = within(overview.partitions(status, given))
+        beside = overview.Beside(served.standing(pages), pages.why(), list(pages.spec.sources))
+        return answer(at(overview.overview(status, beside, shown, given, links), name, ""), links)
 
     @router.get("/row")
     def one_row(request: Request, name: Name, given: Annotated[asked.OneRow, Query()]) -> Response:
@@ -99,6 +108,27 @@ def _whole(served: Served) -> APIRouter:
     return router
 
 
+def _past(served: Served) -> APIRouter:
+    """Routes of the pipeline's history and of its versions."""
+    router = _of_pipeline(served)
+
+    @router.get("/history")
+    def pictures(request: Request, name: Name, _: Annotated[asked.Nothing, Query()]) -> Response:
+        links = Links.of(request)
+        return answer(at(history.history(name, served.pages(name).history(), links), name, "history"), links)
+
+    @router.get("/versions")
+    def versions(
+        request: Request, name: Name, _: Annotated[asked.Nothing, Query()], user: User = Depends(served.host.user)
+    ) -> Response:
+        links, pages = Links.of(request), served.pages(name)
+        listed = pages.versions()
+        page = of_versions.versions(name, pages.spec.path.name, listed, served.starters(user, listed), links)
+        return answer(at(page, name, "versions"), links)
+
+    return router
+
+
 def _lists(served: Served) -> APIRouter:
     router = _of_pipeline(served)
 
@@ -106,21 +136,18 @@ def _lists(served: Served) -> APIRouter:
     def checks(request: Request, name: Name, given: Annotated[asked.Checks, Query()]) -> Response:
         links, found = Links.of(request), served.pages(name).checks(given.page, given.failed)
         shown = None if found is None else within(found)
+        first_page(given.page, shown)
         return answer(at(lists.quality(name, shown, given, links), name, "quality"), links)
 
     @router.get("/letters")
     def letters(request: Request, name: Name, given: Annotated[asked.LetterFilter, Query()]) -> Response:
         links, pages = Links.of(request), served.pages(name)
-        stream = one_of(given.stream, pages.windowed, "stream") or next(iter(pages.windowed), None)
+        counts = pages.lettered()
+        stream = one_of(given.stream, counts, "stream") or lists.opened(counts)
         shown = None if stream is None else within(pages.letters(stream, given.page))
-        page = lists.letters(name, stream, pages.windowed, shown, given, links)
+        first_page(given.page, shown)
+        page = lists.letters(name, stream, counts, shown, given, links)
         return answer(at(page, name, "letters"), links)
-
-    @router.get("/versions")
-    def versions(request: Request, name: Name, _: Annotated[asked.Nothing, Query()]) -> Response:
-        links, pages = Links.of(request), served.pages(name)
-        page = lists.versions(name, pages.spec.path.name, pages.versions(), links)
-        return answer(at(page, name, "versions"), links)
 
     return router
 
@@ -135,20 +162,31 @@ def _runs(served: Served) -> APIRouter:
 
     @router.get("/runs/{run_id:path}")
     def one_run(request: Request, name: Name, run_id: RunId, given: Annotated[asked.Paged, Query()]) -> Response:
-        links, found = Links.of(request), served.pages(name).run(run_id, given.page)
+        links, pages = Links.of(request), served.pages(name)
+        found = pages.run(run_id, given.page)
         if found is None:
             raise failures.refusal(404)
         shown = within(found)
-        return answer(at(runs.run(name, run_id, shown, served.around(name, shown.rows), links), name, "runs"), links)
+        page = runs.run(name, run_id, shown, served.around(name, shown.rows), pages.why(run_id), links)
+        return answer(at(page, name, "runs"), links)
+
+    return router
+
+
+def _batches(served: Served) -> APIRouter:
+    router = _of_pipeline(served)
 
     @router.get("/batches/{batch_id}")
-    def batch(request: Request, name: Name, batch_id: BatchId, given: Annotated[asked.Moved, Query()]) -> Response:
+    def one_batch(
+        request: Request, name: Name, batch_id: BatchId, given: Annotated[asked.Moved, Query()]
+    ) -> Response:
         links, pages = Links.of(request), served.pages(name)
         record = pages.batch(batch_id)
         if record is None:
             raise failures.refusal(404)
-        moved = None if given.fate is None else pages.moved(batch_id, given.fate.value)
-        page = runs.batch(name, record, pages.findings(batch_id), given, moved, links)
+        within(batch.page_of_rows(record, given))
+        moved = None if given.fate is None else pages.moved(record, given.fate, given.page)
+        page = batch.batch(name, record, pages.findings(batch_id), served.standing(pages), given, moved, links)
         return answer(at(page, name, "runs"), links)
 
     return router
@@ -159,19 +197,19 @@ def _dags(served: Served) -> APIRouter:
     router = APIRouter(prefix="/dags/{dag}", dependencies=[Depends(served.dag_guard())])
 
     @router.get("")
-    def of_dag(request: Request, dag: DagId, _: Annotated[asked.Nothing, Query()]) -> Response:
+    def of_dag(request: Request, dag: DagId, given: Annotated[asked.Nothing, Query()]) -> Response:
         links, name = Links.of(request), _pipeline_of(served, dag)
         if name is None:
             return answer(message(dag, "This DAG is of no pipeline.", 200), links)
-        return RedirectResponse(links.pipeline(name), 303, HEADERS)
+        return RedirectResponse(links.pipeline(name, format=given.format), 303, HEADERS)
 
     @router.get("/runs/{run_id:path}")
-    def of_run(request: Request, dag: DagId, run_id: RunId, _: Annotated[asked.Nothing, Query()]) -> Response:
+    def of_run(request: Request, dag: DagId, run_id: RunId, given: Annotated[asked.Nothing, Query()]) -> Response:
         links, name = Links.of(request), _pipeline_of(served, dag)
         if name is None:
             return answer(message(dag, "This DAG is of no pipeline.", 200), links)
         if served.pages(name).run(run_id, 1) is not None:
-            return RedirectResponse(links.pipeline(name, "runs", run_id), 303, HEADERS)
+            return RedirectResponse(links.pipeline(name, "runs", run_id, format=given.format), 303, HEADERS)
         sentence = (
             "The ledger has no batch of this run: nothing had landed, or it verified an earlier run, "
             "or it has not begun. The log of its task discover says which."

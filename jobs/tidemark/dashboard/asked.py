@@ -27,9 +27,11 @@ Asset = Literal["style.css", "frame.js", "icon.svg", "icon-dark.svg"]
 
 
 class Nothing(BaseModel):
-    """Parameters of a page that takes none."""
+    """Parameters of a page that takes none but its form: a page for people, or its numbers as JSON."""
 
     model_config = ConfigDict(extra="forbid")
+
+    format: Literal["json"] | None = None
 
 
 class Paged(Nothing):
@@ -57,7 +59,7 @@ class LetterFilter(Paged):
     stream: Text = None
 
 
-class Moved(Nothing):
+class Moved(Paged):
     """Parameters of the list of a batch's rows: those of one fate."""
 
     fate: Annotated[Fate | None, BeforeValidator(_absent)] = None

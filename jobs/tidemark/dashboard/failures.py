@@ -9,13 +9,13 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from tidemark.dashboard.links import Links
 from tidemark.dashboard.shell import Page, answer
 from tidemark.errors import TidemarkError
-from tidemark.report.page.markup import Html, bullets, paragraph
+from tidemark.report.page.markup import bullets, paragraph
 
 UNREADABLE = (DeltaError, pa.ArrowException, OSError)
 """Errors of reading tables that are damaged, or that change while they are read."""
@@ -56,34 +56,36 @@ def handle(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _broken)
 
 
-def _page(request: Request, status: int, *inner: Html) -> HTMLResponse:
+def _page(request: Request, status: int, *said: str) -> Response:
     title = _TITLES.get(status) or HTTPStatus(status).phrase
-    first = [paragraph(_SENTENCES[status])] if status in _SENTENCES else []
+    first = [_SENTENCES[status]] if status in _SENTENCES else []
     links = Links.of(request)
+    inner = [*map(paragraph, first), *([bullets(said)] if said else [])]
     ways = [paragraph("To ", links.airflow("Airflow"), ".")] if status in {401, 403} else []
-    return answer(Page(title, (*first, *inner, *ways), status=status), links)
+    data = {"status": status, "sentences": [*first, *said]}
+    return answer(Page(title, (*inner, *ways), status=status, data=data), links)
 
 
-async def _refused(request: Request, error: Exception) -> HTMLResponse:
+async def _refused(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     said = getattr(error, "detail", None)
-    return _page(request, status, *([bullets(said)] if isinstance(said, list) and said else []))
+    return _page(request, status, *(map(str, said) if isinstance(said, list) else ()))
 
 
-async def _invalid(request: Request, error: Exception) -> HTMLResponse:
+async def _invalid(request: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else []
-    return _page(request, 422, bullets(f"{each['loc'][-1]}: {each['msg']}" for each in found))
+    return _page(request, 422, *(f"{each['loc'][-1]}: {each['msg']}" for each in found))
 
 
-async def _failed(request: Request, error: Exception) -> HTMLResponse:
+async def _failed(request: Request, error: Exception) -> Response:
     _log.warning("%s: %s", request.url.path, error)
     return _page(request, 503)
 
 
-async def _unreadable(request: Request, error: Exception) -> HTMLResponse:
+async def _unreadable(request: Request, error: Exception) -> Response:
     _log.warning("%s: tables can't be read", request.url.path, exc_info=error)
     return _page(request, 503)
 
 
-async def _broken(request: Request, _: Exception) -> HTMLResponse:
+async def _broken(request: Request, _: Exception) -> Response:
     return _page(request, 500)

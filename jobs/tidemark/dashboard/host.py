@@ -40,6 +40,14 @@ class Host(Protocol):
         """Return the states of those run ids that are runs of a DAG."""
         ...
 
+    def waiting(self, dag: str) -> Mapping[str, str]:
+        """Return the runs of a DAG in which a task waits for the answer of a person, with the task."""
+        ...
+
+    def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
+        """Return the names of users who started some runs of a DAG."""
+        ...
+
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:
         """Return the newest DAG run that replayed each of some runs, as far as the host's records go back."""
         ...

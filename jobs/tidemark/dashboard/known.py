@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from tidemark.commands.dashboard import Pages
+from tidemark.commands.dashboard.pages import Pages
 from tidemark.config import pipeline_files as files
 from tidemark.config.pipeline_files import Files, PipelineFile
 from tidemark.errors import TidemarkError

@@ -13,17 +13,21 @@ from tidemark.report.page.markup import Html, element
 
 @dataclass(frozen=True)
 class Links:
-    """Builds addresses. `base` is the path of the dashboard, `home` that of Airflow, both
-    without a slash at the end."""
+    """Builds addresses. `base` is the path of the dashboard, `home` that of Airflow, both without a slash at the end.
+    `json`: the request asks for JSON; `as_json` is the address of that, relative to the page."""
 
     base: str
     home: str
+    json: bool = False
+    as_json: str = "?format=json"
 
     @classmethod
     def of(cls, request: Request) -> Links:
         """Return the links for the answer to one request."""
         base = str(request.scope.get("root_path", "")).rstrip("/")
-        return cls(base, base.removesuffix(MOUNTED))
+        asked = [(name, value) for name, value in request.query_params.multi_items() if name != "format"]
+        as_json = f"?{urlencode([*asked, ('format', 'json')])}"
+        return cls(base, base.removesuffix(MOUNTED), request.query_params.get("format") == "json", as_json)
 
     def to(self, *segments: object, **query: object) -> str:
         """Return the address of a page; parameters that are None or False are left out of the query."""
@@ -44,6 +48,11 @@ class Links:
 def link(text: object, address: str) -> Html:
     """Return a link to a page of the dashboard."""
     return element("a", text, href=address)
+
+
+def named(text: object, address: str) -> Html:
+    """Return a link whose text may be long and is broken anywhere, such as the id of a run."""
+    return element("a", text, href=address, class_="id")
 
 
 def _path(segments: tuple[object, ...]) -> str:

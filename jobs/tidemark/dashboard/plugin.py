@@ -36,6 +36,13 @@ class TidemarkPlugin(AirflowPlugin):
     ]
 
     @cached_property
+    def fastapi_root_middlewares(self) -> list[Any]:  # type: ignore[override] # Airflow only reads it
+        """What answers the dashboard's address without a slash at its end."""
+        from tidemark.dashboard.wire import Mounted
+
+        return [{"name": "tidemark", "middleware": Mounted}]
+
+    @cached_property
     def fastapi_apps(self) -> list[Any]:  # type: ignore[override] # Airflow only reads it
         """The dashboard, over the pipelines of $TIDEMARK_PIPELINES, otherwise of `pipelines` beside
         Airflow's folder of DAG files."""

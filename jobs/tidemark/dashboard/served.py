@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from fastapi import Depends
 
-from tidemark.commands.dashboard import ListPage, Pages
+from tidemark.commands.dashboard.paged import ListPage
+from tidemark.commands.dashboard.pages import Pages
+from tidemark.commands.dashboard.versions import ListedVersion
 from tidemark.config.pipeline_files import Files, PipelineFile, dag_id
 from tidemark.core.batch_result import BatchRecord
 from tidemark.dashboard.asked import DagId, Name
@@ -17,6 +19,8 @@ from tidemark.dashboard.host import Host, User
 from tidemark.dashboard.known import Pipelines
 from tidemark.dashboard.views.listing import SHOWN, Listed
 from tidemark.dashboard.views.runs import Around
+from tidemark.dashboard.views.states import Standing
+from tidemark.dashboard.views.versions import BACKFILLS
 from tidemark.errors import TidemarkError
 
 T = TypeVar("T")
@@ -80,7 +84,8 @@ class Served:
 
     def _glance(self, file: PipelineFile) -> Listed:
         try:
-            return self.reader.pages(file).glance()
+            pages = self.reader.pages(file)
+            return pages.glance(), self.standing(pages)
         except TidemarkError as error:
             return error
         except UNREADABLE:
@@ -89,7 +94,21 @@ class Served:
     def around(self, name: str, records: Sequence[BatchRecord]) -> Around:
         """Return the host's records of the runs of some batches."""
         ids = {record.run_id for record in records}
-        return Around(self.host.runs(dag_id(name), ids), self.host.verified(dag_id(name), ids))
+        dag, state = dag_id(name), self.standing(self.pages(name))
+        return Around(self.host.runs(dag, ids), self.host.verified(dag, ids), state)
+
+    def starters(self, user: User, listed: Sequence[ListedVersion]) -> Mapping[str, str]:
+        """Return who started the DAG runs that built some versions, for a user who may read that DAG."""
+        labels = {each.record["label"] for each in listed}
+        if BACKFILLS not in self.host.readable(user, {BACKFILLS}):
+            return {}
+        return self.host.starters(BACKFILLS, {label for label in labels if label is not None})
+
+    def standing(self, pages: Pages) -> Standing:
+        """Return the state of a pipeline, with the runs that wait for a person."""
+        record = pages.standing()
+        failed = pages.failed() if record["failed"] else ()
+        return Standing(record, failed, self.host.waiting(dag_id(pages.spec.name)))
 
 
 def within(part: ListPage[T]) -> ListPage[T]:
@@ -97,6 +116,12 @@ def within(part: ListPage[T]) -> ListPage[T]:
     if part.page > part.pages:
         raise refusal(404, f"The list has {part.pages:,} pages.")
     return part
+
+
+def first_page(page: int, shown: ListPage[T] | None) -> None:
+    """Raise 404 for a page beyond the first of a list that there is not."""
+    if shown is None and page > 1:
+        raise refusal(404, "There is no list yet.")
 
 
 def one_of(value: str | None, known: Collection[str], kind: str) -> str | None:

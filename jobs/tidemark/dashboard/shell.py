@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 
-from tidemark.commands.dashboard import ListPage
+from tidemark.commands.dashboard.paged import ListPage
 from tidemark.dashboard.links import Links, link
 from tidemark.report.page.markup import Html, element, paragraph, text
 from tidemark.report.words import counted
@@ -38,13 +40,15 @@ TABS = {
 
 @dataclass(frozen=True)
 class Page:
-    """A page before it is written: its title and content; `pipeline` and `tab` are its position in the navigation."""
+    """A page before it is written: its title and content; `pipeline` and `tab` are its position in the navigation;
+    `data` are its numbers as JSON."""
 
     title: str
     inner: tuple[Html, ...]
     pipeline: str | None = None
     tab: str | None = None
     status: int = 200
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 def at(page: Page, pipeline: str, tab: str | None) -> Page:
@@ -52,8 +56,10 @@ def at(page: Page, pipeline: str, tab: str | None) -> Page:
     return replace(page, pipeline=pipeline, tab=tab)
 
 
-def answer(page: Page, links: Links) -> HTMLResponse:
-    """Return the page as a response with its headers."""
+def answer(page: Page, links: Links) -> Response:
+    """Return the page as a response with its headers, as JSON if that was asked for."""
+    if links.json:
+        return JSONResponse({"title": page.title, **page.data}, page.status, HEADERS)
     return HTMLResponse(_document(page, links), page.status, HEADERS)
 
 
@@ -74,7 +80,7 @@ def _document(page: Page, links: Links) -> str:
     )
     skip = element("a", "Skip to the content", href="#content", class_="skip")
     main = element("main", element("h1", page.title), *page.inner, id="content", tabindex="-1")
-    body = f"{skip}{_header(page, links)}{main}"
+    body = f"{skip}{_header(page, links)}{main}{_footer(page, links)}"
     return f'<!doctype html>\n<html lang="en"><head>{"".join(head)}</head><body>{body}</body></html>\n'
 
 
@@ -93,13 +99,22 @@ def _header(page: Page, links: Links) -> Html:
     return element("header", trail, element("nav", element("ul", *tabs), aria_label="pages", class_="tabs"))
 
 
+def _footer(page: Page, links: Links) -> str:
+    if page.status != 200:
+        return ""
+    same = element("a", "This page as JSON", href=links.as_json, rel="alternate", type="application/json")
+    return element("footer", "Times are UTC. ", same)
+
+
 def _entry(label: str, address: str, *, current: bool) -> Html:
     return element("li", element("a", label, href=address, aria_current="page" if current else None))
 
 
 def pager(part: ListPage[object], address: str, noun: str, more: str = "s") -> Html:
     """Return the links to a list's neighbouring pages; `address` is that of the list, with filters and without a
-    page."""
+    page. A list of one page has none."""
+    if part.pages == 1:
+        return paragraph(f"{counted(part.total, noun, more)} in all.", class_="quiet")
     text = f"Page {part.page:,} of {part.pages:,}; {counted(part.total, noun, more)} in all."
     joined = "&" if "?" in address else "?"
     ways = [
@@ -110,11 +125,12 @@ def pager(part: ListPage[object], address: str, noun: str, more: str = "s") -> H
     return element("nav", element("span", text), *ways, aria_label="pages of the list", class_="pager")
 
 
-def select(name: str, label: str, options: list[str], chosen: str | None, every: str | None) -> Html:
-    """Return a choice of a form; `every` is the label for no choice, None if one must be made."""
+def select(name: str, label: str, options: Mapping[str, str], chosen: str | None, every: str | None) -> Html:
+    """Return a choice of a form, labels by value; `every` is the label for no choice, None if one must be made."""
     listed = [] if every is None else [element("option", every, value="")]
     listed += [
-        element("option", each, value=each, selected="selected" if each == chosen else None) for each in options
+        element("option", shown, value=each, selected="selected" if each == chosen else None)
+        for each, shown in options.items()
     ]
     return element("label", element("span", label), element("select", *listed, name=name))
 
@@ -124,9 +140,14 @@ def form(address: str, *inner: Html, button: str) -> Html:
     return element("form", *inner, element("button", button, type="submit"), method="get", action=address)
 
 
+def paged(part: ListPage[object]) -> dict[str, int]:
+    """Return a list's page as JSON names it."""
+    return {"page": part.page, "pages": part.pages, "total": part.total}
+
+
 def message(title: str, sentence: str, status: int) -> Page:
     """Return a page that consists of one sentence."""
-    return Page(title, (paragraph(text(sentence)),), status=status)
+    return Page(title, (paragraph(text(sentence)),), status=status, data={"sentences": [sentence]})
 
 
 def quiet(sentence: str) -> Html:
@@ -134,4 +155,4 @@ def quiet(sentence: str) -> Html:
     return paragraph(sentence, class_="quiet")
 
 
-__all__ = ["HEADERS", "Page", "answer", "at", "form", "link", "message", "pager", "quiet", "select", "void"]
+__all__ = ["HEADERS", "Page", "answer", "at", "form", "link", "message", "paged", "pager", "quiet", "select", "void"]

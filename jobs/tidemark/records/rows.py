@@ -63,6 +63,23 @@ class FoundRow(EventRecord, WindowBounds):
     """A row that was found; of a dead letter with its window."""
 
 
+class ListedRow(TypedDict):
+    """A row of a list without its content. `moved_by` and `moved_micros` are the system timestamp less the event
+    time, `lag_micros` is the arrival less the event time."""
+
+    source: str
+    partition: str
+    offset: int
+    arrival_time: str | None
+    event_time: str | None
+    system_timestamp: str | None
+    reasons: list[str]
+    moved_by: str | None
+    moved_micros: int | None
+    lag_micros: int | None
+    file: str | None
+
+
 class RowsRecord(TypedDict):
     """Record of `rows`. `total` counts all that match; `gone` counts dead letters whose row retention has
     removed."""

@@ -12,7 +12,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tail import RunRange
 from tidemark.records.causes import WhyRecord
 from tidemark.report.causes.cells import HISTORY, JudgedSource, RowScope
-from tidemark.report.causes.find import causes_of
+from tidemark.report.causes.find import FoundCauses, causes_of
 from tidemark.report.events import instant as arrow_instant
 from tidemark.report.words import moment
 from tidemark.runner.executor import rules_of
@@ -32,7 +32,7 @@ def why(reader: Reader, since: Moment, until: Moment, run: str | None) -> WhyRec
         if run is not None:
             raise UsageError("--run and a range of times exclude one another", hint="give one of them")
         asked, scope = _of_range(ledger, through, *instants(reader.clock(), since, until))
-    found = causes_of(_sources(reader, asked, through), asked)
+    found = causes_in(reader, asked, through)
     causes = [cause.record() for cause in found.causes]
     return {"scope": scope, "rows": found.rows, "history": found.days, "causes": causes}
 
@@ -43,12 +43,21 @@ def _of_run(ledger: Ledger, through: int, run: str | None) -> tuple[RowScope, st
     chosen = RunRange(last.run_id, last.run_first, last.batch_id) if run is None else ledger.run(run)
     if chosen is None or chosen.first > through:
         raise UsageError(f"no run {run!r} has judged rows", hint="`tidemark status` lists the last runs")
-    end = min(chosen.last, through)
-    (record,) = ledger.batches(end, end)
-    before = ledger.before(chosen.first)
+    asked = scope_of_batches(ledger, chosen.first, min(chosen.last, through))
+    return asked, f"run {chosen.run_id} as of {moment(asked.as_of)}"
+
+
+def scope_of_batches(ledger: Ledger, first: int, last: int) -> RowScope:
+    """The rows of batches first..last, compared with those before them."""
+    end, before = ledger.before(last + 1), ledger.before(first)
     history = None if before is None else before.as_of - HISTORY
-    asked = RowScope(chosen.first, end, history=history, as_of=record.as_of)
-    return asked, f"run {chosen.run_id} as of {moment(record.as_of)}"
+    return RowScope(first, last, history=history, as_of=None if end is None else end.as_of)
+
+
+def causes_in(reader: Reader, asked: RowScope, through: int) -> FoundCauses:
+    """The causes of what is abnormal among the rows that are asked about; `through` is the last batch that is
+    read."""
+    return causes_of(_sources(reader, asked, through), asked)
 
 
 def _of_range(ledger: Ledger, through: int, since: int | None, until: int | None) -> tuple[RowScope, str]:

@@ -5,33 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tidemark.commands.dashboard import ListPage, PipelineSummary
+from tidemark.commands.dashboard.paged import ListPage
+from tidemark.commands.dashboard.pages import PipelineSummary
 from tidemark.config.pipeline_files import PipelineFile, dag_id
 from tidemark.core.policy import Fate
-from tidemark.dashboard.links import Links, link
-from tidemark.dashboard.shell import Page, pager, quiet
+from tidemark.dashboard.links import Links, link, named
+from tidemark.dashboard.shell import Page, paged, pager, quiet
+from tidemark.dashboard.views.states import Standing, badge
 from tidemark.errors import TidemarkError
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table, text
-from tidemark.report.words import brief, moment
+from tidemark.report.words import brief, iso, moment
 
 SHOWN = 10
 """Pipelines on a page: the ledger of each is opened."""
 
-Listed = PipelineSummary | TidemarkError
-"""The summary of a pipeline's ledger, or the error of reading it."""
+Listed = tuple[PipelineSummary, Standing] | TidemarkError
+"""The summary of a pipeline's ledger and its state, or the error of reading it."""
 
 
 def listing(shown: ListPage[tuple[PipelineFile, Listed]], broken: Mapping[Path, str], links: Links) -> Page:
     """Return the page of pipelines and of invalid files."""
-    heads = ("pipeline", "newest run as of", "behind", "rows of it", *map(words, Fate), "state", "in Airflow")
+    heads = ("pipeline", "state", "newest run as of", "behind", "rows of it", *map(words, Fate), "in Airflow")
     rows = [_line(file, summary, links) for file, summary in shown.rows]
     inner: list[Html] = [_empty()] if not shown.total else [table("pipelines", heads, rows)]
     if shown.pages > 1:
         inner.append(pager(shown, links.to(""), "pipeline"))
     if shown.total:
-        inner.append(quiet("Behind is how far the slowest source's watermark is from the newest run's as_of. UTC."))
-    return Page("Pipelines", (*inner, *_broken(broken)))
+        inner.append(quiet("Behind is how far the slowest source's watermark is from the newest run's as_of."))
+    files = [{"file": path.name, "message": message} for path, message in broken.items()]
+    data = {"pipelines": [_data(*each) for each in shown.rows], **paged(shown), "broken": files}
+    return Page("Pipelines", (*inner, *_broken(broken)), data=data)
 
 
 def _empty() -> Html:
@@ -43,12 +47,30 @@ def _line(file: PipelineFile, summary: Listed, links: Links) -> Sequence[Cell | 
     start = link(name, links.pipeline(name))
     dag = links.airflow("DAG", "dags", dag_id(name))
     if isinstance(summary, TidemarkError):
-        return [start, None, None, *[None] * (1 + len(Fate)), _long(summary.message), dag]
-    if summary.version is None:
-        return [start, None, None, *[None] * (1 + len(Fate)), "nothing has run yet", dag]
-    counts = [summary.fates[fate] for fate in Fate]
-    as_of = None if summary.as_of is None else moment(summary.as_of)
-    return [start, as_of, behind(summary), sum(counts), *counts, _state(summary), dag]
+        return [start, _long(summary.message), None, None, *[None] * (1 + len(Fate)), dag]
+    found, standing = summary
+    counts: list[int | None] = [found.fates[fate] for fate in Fate] if found.as_of is not None else [None] * len(Fate)
+    as_of = None if found.as_of is None else moment(found.as_of)
+    rows = None if found.as_of is None else sum(found.fates.values())
+    return [start, _state(name, standing, links), as_of, behind(found), rows, *counts, dag]
+
+
+def _data(file: PipelineFile, summary: Listed) -> dict[str, object]:
+    """Return a line as JSON."""
+    begin = {"pipeline": file.spec.name, "dag": dag_id(file.spec.name)}
+    if isinstance(summary, TidemarkError):
+        return {**begin, "error": summary.message}
+    found, standing = summary
+    return {
+        **begin,
+        "state": standing.name,
+        "run_id": standing.record["run_id"] or found.run_id,
+        "version": found.version,
+        "as_of": iso(found.as_of),
+        "behind": behind(found),
+        "rows": sum(found.fates.values()),
+        **{fate.value: count for fate, count in found.fates.items()},
+    }
 
 
 def behind(summary: PipelineSummary) -> str | None:
@@ -60,11 +82,11 @@ def behind(summary: PipelineSummary) -> str | None:
     return brief(summary.as_of - min(known)) if len(known) == len(marks) else "a source has no watermark"
 
 
-def _state(summary: PipelineSummary) -> str:
-    standing = summary.standing
-    if standing is not None and standing["run_id"] is not None:
-        return f"{standing['state']}: run {standing['run_id']}"
-    return "no run yet" if summary.as_of is None else "committed"
+def _state(name: str, standing: Standing, links: Links) -> Html:
+    run = standing.record["run_id"]
+    if run is None:
+        return badge(standing.name)
+    return element("span", badge(standing.name), " ", named(run, links.pipeline(name, "runs", run)))
 
 
 def _long(value: str) -> Html:

@@ -1,24 +1,27 @@
-"""Quality, dead letters and versions of a pipeline."""
+"""Quality and dead letters of a pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from tidemark.commands.dashboard import ListPage
+from tidemark.commands.dashboard.paged import ListPage
 from tidemark.dashboard.asked import Checks, LetterFilter
-from tidemark.dashboard.links import Links, link
-from tidemark.dashboard.shell import Page, form, pager, quiet, select, void
+from tidemark.dashboard.links import Links, link, named
+from tidemark.dashboard.shell import Page, form, paged, pager, select, void
 from tidemark.report.page.data.tables import Row
-from tidemark.report.page.markup import Cell, Html, element, paragraph, table
-from tidemark.report.words import duration, moment, value_text
+from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, table, text
+from tidemark.report.page.measures import bounded, measured
+from tidemark.report.words import duration, iso, moment
+
+_OF_LETTERS = ("row", "event time", "given time", "watermark", "window from", "to", "late by", "batch")
 
 
 def quality(name: str, shown: ListPage[Row] | None, asked: Checks, links: Links) -> Page:
     """Return the page of checks and their results."""
     title = f"{name}: quality"
     if shown is None:
-        return Page(title, (paragraph("No checks have run yet."),))
-    heads = ("batch", "run", "table", "expectation", "observed", "limit", "result", "severity", "examples")
+        return Page(title, (paragraph("No checks have run yet."),), data={"checks": []})
+    heads = ("result", "table", "expectation", "observed", "limit", "severity", "run", "examples")
     box = void("input", type="checkbox", name="failed", value="true", checked="checked" if asked.failed else None)
     only = element("label", box, element("span", "Only what failed"), class_="check")
     here = links.pipeline(name, "quality")
@@ -27,52 +30,81 @@ def quality(name: str, shown: ListPage[Row] | None, asked: Checks, links: Links)
         table("checks", heads, [_check(name, row, links) for row in shown.rows]),
         pager(shown, links.pipeline(name, "quality", failed=asked.failed), "check"),
     )
-    return Page(title, inner)
+    return Page(title, inner, data={"checks": list(shown.rows), **paged(shown)})
 
 
 def _check(name: str, row: Row, links: Links) -> list[Cell | Html]:
+    expectation = str(row.get("expectation"))
+    run = row.get("run_id")
     return [
-        link(f"{row['batch_id']:,}", links.pipeline(name, "batches", row["batch_id"])),
-        link(row["run_id"], links.pipeline(name, "runs", row["run_id"])) if row.get("run_id") else None,
-        row.get("table"),
-        row.get("expectation"),
-        value_text(row.get("observed")),
-        value_text(row.get("limit")),
         _result(row),
+        row.get("table"),
+        expectation,
+        Amount.of(measured(expectation, row.get("observed"))),
+        bounded(expectation, row.get("limit")),
         row.get("severity"),
-        _examples(row.get("examples")),
+        named(run, links.pipeline(name, "runs", run)) if run else None,
+        _examples(name, row.get("examples"), links),
     ]
 
 
 def _result(row: Row) -> Html:
     held = bool(row.get("success"))
-    return element("span", "held" if held else "failed", class_="fate on-time" if held else "fate dropped")
+    return element("span", "held" if held else "failed", class_="badge held" if held else "badge failed")
 
 
-def _examples(value: object) -> Html | None:
-    return element("span", value_text(value), class_="long") if value else None
+def _examples(name: str, value: object, links: Links) -> Html | None:
+    """Return rows as links to their stories, as far as they are rows: `source partition offset`."""
+    if not isinstance(value, list) or not value:
+        return None
+    return element("ul", *(element("li", _example(name, str(each), links)) for each in value), class_="plain")
+
+
+def _example(name: str, example: str, links: Links) -> Html:
+    source, _, rest = example.partition(" ")
+    partition, _, offset = rest.rpartition(" ")
+    if not partition or not offset.isdecimal():
+        return text(example)
+    return link(example, links.pipeline(name, "row", source=source, partition=partition, offset=offset))
+
+
+def opened(streams: Mapping[str, int]) -> str | None:
+    """Return the stream that the page of dead letters opens on: the first that has some; else the first."""
+    return next((name for name, rows in streams.items() if rows), next(iter(streams), None))
 
 
 def letters(
-    name: str, stream: str | None, streams: list[str], shown: ListPage[Row] | None, asked: LetterFilter, links: Links
+    name: str,
+    stream: str | None,
+    streams: Mapping[str, int],
+    shown: ListPage[Row] | None,
+    asked: LetterFilter,
+    links: Links,
 ) -> Page:
     """Return the page of rows that came late for a window."""
     title = f"{name}: dead letters"
     if stream is None or shown is None:
-        return Page(title, (paragraph("The pipeline publishes no windows, so that no row can be late for one."),))
-    heads = ("row", "event time", "given time", "watermark", "window from", "to", "late by", "batch")
-    here = links.pipeline(name, "letters")
+        none = paragraph("The pipeline publishes no windows, so that no row can be late for one.")
+        return Page(title, (none,), data={"streams": {}, "stream": None, "dead_letters": []})
+    found = list(map(_letter_data, shown.rows))
+    data = {"streams": dict(streams), "stream": stream, "dead_letters": found, **paged(shown)}
+    counted_in = {each: f"{each}: {rows:,}" for each, rows in streams.items()}
     inner = [
-        paragraph("Rows that came when their window was closed: they are not in it. All times are UTC."),
-        form(here, select("stream", "Stream", streams, stream, None), button="Show"),
+        paragraph("Rows that came when their window was closed: they are not in it."),
+        form(links.pipeline(name, "letters"), select("stream", "Stream", counted_in, stream, None), button="Show"),
     ]
     if not shown.total:
-        return Page(title, (*inner, paragraph("No row was late for a window of this stream.")))
+        return Page(title, (*inner, paragraph("No row was late for a window of this stream.")), data=data)
     inner += [
-        table("letters", heads, [_letter(name, row, links) for row in shown.rows]),
+        table("letters", _OF_LETTERS, [_letter(name, row, links) for row in shown.rows]),
         pager(shown, links.pipeline(name, "letters", stream=asked.stream), "dead letter"),
     ]
-    return Page(title, tuple(inner))
+    return Page(title, tuple(inner), data=data)
+
+
+def _letter_data(row: Row) -> Row:
+    times = ("event_time", "system_timestamp", "watermark", "window_start", "window_end")
+    return {**row, **{name: iso(row[name]) for name in times}}
 
 
 def _letter(name: str, row: Row, links: Links) -> list[Cell | Html]:
@@ -85,35 +117,6 @@ def _letter(name: str, row: Row, links: Links) -> list[Cell | Html]:
     return [
         link(f"{row['source']}, {row['partition']}, {row['offset']:,}", links.pipeline(name, "row", **asked)),
         *times,
-        duration(max(0, row["watermark"] - row["window_end"])) if known else None,
+        Amount(duration(max(0, row["watermark"] - row["window_end"]))) if known else None,
         link(f"{row['batch_id']:,}", links.pipeline(name, "batches", row["batch_id"])),
     ]
-
-
-def versions(name: str, file: str, listed: Sequence[Row], links: Links) -> Page:
-    """Return the page of versions, with the live one that readers see."""
-    title = f"{name}: versions"
-    if not listed:
-        return Page(title, (paragraph("No version is recorded yet: the first run makes one."),))
-    rows = [
-        (
-            str(each["version"]),
-            "live" if each["live"] else "",
-            moment(each["created"]),
-            None if each["promoted"] is None else moment(each["promoted"]),
-        )
-        for each in listed
-    ]
-    command = element("code", f"tidemark replay {file} --all")
-    inner = (
-        table("versions", ("version", "state", "made", "made live"), rows),
-        quiet("Readers see the live version; making another one live switches all its tables at once. UTC."),
-        paragraph(
-            "To see whether a version still comes out as it stands, use ",
-            command,
-            "; what DAG runs have verified is listed with ",
-            link("the runs", links.pipeline(name, "runs")),
-            ".",
-        ),
-    )
-    return Page(title, inner)

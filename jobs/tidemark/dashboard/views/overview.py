@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tidemark.commands.dashboard import SIZE, ListPage
+from tidemark.commands.dashboard.causes import Causes
+from tidemark.commands.dashboard.paged import SIZE, ListPage, page_of
 from tidemark.config.pipeline_files import dag_id
 from tidemark.core.policy import Fate
 from tidemark.dashboard.asked import Partitions
-from tidemark.dashboard.links import Links, link
+from tidemark.dashboard.links import Links, link, named
 from tidemark.dashboard.shell import Page, form, pager, quiet, select, void
-from tidemark.records.status import PartitionSummary, StandingRecord, StatusRecord
+from tidemark.dashboard.views.states import Standing, first_lines, states_data
+from tidemark.records.status import PartitionSummary, StatusRecord
 from tidemark.report.page.charts.vega import words
-from tidemark.report.page.markup import Cell, Html, bullets, element, paragraph, section, table
+from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
 from tidemark.report.page.summary import percent
 from tidemark.report.words import counted, moment_of
 
@@ -21,31 +24,58 @@ _NEWEST = 5
 """Most runs in the overview."""
 
 
-def overview(status: StatusRecord, asked: Partitions, sources: Sequence[str], links: Links) -> Page:
-    """Return the first page of a pipeline."""
+def overview(
+    status: StatusRecord, beside: Beside, shown: ListPage[PartitionSummary], asked: Partitions, links: Links
+) -> Page:
+    """Return the first page of a pipeline; `shown` are the partitions that were asked for."""
     name = status["pipeline"]
     dag = paragraph("In Airflow: ", links.airflow(dag_id(name), "dags", dag_id(name)), ".")
+    data = {**status, **states_data(beside.standing), "causes": list(beside.causes.causes)}
+    attention = [f"{each['source']}: {text}." for each in status["sources"] for text in each["attention"]]
     if status["as_of"] is None:
-        return Page(name, (dag, paragraph("No run has committed anything yet."), *_look(status)))
+        first = paragraph("No run has committed anything yet.")
+        block = [] if beside.standing.calm else first_lines(name, beside.standing, beside.causes, attention, links)
+        return Page(name, (*block, first, dag), data=data)
     parts = (
-        *_newest(status),
-        *_look(status),
-        _partitions(status, asked, sources, links),
+        *first_lines(name, beside.standing, beside.causes, attention, links),
+        *_newest(status, links),
+        _partitions(status, shown, asked, beside.sources, links),
         _sources(status),
         _streams(status),
         _runs(status, links),
         dag,
     )
-    return Page(name, parts)
+    return Page(name, parts, data=data)
 
 
-def _newest(status: StatusRecord) -> Iterator[Html]:
+@dataclass(frozen=True)
+class Beside:
+    """What a pipeline's page shows beside its status: its state, causes of what is abnormal, and its sources."""
+
+    standing: Standing
+    causes: Causes
+    sources: Sequence[str]
+
+
+def partitions(status: StatusRecord, asked: Partitions) -> ListPage[PartitionSummary]:
+    """Return the page of partitions that was asked for."""
+    chosen = [
+        each
+        for each in status["partitions"]
+        if asked.source in (None, each["source"]) and (each["holds_back"] or not asked.held)
+    ]
+    begin = (asked.page - 1) * SIZE
+    return page_of(chosen[begin : begin + SIZE], asked.page, len(chosen))
+
+
+def _newest(status: StatusRecord, links: Links) -> Iterator[Html]:
     if not status["runs"]:
         return
     run = status["runs"][0]
     rows = counted(run["rows"], "row") if run["rows"] else "no row"
     took = f"{counted(run['objects'], 'object')} with {rows}"
-    yield paragraph(f"The newest run, as of {moment_of(run['as_of'])} (UTC), took {took}.")
+    newest = link("newest run", links.pipeline(status["pipeline"], "runs", run["run_id"]))
+    yield paragraph("The ", newest, f", as of {moment_of(run['as_of'])}, took {took}.")
     if run["rows"]:
         yield facts(run)
 
@@ -61,35 +91,17 @@ def facts(counts: Mapping[str, Any]) -> Html:
     return element("dl", *cards, class_="facts")
 
 
-def _look(status: StatusRecord) -> list[Html]:
-    """Return the list of what may need attention; empty if there is nothing."""
-    lines: list[Html | str] = []
-    lines += _standing(status["standing"])
-    for source in status["sources"]:
-        lines += [f"{source['source']}: {each}." for each in source["attention"]]
-    return [element("div", element("h2", "Look at this"), bullets(lines), class_="look")] if lines else []
-
-
-def _standing(found: StandingRecord) -> Iterator[Html | str]:
-    """Yield the run that is not committed: its cause, the failed checks, and the commands to continue with."""
-    if found["sentence"]:
-        yield f"{found['sentence']} Nothing here counts its rows."
-        yield from (f"It failed: {each}." for each in found["failed"])
-        yield from (Html(element("code", each)) for each in found["commands"])
-
-
-def _partitions(status: StatusRecord, asked: Partitions, sources: Sequence[str], links: Links) -> Html:
-    chosen = [
-        each
-        for each in status["partitions"]
-        if asked.source in (None, each["source"]) and (each["holds_back"] or not asked.held)
-    ]
-    begin = (asked.page - 1) * SIZE
-    shown = ListPage(chosen[begin : begin + SIZE], asked.page, max(1, -(-len(chosen) // SIZE)), len(chosen))
+def _partitions(
+    status: StatusRecord,
+    shown: ListPage[PartitionSummary],
+    asked: Partitions,
+    sources: Sequence[str],
+    links: Links,
+) -> Html:
     heads = ("source", "partition", "watermark", "watermark delay", "last arrival", "idle for", "rows", "complete")
     here = links.pipeline(status["pipeline"])
     inner = [
-        paragraph(f"As of {moment_of(status['as_of'])} (UTC), the time of the newest run."),
+        paragraph(f"As of {moment_of(status['as_of'])}, the time of the newest run."),
         form(here, *_filters(asked, sources), button="Show"),
         table("partitions", heads, map(_partition, shown.rows)),
         pager(shown, links.pipeline(status["pipeline"], source=asked.source, held=asked.held), "partition"),
@@ -100,7 +112,7 @@ def _partitions(status: StatusRecord, asked: Partitions, sources: Sequence[str],
 
 
 def _filters(asked: Partitions, sources: Sequence[str]) -> Iterator[Html]:
-    yield select("source", "Source", list(sources), asked.source, "all")
+    yield select("source", "Source", dict(zip(sources, sources, strict=True)), asked.source, "all")
     box = void("input", type="checkbox", name="held", value="true", checked="checked" if asked.held else None)
     yield element("label", box, element("span", "Only what holds back"), class_="check")
 
@@ -110,9 +122,9 @@ def _partition(entry: PartitionSummary) -> list[Cell | Html]:
         entry["source"],
         entry["partition"],
         moment_of(entry["watermark"]),
-        entry["watermark_delay"],
+        Amount.of(entry["watermark_delay"]),
         moment_of(entry["last_arrival"]),
-        entry["idle_for"],
+        Amount.of(entry["idle_for"]),
         entry["rows"],
         yes(entry["complete"]),
     ]
@@ -128,8 +140,8 @@ def _sources(status: StatusRecord) -> Html:
         (
             each["source"],
             moment_of(each["watermark"]),
-            each["output_delay"],
-            each["watermark_delay"],
+            Amount.of(each["output_delay"]),
+            Amount.of(each["watermark_delay"]),
             yes(each["complete"]),
         )
         for each in status["sources"]
@@ -160,7 +172,7 @@ def _runs(status: StatusRecord, links: Links) -> Html:
     heads = ("run", "as of", "status", "rows", *map(words, Fate))
     rows = [
         (
-            link(run["run_id"], links.pipeline(status["pipeline"], "runs", run["run_id"])),
+            named(run["run_id"], links.pipeline(status["pipeline"], "runs", run["run_id"])),
             moment_of(run["as_of"]),
             run["status"],
             run["rows"],

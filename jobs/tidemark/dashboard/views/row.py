@@ -22,11 +22,13 @@ def row(
     inner = [_form(name, asked, sources, links)]
     if found is None:
         inner.append(quiet("A row is named by its source, its partition and its offset there, which counts from 0."))
-        return Page(f"{name}: one row", tuple(inner))
+        return Page(f"{name}: one row", tuple(inner), data={"row": None})
     if isinstance(found, UsageError):
-        inner.append(element("p", f"{found.message}. {found.hint}".strip(), role="status"))
-        return Page(f"{name}: no such row", tuple(inner), status=404)
-    return Page(f"{name}: row {asked.offset:,}", (*inner, *_story(name, found, links)))
+        sentence = f"{found.message}. {found.hint}".strip()
+        inner.append(element("p", sentence, role="status"))
+        data = {"status": 404, "sentences": [sentence]}
+        return Page(f"{name}: no such row", tuple(inner), status=404, data=data)
+    return Page(f"{name}: row {asked.offset:,}", (*inner, *_story(name, found, links)), data=found)
 
 
 def _form(name: str, asked: OneRow, sources: Sequence[str], links: Links) -> Html:
@@ -42,7 +44,7 @@ def _form(name: str, asked: OneRow, sources: Sequence[str], links: Links) -> Htm
             ("offset", "Offset", {"type": "number", "min": 0, "step": 1}),
         )
     ]
-    choice = select("source", "Source", list(sources), asked.source, None)
+    choice = select("source", "Source", dict(zip(sources, sources, strict=True)), asked.source, None)
     return form(links.pipeline(name, "row"), choice, *fields, button="Explain")
 
 

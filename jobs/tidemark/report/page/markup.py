@@ -18,6 +18,17 @@ class Html(str):
     __slots__ = ()
 
 
+class Amount(str):
+    """Text of a number with its unit; columns align it as they align whole numbers."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, value: str | None) -> Amount | None:
+        """Return the text, if there is one."""
+        return None if value is None else cls(value)
+
+
 def text(value: object) -> Html:
     """Return a value of any origin as escaped text of a page."""
     return value if isinstance(value, Html) else Html(escape(safe(value)))
@@ -51,19 +62,21 @@ def table(name: str, heads: Sequence[str], rows: Iterable[Sequence[Cell | Html]]
     counted = {place for line in lines for place, value in enumerate(line) if _counts(value)}
     kinds = ("number" if place in counted else None for place in range(len(heads)))
     head = [element("th", each, scope="col", class_=kind) for each, kind in zip(heads, kinds, strict=True)]
-    body = [element("tr", *map(_cell, line)) for line in lines]
+    body = [element("tr", *(_cell(value, place in counted) for place, value in enumerate(line))) for line in lines]
     whole = element("table", element("thead", element("tr", *head)), element("tbody", *body), id=name)
-    return element("div", whole, class_="wide", tabindex="0", role="region", aria_label=name.replace("-", " "))
+    hint = element("div", "scroll for more columns \u2192", class_="more", aria_hidden="true")
+    return element("div", hint, whole, class_="wide", tabindex="0", role="region", aria_label=name.replace("-", " "))
 
 
 def _counts(value: Cell | Html) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, Amount) or (isinstance(value, int) and not isinstance(value, bool))
 
 
-def _cell(value: Cell | Html) -> Html:
+def _cell(value: Cell | Html, number: bool) -> Html:
     if _counts(value):
-        return element("td", f"{value:,}", class_="number")
-    return element("td", "-" if value is None or value == "" else value)
+        return element("td", value if isinstance(value, Amount) else f"{value:,}", class_="number")
+    absent = value is None or value == ""
+    return element("td", "-" if absent else value, class_="number" if absent and number else None)
 
 
 def figure(name: str, picture: Picture) -> Html:

@@ -13,7 +13,8 @@ from tidemark.report.page.data.runs import COUNTS
 from tidemark.report.page.data.runs import MOST_RUNS as LISTED_RUNS
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.differences import differences
-from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
+from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
+from tidemark.report.page.measures import bounded, measured
 from tidemark.report.page.sections import drawn
 from tidemark.report.words import moment, value_text
 
@@ -28,7 +29,7 @@ def quality(answers: Answers) -> Html:
         return section("quality", "Quality", paragraph("No checks have run yet."))
     newest = checks[-1]["run_id"]
     shown = [check for check in checks if check["run_id"] == newest or not check["success"]][-_MOST_CHECKS:]
-    heads = ("run", "table", "expectation", "observed", "limit", "result", "severity", "examples")
+    heads = ("result", "table", "expectation", "observed", "limit", "severity", "run", "examples")
     return section(
         "quality",
         "Quality",
@@ -39,15 +40,15 @@ def quality(answers: Answers) -> Html:
 
 
 def _check(check: Row) -> list[Cell | Html]:
-    result = "held" if check["success"] else "failed"
-    numbers = [value_text(check[name]) for name in ("observed", "limit")]
+    name = str(check["expectation"])
     return [
-        check["run_id"],
+        "held" if check["success"] else "failed",
         check["table"],
-        check["expectation"],
-        *numbers,
-        result,
+        name,
+        Amount.of(measured(name, check["observed"])),
+        bounded(name, check["limit"]),
         check["severity"],
+        check["run_id"],
         _long(check["examples"]),
     ]
 

@@ -14,7 +14,8 @@ from tidemark.report.page.charts.watermark import watermark_picture
 from tidemark.report.page.data.answers import Answers, SourceFates
 from tidemark.report.page.data.dead_letters import DeadLetters
 from tidemark.report.page.data.moves import Move, Sizes, drawn_together
-from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, table
+from tidemark.report.page.markup import Amount, Cell, Html, figure, paragraph, section, table
+from tidemark.report.page.summary import first_abnormal
 from tidemark.report.words import duration, moment_of
 
 MOST_SOURCES = 8
@@ -29,7 +30,7 @@ def sizes(found: Sizes | None) -> list[Cell]:
     """Return four cells of durations."""
     if found is None:
         return [None] * 4
-    return [duration(size) for size in (found.median, found.p95, found.p99, found.largest)]
+    return [Amount(duration(size)) for size in (found.median, found.p95, found.p99, found.largest)]
 
 
 def drawn(name: str, picture: Picture | None) -> list[Html]:
@@ -110,11 +111,11 @@ def _move(source: str, move: Move) -> list[Cell]:
 
 
 def watermarks(answers: Answers) -> Html:
-    """Return the charts of rows by arrival and event time, with watermarks."""
+    """Return the charts of rows by arrival and event time, with watermarks, but that at the top of the page."""
     inner: list[Html] = []
     for judged in pictured(answers):
         name = judged.source.name
-        if judged.stretch is not None:
+        if judged.stretch is not None and judged is not first_abnormal(answers):
             inner += drawn(f"watermark-{name}", watermark_picture(name, judged.stretch))
         if judged.stretch is None or not judged.stretch.whole:
             inner += drawn(f"lags-{name}", lag_picture(judged.source, judged.lags))

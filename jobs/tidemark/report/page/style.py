@@ -3,10 +3,12 @@ has a shape, for people who see few colours."""
 
 LIGHT = """
   --paper: #ffffff; --ink: #1d2329; --soft: #56616c; --grid: #e3e7eb; --faint: #8a949e; --panel: #f5f7f9;
+  --edge: #8a949e66;
   --on-time: #2f6ca8; --adjusted: #c98300; --dropped: #b0246f; --quarantined: #6d7278; --water: #00796b;
 """
 DARK = """
   --paper: #14181c; --ink: #e4e8ec; --soft: #a5afb9; --grid: #2b3239; --faint: #7c8791; --panel: #1d2329;
+  --edge: #ffffff2e;
   --on-time: #7db5ea; --adjusted: #f3b63c; --dropped: #f07fb9; --quarantined: #a9b0b7; --water: #4cc9b5;
 """
 
@@ -34,8 +36,22 @@ nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; marg
 .facts dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums }
 .facts .on-time { border-color: var(--on-time) } .facts .adjusted { border-color: var(--adjusted) }
 .facts .dropped { border-color: var(--dropped) } .facts .quarantined { border-color: var(--quarantined) }
-.look { background: var(--panel); border-left: 4px solid var(--dropped); padding: .25rem .75rem; margin: 1rem 0 }
-.wide { overflow-x: auto; margin: .5rem 0 1rem }
+.look { background: var(--panel); border-left: 4px solid var(--dropped); padding: .5rem .9rem .6rem; margin: 1rem 0 }
+.look h2 { font-size: 1.02rem; margin: 0; padding: 0; border: 0 }
+.look p, .look ul { margin: .4rem 0 }
+.look .first { font-size: 1.1rem; line-height: 1.45; max-width: 60rem }
+.calm { border-left: 4px solid var(--on-time); background: var(--panel); padding: .5rem .9rem; margin: 1rem 0 }
+.wide { overflow-x: auto; margin: .5rem 0 1rem;
+  background:
+    linear-gradient(to right, var(--paper) 40%, transparent) left / 2.5rem 100% no-repeat local,
+    linear-gradient(to left, var(--paper) 40%, transparent) right / 2.5rem 100% no-repeat local,
+    linear-gradient(to right, var(--edge), transparent) left / 1rem 100% no-repeat scroll,
+    linear-gradient(to left, var(--edge), transparent) right / 1rem 100% no-repeat scroll }
+.more { display: none; position: sticky; left: 0; width: max-content; color: var(--soft); font-size: .85rem }
+@supports (container-type: scroll-state) {
+  .wide { container-type: scroll-state }
+  @container scroll-state(scrollable: right) { .more { display: block } }
+}
 table { border-collapse: collapse; font-size: .92rem; min-width: 100% }
 th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); text-align: left; vertical-align: top;
   white-space: nowrap; overflow-wrap: normal }
@@ -60,7 +76,8 @@ svg.drawing { display: block; max-width: 100%; height: auto; overflow: visible }
   body { font-size: 11pt }
   main { max-width: none; padding: 0 }
   nav { display: none }
-  .wide { overflow: visible }
+  .wide { overflow: visible; background: none }
+  .more { display: none }
   th, td { white-space: normal }
   h2, h3 { break-after: avoid }
   tr, .facts div { break-inside: avoid }

@@ -6,11 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from tidemark.core.policy import Fate
 from tidemark.report.page.charts.vega import words
-from tidemark.report.page.data.answers import Answers
+from tidemark.report.page.charts.watermark import watermark_picture
+from tidemark.report.page.data.answers import Answers, SourceFates
 from tidemark.report.page.data.moves import by_reason
-from tidemark.report.page.markup import Html, bullets, element, paragraph
+from tidemark.report.page.data.tables import Row
+from tidemark.report.page.markup import Html, bullets, element, figure, paragraph
+from tidemark.report.page.measures import failed, once
 from tidemark.report.words import counted, duration, moment
 
+_MOST_CAUSES = 3
+"""Most causes at the top of a page; `tidemark why` has all."""
 _NAMED = 5
 """Most partitions in a sentence."""
 _LOOKED = {
@@ -31,22 +36,46 @@ def title(answers: Answers) -> str:
 
 
 def summary(answers: Answers) -> Iterator[Html]:
-    """Yield the beginning of a page."""
-    totals, status = answers.runs.totals, answers.status
-    if status["as_of"] is None:
+    """Yield the beginning of a page: the answer, the picture that shows it, then the numbers."""
+    totals = answers.runs.totals
+    if answers.status["as_of"] is None:
         yield paragraph("No run has committed anything yet.")
     elif not totals["batches"]:
         yield paragraph(f"No run: there are no {answers.tables.scope.words}.")
-    else:
-        yield paragraph(_coverage(answers))
-        if totals["rows"]:
-            yield _facts(answers)
-        yield from map(paragraph, _sources(answers))
     looks = list(_look(answers))
     if looks:
-        yield element("div", element("h3", "Look at this"), bullets(looks), class_="look")
+        yield element("div", element("h2", "Look at this"), *_said(looks), class_="look")
     elif totals["batches"]:
-        yield paragraph("Nothing needs a look: no check failed, no row was dropped or quarantined.")
+        yield paragraph("Nothing needs a look: no check failed, and nothing is out of the ordinary.", class_="calm")
+    yield from shown_cause(answers)
+    if totals["batches"]:
+        yield paragraph(_coverage(answers))
+    if totals["rows"]:
+        yield _facts(answers)
+        yield from map(paragraph, _sources(answers))
+
+
+def _said(looks: Sequence[str]) -> Iterator[Html]:
+    """Yield the first sentence on its own, as the answer, and the others as a list."""
+    yield paragraph(looks[0], class_="first")
+    if len(looks) > 1:
+        yield bullets(looks[1:])
+
+
+def shown_cause(answers: Answers) -> Iterator[Html]:
+    """Yield the picture of the stretch that has the first cause."""
+    judged = first_abnormal(answers)
+    if judged is None or judged.stretch is None:
+        return
+    picture = watermark_picture(judged.source.name, judged.stretch)
+    if picture is not None:
+        yield figure(f"watermark-{judged.source.name}", picture)
+
+
+def first_abnormal(answers: Answers) -> SourceFates | None:
+    """Return the source of the first cause."""
+    named = [cause.source for cause in answers.tables.causes or ()]
+    return next((each for each in answers.sources if named and each.source.name == named[0]), None)
 
 
 def _coverage(answers: Answers) -> str:
@@ -103,13 +132,14 @@ def _sources(answers: Answers) -> Iterator[str]:
 
 
 def _look(answers: Answers) -> Iterator[str]:
-    """Yield what may need attention: uncommitted batches and failed checks first."""
-    status = answers.status
+    """Yield what is abnormal: causes first, then uncommitted batches, failed checks and findings. Nothing is said
+    twice: rows that a cause explains are not counted again."""
+    status, causes = answers.status, answers.tables.causes
+    yield from (cause.sentence for cause in (causes or ())[:_MOST_CAUSES])
     if status["pending"]:
         batches = _some(status["pending"])
         yield f"Batches {batches} are planned or blocked, and not committed: no count of this page has them."
-    for check in _newest_failed(answers):
-        yield f"Quality: {check['table']}, {check['expectation']} failed in run {check['run_id']}."
+    yield from dict.fromkeys(_failed(answers))
     yield from _lost(answers)
     for finding in answers.findings:
         if finding["type"] in _LOOKED:
@@ -119,24 +149,32 @@ def _look(answers: Answers) -> Iterator[str]:
         yield from (f"Source {source['source']}: {each}." for each in source["attention"])
 
 
+def _failed(answers: Answers) -> Iterator[str]:
+    """Yield the failed checks of the newest run, each once."""
+    for check in once(_newest_failed(answers)):
+        yield f"{failed(check)}, in run {check['run_id']}."
+
+
 def _lost(answers: Answers) -> Iterator[str]:
-    """Yield sentences on rows that are in no stream, or are missing from a window they belong to."""
+    """Yield sentences on rows that are in no stream, or are missing from a window they belong to, as far as no cause
+    explains them; dropped rows only if causes were not looked for, since some are ordinary."""
+    causes = answers.tables.causes
+    explained = {(cause.source, cause.fate) for cause in causes or ()}
+    fates = (Fate.QUARANTINED,) if causes is not None else (Fate.DROPPED, Fate.QUARANTINED)
     for judged in answers.sources:
-        dropped = judged.fates.totals[Fate.DROPPED]
-        if dropped:
-            share = percent(dropped, judged.fates.rows)
-            yield f"{judged.source.name}: {counted(dropped, 'row')} dropped ({share}), in no stream."
-        unread = judged.fates.totals[Fate.QUARANTINED]
-        if unread:
-            share = percent(unread, judged.fates.rows)
-            yield f"{judged.source.name}: {counted(unread, 'row')} quarantined ({share}), in no stream."
+        name = judged.source.name
+        for fate in fates:
+            rows = judged.fates.totals[fate]
+            if rows and (name, fate.value) not in explained:
+                share = percent(rows, judged.fates.rows)
+                yield f"{name}: {counted(rows, 'row')} {words(fate)} ({share}), in no stream."
     for letters in answers.letters:
         if letters.letters:
             times = counted(letters.letters, "time")
             yield f"Stream {letters.stream}: {times} a row was late for a window, and is not in it."
 
 
-def _newest_failed(answers: Answers) -> list[dict[str, object]]:
+def _newest_failed(answers: Answers) -> list[Row]:
     newest = answers.quality[-1]["run_id"] if answers.quality else None
     return [check for check in answers.quality if check["run_id"] == newest and not check["success"]]
 

@@ -148,12 +148,10 @@ def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
         )
         if span <= most
     )
-    return {
-        "format": form,
-        "title": title,
-        "tickCount": max(2, width // 95),
-        "labelOverlap": True,
-    }
+    most = max(2, width // 95)
+    daily = form == "%d %b" and span < most * DAY  # or several ticks would have the label of one day
+    ticks = {"interval": "day", "step": 1} if daily else most
+    return {"format": form, "title": title, "tickCount": ticks, "labelOverlap": True}
 
 
 def durations(low: float, high: float, title: str | None) -> Spec:

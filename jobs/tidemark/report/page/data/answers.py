@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidemark.records.status import StatusRecord
+from tidemark.report.causes.causes import Cause
 from tidemark.report.page.data.advised import Advised, advised_of
 from tidemark.report.page.data.dead_letters import DeadLetters, letters_of
 from tidemark.report.page.data.delays import Delay, Idle, delays_of, ends_of, idle_of
@@ -15,6 +16,11 @@ from tidemark.report.page.data.moves import Move, moves_of
 from tidemark.report.page.data.runs import Runs, runs_of
 from tidemark.report.page.data.stretch import Stretch, stretch_of
 from tidemark.report.page.data.tables import Row, Scope, SourceTable, Tables
+
+
+def cause_of(tables: Tables, source: str) -> Cause | None:
+    """Return the heaviest cause of what is abnormal in a source."""
+    return next((cause for cause in tables.causes or () if cause.source == source), None)
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,11 @@ class SourceFates:
     lags: Lags
 
     @classmethod
-    def of(cls, source: SourceTable, scope: Scope, accounted: int) -> SourceFates:
-        """Read one source's events."""
+    def of(cls, source: SourceTable, scope: Scope, accounted: int, cause: Cause | None) -> SourceFates:
+        """Read one source's events; the stretch shows the cause, if there is one."""
         held = source.held(scope, accounted)
         fates = fates_of(held, scope)
-        stretch = stretch_of(held, scope, fates)
+        stretch = stretch_of(held, scope, fates, cause)
         return cls(source, accounted, fates, moves_of(held, scope), stretch, lags_of(held, scope, fates))
 
 
@@ -66,7 +72,10 @@ class Answers:
             tables=tables,
             status=tables.status,
             runs=runs,
-            sources=tuple(SourceFates.of(each, tables.scope, counted.get(each.name, 0)) for each in tables.sources),
+            sources=tuple(
+                SourceFates.of(each, tables.scope, counted.get(each.name, 0), cause_of(tables, each.name))
+                for each in tables.sources
+            ),
             ends=ends,
             delays=delays_of(tables, ends),
             idle=idle_of(tables, ends),

@@ -8,15 +8,18 @@ import pyarrow.compute as pc
 
 from tidemark.core.policy import Action, Fate, Policy
 from tidemark.core.watermarks import clamp, latest
+from tidemark.report.causes.causes import Cause
 from tidemark.report.explain.history import outcome
 from tidemark.report.page.data.fates import FatesOverTime
 from tidemark.report.page.data.tables import Query, Row, Scope, SourceTable, ask, in_scope, registered
-from tidemark.report.scan import Condition
+from tidemark.report.scan import Condition, between, both
 
 WHOLE = 300
 """Most rows of a log that is shown whole."""
 BEFORE, AFTER = 150, 50
 """Rows shown of a longer log: up to the newest row that was adjusted or dropped, and after that row."""
+INTO = 110
+"""Offsets from a cause's first row to the row that its stretch is laid around."""
 MOST_KEYS = 6
 """Most watermarks in one chart; a log with more is not shown whole."""
 
@@ -92,9 +95,10 @@ class Stretch:
         return not self.punctuated and not self.mixed and self.policy.out_of_order.action is not Action.KEEP
 
 
-def stretch_of(source: SourceTable, scope: Scope, fates: FatesOverTime) -> Stretch | None:
-    """Read the whole log if it is short; else the stretch around the newest row that a policy acted on, of that row's
-    partition or substream alone. None: there is no row, or arrival is the event time."""
+def stretch_of(source: SourceTable, scope: Scope, fates: FatesOverTime, cause: Cause | None = None) -> Stretch | None:
+    """Read the whole log if it is short; else the stretch in which a cause begins, without one that around the newest
+    row that a policy acted on, of one partition or substream alone. None: there is no row, or arrival is the event
+    time."""
     if source.events is None or not source.timed or not fates.rows:
         return None
     if fates.rows <= WHOLE:
@@ -102,7 +106,7 @@ def stretch_of(source: SourceTable, scope: Scope, fates: FatesOverTime) -> Stret
         found = _judged(points, True, source)
         if len(found.keys) <= MOST_KEYS:
             return found
-    anchor = _anchor(source, scope)
+    anchor = (None if cause is None else _begin(source, scope, cause)) or _anchor(source, scope)
     if anchor is None:
         return None
     condition = pc.field("_partition") == anchor["_partition"]
@@ -130,6 +134,27 @@ def _by(policy: Policy, point: Point) -> bool:
         return True
     fate, _, time = outcome(policy, point.event, point.arrival, point.watermark)
     return (fate, time) == (point.fate.value, point.system)
+
+
+def _begin(source: SourceTable, scope: Scope, cause: Cause) -> Row | None:
+    """Return a row so near after a cause's first one that the stretch shows the rows before it, too; of several
+    partitions that with most of its rows. None: it has no rows."""
+    if source.events is None:
+        return None
+    where = between("_arrival_time", cause.first, cause.last)
+    if cause.partitions:
+        where = both(where, pc.field("_partition").isin(list(cause.partitions)))
+    if cause.fate:
+        where = both(where, pc.field("_disposition") == cause.fate)
+    key = "_partition, _substream" if source.substreams else "_partition, NULL AS _substream"
+    found = ask(
+        source.events,
+        ["_partition", "_substream", "_offset", "_batch_id"],
+        f"SELECT {key}, least(max(_offset), min(_offset) + {INTO}) AS _offset FROM t "  # noqa: S608
+        "GROUP BY 1, 2 ORDER BY count(*) DESC, 1, 2 LIMIT 1",
+        where=in_scope(scope, where),
+    )
+    return found[0] if found else None
 
 
 def _anchor(source: SourceTable, scope: Scope) -> Row | None:

@@ -13,6 +13,7 @@ from pyarrow.dataset import Dataset, dataset
 
 from tidemark.core.policy import Policy
 from tidemark.records.status import StatusRecord
+from tidemark.report.causes.causes import Cause
 from tidemark.report.scan import Condition, both, sql, stream
 
 Row = dict[str, Any]
@@ -77,10 +78,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class Tables:
-    """The whole input of a page. `status` is the result of the command `status` (None: only
-    charts are drawn, and no page); `letters` are the dead letters by
-    stream. `quality` is not limited to committed batches, since a run that quality blocks is committed later or
-    never."""
+    """The whole input of a page. `status` is the result of the command `status` (None: only charts are drawn, and no
+    page); `letters` are the dead letters by stream. `quality` is not limited to committed batches, since a run that
+    quality blocks is committed later or never. `causes` are those of what is abnormal, the heaviest first
+    (None: not looked for)."""
 
     pipeline: str
     config: str
@@ -94,6 +95,7 @@ class Tables:
     advice: Dataset | None = None
     versions: Sequence[Row] = ()
     status: StatusRecord | None = None
+    causes: Sequence[Cause] | None = None
 
 
 @contextmanager

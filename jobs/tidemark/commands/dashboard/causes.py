@@ -1,0 +1,93 @@
+"""Causes of what is abnormal in a run, for a page: looked for once, among no more rows than a page may read."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidemark.commands.explain.why import scope_of_batches, why
+from tidemark.commands.read import Reader
+from tidemark.core.batch_result import BatchRecord
+from tidemark.errors import TidemarkError
+from tidemark.ledger.tables.cache import Cache
+from tidemark.records.causes import CauseRecord
+from tidemark.report.causes.cells import RowScope
+from tidemark.storage import Place, delta_table, is_table
+from tidemark.storage.damaged_files import UNREADABLE
+
+MOST_ROWS, MOST_FILES = 3_000_000, 1_000
+"""Most rows, together with those that they are compared with, and most files of the events tables for which a page
+looks for causes."""
+
+
+@dataclass(frozen=True)
+class Causes:
+    """What is abnormal in a run, the heaviest first; `unseen`: the reason why its rows were not looked at."""
+
+    causes: tuple[CauseRecord, ...] = ()
+    unseen: str | None = None
+
+
+_FOUND: Cache[tuple[str, int, str, int, int], Causes] = Cache(256)
+"""Causes by root, version, run, its last batch and as_of: a judged run never changes."""
+
+
+def causes_of_run(reader: Reader, run_id: str | None) -> Causes:
+    """The causes of what is abnormal in a run (default: the last one that is judged); none if there is no such
+    run."""
+    record = _last_batch(reader, run_id)
+    if record is None:
+        return Causes()
+    key = (str(reader.ledger.root), reader.ledger.version, record.run_id, record.batch_id, record.as_of)
+    known = _FOUND.get(key)
+    if known is None:
+        known = _look(reader, record)
+        _FOUND.put(key, known)
+    return known
+
+
+def _last_batch(reader: Reader, run_id: str | None) -> BatchRecord | None:
+    """The last judged batch of the run."""
+    through = reader.judged_through()
+    last = through
+    if run_id is not None:
+        known = reader.ledger.run(run_id)
+        if known is None or known.first > through:
+            return None
+        last = min(known.last, through)
+    return next(iter(reader.ledger.batches(last, last)), None)
+
+
+def _look(reader: Reader, record: BatchRecord) -> Causes:
+    asked = scope_of_batches(reader.ledger, record.run_first, record.batch_id)
+    try:
+        rows, files = _size(reader, asked)
+        if rows > MOST_ROWS or files > MOST_FILES:
+            command = shlex.join(["tidemark", "why", str(reader.spec.path), "--run", record.run_id])
+            return Causes(
+                unseen=f"{rows:,} rows in {files:,} files are too many for a page: {command} looks at them."
+            )
+        return Causes(tuple(why(reader, None, None, record.run_id)["causes"]))
+    except TidemarkError as error:
+        return Causes(unseen=f"The run's rows could not be looked at: {error.message}.")
+    except UNREADABLE:
+        return Causes(unseen="The run's rows could not be looked at now.")
+
+
+def _size(reader: Reader, asked: RowScope) -> tuple[int, int]:
+    """Numbers of rows that would be read, and of files in the events tables, from their logs."""
+    places = [reader.ledger.folder / "events" / name for name in reader.declared.sources]
+    found = [_read_of(place, asked) for place in places if is_table(place)]
+    return sum(rows for rows, _ in found), sum(files for _, files in found)
+
+
+def _read_of(place: Place, asked: RowScope) -> tuple[int, int]:
+    log = pa.table(delta_table(place).get_add_actions(flatten=True))
+    files = log.num_rows
+    if asked.history is not None and "max._arrival_time" in log.column_names:
+        last = log["max._arrival_time"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+        log = log.filter(pc.greater_equal(last.combine_chunks().fill_null(asked.history), pa.scalar(asked.history)))
+    return sum(each or 0 for each in log["num_records"].to_pylist()), files

@@ -1,0 +1,73 @@
+"""Values and limits of checks as people write them: shares in per cent, delays as durations, counts as integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tidemark.core.times import SECOND
+from tidemark.report.words import brief
+
+_SHARES = frozenset({"dropped_share", "adjusted_share", "quarantined_share"})
+_MULTIPLES = frozenset({"dropped_jump", "adjusted_jump", "quarantined_jump"})
+_STEP = "watermarks_never_go_back"
+_DELAYS = frozenset({"watermark_delay", "output_delay"})
+_SIDES = {
+    "at most": _SHARES | _MULTIPLES | _DELAYS,
+    "at least": frozenset({_STEP}),
+    "exactly": frozenset({"rows_in_equal_fates_out", "rows_recorded_are_rows_judged"}),
+}
+
+
+def measured(expectation: str, value: object) -> str | None:
+    """Return a value of an expectation: `6.25 %`, `2h 6m`, `1,440`; None for none."""
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if not math.isfinite(value):
+        return str(value)
+    if expectation in _SHARES:
+        return f"{_number(100 * value)} %"
+    if expectation in _DELAYS or expectation == _STEP:
+        return brief(round(value * SECOND))
+    return f"{_number(value)} times" if expectation in _MULTIPLES else _number(value)
+
+
+def bounded(expectation: str, limit: object) -> str | None:
+    """Return a limit with its side: `at most 2 %`, `at least 0s`, `exactly 1,440`; None if there is none. A limit of
+    a user's own expectation has no side."""
+    text = measured(expectation, limit)
+    if text is None:
+        return None
+    return " ".join([*(side for side, names in _SIDES.items() if expectation in names), text])
+
+
+def once(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the checks without those of all sources together that one source alone says as well."""
+    own = {(each["expectation"], each["observed"]) for each in checks if each["table"] != "batches"}
+    return [
+        each for each in checks if each["table"] != "batches" or (each["expectation"], each["observed"]) not in own
+    ]
+
+
+def failed(check: Mapping[str, Any]) -> str:
+    """Return a failed check in words: `dropped share of readings is 6.25 %, at most 2 % is allowed`. Its keys are
+    those of a check's record."""
+    table, expectation = str(check["table"]), str(check["expectation"])
+    of = "all rows" if table == "batches" else table.partition("/")[2] or table
+    name = f"{expectation.replace('_', ' ')} of {of}"
+    seen, limit = measured(expectation, check["observed"]), bounded(expectation, check["limit"])
+    if seen is None:
+        return f"{name} failed"
+    if limit is None:
+        return f"{name} is {seen}"
+    return f"{name} is {seen}, limit {limit}" if limit[0].isdigit() else f"{name} is {seen}, {limit} is allowed"
+
+
+def _number(value: float) -> str:
+    """Return an integer with groups of thousands, any other number with three significant digits."""
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
