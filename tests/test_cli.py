@@ -95,8 +95,7 @@ class FakePipeline:
         return answer
 
     def why(self, **_: Any) -> dict[str, Any]:
-        """Nothing is abnormal: a run asks for causes beside its own answer."""
-        return {"causes": []}
+        return {"causes": []}  # a run asks for causes beside its own answer
 
     def export_rows(self, target: Path, kind: str, **filters: Any) -> dict[str, Any]:
         self.called = ("export_rows", (target, kind), filters)
@@ -328,9 +327,8 @@ def test_a_row_that_rows_has_printed_is_explained(fake, capsys, monkeypatch, giv
     pipeline = fake({})
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(given)))
     call(capsys, "explain", "c.yml", "-")
-    (chosen, *others) = pipeline.called[1]
-    assert {name: chosen[name] for name in FOUND} == FOUND
-    assert others == [None, None]
+    chosen, *others = pipeline.called[1]
+    assert ({name: chosen[name] for name in FOUND}, others) == (FOUND, [None, None])
 
 
 @pytest.mark.parametrize("given", ["", "[1]", '{"rows": []}', json.dumps({"rows": [FOUND, FOUND]})])
@@ -338,8 +336,7 @@ def test_what_is_not_one_row_is_wrong_usage(fake, capsys, monkeypatch, given):
     fake({})
     monkeypatch.setattr("sys.stdin", io.StringIO(given))
     status, _, err = call(capsys, "explain", "c.yml", "-")
-    assert status == 2
-    assert "--json --limit 1" in err
+    assert (status, "--json --limit 1" in err) == (2, True)
 
 
 USAGE = [

@@ -18,7 +18,7 @@ from product import Product
 from row_engine import RowEngine, without_spark
 from tidemark.commands.completeness.changed import EVERYTHING, changed
 from tidemark.commands.completeness.signals import Signal, run_signal, stream_signal
-from tidemark.config.periods import periods_of
+from tidemark.config.scheduling.periods import periods_of
 from tidemark.context import RunContext
 from tidemark.core.completeness.emitted import Emitted
 from tidemark.core.times import DAY, HOUR, MAX_TIME, MINUTE, format_time, parse_time

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from dag_pipelines import PIPELINE, write_pipeline
 
-from tidemark.config.periods import StreamPeriods, periods_of
 from tidemark.config.pipeline_files import PipelineFile
+from tidemark.config.scheduling.periods import StreamPeriods, periods_of
 from tidemark.core.completeness.periods import Periods, Unit
 from tidemark.core.times import parse_time
 from tidemark.errors import ConfigError

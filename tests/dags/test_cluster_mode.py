@@ -12,7 +12,7 @@ from datetime import timedelta
 from airflow.sdk.exceptions import AirflowException, TaskDeferred
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from tidemark.airflow.submit import TidemarkSubmitOperator
-from tidemark.config.placement import Placement
+from tidemark.config.scheduling.placement import Placement
 
 answers, submitted, store = {answers!r}, [], {{}}
 

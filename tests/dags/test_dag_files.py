@@ -299,7 +299,7 @@ WARM = """
 import json
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from tidemark.airflow import command, submit
-from tidemark.config.placement import Placement
+from tidemark.config.scheduling.placement import Placement
 class Found:
     host, port, extra_dejson = "local[1]", None, {extra!r}
 command.connection = lambda name: Found()

@@ -11,7 +11,7 @@ from dag_pipelines import write_pipeline
 
 from tidemark.config.load import load_pipeline
 from tidemark.config.pipeline_files import SINCE, PipelineFile, content_of, read
-from tidemark.config.placement import conf_of_environment, refused
+from tidemark.config.scheduling.placement import conf_of_environment, refused
 from tidemark.errors import ConfigError, UsageError
 from tidemark.spark.session import session
 from tidemark.spark.session.settings import RESULT_SETTINGS

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tidemark.config.placement import CONF_VARIABLE
+from tidemark.config.scheduling.placement import CONF_VARIABLE
 from tidemark.spark.session.session import _region, cluster_settings, local_settings
 
 

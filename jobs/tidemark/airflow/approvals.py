@@ -14,11 +14,12 @@ from airflow.sdk import BaseNotifier, Param
 from airflow.sdk.bases.skipmixin import SkipMixin
 from airflow.sdk.exceptions import AirflowFailException
 
-from tidemark.airflow import aws, metrics
+from tidemark.airflow import aws
 from tidemark.airflow.alerts.channels import send
 from tidemark.airflow.alerts.notifier import Declined, named_run
 from tidemark.airflow.steps import as_of_of
-from tidemark.config.notify import Recipient
+from tidemark.airflow.telemetry import metrics
+from tidemark.config.scheduling.notify import Recipient
 from tidemark.records.versions import VersionRecord
 from tidemark.report.alerts.message import RunMessage
 
@@ -134,7 +135,7 @@ class PromotionGate(DecisionOperator):
 
 def built_by(chosen: Mapping[str, Any]) -> VersionRecord:
     """Return the version that this run's backfill built. Raises AirflowFailException if there is none."""
-    found = aws.load(chosen["config"]).versions()["versions"]
+    found = aws.load(chosen["config"]).versions().record["versions"]
     built = [each for each in found if each["label"] == chosen["label"] and each["difference"] is not None]
     if not built:
         raise AirflowFailException(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from airflow.sdk import Asset
 
 from tidemark.config import PipelineSpec
-from tidemark.config.periods import periods_of
 from tidemark.config.pipeline_files import dag_id
+from tidemark.config.scheduling.periods import periods_of
 from tidemark.storage import Place, place_of
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from airflow.sdk import BaseOperator, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from tidemark.airflow import pinned
-from tidemark.config.placement import CONF_VARIABLE, Placement
+from tidemark.config.scheduling.placement import CONF_VARIABLE, Placement
 from tidemark.records import LOG_VARIABLE
 
 if TYPE_CHECKING:
@@ -123,18 +123,22 @@ class Child:
         )
         with started as self._process:
             try:
-                for line in self._process.stdout or ():
-                    if line.startswith(_RECORD):
-                        self.record = json.loads(line)
-                        continue
-                    self.log.info("%s", line.rstrip())
-                    said.append(line.rstrip())
+                self._logged(started.stdout or (), said)
             except BaseException:
                 self.stop()  # the block's end waits for the command; a task that has timed out must not
                 raise
         if self.record is not None and not said:
             self.log.info("%s", json.dumps(self.record, indent=1))
         raise_for(self._process.returncode, said)
+
+    def _logged(self, output: Iterable[str], said: deque[str]) -> None:
+        """Log each line of a command as it comes, but its record, which is kept."""
+        for line in output:
+            if line.startswith(_RECORD):
+                self.record = json.loads(line)
+            else:
+                self.log.info("%s", line.rstrip())
+                said.append(line.rstrip())
 
     def stop(self) -> None:
         """Interrupt the command, if it runs, and wait for its end: the next run finishes what it began."""
@@ -187,7 +191,7 @@ def lineage_of(job: str, arguments: Sequence[str]) -> OperatorLineage[Any, Any] 
     if job != "process":
         return None
     from tidemark.airflow import aws
-    from tidemark.airflow.openlineage import run_lineage
+    from tidemark.airflow.telemetry.openlineage import run_lineage
 
     config, *options = arguments
     return run_lineage(aws.load(config), options[options.index("--run-id") + 1])

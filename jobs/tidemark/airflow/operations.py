@@ -19,7 +19,7 @@ from tidemark.airflow.places import beside_dags
 from tidemark.airflow.routes import Files, routed, routes
 from tidemark.airflow.steps import as_of_of
 from tidemark.config.pipeline_files import SINCE
-from tidemark.config.placement import Placement
+from tidemark.config.scheduling.placement import Placement
 from tidemark.records.versions import nothing_differs
 
 REPORTS_VARIABLE = "TIDEMARK_REPORTS"

@@ -7,7 +7,7 @@ from typing import Any
 from airflow.sdk import BaseOperator
 
 from tidemark.airflow.command import TidemarkCommandOperator
-from tidemark.config.placement import Placement
+from tidemark.config.scheduling.placement import Placement
 
 _PROVIDER = "airflow.providers"
 

@@ -26,7 +26,7 @@ def publish(config: str) -> dict[str, Any]:
     """Emit an event of the pipeline's asset if runs have published anything since the last one, and for each stream
     an event with a partition key for each period that is complete by now. Skipped if there is nothing to emit."""
     from tidemark.commands.completeness.signals import run_signal, stream_signal
-    from tidemark.config.periods import periods_of
+    from tidemark.config.scheduling.periods import periods_of
     from tidemark.core.completeness.emitted import Emitted
 
     pipeline = aws.load(config)

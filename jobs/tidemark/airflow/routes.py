@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from airflow.sdk import BaseOperator
 
 from tidemark.config.pipeline_files import PipelineFile
-from tidemark.config.placement import Placement
+from tidemark.config.scheduling.placement import Placement
 
 Files = Sequence[PipelineFile]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from airflow.sdk import get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
-from tidemark.airflow import metrics, pinned
+from tidemark.airflow import pinned
+from tidemark.airflow.telemetry import metrics
 from tidemark.config.pipeline_files import content_of
 
 if TYPE_CHECKING:

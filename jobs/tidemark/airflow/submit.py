@@ -21,7 +21,7 @@ from airflow.sdk.exceptions import AirflowException
 
 from tidemark.airflow import pinned
 from tidemark.airflow.command import HOPELESS, Child, lineage_of, raise_for
-from tidemark.config.placement import Placement
+from tidemark.config.scheduling.placement import Placement
 from tidemark.records import LOG_VARIABLE
 
 if TYPE_CHECKING:

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.config import PipelineSpec, load_pipeline
-from tidemark.config.notify import Recipient, recipients, span
-from tidemark.config.periods import periods_of
-from tidemark.config.placement import Placement, placement
+from tidemark.config.scheduling.notify import Recipient, recipients, span
+from tidemark.config.scheduling.periods import periods_of
+from tidemark.config.scheduling.placement import Placement, placement
+from tidemark.config.scheduling.values import KeyProblem, address, multiplier, zone
+from tidemark.config.scheduling.values import count as _count
+from tidemark.config.scheduling.values import date as _date
+from tidemark.config.scheduling.values import delay as _delay
+from tidemark.config.scheduling.values import flag as _flag
+from tidemark.config.scheduling.values import text as _text
+from tidemark.config.scheduling.values import texts as _texts
 from tidemark.config.secrets import ENVIRONMENT
-from tidemark.config.values import KeyProblem, address, multiplier, zone
-from tidemark.config.values import count as _count
-from tidemark.config.values import date as _date
-from tidemark.config.values import delay as _delay
-from tidemark.config.values import flag as _flag
-from tidemark.config.values import text as _text
-from tidemark.config.values import texts as _texts
 from tidemark.errors import ConfigError, Problem, TidemarkError
 
 FOLDER_VARIABLE = "TIDEMARK_PIPELINES"

@@ -20,7 +20,7 @@ from typing import Any
 
 from airflow.sdk import BaseNotifier, Connection
 
-from tidemark.config.notify import NOTIFIER_CLASS, Recipient
+from tidemark.config.scheduling.notify import NOTIFIER_CLASS, Recipient
 from tidemark.errors import ConfigError, Problem
 from tidemark.report.alerts.message import RunMessage
 

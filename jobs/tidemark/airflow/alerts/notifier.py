@@ -19,8 +19,8 @@ from tidemark.airflow import aws
 from tidemark.airflow.alerts.channels import send
 from tidemark.commands.alerts.messages import NamedRun, failed
 from tidemark.commands.alerts.trouble import Trouble, trouble
-from tidemark.config.notify import Recipient
 from tidemark.config.pipeline_files import dag_id
+from tidemark.config.scheduling.notify import Recipient
 from tidemark.report.alerts.message import RunMessage
 
 _OF_A_TASK = "task_failure"

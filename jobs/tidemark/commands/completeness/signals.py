@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tidemark.commands.completeness.changed import changed
 from tidemark.commands.summaries import stream_summary, time_text, watermarks_summary
-from tidemark.config.periods import StreamPeriods
+from tidemark.config.scheduling.periods import StreamPeriods
 from tidemark.context import RunContext
 from tidemark.core.batch_result import BatchRecord, total
 from tidemark.core.completeness.emitted import DuePeriods, Emitted, due

@@ -18,7 +18,7 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tidemark.config.placement import conf_of_environment
+from tidemark.config.scheduling.placement import conf_of_environment
 from tidemark.errors import TidemarkError
 from tidemark.spark.compat.jvm import running
 from tidemark.spark.compat.plain import Way, plain

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from tidemark.config.values import KeyProblem, count, delay, text
+from tidemark.config.scheduling.values import KeyProblem, count, delay, text
 from tidemark.errors import UsageError
 
 CONNECTION = "spark_default"

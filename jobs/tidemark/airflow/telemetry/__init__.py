@@ -1,0 +1,1 @@
+"""What Airflow sends about runs: metrics, and events of OpenLineage."""
