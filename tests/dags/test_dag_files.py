@@ -221,7 +221,7 @@ from tidemark.airflow import command
 class Found:
     host, port, extra_dejson = None, None, dict(tidemark=sys.executable + " {script}")
 command.connection = lambda name: Found()
-command.aws.load = lambda config: None
+command.pinned.load = lambda config, content: None
 child = command.Child("spark_default", logging.getLogger())
 try:
     with timeout(1):
@@ -272,7 +272,7 @@ def test_with_approval_the_check_waits_for_a_person_as_long_as_it_takes(home, pi
     write_pipeline(pipelines, airflow={"approval": True, "timeout": "2h"})
     tasks, waits, rule, decided = home.python(GATED)
     assert tasks == {
-        "discover": ["process", "publish"],
+        "discover": ["process"],
         "process": ["check_quality"],
         "check_quality": ["release"],
         "release": ["publish"],
@@ -350,7 +350,7 @@ built = [dict(version=2, label="mine", difference=same), dict(version=3, label="
 class Pipeline:
     spec = None
     def versions(self):
-        return dict(versions=built)
+        return types.SimpleNamespace(record=dict(versions=built))
 pushed = dict()
 class Instance:
     xcom_push = lambda self, key, value: pushed.update({key: value})
@@ -370,7 +370,7 @@ def test_a_backfill_dag_judges_and_promotes_the_version_that_its_own_run_built(h
     backfill = dags["tidemark_backfill"]
     assert backfill["active"] == 1
     below = {name: told["below"] for name, told in backfill["tasks"].items()}
-    assert below["choose"] == ["build", "build_large", "report"]
+    assert below["choose"] == ["build", "build_large", "decide", "report"]
     assert below["report"] == ["promote", "promote_large"]
     pools = {name: told["pool"] for name, told in backfill["tasks"].items()}
     assert {name for name, pool in pools.items() if pool == "large"} == {"build_large", "promote_large"}
