@@ -94,9 +94,6 @@ class FakePipeline:
 
         return answer
 
-    def why(self, **_: Any) -> dict[str, Any]:
-        return {"causes": []}  # a run asks for causes beside its own answer
-
     def export_rows(self, target: Path, kind: str, **filters: Any) -> dict[str, Any]:
         self.called = ("export_rows", (target, kind), filters)
         target.write_bytes(b"_offset\n7\n")
@@ -114,6 +111,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], FakePipeli
 
         monkeypatch.setattr(Pipeline, "load", load)
         monkeypatch.setattr(output, "to_json", TO_JSON)  # answers of a fake are no records of a command
+        monkeypatch.setattr("tidemark.cli.text.runs.run_cause", lambda *_: None)
         return pipeline
 
     return install

@@ -28,7 +28,7 @@ from tidemark.records import LONGEST_LIST
 from tidemark.records.advice import AdviseRecord
 from tidemark.records.causes import WhyRecord
 from tidemark.records.failures import ValidateRecord
-from tidemark.records.rows import ExplainRecord, ExportRecord, TablePathRecord
+from tidemark.records.rows import EVENT_COLUMNS, ExplainRecord, ExportRecord, TablePathRecord
 from tidemark.records.runs import AbandonRecord, PlanRecord, ReleaseRecord, ReplayRecord, RunRecord, RunSummary
 from tidemark.records.status import StatusRecord
 from tidemark.records.verify import VerifyRecord
@@ -249,7 +249,7 @@ class Pipeline:
         checked = checked_filters("rows", filters)
         if by is not None:
             return Result(self.reader.groups(texts("by", by, "partition"), most, **checked), "groups", "Rows")
-        return Result(self.reader.rows(most, **checked), "rows", "Rows, newest first")
+        return Result(self.reader.rows(most, **checked), "rows", "Rows, newest first", EVENT_COLUMNS)
 
     @explained
     def export_rows(

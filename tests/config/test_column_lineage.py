@@ -11,7 +11,11 @@ STREAMS = {
         "where": "v > 1",
         "select": {"id": "id", "V2": "v * 2", "lane": "place.lane", "one": "1"},
     },
-    "all": {"union": ["fast", "fast"]},
+    "other": {
+        "from": "readings",
+        "select": {"id": "upper(id)", "V2": "hour(t) * 1.5D", "lane": "place.lane", "one": "2"},
+    },
+    "all": {"union": ["fast", "other"]},
     "hours": {"from": "all", "tumbling": "1h", "group_by": ["id"], "select": {"n": "count(*)", "most": "max(v2)"}},
     "days": {"from": "hours", "tumbling": "1d", "select": {"top": "max(most)", "since": "min(_window_start)"}},
     "pairs": {
@@ -51,22 +55,24 @@ def test_columns_of_streams_come_from_events_through_all_steps(files):
     late = {"tolerance": "1h", "action": "adjust"}
     spec = files.spec({"streams": STREAMS}, schema=SCHEMA, timestamp_by="t", late_arrival=late)
     found = {name: made(lineage) for name, lineage in streams_lineage(spec).items()}
-    assert found["fast"] == found["all"]
+    assert found["all"]["id"] == ([("readings", "id")], "transformation")
+    assert found["all"]["V2"] == ([("readings", "t"), ("readings", "v")], "transformation")
+    assert found["all"]["lane"] == found["fast"]["lane"]
     assert found["fast"]["id"] == ([("readings", "id")], "identity")
     assert found["fast"]["V2"] == ([("readings", "v")], "transformation")
     assert found["fast"]["lane"] == ([("readings", "place")], "transformation")
     assert found["fast"]["one"] == ([], "transformation")
     assert found["hours"] == {
-        "id": ([("readings", "id")], "identity"),
+        "id": ([("readings", "id")], "transformation"),
         "n": ([], "aggregation"),
-        "most": ([("readings", "v")], "aggregation"),
+        "most": ([("readings", "t"), ("readings", "v")], "aggregation"),
     }
     assert found["days"] == {
-        "top": ([("readings", "v")], "aggregation"),
-        "since": ([("readings", "_system_timestamp")], "aggregation"),
+        "top": ([("readings", "t"), ("readings", "v")], "aggregation"),
+        "since": ([("readings", "_end_time"), ("readings", "_system_timestamp")], "aggregation"),
     }
     assert found["pairs"] == {
         "id": ([("readings", "id")], "identity"),
-        "both": ([("readings", "v")], "aggregation"),
-        "at": ([("readings", "_system_timestamp")], "identity"),
+        "both": ([("readings", "t"), ("readings", "v")], "aggregation"),
+        "at": ([("readings", "_end_time"), ("readings", "_system_timestamp")], "aggregation"),
     }

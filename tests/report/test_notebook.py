@@ -102,6 +102,21 @@ def test_values_of_several_types_are_text_and_taken_names_are_told_apart():
     assert late["event_time"].to_pylist() == [None]
 
 
+def test_columns_of_a_payload_stay_as_they_are_and_doubles_stay_doubles():
+    rows = [{"offset": 1, "event_time": None, "payload": {"high": 7, "v": 0.5, "big": 2**70}}]
+    rows.append({"offset": 2, "event_time": None, "payload": {"high": 8, "v": "NaN", "big": 1}})
+    found = Result({"rows": rows}, "rows", "Rows").arrow()
+    assert found["high"].to_pylist() == [7, 8]
+    assert (found.schema.field("v").type, str(found["v"][1])) == (pa.float64(), "nan")
+    assert found["big"].to_pylist() == [str(2**70), "1"]
+
+
+def test_a_record_without_rows_has_its_columns(pipeline):
+    none = pipeline.rows(fate="dropped", since="2027-01-01").df()
+    assert len(none) == 0
+    assert {"event_time", "arrival_time", "partition"} <= set(none.columns)
+
+
 def test_a_pipeline_shows_what_it_is_made_of(pipeline):
     cells = Cells(pipeline._repr_html_()).found
     assert cells[:4] == ["source", "format", "landing", "watermark"]
@@ -110,6 +125,7 @@ def test_a_pipeline_shows_what_it_is_made_of(pipeline):
 
 def test_help_names_the_filters_of_rows():
     signature = inspect.signature(Pipeline.rows)
+    assert "ForwardRef" not in str(signature)
     assert {"source", "fate", "reason", "partition", "since", "until", "batch"} <= signature.parameters.keys()
 
 
@@ -136,8 +152,9 @@ def test_a_table_without_rows_has_its_schema(config, tmp_path):
     assert hours.names == ["_window_start", "_window_end", "_batch_id", "p", "n"]
     assert hours.field("n").type == pa.int64()
     assert empty.table("dead_letters/hours").count_rows() == 0
-    with pytest.raises(UsageError, match="is empty"):
-        empty.table("substreams")
+    assert empty.table("substreams").schema.names[-1] == "batch_id"
+    with pytest.raises(UsageError, match="there is no table"):
+        empty.table("streams/none")
 
 
 def test_the_notebook_of_the_documentation_runs(config, tmp_path, monkeypatch):

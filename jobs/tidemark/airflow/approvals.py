@@ -14,7 +14,7 @@ from airflow.sdk import BaseNotifier, Param
 from airflow.sdk.bases.skipmixin import SkipMixin
 from airflow.sdk.exceptions import AirflowFailException
 
-from tidemark.airflow import aws
+from tidemark.airflow import aws, pinned
 from tidemark.airflow.alerts.channels import send
 from tidemark.airflow.alerts.notifier import Declined, named_run
 from tidemark.airflow.steps import as_of_of
@@ -27,7 +27,7 @@ RELEASE, LEAVE = "Release", "Leave blocked"
 PROMOTE, KEEP = "Promote", "Do not promote"
 WHEN_APPROVED = "when approved"
 """Choice of `promote` with which a backfill waits."""
-_REASON = "reason"
+_REASON, _BLOCKED = "reason", "blocked"
 
 
 class MessageNotifier(BaseNotifier):
@@ -81,34 +81,42 @@ class QualityGate(DecisionOperator):
     """Waits if quality blocks the run. Returns the arguments of its release; skips the release of another run."""
 
     inherits_from_skipmixin = True
+    template_fields = (*HITLOperator.template_fields, "settings")
 
-    def __init__(self, *, config: str, **options: Any) -> None:
+    def __init__(self, *, config: str, settings: str | None = None, **options: Any) -> None:
         super().__init__(answers=(RELEASE, LEAVE), **options)
-        self.config = config
+        self.config, self.settings = config, settings
 
     def execute(self, context: Any) -> None:
         from tidemark.commands.alerts.messages import waiting
         from tidemark.commands.alerts.trouble import trouble
         from tidemark.commands.schedule import blocking
 
-        pipeline = aws.load(self.config)
+        pipeline = pinned.load(self.config, self.settings)
         metrics.send(pipeline, as_of_of(context["dag_run"]))
         if blocking(pipeline.context) is None:
             self._skip_release(context)
         else:
-            run = named_run(pipeline.spec.name, context["dag_run"].run_id)
-            message = waiting(run, trouble(pipeline.context, with_causes=True))
+            found = trouble(pipeline.context, with_causes=True)
+            run = named_run(pipeline.spec.name, str(found.run_id), context["dag_run"].dag_id)
+            message = waiting(run, found)
             self.log.info("%s", message.text())
+            context["ti"].xcom_push(_BLOCKED, found.run_id)
             self.ask(context, message)
 
     def approved(self, context: Any, reason: str) -> list[str] | None:
-        """The arguments of the release; the task that does it is skipped if somebody has released the run
-        meanwhile."""
+        """The arguments of the release of the run that the question was about; the task that does it is skipped if
+        somebody has released the run meanwhile. Raises AirflowFailException if another run is blocked now."""
         from tidemark.commands.alerts.trouble import trouble
 
-        found = trouble(aws.load(self.config).context, with_causes=False)
+        found = trouble(pinned.load(self.config, self.settings).context, with_causes=False)
+        asked = context["ti"].xcom_pull(task_ids=context["ti"].task_id, key=_BLOCKED)
         if not found.failed:
             self._skip_release(context)
+        elif found.run_id != asked:
+            raise AirflowFailException(
+                f"run {found.run_id} is blocked now, and not {asked}: clear this task to be asked again"
+            )
         return [self.config, str(found.run_id), "--reason", reason]
 
     def _skip_release(self, context: Any) -> None:

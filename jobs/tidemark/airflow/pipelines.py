@@ -20,7 +20,8 @@ from tidemark.config.pipeline_files import PipelineFile, content_of, dag_id
 from tidemark.errors import UsageError
 from tidemark.report.pipeline_graph import page
 
-TASKS = ("discover", "process", "check_quality", "publish")
+TASKS = ("discover", "process", "check_quality", "release", "publish")
+"""Names of the tasks; `release` is there with `approval`."""
 _FOUND = "{{ ti.xcom_pull(task_ids='%s')['%s'] }}"
 _SETTINGS = "{{ (ti.xcom_pull(task_ids='%s') or {}).get('settings', '') }}"
 
@@ -85,7 +86,7 @@ def _make(file: PipelineFile, named: Callable[[str], str], given: Given) -> None
     arguments = [config, "--as-of", _FOUND % (name, "as_of"), "--run-id", _FOUND % (name, "run_id")]
     placed: dict[str, Any] = {"placement": file.scheduling.spark, "pinned": _SETTINGS % name}
     process = spark_task(job="process", application_args=arguments, **placed, **of["process"])
-    checked = _checked(file, _SETTINGS % name, of["check_quality"])
+    checked = _checked(file, _SETTINGS % name, of)
     published = _published(file, of["publish"])
     chain(found, process, *checked, published)
     for each in (found.operator, process, *checked, published):
@@ -97,21 +98,22 @@ def _published(file: PipelineFile, given: Mapping[str, Any]) -> BaseOperator:
     spec, journal = file.spec, record_asset(file.spec)
     assets = [pipeline_asset(spec), *stream_assets(spec).values(), journal, *given.get("outlets", [])]
     once: dict[str, Any] = {"trigger_rule": TriggerRule.NONE_FAILED, "max_active_tis_per_dag": 1}
-    made: Any = task(**once | dict(given) | {"inlets": [journal], "outlets": assets})(publish)(str(file.path))
+    inlets = [journal, *given.get("inlets", [])]
+    made: Any = task(**once | dict(given) | {"inlets": inlets, "outlets": assets})(publish)(str(file.path))
     operator: BaseOperator = made.operator
     return operator
 
 
-def _checked(file: PipelineFile, settings: str, given: Mapping[str, Any]) -> list[BaseOperator]:
+def _checked(file: PipelineFile, settings: str, given: Given) -> list[BaseOperator]:
     """Return the tasks that check a run's quality: with `approval` one that waits for a person, and one that releases
     the run."""
     config, asked = str(file.path), file.scheduling
     if not asked.approval:
-        checked: Any = task(**given)(steps.check_quality)(config, settings)
+        checked: Any = task(**given["check_quality"])(steps.check_quality)(config, settings)
         return [checked.operator]
-    gate = QualityGate(config=config, notify=asked.notify, **given)
-    release = spark_task(job="release", application_args=gate.output, placement=asked.spark, task_id="release")
-    return [gate, release]
+    gate = QualityGate(config=config, settings=settings, notify=asked.notify, **given["check_quality"])
+    placed: dict[str, Any] = {"placement": asked.spark, "pinned": settings}
+    return [gate, spark_task(job="release", application_args=gate.output, **placed, **given["release"])]
 
 
 def _defaults(file: PipelineFile) -> dict[str, Any]:

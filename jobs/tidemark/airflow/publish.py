@@ -47,7 +47,9 @@ def publish(config: str) -> dict[str, Any]:
         print(f"{asset.name}: {', '.join(signal.keys) or 'an event without a key'}")  # the task's log
     records = known[_RECORDS] | {asset.name: signal.after.record for asset, signal in signals.items()}
     context["outlet_events"][journal].extra = {_NUMBER: known[_NUMBER] + 1, _RECORDS: records}
-    context["task"].outlets = [*signals, journal]  # Airflow makes an event of every outlet
+    own = {journal.name, *(asset.name for asset in found)}
+    others = [outlet for outlet in context["task"].outlets if getattr(outlet, "name", None) not in own]
+    context["task"].outlets = [*signals, journal, *others]  # Airflow makes an event of every outlet
     return {asset.name: {"keys": list(signal.keys), **signal.extra} for asset, signal in signals.items()}
 
 

@@ -32,8 +32,8 @@ def discover(config: str, content: str | None = None) -> dict[str, str]:
 
     run = get_current_context()["dag_run"]
     as_of = as_of_of(run).isoformat()
-    pipeline = pinned.load(config, content)
     try:
+        pipeline = pinned.load(config, content)
         foreseen = foresee(pipeline.context, as_of, run.run_id)
     except (Blocked, ConfigError, UsageError) as error:
         raise AirflowFailException(what_to_do(error, config)) from error
@@ -62,7 +62,7 @@ def check_quality(config: str, content: str | None = None) -> None:
     metrics.send(pipeline, as_of_of(dag_run))
     context = pipeline.context
     if reason := blocking(context):
-        run = named_run(context.spec.name, dag_run.run_id)
+        run = named_run(context.spec.name, dag_run.run_id, dag_run.dag_id)
         message = failed(run, "check_quality", reason, trouble(context, with_causes=True))
         print(message.text())
         raise QualityBlocks(reason, message)

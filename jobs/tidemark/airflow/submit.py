@@ -67,8 +67,11 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
             self._follow(child.connection)
             self._submit(context)
 
-    def poll_until_complete(self, external_id: Any, context: Context) -> None:  # noqa: ARG002 - of the provider
-        """Give the slot back until it is time to ask about the driver again."""
+    def poll_until_complete(self, external_id: Any, context: Context) -> None:
+        """Give the slot back until it is time to ask about the driver again, if somebody can be asked."""
+        if not self.durable:
+            super().poll_until_complete(external_id, context)
+            return
         self.log.info("the driver %s runs on the cluster: asking about it again in %s", external_id, self.poll)
         self.defer(trigger=TimeDeltaTrigger(self.poll), method_name=self.ask_again.__name__)
 
@@ -82,6 +85,12 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
             self.poll_until_complete(external_id, context)
         if not self.is_job_succeeded(status):
             raise AirflowException(f"the driver {external_id} ended as {status}: its own log says why")
+        self.get_job_result(external_id, context)
+
+    def get_job_result(self, external_id: Any, context: Context) -> None:  # noqa: ARG002 - of the provider
+        """Forget a driver that has succeeded: a task that is cleared submits another one."""
+        if (store := context.get("task_state_store")) is not None:
+            store.delete(self.external_id_key)
 
     def on_kill(self) -> None:
         if self._child is None:

@@ -59,9 +59,10 @@ class Output:
         """Print an answer."""
         with reader_may_leave():
             if self.as_json:
+                sys.stdout.write(to_json(answer.record))
+                sys.stdout.flush()
                 if answer.text is not None and for_log():
                     sys.stderr.write(_rendered(answer.text(answer.record)))
-                sys.stdout.write(to_json(answer.record))
             elif answer.text is not None:
                 sys.stdout.write(_rendered(answer.text(answer.record)))
                 sys.stderr.writelines(f"{line}\n" for line in answer.warnings)

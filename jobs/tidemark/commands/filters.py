@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypedDict, TypeVar
+from typing import Any, TypeAlias, TypedDict, TypeVar, get_type_hints
 
 from tidemark.arguments import known_names, number, texts
 from tidemark.arguments import partition as name_of_partition
@@ -57,7 +57,7 @@ def filters_shown(verb: V) -> V:
     own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
     filters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in Filters.__annotations__.items()
+        for name, kind in get_type_hints(Filters).items()
     ]
     shown.__signature__ = signature.replace(parameters=[*own, *filters])
     return verb

@@ -37,7 +37,7 @@ class ColumnLineage:
 
 
 TableLineage = Mapping[str, ColumnLineage]
-_OF_WINDOWS = ("_window_start", "_window_end")
+_OF_WINDOWS, _ENDS = ("_window_start", "_window_end"), ("_system_timestamp", "_end_time")
 
 
 def events_lineage(source: SourceSpec) -> TableLineage:
@@ -50,7 +50,8 @@ def events_lineage(source: SourceSpec) -> TableLineage:
         whole = {column.name.lower(): column.name for column in source.columns}
         columns = {whole[name.lower()] for name in names if name.lower() in whole}
         found = frozenset(SourceColumn(source.name, in_files.get(name, name)) for name in columns)
-        return ColumnLineage(found, Derivation.IDENTITY if columns == set(read) else Derivation.TRANSFORMATION)
+        bare = len(read) == 1 and read[0].strip("`").lower() in {name.lower() for name in columns}
+        return ColumnLineage(found, Derivation.IDENTITY if bare else Derivation.TRANSFORMATION)
 
     times = {
         "_arrival_time": landed([source.arrival_time]),
@@ -84,8 +85,10 @@ def _step(spec: PipelineSpec, stream: StreamSpec, known: Mapping[str, TableLinea
     if not stream.select and not stream.windowed:
         return {name: before[name] for name in (*_payload(spec, stream.name), *row)}
     of_all = Derivation.AGGREGATION if stream.windowed else Derivation.TRANSFORMATION
-    if stream.windowed:
-        row |= dict.fromkeys(_OF_WINDOWS, ColumnLineage(before["_system_timestamp"].inputs, of_all))
+    times = (*(_OF_WINDOWS if stream.windowed else ()), *_ENDS)
+    if stream.windowed or stream.join or stream.shift or stream.lifetime is not None:
+        ends = frozenset(each for name in _ENDS if name in before for each in before[name].inputs)
+        row |= dict.fromkeys(times, ColumnLineage(ends, of_all))
     groups = {name: before[name] for name in _payload(spec, stream.name) if name not in stream.select}
     return row | groups | {name: _made(text, before, of_all) for name, text in stream.select.items()}
 
@@ -123,8 +126,8 @@ _ORDER = list(Derivation)
 
 def _made(text: str, before: _Readable, derivation: Derivation) -> ColumnLineage:
     """The lineage of an expression. A bare column keeps that of the column."""
-    if text.strip() in before:
-        return before[text.strip()]
+    if (bare := text.strip().replace("`", "")) in before:
+        return before[bare]
     found = [before[name] for names in columns_read(text) if (name := _named(names, before)) is not None]
     inputs = frozenset(each for lineage in found for each in lineage.inputs)
     return ColumnLineage(inputs, max([derivation, *(each.derivation for each in found)], key=_ORDER.index))

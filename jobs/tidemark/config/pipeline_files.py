@@ -82,6 +82,9 @@ class PipelineFile:
             raise ConfigError([Problem(str(path), "pipeline", reason)])
         scheduling = scheduling_of(path, spec.airflow)
         periods_of(spec)
+        if mute := [each for each in scheduling.assets if _of_stream(each)]:
+            what = "its events have partition keys, which start no pipeline: wait for the asset tidemark_PIPELINE"
+            raise ConfigError([Problem(str(path), "airflow.assets", f"{mute[0]}: {what}")])
         if spec.schedule and scheduling.assets:
             raise ConfigError([Problem(str(path), "airflow.assets", "goes without `schedule`: choose one of them")])
         return cls(path, spec, scheduling)
@@ -159,6 +162,11 @@ def scheduling_of(path: Path, given: Mapping[str, Any]) -> Scheduling:
     if problems:
         raise ConfigError(problems)
     return _dated(Scheduling(**{"catchup": "start_date" in given} | values))
+
+
+def _of_stream(asset: str) -> bool:
+    """True if an asset is named as that of a stream, or as the record of what was emitted: pipelines have no dots."""
+    return asset.startswith("tidemark_") and any(each in asset for each in (".", ":"))
 
 
 def _dated(scheduling: Scheduling) -> Scheduling:

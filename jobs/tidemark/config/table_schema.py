@@ -30,12 +30,12 @@ _PLAIN: Types = {
 _ROW: Types = {"_partition": pa.string(), "_offset": pa.int64()}
 _WINDOW: Types = {"_window_start": TIME, "_window_end": TIME}
 _BATCH: Types = {"_batch_id": pa.int64()}
-_COUNT = re.compile(r"\s*count\s*\(", re.IGNORECASE)
+_COUNT = re.compile(r"\s*count\s*\([^()]*\)\s*", re.IGNORECASE)
 
 
 def schema_of(spec: PipelineSpec, table: str) -> pa.Schema | None:
-    """The schema of `events/...`, `streams/...` or `dead_letters/...`; None for other tables. A column whose type
-    only Spark can tell is of type null."""
+    """The schema of `events/...`, `streams/...`, `dead_letters/...` or `substreams`; None for other tables. A column
+    whose type only Spark can tell is of type null."""
     kind, _, name = table.partition("/")
     if kind == "events" and name in spec.sources:
         return pa.schema([*_events(spec.sources[name]).items()])
@@ -43,6 +43,8 @@ def schema_of(spec: PipelineSpec, table: str) -> pa.Schema | None:
         return pa.schema([*_stream(spec, name).items()])
     if kind == "dead_letters" and name in spec.streams:
         return pa.schema([*_letters().items()])
+    if table == "substreams":
+        return pa.schema([*_substreams().items()])
     return None
 
 
@@ -83,10 +85,17 @@ def _letters() -> Types:
     return source | _ROW | times | _WINDOW | _BATCH
 
 
+def _substreams() -> Types:
+    names: Types = dict.fromkeys(("source", "partition", "substream"), pa.string())
+    times: Types = dict.fromkeys(("watermark", "high"), TIME)
+    number: Types = {"batch_id": pa.int64()}
+    return names | times | number
+
+
 def _stream(spec: PipelineSpec, name: str) -> Types:
     step = spec.streams[name]
     times: Types = {"_system_timestamp": TIME, "_end_time": TIME}
-    own = times if step.join else times | _ROW
+    own = times | _ROW
     if step.windowed:
         own = _WINDOW | dict.fromkeys(step.parts, _PLAIN["STRING"])
     payload = {
@@ -99,4 +108,4 @@ def _stream(spec: PipelineSpec, name: str) -> Types:
 def _selected(kind: str | None, text: str) -> pa.DataType:
     if kind is not None:
         return arrow_type(parse_type(kind))
-    return pa.int64() if _COUNT.match(text) else pa.null()
+    return pa.int64() if _COUNT.fullmatch(text) else pa.null()

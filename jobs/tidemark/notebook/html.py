@@ -19,7 +19,7 @@ _CELL = "text-align:left;vertical-align:top;font-variant-numeric:tabular-nums"
 def table_of(result: Result[Any]) -> str:
     """The rows of a result, without columns that are empty in all of them."""
     found = result.arrow()
-    total = result.get("total", found.num_rows)
+    total = result["total"] if result.rows_key == "rows" and "total" in result else found.num_rows
     names = [name for name in found.column_names if found[name].null_count < found.num_rows]
     rows = [[row[name] for name in names] for row in found.slice(0, SHOWN).to_pylist()]
     more = "" if total <= len(rows) else f", {len(rows):,} of {total:,} shown"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -16,14 +16,17 @@ T = TypeVar("T")
 TIMES = {"event_time", "arrival_time", "system_timestamp", "end_time", "watermark", "window_start", "window_end"}
 TIMES |= {"high", "last_arrival", "last_seen", "estimated_arrival", "floor", "as_of", "created", "promoted"}
 """Members that are times: ISO 8601 text in the record, timestamps in its table."""
+_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
+"""Texts that records have for doubles which JSON does not have."""
 
 
 class Result(dict[str, Any], Generic[T]):
-    """A record, as a dict; `record` is itself under its own type. The list under the key `rows_key` is its table."""
+    """A record, as a dict; `record` is itself under its own type. The list under the key `rows_key` is its
+    table, which has at least these `columns`."""
 
-    def __init__(self, record: T, rows_key: str, title: str) -> None:
+    def __init__(self, record: T, rows_key: str, title: str, columns: Iterable[str] = ()) -> None:
         super().__init__(cast(Mapping[str, Any], record))
-        self.rows_key, self.title = rows_key, title
+        self.rows_key, self.title, self.columns = rows_key, title, tuple(columns)
 
     @property
     def record(self) -> T:
@@ -36,9 +39,10 @@ class Result(dict[str, Any], Generic[T]):
         import pyarrow as pa
 
         rows = [_flat(row) for row in self[self.rows_key]]
-        names = dict.fromkeys(name for row in rows for name in row)
+        own = {*self.columns, *(name for row in self[self.rows_key] for name in row)}
+        names = dict.fromkeys([*self.columns, *(name for row in rows for name in row)])
         columns = {name: [row.get(name) for row in rows] for name in names}
-        return pa.table({name: _column(name, values) for name, values in columns.items()})
+        return pa.table({name: _column(values, name in own & TIMES) for name, values in columns.items()})
 
     def df(self) -> pd.DataFrame:
         """The rows as a pandas frame, as `arrow` has them."""
@@ -71,14 +75,20 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _column(name: str, values: list[Any]) -> pa.Array[Any]:
+def _column(values: list[Any], of_times: bool) -> pa.Array[Any]:
     import pyarrow as pa
 
-    if name in TIMES:
+    if of_times:
         return pa.array([_time(value) for value in values], pa.timestamp("us", tz="UTC"))
+    if any(isinstance(value, float) for value in values):
+        values = [float(value) if value in _NO_NUMBERS else value for value in values]
     try:
         found: pa.Array[Any] = pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # values of several types, such as those of two sources
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        OverflowError,
+    ):  # values of several types, such as those of two sources
         found = pa.array([None if value is None else str(value) for value in values], pa.string())
     return found
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.storage import is_table
 
 if TYPE_CHECKING:
@@ -17,8 +19,9 @@ def spark_table(pipeline: Pipeline, name: str, spark: Any) -> Any:  # noqa: ANN4
     there is no such table."""
     reader = pipeline.reader
     place = reader.folder_of(name)
+    ensure_whole(reader.ledger, [name])
     if not is_table(place):
         return spark.createDataFrame(pa.Table.from_batches([], reader.table(name).schema))
-    whole = spark.read.format("delta").load(str(place))
+    whole = spark.read.format("delta").load(re.sub("^s3://", "s3a://", str(place)))
     number = "_batch_id" if "_batch_id" in whole.columns else "batch_id"
     return whole.where(f"{number} <= {reader.ledger.last().committed_through}")

@@ -52,6 +52,10 @@ class EventRecord(TypedDict):
     payload: dict[str, Any]
 
 
+EVENT_COLUMNS = tuple(name for name in EventRecord.__annotations__ if name != "payload")
+"""Members of a row but its payload."""
+
+
 class WindowBounds(TypedDict, total=False):
     """The window that a dead letter is late for."""
 

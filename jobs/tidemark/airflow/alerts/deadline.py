@@ -23,7 +23,7 @@ from tidemark.airflow.alerts.notifier import named_run
 from tidemark.commands.alerts.due import owed
 from tidemark.commands.alerts.messages import overdue
 from tidemark.commands.alerts.trouble import trouble
-from tidemark.config.pipeline_files import PipelineFile
+from tidemark.config.pipeline_files import PipelineFile, dag_id
 from tidemark.core.times import SECOND, parse_time
 from tidemark.report.words import duration
 
@@ -51,5 +51,5 @@ def _missed(config: str, context: Mapping[str, Any]) -> None:
         return
     after = scheduling.deadline or timedelta(0)
     late = f"{duration(round(after.total_seconds() * SECOND))} after it was queued"
-    named = named_run(found.spec.name, run["dag_run_id"])
+    named = named_run(found.spec.name, run["dag_run_id"], dag_id(found.spec.name))
     send(overdue(named, late, owes, trouble(found, with_causes=True)), scheduling.notify, context, _log)

@@ -21,6 +21,7 @@ from tidemark.commands.alerts.messages import NamedRun, failed
 from tidemark.commands.alerts.trouble import Trouble, trouble
 from tidemark.config.pipeline_files import dag_id
 from tidemark.config.scheduling.notify import Recipient
+from tidemark.dashboard import MOUNTED
 from tidemark.report.alerts.message import RunMessage
 
 _OF_A_TASK = "task_failure"
@@ -59,7 +60,8 @@ class FailureNotifier(BaseNotifier):
         reason = context.get("reason")
         task = None if reason is not None else context["ti"].task_id
         said = _OF_A_RUN.get(reason, reason) if reason is not None else _UNKNOWN if error is None else str(error)
-        return failed(named_run(self.pipeline, context["run_id"]), task, str(redact(said)), self._trouble())
+        run = named_run(self.pipeline, context["run_id"], context["dag"].dag_id)
+        return failed(run, task, str(redact(said)), self._trouble())
 
     def _trouble(self) -> Trouble | None:
         """What is wrong with the pipeline; None, with the reason in the log, if it cannot be looked at from here."""
@@ -70,11 +72,12 @@ class FailureNotifier(BaseNotifier):
             return None
 
 
-def named_run(pipeline: str, run_id: str) -> NamedRun:
-    """Return a run of a pipeline's DAG with the address of its page, if Airflow's setting `[api] base_url` gives
-    one."""
+def named_run(pipeline: str, run_id: str, dag: str) -> NamedRun:
+    """Return a run of a pipeline with the address of its page, if Airflow's setting `[api] base_url` gives one. Only
+    in the pipeline's own `dag` is that a page of Airflow's DAG run."""
     base = conf.get("api", "base_url", fallback=None)
     if not base:
         return NamedRun(pipeline, run_id)
-    page = f"{base.rstrip('/')}/dags/{quote(dag_id(pipeline))}/runs/{quote(run_id, safe='')}/plugin/tidemark-run"
+    own, at = dag_id(pipeline), f"dags/{quote(dag_id(pipeline))}/runs/{quote(run_id, safe='')}"
+    page = f"{base.rstrip('/')}/{at}/plugin/tidemark-run" if dag == own else f"{base.rstrip('/')}{MOUNTED}/{at}"
     return NamedRun(pipeline, run_id, [("The run on the dashboard", page)])

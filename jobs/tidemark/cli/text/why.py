@@ -43,20 +43,22 @@ def status_text(pipeline: Pipeline) -> Callable[[StatusRecord], RenderableType]:
 
 def run_cause(pipeline: Pipeline, record: RunRecord) -> str | None:
     """The first cause of what is abnormal in a run; None if it has dropped and quarantined no row and failed no
-    check, or only verified another run."""
+    check, or only verified another run. Looks at no more rows than a page of the dashboard."""
     lost = any(batch["dropped"] or batch["quarantined"] for batch in record["batches"])
     failed = any(not check["success"] for check in record["quality"])
     if "verified" in record or not (lost or failed):
         return None
-    sentence = _first_cause(pipeline, record["run_id"])
+    from tidemark.commands.dashboard.causes import causes_of_run  # only where a run has lost rows
+
+    found = causes_of_run(pipeline.reader, record["run_id"])
+    sentence = found.unseen or next((cause["sentence"] for cause in found.causes), None)
     return None if sentence is None else safe(sentence)
 
 
-def _first_cause(pipeline: Pipeline, run: str | None = None) -> str | None:
-    """The first sentence for a run (default: the last), or why there can be none: results are shown whatever state
-    the events are in."""
+def _first_cause(pipeline: Pipeline) -> str | None:
+    """The first sentence, or why there can be none: a status is shown whatever state the events are in."""
     try:
-        causes = pipeline.why(run=run)["causes"]
+        causes = pipeline.why()["causes"]
     except (TidemarkError, OSError, ValueError) as error:
         return f"The events could not be looked at: {error}"
     return causes[0]["sentence"] if causes else None

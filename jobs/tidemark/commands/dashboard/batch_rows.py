@@ -97,7 +97,7 @@ def batch_rows(tables: Mapping[str, Place], batch: int, fate: Fate, begin: int, 
         read = at_once(lambda each: _keys(*each, batch, fate), chunk, s3_too=remote)
         kept += [table for table in read if table is not None and table.num_rows]
         done, step = done + step, 2 * step
-    chosen = _window(pa.concat_tables(kept), files, begin, most) if kept else []
+    chosen = _window(pa.concat_tables(kept), begin, most) if kept else []
     found = sum(table.num_rows for table in kept)
     return BatchRows(list(_whole(files, chosen, batch, fate)), found, done >= len(files))
 
@@ -132,22 +132,17 @@ def _keys(number: int, file: _File, batch: int, fate: Fate) -> pa.Table | None:
         return None
     arrival = found["_arrival_time"].combine_chunks().fill_null(-_LAST)
     places = pa.array([number] * found.num_rows, pa.int64())
-    columns = [places, arrival, found["_partition"].combine_chunks(), found["_offset"].combine_chunks()]
-    return pa.Table.from_arrays(columns, names=["file", "arrival", "partition", "offset"])
+    source = pa.array([file.source] * found.num_rows, pa.string())
+    columns = [places, arrival, source, found["_partition"].combine_chunks(), found["_offset"].combine_chunks()]
+    return pa.Table.from_arrays(columns, names=["file", "arrival", "source", "partition", "offset"])
 
 
-def _window(rows: pa.Table, files: Sequence[_File], begin: int, most: int) -> list[_Key]:
+def _window(rows: pa.Table, begin: int, most: int) -> list[_Key]:
     """The keys of `most` rows from row `begin` on, in order."""
-    order = pc.sort_indices(rows, [("arrival", "descending")])
-    chosen = rows["arrival"].take(order.slice(begin, most))
-    if not len(chosen):
-        return []
-    high, low = chosen[0], chosen[-1]
-    within = pc.and_(pc.less_equal(rows["arrival"], high), pc.greater_equal(rows["arrival"], low))
-    listed = rows.filter(within).to_pylist()
-    listed.sort(key=lambda row: (-row["arrival"], files[row["file"]].source, row["partition"], -row["offset"]))
-    skipped = begin - _after(rows, high.as_py())
-    return [(row["file"], row["partition"], row["offset"]) for row in listed[skipped : skipped + most]]
+    order = [("arrival", "descending"), ("source", "ascending"), ("partition", "ascending"), ("offset", "descending")]
+    count = min(begin + most, rows.num_rows)
+    first = pc.select_k_unstable(rows, k=count, sort_keys=order)  # type: ignore[call-overload] # takes tables, too
+    return [(row["file"], row["partition"], row["offset"]) for row in rows.take(first.slice(begin)).to_pylist()]
 
 
 def _whole(files: Sequence[_File], chosen: Sequence[_Key], batch: int, fate: Fate) -> Iterator[ListedRow]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+from deltalake.exceptions import DeltaError
 
 from tidemark.commands.explain.why import scope_of_batches, why
 from tidemark.commands.read import Reader
@@ -31,8 +33,8 @@ class Causes:
     unseen: str | None = None
 
 
-_FOUND: Cache[tuple[str, int, str, int, int], Causes] = Cache(256)
-"""Causes by root, version, run, its last batch and as_of: a judged run never changes."""
+_FOUND: Cache[tuple[str, int, str, int, int, str], Causes] = Cache(256)
+"""Causes by root, version, run, its last batch, as_of and status: a judged run never changes otherwise."""
 
 
 def causes_of_run(reader: Reader, run_id: str | None) -> Causes:
@@ -41,11 +43,13 @@ def causes_of_run(reader: Reader, run_id: str | None) -> Causes:
     record = _last_batch(reader, run_id)
     if record is None:
         return Causes()
-    key = (str(reader.ledger.root), reader.ledger.version, record.run_id, record.batch_id, record.as_of)
+    run = record.run_id, record.batch_id, record.as_of, record.status
+    key = (str(reader.ledger.root), reader.ledger.version, *run)
     known = _FOUND.get(key)
     if known is None:
         known = _look(reader, record)
-        _FOUND.put(key, known)
+        if known.unseen is None:
+            _FOUND.put(key, known)
     return known
 
 
@@ -68,12 +72,12 @@ def _look(reader: Reader, record: BatchRecord) -> Causes:
         if rows > MOST_ROWS or files > MOST_FILES:
             command = shlex.join(["tidemark", "why", str(reader.spec.path), "--run", record.run_id])
             return Causes(
-                unseen=f"{rows:,} rows in {files:,} files are too many for a page: {command} looks at them."
+                unseen=f"{rows:,} rows in {files:,} files are too many to look at here: {command} looks at them."
             )
         return Causes(tuple(why(reader, None, None, record.run_id)["causes"]))
     except TidemarkError as error:
         return Causes(unseen=f"The run's rows could not be looked at: {error.message}.")
-    except UNREADABLE:
+    except (*UNREADABLE, DeltaError, duckdb.Error):
         return Causes(unseen="The run's rows could not be looked at now.")
 
 

@@ -9,7 +9,7 @@ from tidemark.commands.filters import Moment, instants
 from tidemark.commands.read import Reader
 from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.tail import RunRange
+from tidemark.ledger.tail import BLOCKED, RunRange
 from tidemark.records.causes import WhyRecord
 from tidemark.report.causes.cells import HISTORY, JudgedSource, RowScope
 from tidemark.report.causes.find import FoundCauses, causes_of
@@ -86,9 +86,13 @@ def _sources(reader: Reader, asked: RowScope, through: int) -> list[JudgedSource
 
 
 def _landed(reader: Reader, source: str, asked: RowScope) -> pa.Table:
-    """Landing times of a source's files, from the begin of the history on."""
+    """Landing times of a source's files, from the begin of the history on, with those of a blocked run."""
     condition = pc.field("source") == source
     if asked.history is not None:
         condition &= pc.field("modified") >= arrow_instant(asked.history)
     found = reader.table("objects").to_table(columns=["uri", "modified"], filter=condition)
-    return pa.Table.from_arrays([found["uri"], found["modified"].cast(pa.int64())], names=["f", "landed"])
+    taken = pa.Table.from_arrays([found["uri"], found["modified"].cast(pa.int64())], names=["f", "landed"])
+    blocked = [record for record in reader.ledger.last().pending if record.status == BLOCKED]
+    mine = [item for each in blocked for item in reader.ledger.objects_of(each) if item.source == source]
+    waiting = pa.table({"f": [item.uri for item in mine], "landed": [item.modified for item in mine]}, taken.schema)
+    return pa.concat_tables([taken, waiting])

@@ -49,7 +49,12 @@ def batch(
     )
     data |= {"findings": [_finding(each) for each in findings], "digests": _digest_data(record)}
     if moved is not None:
-        data |= {"fate": asked.fate, "found": moved.rows, **paged(page_of_rows(record, asked))}
+        data |= {
+            "fate": asked.fate,
+            "found": moved.rows,
+            "kept": moved.found if moved.whole else None,
+            **paged(page_of_rows(record, asked)),
+        }
     return Page(f"{name}: batch {record.batch_id:,}", inner, data=data)
 
 

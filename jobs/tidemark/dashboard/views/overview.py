@@ -12,7 +12,7 @@ from tidemark.config.pipeline_files import dag_id
 from tidemark.core.policy import Fate
 from tidemark.dashboard.asked import Partitions
 from tidemark.dashboard.links import Links, link, named
-from tidemark.dashboard.shell import Page, form, pager, quiet, select, void
+from tidemark.dashboard.shell import Page, form, paged, pager, quiet, select, void
 from tidemark.dashboard.views.states import Standing, first_lines, states_data
 from tidemark.records.status import PartitionSummary, StatusRecord
 from tidemark.report.page.charts.vega import words
@@ -36,6 +36,7 @@ def overview(
         first = paragraph("No run has committed anything yet.")
         block = [] if beside.standing.calm else first_lines(name, beside.standing, beside.causes, attention, links)
         return Page(name, (*block, first, dag), data=data)
+    data |= {"partitions": list(shown.rows), **paged(shown)}
     parts = (
         *first_lines(name, beside.standing, beside.causes, attention, links),
         *_newest(status, links),

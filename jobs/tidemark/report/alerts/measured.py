@@ -7,6 +7,7 @@ from functools import partial
 
 from tidemark.core.quality import Check
 from tidemark.core.times import SECOND
+from tidemark.report.page.measures import MULTIPLES, SHARES
 from tidemark.report.words import brief, duration
 
 _SHARE, _JUMP = "_share", "_jump"
@@ -20,9 +21,9 @@ def measured(check: Check) -> str:
     if value is None:
         return f"{check.expectation} of {_place(check.table)}: failed"
     fate = check.expectation.removesuffix(_SHARE).removesuffix(_JUMP)
-    if check.expectation.endswith(_SHARE):
+    if check.expectation in SHARES:
         return f"{fate} rows of {_place(check.table)}: {_of_most(value, limit, _percent)}"
-    if check.expectation.endswith(_JUMP):
+    if check.expectation in MULTIPLES:
         return f"{fate} rows of {_place(check.table)}: {_of_most(value, limit, _times)} the usual share"
     if check.expectation in _DELAYS:
         name, of = check.expectation.replace("_", " "), check.examples[0] if check.examples else "the run"

@@ -9,12 +9,12 @@ from typing import Any
 from tidemark.core.times import SECOND
 from tidemark.report.words import brief
 
-_SHARES = frozenset({"dropped_share", "adjusted_share", "quarantined_share"})
-_MULTIPLES = frozenset({"dropped_jump", "adjusted_jump", "quarantined_jump"})
+SHARES = frozenset({"dropped_share", "adjusted_share", "quarantined_share"})
+MULTIPLES = frozenset({"dropped_jump", "adjusted_jump", "quarantined_jump"})
 _STEP = "watermarks_never_go_back"
 _DELAYS = frozenset({"watermark_delay", "output_delay"})
 _SIDES = {
-    "at most": _SHARES | _MULTIPLES | _DELAYS,
+    "at most": SHARES | MULTIPLES | _DELAYS,
     "at least": frozenset({_STEP}),
     "exactly": frozenset({"rows_in_equal_fates_out", "rows_recorded_are_rows_judged"}),
 }
@@ -28,11 +28,11 @@ def measured(expectation: str, value: object) -> str | None:
         return str(value)
     if not math.isfinite(value):
         return str(value)
-    if expectation in _SHARES:
+    if expectation in SHARES:
         return f"{_number(100 * value)} %"
     if expectation in _DELAYS or expectation == _STEP:
         return brief(round(value * SECOND))
-    return f"{_number(value)} times" if expectation in _MULTIPLES else _number(value)
+    return f"{_number(value)} times" if expectation in MULTIPLES else _number(value)
 
 
 def bounded(expectation: str, limit: object) -> str | None:
