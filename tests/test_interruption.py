@@ -16,6 +16,7 @@ STAND_IN = """
 import sys, time
 from pathlib import Path
 from tidemark import cli
+from tidemark.notebook.result import Result
 from tidemark.pipeline import Pipeline
 
 class Busy:
@@ -24,7 +25,7 @@ class Busy:
         time.sleep(60)
 
     def status(self):
-        return {"partitions": ["x" * 10_000] * 900}
+        return Result({"partitions": ["x" * 10_000] * 900}, "partitions", "")
 
     def advise(self, **options):
         try:

@@ -25,7 +25,6 @@ from samples import (
 
 from oracle import Obj, Run, Source, judge
 from product import Product, expected, verdicts
-from tidemark.errors import UsageError
 from tidemark.ledger.tables.store import Store
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -313,8 +312,7 @@ def test_a_log_that_a_crash_left_without_a_commit_is_no_table(tmp_path):
     for table in ("events/s", "watermarks", "diagnostics"):
         (product.folder_of(table) / "_delta_log" / "_staged_commits").mkdir(parents=True)
     assert product.pipeline().rows()["total"] == 0
-    with pytest.raises(UsageError, match="no row has been written"):
-        product.pipeline().table("events/s")
+    assert product.pipeline().table("events/s").count_rows() == 0
     product.run(at(12))
     assert verdicts(product.events("s")) == expected(judge(PLAIN, [Run(at(12), (obj("a", 10), obj("b", 11)))]))
     hold_replay(product)

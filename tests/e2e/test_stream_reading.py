@@ -69,8 +69,7 @@ def test_tables_of_streams_have_a_path_and_are_read_to_the_last_committed_batch(
     assert pipeline.table("streams/counted").count_rows() == product.said["streams"]["counted"]["rows"]
     with pytest.raises(UsageError, match="there is no table 'streams/kept'"):
         pipeline.path("streams/kept")
-    with pytest.raises(UsageError, match="no row has been written"):
-        pipeline.table("dead_letters/counted")
+    assert pipeline.table("dead_letters/counted").count_rows() == 0
 
 
 def test_a_run_that_brings_nothing_and_closes_nothing_starts_no_jvm(product, monkeypatch):

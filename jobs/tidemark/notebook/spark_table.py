@@ -21,7 +21,7 @@ def spark_table(pipeline: Pipeline, name: str, spark: Any) -> Any:  # noqa: ANN4
     place = reader.folder_of(name)
     ensure_whole(reader.ledger, [name])
     if not is_table(place):
-        return spark.createDataFrame(pa.Table.from_batches([], reader.table(name).schema))
+        return spark.createDataFrame(pa.Table.from_pylist([], reader.table(name).schema))
     whole = spark.read.format("delta").load(re.sub("^s3://", "s3a://", str(place)))
     number = "_batch_id" if "_batch_id" in whole.columns else "batch_id"
     return whole.where(f"{number} <= {reader.ledger.last().committed_through}")
