@@ -4,6 +4,7 @@ been planned."""
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from samples import KEYED, Crash, CrashAt, at, fork, hold_replay, obj
@@ -11,6 +12,7 @@ from samples import KEYED, Crash, CrashAt, at, fork, hold_replay, obj
 from oracle import Run, judge
 from product import Product, expected, verdicts
 from tidemark.commands import recover
+from tidemark.commands.abandon import stuck
 from tidemark.context import RunContext
 from tidemark.errors import Held, TidemarkError, UsageError
 from tidemark.spark.judge.engine import Engine
@@ -127,6 +129,16 @@ def test_a_run_that_fails_says_how_it_is_abandoned(product, monkeypatch):
                 product.run(at(30), run_id="stuck")
             assert "tidemark abandon" in told.value.hint
             assert "stuck --reason" in told.value.hint
+
+
+def test_an_error_of_the_jvm_is_told_with_its_exception_and_cause():
+    said = "An error occurred while calling z:f.\n: java.lang.RuntimeException: job failed\n\tat f\n"
+    said += "Caused by: java.io.IOException: no space\n\tat g"
+    found = stuck(ValueError(said), [SimpleNamespace(run_id="r")], "c.yml")
+    assert found.message == (
+        "run r is planned and fails: ValueError: An error occurred while calling z:f. "
+        "java.lang.RuntimeException: job failed (java.io.IOException: no space)"
+    )
 
 
 def test_what_has_published_is_finished_and_not_abandoned(product):

@@ -155,11 +155,19 @@ class Abandonment:
 def stuck(error: Exception, records: Sequence[BatchRecord], config: str) -> TidemarkError:
     """Error of a planned run that fails without a fault of a disk, of S3 or of a table; its hint says what to do
     next."""
-    first = next(iter(str(error).splitlines()), "")
     run = records[0].run_id
     return TidemarkError(
-        f"run {run} is planned and fails: {type(error).__name__}: {first}"[:1000],
+        f"run {run} is planned and fails: {type(error).__name__}: {_said(error)}"[:1000],
         where=config,
         hint=f"remove the cause and run again; if it is the configuration, `tidemark abandon {config} {run} "
         "--reason ...` sets the run aside: then edit the file and run again",
     )
+
+
+def _said(error: Exception) -> str:
+    """The first line of an error. One of the JVM begins with the call that failed: then its exception and the
+    innermost cause follow."""
+    first, *others = str(error).splitlines() or [""]
+    raised = [line.removeprefix(": ") for line in others if line.startswith(": ")]
+    causes = [line.removeprefix("Caused by: ") for line in others if line.startswith("Caused by: ")]
+    return " ".join([first, *raised[:1], *(f"({cause})" for cause in causes[-1:])])
