@@ -26,6 +26,7 @@ from datetime import UTC, datetime
 for name, connection in {connections!r}.items():
     os.environ["AIRFLOW_CONN_" + name.upper()] = json.dumps(connection)
 from tidemark.airflow.alerts import deadline
+from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 from tidemark.airflow.alerts.notifier import Declined, FailureNotifier, QualityBlocks
 from tidemark.airflow.approvals import QualityGate
@@ -33,10 +34,11 @@ from tidemark.commands.alerts.due import OwedOutput
 from tidemark.report.alerts.message import MessagePart, RunMessage
 
 message = RunMessage("subject <1>", "sentence", [MessagePart("Cause", ["<i>a.json</i> {{{{ run_id }}}} <!here>"])])
-blocked = dict(run_id="r 1", exception=QualityBlocks("quality blocks it", message))
+dag = DAG("tidemark_toll")
+blocked = dict(dag=dag, run_id="r 1", exception=QualityBlocks("quality blocks it", message))
 FailureNotifier("toll", {config!r}, {notify!r})(blocked)
 for reason in ("task_failure", "timed_out"):
-    FailureNotifier("toll", {config!r}, ["run"])(dict(run_id="r 1", reason=reason))
+    FailureNotifier("toll", {config!r}, ["run"])(dict(dag=dag, run_id="r 1", reason=reason))
 asked, run = [], dict(dag_run_id="r 1", data_interval_end=None, run_after="2026-01-02T00:00:00Z")
 for owes in ([], [OwedOutput("hours", None, 0)]):
     deadline.owed = lambda context, as_of: asked.append(as_of) or owes
@@ -52,7 +54,7 @@ for answer, reason in answers:
         decided.append(gate.execute_complete(dict(), event))
     except AirflowFailException as error:
         decided.append([type(error).__name__, str(error)])
-FailureNotifier("toll", {config!r}, ["chat"])(dict(run_id="r 1", exception=Declined("no")))
+FailureNotifier("toll", {config!r}, ["chat"])(dict(dag=dag, run_id="r 1", exception=Declined("no")))
 print(json.dumps([asked, alert.callback.path, alert.callback.kwargs, decided]))
 """
 
