@@ -17,6 +17,7 @@ import pytest
 
 import plain_checks
 from product import micros
+from tidemark.context import RunContext
 from tidemark.core.advance import Opening
 from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.core.batch_result import FINDINGS, Account, FindingSample, Occurrence, Outcome, PartitionReport
@@ -50,6 +51,37 @@ def without_spark(patch: pytest.MonkeyPatch) -> None:
     plain_checks.use(patch.setattr)
     patch.setattr(planner, "analyse", lambda *_: None)
     patch.setattr(session, "open_session", None)
+
+
+class NoRows:
+    """A writer of streams that writes nothing: only their progress matters."""
+
+    not_due: dict[str, int] = {}  # noqa: RUF012 - a constant
+
+    def write(self, *_: Any) -> tuple[()]:
+        return ()
+
+    def making(self, _: Any) -> dict[str, Any]:
+        return {}
+
+    def outside(self, *_: Any) -> int:
+        return 0
+
+    def earliest(self, _: Any) -> None:
+        return None
+
+    def idle(self, *_: Any) -> tuple[None, None]:
+        return None, None
+
+    behind = outside
+
+
+def without_streams(patch: pytest.MonkeyPatch) -> None:
+    """No rows of streams, and an engine of rows for all commands until the patch ends."""
+    engine = RowEngine()
+    without_spark(patch)
+    patch.setattr(RunContext, "engine", property(lambda _: engine))
+    patch.setattr(RunContext, "outputs", lambda *_, **__: NoRows())
 
 
 @dataclass

@@ -20,6 +20,20 @@ from oracle import MAX_TIME, MIN_TIME, SECOND, UNKNOWN, Obj, Policy, Row, Run, S
 
 TICK = 1
 BASE = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
+
+
+def at(seconds: float) -> int:
+    return BASE + round(seconds * SECOND)
+
+
+def objects(uri: str, start: int, late: int = 0) -> list[Obj]:
+    """Twenty rows, one a second, the last so many of them too late."""
+    moments = [at(start + number) for number in range(20)]
+    events = [time - 9 * SECOND if number >= 20 - late else time for number, time in enumerate(moments)]
+    rows = tuple(Row("0", event, time, None) for event, time in zip(events, moments, strict=True))
+    return [Obj(uri, at(start + 20), rows)]
+
+
 NAMES = ("0", "1", "2")
 SUBSTREAMS: tuple[str | None, ...] = ("a", "b", None, "null")
 TOLERANCES = tuple(n * SECOND for n in (2, 0, 1, 5, 10))

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from oracle import SECOND, Obj, Row, Source
+from oracle import SECOND, Source
 from product import Product
-from row_engine import RowEngine, without_spark
-from strategies import BASE
+from row_engine import without_streams
+from strategies import at, objects
 from tidemark.commands.alerts import trouble as trouble_module
 from tidemark.commands.alerts.due import OwedOutput, owed
 from tidemark.commands.alerts.messages import NamedRun, failed, overdue
 from tidemark.commands.alerts.trouble import trouble
-from tidemark.context import RunContext
 from tidemark.errors import Blocked
 
 SOURCE = Source(late=(4 * SECOND, "drop"), out_of_order=(2 * SECOND, "adjust"), landing_delay=3 * SECOND)
@@ -23,47 +22,9 @@ WINDOWS = {"windows": {"from": "s", "tumbling": "10s", "select": {"n": "count(*)
 TICK = 1
 
 
-class NoRows:
-    """Writes no row of a stream: only its progress matters here."""
-
-    not_due: dict[str, int] = {}  # noqa: RUF012 - a constant
-
-    def write(self, *_: Any) -> tuple[()]:
-        return ()
-
-    def making(self, _: Any) -> dict[str, Any]:
-        return {}
-
-    def outside(self, _: Any) -> int:
-        return 0
-
-    def earliest(self, _: Any) -> None:
-        return None
-
-    def idle(self, *_: Any) -> tuple[None, None]:
-        return None, None
-
-    behind = outside
-
-
 @pytest.fixture(autouse=True)
 def no_spark(monkeypatch) -> None:
-    without_spark(monkeypatch)
-    engine = RowEngine()
-    monkeypatch.setattr(RunContext, "engine", property(lambda _: engine))
-    monkeypatch.setattr(RunContext, "outputs", lambda *_: NoRows())
-
-
-def at(seconds: float) -> int:
-    return BASE + round(seconds * SECOND)
-
-
-def objects(uri: str, start: int, late: int = 0) -> list[Obj]:
-    """Twenty rows, one a second, the last so many of them too late."""
-    moments = [at(start + number) for number in range(20)]
-    events = [time - 9 * SECOND if number >= 20 - late else time for number, time in enumerate(moments)]
-    rows = tuple(Row("0", event, time, None) for event, time in zip(events, moments, strict=True))
-    return [Obj(uri, at(start + 20), rows)]
+    without_streams(monkeypatch)
 
 
 def made(folder: Path, **settings: Any) -> Product:

@@ -15,11 +15,10 @@ from deltalake import write_deltalake
 
 from oracle import Obj, Row, Source
 from product import Product
-from row_engine import RowEngine, without_spark
+from row_engine import without_streams
 from tidemark.commands.completeness.changed import EVERYTHING, changed
 from tidemark.commands.completeness.signals import Signal, run_signal, stream_signal
 from tidemark.config.scheduling.periods import periods_of
-from tidemark.context import RunContext
 from tidemark.core.completeness.emitted import Emitted
 from tidemark.core.times import DAY, HOUR, MAX_TIME, MINUTE, format_time, parse_time
 from tidemark.ledger import versions
@@ -30,26 +29,10 @@ SOURCE = Source(early=None, late=(10 * MINUTE, "adjust"), out_of_order=(10 * MIN
 HOURS: dict[str, Any] = {"streams": {"hours": {"from": "s", "tumbling": "1h", "select": {"n": "count(*)"}}}}
 
 
-class NoRows:
-    """A writer of streams that writes nothing: their progress is what counts."""
-
-    def __init__(self, *_: object) -> None:
-        self.not_due: dict[str, int] = {}
-
-    def write(self, *_: object) -> tuple[()]:
-        return ()
-
-    def outside(self, *_: object) -> int:
-        return 0
-
-
 @pytest.fixture(autouse=True)
 def no_spark() -> Iterator[None]:
-    engine = RowEngine()
     with pytest.MonkeyPatch.context() as patched:
-        without_spark(patched)
-        patched.setattr(RunContext, "engine", property(lambda _: engine))
-        patched.setattr(RunContext, "outputs", lambda *_, **__: NoRows())
+        without_streams(patched)
         yield
 
 

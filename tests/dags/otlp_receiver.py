@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-from typing import Any
+from http.server import ThreadingHTTPServer
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from receivers import Posts
 
 Points = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -18,9 +15,14 @@ class Receiver(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         self.points: Points = {}
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", 0), Posts)
 
-    def take(self, body: bytes) -> None:
+    def take(self, path: str, body: bytes) -> int:
+        if path == "/v1/metrics":
+            self._keep(body)
+        return 200
+
+    def _keep(self, body: bytes) -> None:
         for resource in ExportMetricsServiceRequest.FromString(body).resource_metrics:
             for scope in resource.scope_metrics:
                 for metric in scope.metrics:
@@ -31,24 +33,3 @@ class Receiver(ThreadingHTTPServer):
     def value(self, name: str, **tags: str) -> float | None:
         """The last value with these tags; None if there is none."""
         return self.points.get((name, frozenset(tags.items())))
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path == "/v1/metrics":
-            self.server.take(body)  # type: ignore[attr-defined] # the server is a Receiver
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing is printed."""
-
-
-@contextmanager
-def receiving() -> Iterator[Receiver]:
-    """A receiver that listens, and is gone afterwards."""
-    with Receiver() as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()

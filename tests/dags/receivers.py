@@ -63,8 +63,12 @@ class Webhook(ThreadingHTTPServer):
     """A server that takes posts of JSON; it answers with `status`."""
 
     def __init__(self, status: int = 200) -> None:
-        super().__init__(("127.0.0.1", 0), _Post)
+        super().__init__(("127.0.0.1", 0), Posts)
         self.status, self.posts = status, list[tuple[str, Any]]()
+
+    def take(self, path: str, body: bytes) -> int:
+        self.posts.append((path, json.loads(body)))
+        return self.status
 
     @property
     def connection(self) -> dict[str, Any]:
@@ -73,13 +77,12 @@ class Webhook(ThreadingHTTPServer):
         return {"conn_type": "slackwebhook", "host": host, "password": "T0/B0/secret-of-the-hook"}
 
 
-class _Post(BaseHTTPRequestHandler):
-    server: Webhook
+class Posts(BaseHTTPRequestHandler):
+    """Hands each post to the server's `take`, whose result is the answer's status."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.posts.append((self.path, json.loads(body)))
-        self.send_response(self.server.status)
+        self.send_response(self.server.take(self.path, body))  # type: ignore[attr-defined] # of the servers here
         self.end_headers()
 
     def log_message(self, *_: Any) -> None:

@@ -39,7 +39,7 @@ from airflow.utils.state import DagRunState, TaskInstanceState
 from airflow.utils.types import DagRunTriggeredByType, DagRunType
 from ruamel.yaml import YAML
 
-from row_engine import RowEngine, without_spark
+from row_engine import NoRows, RowEngine, without_spark
 from tidemark.commands.schedule import ScheduledWork, answer, foresee
 from tidemark.context import RunContext
 from tidemark.core.times import DAY, HOUR, MAX_TIME, from_datetime
@@ -76,19 +76,6 @@ ends afterwards; or sends its message twice; the task is cleared, or never runs;
 
 class Crash(BaseException):
     """The sudden end of a process."""
-
-
-class NoRows:
-    """A writer of streams that writes nothing: their progress is what counts."""
-
-    def __init__(self, *_: object) -> None:
-        self.not_due: dict[str, int] = {}
-
-    def write(self, *_: object) -> tuple[()]:
-        return ()
-
-    def outside(self, *_: object) -> int:
-        return 0
 
 
 @dataclass

@@ -20,7 +20,7 @@ import pytest
 from airflow_home import AirflowHome, running
 from dag_pipelines import land_day, land_late_hours, write_pipeline
 from openlineage_schema import openlineage_problems
-from otlp_receiver import Receiver, receiving
+from otlp_receiver import Receiver
 from receivers import Mailbox, Webhook, serving
 
 from tidemark.core.quality import RELEASED
@@ -35,7 +35,7 @@ NOTHING = {"discover": "success", "process": "skipped", "check_quality": "skippe
 
 @pytest.fixture(scope="module")
 def metrics() -> Iterator[Receiver]:
-    with receiving() as receiver:
+    with serving(receiver := Receiver()):
         yield receiver
 
 

@@ -19,7 +19,7 @@ from hypothesis.strategies import SearchStrategy
 
 from oracle import SECOND, Obj, Row, Source
 from product import Product
-from strategies import BASE
+from strategies import at
 from tidemark.spark.tables import delta
 
 T = TypeVar("T")
@@ -36,10 +36,6 @@ KEYED = Source(
 PLAIN = replace(KEYED, over=False, late=(4 * SECOND, "drop"), early=(3 * SECOND, "adjust"))
 TABLES = ("watermarks", "substreams", "diagnostics", "objects", "batches")
 _OF_ONE_ATTEMPT = {"timings", "plan", "configuration", "engine", "files", "ledger_digests", "chain_before", "chain"}
-
-
-def at(seconds: float) -> int:
-    return BASE + round(seconds * SECOND)
 
 
 def rows(seed: int, count: int, modified: int, partitions: Sequence[str] = PARTITIONS) -> tuple[Row, ...]:

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from samples import Crash, CrashAt, at, contents, fork, hold_conservation, hold_replay
 
-from oracle import SECOND, Obj, Row, Source
+from oracle import SECOND, Obj, Source
 from product import Product
+from strategies import objects
 from tidemark.commands.schedule import answer, blocking, foresee
 from tidemark.errors import Blocked, CheckFailed, ConfigError, UsageError
 from tidemark.spark.streams.stream_rows import StreamRows
@@ -30,14 +31,6 @@ STREAMS = {
 BETWEEN = "expect_column_values_to_be_between"
 OUTPUTS = tuple(f"streams/{name}" for name in STREAMS)
 BLOCKED_AT = ["planned", "events", "watermarks", "diagnostics", "quality", "blocked"]
-
-
-def objects(uri: str, start: int, late: int = 0) -> list[Obj]:
-    """Twenty rows, one a second, the last so many of them too late."""
-    moments = [at(start + number) for number in range(20)]
-    events = [time - 9 * SECOND if number >= 20 - late else time for number, time in enumerate(moments)]
-    rows = tuple(Row("0", event, time, None) for event, time in zip(events, moments, strict=True))
-    return [Obj(uri, at(start + 20), rows)]
 
 
 def made(folder: Path, **settings: Any) -> Product:

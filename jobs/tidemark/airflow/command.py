@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
-from tidemark.airflow import pinned
+from tidemark.airflow import aws, pinned
 from tidemark.config.scheduling.placement import CONF_VARIABLE, Placement
 from tidemark.records import LOG_VARIABLE
 
@@ -190,7 +190,6 @@ def lineage_of(job: str, arguments: Sequence[str]) -> OperatorLineage[Any, Any] 
     """Return what a command with these arguments read and wrote; None for all but `process`."""
     if job != "process":
         return None
-    from tidemark.airflow import aws
     from tidemark.airflow.telemetry.openlineage import run_lineage
 
     config, *options = arguments

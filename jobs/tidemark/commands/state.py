@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from tidemark.core.batch_result import BatchRecord
+from tidemark.core.quality import Check
 from tidemark.core.times import format_time
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import holder
@@ -35,11 +36,7 @@ def standing(ledger: Ledger, config: str) -> StandingRecord:
         return {"state": state.value, "run_id": None, "as_of": None, "failed": [], "sentence": None, "commands": []}
     record, holding = tail.pending[-1], holder(ledger.root)
     state = _state(ledger, record, holding)
-    failed = (
-        [failure_text(check) for check in ledger.checks(record.batch_id) if check.blocks]
-        if state is PipelineState.BLOCKED
-        else []
-    )
+    failed = list(map(failure_text, blocking_checks(ledger))) if state is PipelineState.BLOCKED else []
     return {
         "state": state.value,
         "run_id": record.run_id,
@@ -48,6 +45,13 @@ def standing(ledger: Ledger, config: str) -> StandingRecord:
         "sentence": _sentence(state, tail.pending[0], record, holding),
         "commands": list(_commands(state, record, config)),
     }
+
+
+def blocking_checks(ledger: Ledger) -> list[Check]:
+    """The checks of the last run that fail and block a run, whether it is released or not; none if nothing is
+    pending."""
+    pending = ledger.last().pending
+    return [check for check in ledger.checks(pending[-1].batch_id) if check.blocks] if pending else []
 
 
 def _state(ledger: Ledger, record: BatchRecord, holding: str | None) -> PipelineState:

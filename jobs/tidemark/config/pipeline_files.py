@@ -15,16 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.config import PipelineSpec, load_pipeline
+from tidemark.config.scheduling import values as read_value
 from tidemark.config.scheduling.notify import Recipient, recipients, span
 from tidemark.config.scheduling.periods import periods_of
 from tidemark.config.scheduling.placement import Placement, placement
-from tidemark.config.scheduling.values import KeyProblem, address, multiplier, zone
-from tidemark.config.scheduling.values import count as _count
-from tidemark.config.scheduling.values import date as _date
-from tidemark.config.scheduling.values import delay as _delay
-from tidemark.config.scheduling.values import flag as _flag
-from tidemark.config.scheduling.values import text as _text
-from tidemark.config.scheduling.values import texts as _texts
 from tidemark.config.secrets import ENVIRONMENT
 from tidemark.errors import ConfigError, Problem, TidemarkError
 
@@ -151,7 +145,7 @@ def scheduling_of(path: Path, given: Mapping[str, Any]) -> Scheduling:
         if key in given:
             try:
                 values[key] = read(given[key])
-            except KeyProblem as error:
+            except read_value.KeyProblem as error:
                 problems.append(Problem(str(path), f"airflow.{key}.{error.key}", error.message))
             except (TypeError, ValueError) as error:
                 problems.append(Problem(str(path), f"airflow.{key}", f"{given[key]!r}: {error}"))
@@ -183,24 +177,24 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 _READERS = {
-    "owner": _text,
-    "retries": _count,
-    "retry_delay": _delay,
-    "start_date": _date,
-    "catchup": _flag,
-    "tags": _texts,
-    "pool": _text,
-    "queue": _text,
+    "owner": read_value.text,
+    "retries": read_value.count,
+    "retry_delay": read_value.delay,
+    "start_date": read_value.date,
+    "catchup": read_value.flag,
+    "tags": read_value.texts,
+    "pool": read_value.text,
+    "queue": read_value.text,
     "spark": placement,
-    "backoff": multiplier,
-    "paused": _flag,
-    "timezone": zone,
-    "description": _text,
-    "owner_link": address,
+    "backoff": read_value.multiplier,
+    "paused": read_value.flag,
+    "timezone": read_value.zone,
+    "description": read_value.text,
+    "owner_link": read_value.address,
     "notify": recipients,
     "deadline": span,
     "timeout": span,
-    "approval": _flag,
+    "approval": read_value.flag,
     "periods": _mapping,
-    "assets": _texts,
+    "assets": read_value.texts,
 }

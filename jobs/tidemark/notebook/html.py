@@ -23,7 +23,7 @@ def table_of(result: Result[Any]) -> str:
     names = [name for name in found.column_names if found[name].null_count < found.num_rows]
     rows = [[row[name] for name in names] for row in found.slice(0, SHOWN).to_pylist()]
     more = "" if total <= len(rows) else f", {len(rows):,} of {total:,} shown"
-    return f"<p><strong>{_text(result.title)}</strong>{more}</p>{_table(names, rows)}"
+    return _titled(result.title, more) + _table(names, rows)
 
 
 def pipeline_html(pipeline: Pipeline) -> str:
@@ -34,7 +34,7 @@ def pipeline_html(pipeline: Pipeline) -> str:
     streams = [[name, ", ".join(step.inputs), step.published] for name, step in spec.streams.items()]
     state = status["standing"]["sentence"] or f"{status['standing']['state']}, as of {status['as_of'] or 'never'}"
     return (
-        f"<p><strong>Pipeline {_text(spec.name)}</strong>: {_text(state)}</p>"
+        _titled(f"Pipeline {spec.name}", f": {state}")
         + _table(["source", "format", "landing", "watermark"], sources)
         + (_table(["stream", "reads", "published"], streams) if streams else "")
     )
@@ -46,11 +46,18 @@ def page_html(path: str) -> str:
     return f'<iframe srcdoc="{page}" style="width:100%;height:900px;border:0" sandbox="allow-scripts"></iframe>'
 
 
+def _titled(title: str, more: str) -> str:
+    from tidemark.report.page.markup import element, paragraph  # only where HTML is made
+
+    return paragraph(element("strong", title), more)
+
+
 def _table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    head = "".join(f'<th style="{_CELL}">{_text(name.replace("_", " "))}</th>' for name in names)
-    lines = ("".join(f'<td style="{_CELL}">{_text(_plain(value))}</td>' for value in row) for row in rows)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    from tidemark.report.page.markup import element  # only where HTML is made
+
+    head = element("tr", *(element("th", name.replace("_", " "), style=_CELL) for name in names))
+    lines = (element("tr", *(element("td", _plain(value), style=_CELL) for value in row)) for row in rows)
+    return element("table", element("thead", head), element("tbody", *lines))
 
 
 def _plain(value: object) -> str:
@@ -61,9 +68,3 @@ def _plain(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _text(value: object) -> str:
-    from tidemark.report.text import safe  # only where HTML is made
-
-    return escape(safe(str(value)))

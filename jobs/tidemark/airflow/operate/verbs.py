@@ -18,6 +18,7 @@ from tidemark.airflow import aws
 from tidemark.airflow.command import TidemarkCommandOperator
 from tidemark.airflow.operate.forms import FORMS, REASON, RUN, Verb
 from tidemark.airflow.routes import Files, routed, routes
+from tidemark.commands.state import PipelineState
 from tidemark.config.pipeline_files import OPERATE, SINCE, dag_id
 from tidemark.config.scheduling.placement import Placement
 from tidemark.errors import TidemarkError, UsageError
@@ -96,7 +97,7 @@ def arguments_of(verb: Verb, config: str, values: Mapping[str, Any], user: str) 
 
 def _run_in_the_way(config: str) -> str:
     found = aws.load(config).status().record["standing"]
-    if found["state"] in ("new", "ready") or found["run_id"] is None:
+    if found["state"] in (PipelineState.NEW, PipelineState.READY) or found["run_id"] is None:
         raise UsageError("no run is in the way", hint=found["sentence"] or "the last run is committed")
     return found["run_id"]
 

@@ -7,7 +7,7 @@ to 1. Airflow itself sends how long tasks and runs take.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -19,18 +19,25 @@ if TYPE_CHECKING:
     from tidemark.records.status import StatusRecord
 
 PREFIX = "tidemark"
+_WAYS = ("statsd_on", "statsd_datadog_enabled", "otel_on")
 _WITH_TAGS = ("otel_on", "statsd_datadog_enabled", "statsd_influxdb_enabled")
 Metric = tuple[str, float, dict[str, str]]
 
 
 def send(pipeline: Pipeline, as_of: datetime) -> None:
-    """Send the delays of sources and streams as of a time, whether quality blocks the pipeline, and the rows
-    and shares of its newest run."""
-    tagged = any(conf.getboolean("metrics", key, fallback=False) for key in _WITH_TAGS)
+    """If Airflow sends metrics, send the delays of sources and streams as of a time, whether quality blocks the
+    pipeline, and the rows and shares of its newest run."""
+    if not _any_on(_WAYS):
+        return  # a status reads tables, for nobody
+    tagged = _any_on(_WITH_TAGS)
     for metric, value, of in metrics_of(pipeline.status().record, as_of):
         tags = {"pipeline": pipeline.spec.name, **of}
         parts = [PREFIX, metric, *(() if tagged else tags.values())]
         gauge(normalize_name_for_stats(".".join(parts), log_warning=False), value, tags=tags)
+
+
+def _any_on(keys: Iterable[str]) -> bool:
+    return any(conf.getboolean("metrics", key, fallback=False) for key in keys)
 
 
 def metrics_of(status: StatusRecord, as_of: datetime) -> Iterator[Metric]:

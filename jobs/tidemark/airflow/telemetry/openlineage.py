@@ -21,6 +21,7 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
+from tidemark.config.address import S3Place, is_s3
 from tidemark.config.column_lineage import TableLineage, events_lineage, streams_lineage
 from tidemark.core.batch_result import total
 from tidemark.core.quality import Check
@@ -128,9 +129,9 @@ class _Run:
 
 def _named(place: str) -> tuple[str, str]:
     """Namespace and name of a dataset: `s3://bucket` and a key, or `file` and a path."""
-    if place.startswith("s3://"):
-        bucket, _, key = place.removeprefix("s3://").partition("/")
-        return f"s3://{bucket}", key or "/"
+    if is_s3(place):
+        found = S3Place(place)
+        return f"s3://{found.bucket}", found.key or "/"
     return "file", place
 
 

@@ -57,8 +57,10 @@ def run_cause(pipeline: Pipeline, record: RunRecord) -> str | None:
 
 def _first_cause(pipeline: Pipeline) -> str | None:
     """The first sentence, or why there can be none: a status is shown whatever state the events are in."""
+    from tidemark.commands.explain.why import UNSEEN  # only where there are runs
+
     try:
         causes = pipeline.why()["causes"]
-    except (TidemarkError, OSError, ValueError) as error:
+    except (TidemarkError, *UNSEEN) as error:
         return f"The events could not be looked at: {error}"
     return causes[0]["sentence"] if causes else None

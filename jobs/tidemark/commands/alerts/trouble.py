@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidemark.commands.explain.why import why
+from tidemark.commands.explain.why import UNSEEN, why
 from tidemark.commands.read import Reader
-from tidemark.commands.state import PipelineState, standing
+from tidemark.commands.state import PipelineState, blocking_checks, standing
 from tidemark.config.secrets import hidden
 from tidemark.context import RunContext
 from tidemark.errors import TidemarkError
@@ -40,15 +40,10 @@ def trouble(context: RunContext, with_causes: bool) -> Trouble:
     return Trouble(
         found["sentence"],
         found["run_id"],
-        tuple(_failed(context)) if blocked else (),
+        tuple(hidden(measured(check)) for check in blocking_checks(context.ledger)) if blocked else (),
         tuple(_causes(context, found["run_id"])) if blocked and with_causes else (),
         tuple(_commands(found, config)),
     )
-
-
-def _failed(context: RunContext) -> Iterator[str]:
-    record = context.ledger.last().pending[-1]
-    yield from (hidden(measured(check)) for check in context.ledger.checks(record.batch_id) if check.blocks)
 
 
 def _causes(context: RunContext, run: str | None) -> list[str]:
@@ -56,7 +51,7 @@ def _causes(context: RunContext, run: str | None) -> list[str]:
     in."""
     try:
         found = why(Reader(context.spec, context.ledger, context.clock), None, None, run)["causes"]
-    except (TidemarkError, OSError, ValueError) as error:
+    except (TidemarkError, *UNSEEN) as error:
         return [hidden(f"the events could not be looked at: {error}")]
     return [hidden(each["sentence"]) for each in found[:_MOST_CAUSES]]
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake.exceptions import DeltaError
 
-from tidemark.commands.explain.why import scope_of_batches, why
+from tidemark.commands.explain.why import UNSEEN, scope_of_batches, why
 from tidemark.commands.read import Reader
 from tidemark.core.batch_result import BatchRecord
 from tidemark.errors import TidemarkError
@@ -18,7 +16,6 @@ from tidemark.ledger.tables.cache import Cache
 from tidemark.records.causes import CauseRecord
 from tidemark.report.causes.cells import RowScope
 from tidemark.storage import Place, delta_table, is_table
-from tidemark.storage.damaged_files import UNREADABLE
 
 MOST_ROWS, MOST_FILES = 3_000_000, 1_000
 """Most rows, together with those that they are compared with, and most files of the events tables for which a page
@@ -77,7 +74,7 @@ def _look(reader: Reader, record: BatchRecord) -> Causes:
         return Causes(tuple(why(reader, None, None, record.run_id)["causes"]))
     except TidemarkError as error:
         return Causes(unseen=f"The run's rows could not be looked at: {error.message}.")
-    except (*UNREADABLE, DeltaError, duckdb.Error):
+    except UNSEEN:
         return Causes(unseen="The run's rows could not be looked at now.")
 
 

@@ -15,7 +15,7 @@ from tidemark.commands.dashboard.history import BatchHistory, history_of
 from tidemark.commands.dashboard.paged import SIZE, ListPage, checks_of, letters_of, page_of
 from tidemark.commands.dashboard.versions import ListedVersion, versions_of
 from tidemark.commands.read import Reader
-from tidemark.commands.state import standing
+from tidemark.commands.state import blocking_checks, standing
 from tidemark.config import PipelineSpec
 from tidemark.core.batch_result import BatchRecord, Finding
 from tidemark.core.policy import Fate
@@ -137,8 +137,7 @@ class Pages:
 
     def failed(self) -> Sequence[Check]:
         """The checks that block the last run."""
-        pending = self.ledger.last().pending
-        return [check for check in self.ledger.checks(pending[-1].batch_id) if check.blocks] if pending else []
+        return blocking_checks(self.ledger)
 
     @explained
     def explain(self, source: str, partition: str, offset: int) -> ExplainRecord:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+from deltalake.exceptions import DeltaError
 
 from tidemark.commands.filters import Moment, instants
 from tidemark.commands.read import Reader
@@ -17,6 +19,10 @@ from tidemark.report.events import instant as arrow_instant
 from tidemark.report.words import moment
 from tidemark.runner.executor import rules_of
 from tidemark.storage import is_table
+from tidemark.storage.damaged_files import UNREADABLE
+
+UNSEEN = (*UNREADABLE, ValueError, DeltaError, duckdb.Error)
+"""Exceptions, beside TidemarkError, of events that cannot be looked at now."""
 
 
 def why(reader: Reader, since: Moment, until: Moment, run: str | None) -> WhyRecord:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.streams import StreamSpec
+from tidemark.config.scheduling.values import zone
 from tidemark.core.completeness.periods import Periods, Unit
 from tidemark.core.times import HOUR, parse_moment
 from tidemark.core.windows import FixedWindows, SessionWindows, Windows
@@ -84,10 +84,10 @@ def _read(value: object) -> StreamPeriods | None:
         raise ValueError(f"{unknown[0]!r} is not known: there are {', '.join(_KEYS)}")
     if "unit" not in value:
         raise ValueError(f"needs `unit`, one of {', '.join(Unit)}")
-    unit, zone = _unit(value["unit"]), _zone(value.get("zone", "UTC"))
-    if unit is Unit.HOUR and zone != "UTC":
+    unit, place = _unit(value["unit"]), _zone(value.get("zone", "UTC"))
+    if unit is Unit.HOUR and place != "UTC":
         raise ValueError("hours are those of UTC: leave `zone` out, or choose a longer unit")
-    return StreamPeriods(Periods(unit, zone), _time(value["from"]) if "from" in value else None)
+    return StreamPeriods(Periods(unit, place), _time(value["from"]) if "from" in value else None)
 
 
 def _unit(value: object) -> Unit:
@@ -98,8 +98,8 @@ def _unit(value: object) -> Unit:
 
 def _zone(value: object) -> str:
     try:
-        return ZoneInfo(str(value)).key
-    except (ZoneInfoNotFoundError, ValueError) as error:
+        return zone(value).key
+    except ValueError as error:
         raise ValueError(f"{value!r} is no time zone: write one such as Europe/Berlin") from error
 
 

@@ -7,21 +7,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidemark.core.times import SECOND
-from tidemark.report.words import brief
+from tidemark.report.words import brief, duration
 
 SHARES = frozenset({"dropped_share", "adjusted_share", "quarantined_share"})
 MULTIPLES = frozenset({"dropped_jump", "adjusted_jump", "quarantined_jump"})
+_DIGITS = 3
 _STEP = "watermarks_never_go_back"
-_DELAYS = frozenset({"watermark_delay", "output_delay"})
+DELAYS = frozenset({"watermark_delay", "output_delay"})
 _SIDES = {
-    "at most": SHARES | MULTIPLES | _DELAYS,
+    "at most": SHARES | MULTIPLES | DELAYS,
     "at least": frozenset({_STEP}),
     "exactly": frozenset({"rows_in_equal_fates_out", "rows_recorded_are_rows_judged"}),
 }
 
 
-def measured(expectation: str, value: object) -> str | None:
-    """Return a value of an expectation: `6.25 %`, `2h 6m`, `1,440`; None for none."""
+def measured(expectation: str, value: object, digits: int = _DIGITS) -> str | None:
+    """Return a value of an expectation: `6.25 %`, `2h 6m`, `1,440`; None for none. With more `digits` than by default
+    a delay is written in full."""
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -29,10 +31,10 @@ def measured(expectation: str, value: object) -> str | None:
     if not math.isfinite(value):
         return str(value)
     if expectation in SHARES:
-        return f"{_number(100 * value)} %"
-    if expectation in _DELAYS or expectation == _STEP:
-        return brief(round(value * SECOND))
-    return f"{_number(value)} times" if expectation in MULTIPLES else _number(value)
+        return f"{_number(100 * value, digits)} %"
+    if expectation in DELAYS or expectation == _STEP:
+        return (brief if digits == _DIGITS else duration)(round(value * SECOND))
+    return f"{_number(value, digits)} times" if expectation in MULTIPLES else _number(value, digits)
 
 
 def bounded(expectation: str, limit: object) -> str | None:
@@ -66,8 +68,8 @@ def failed(check: Mapping[str, Any]) -> str:
     return f"{name} is {seen}, limit {limit}" if limit[0].isdigit() else f"{name} is {seen}, {limit} is allowed"
 
 
-def _number(value: float) -> str:
-    """Return an integer with groups of thousands, any other number with three significant digits."""
+def _number(value: float, digits: int) -> str:
+    """Return an integer with groups of thousands, any other number with so many significant digits."""
     if float(value).is_integer():
         return f"{int(value):,}"
-    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
