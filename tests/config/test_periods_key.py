@@ -71,3 +71,10 @@ def test_periods_are_a_mapping(tmp_path):
     with pytest.raises(ConfigError, match=r"airflow\.periods: 'day': must be a mapping"):
         PipelineFile.load(write_pipeline(tmp_path, airflow={"periods": "day"}))
     assert PIPELINE["streams"].keys() == {"hours"}
+
+
+def test_all_mistakes_that_matter_to_airflow_alone_are_named_at_once(tmp_path):
+    wrong = {"periods": {"no": "day"}, "retries": -1}
+    with pytest.raises(ConfigError) as error:
+        PipelineFile.load(write_pipeline(tmp_path, "operate", airflow=wrong))
+    assert [each.key for each in error.value.problems] == ["pipeline", "airflow.retries", "airflow.periods.no"]

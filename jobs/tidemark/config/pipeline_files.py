@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tidemark.config import PipelineSpec, load_pipeline
 from tidemark.config.scheduling import values as read_value
@@ -22,6 +22,7 @@ from tidemark.config.scheduling.placement import Placement, placement
 from tidemark.config.secrets import ENVIRONMENT
 from tidemark.errors import ConfigError, Problem, TidemarkError
 
+T = TypeVar("T")
 FOLDER_VARIABLE = "TIDEMARK_PIPELINES"
 OPERATE = "operate"
 RESERVED = ("backfill", "maintenance", OPERATE, "quality_report")
@@ -71,16 +72,12 @@ class PipelineFile:
     def load(cls, path: Path) -> PipelineFile:
         """Load a file. Raises ConfigError with everything that is wrong in it, including its `airflow` key."""
         spec = load_pipeline(path).spec
-        if spec.name in RESERVED or spec.name.startswith(f"{OPERATE}_"):
-            reason = f"{spec.name!r} is taken: DAGs for all pipelines are called so; choose another name"
-            raise ConfigError([Problem(str(path), "pipeline", reason)])
-        scheduling = scheduling_of(path, spec.airflow)
-        periods_of(spec)
-        if mute := [each for each in scheduling.assets if _of_stream(each)]:
-            what = "its events have partition keys, which start no pipeline: wait for the asset tidemark_PIPELINE"
-            raise ConfigError([Problem(str(path), "airflow.assets", f"{mute[0]}: {what}")])
-        if spec.schedule and scheduling.assets:
-            raise ConfigError([Problem(str(path), "airflow.assets", "goes without `schedule`: choose one of them")])
+        problems = list(_of_name(path, spec.name))
+        scheduling = _kept(problems, lambda: scheduling_of(path, spec.airflow))
+        _kept(problems, lambda: periods_of(spec))
+        problems += () if scheduling is None else _of_assets(path, spec, scheduling.assets)
+        if problems or scheduling is None:
+            raise ConfigError(problems)
         return cls(path, spec, scheduling)
 
 
@@ -156,6 +153,29 @@ def scheduling_of(path: Path, given: Mapping[str, Any]) -> Scheduling:
     if problems:
         raise ConfigError(problems)
     return _dated(Scheduling(**{"catchup": "start_date" in given} | values))
+
+
+def _kept(problems: list[Problem], read: Callable[[], T]) -> T | None:
+    """What a function reads; None, with its problems added to the others, if it raises ConfigError."""
+    try:
+        return read()
+    except ConfigError as error:
+        problems += error.problems
+        return None
+
+
+def _of_name(path: Path, name: str) -> Iterator[Problem]:
+    if name in RESERVED or name.startswith(f"{OPERATE}_"):
+        reason = f"{name!r} is taken: DAGs for all pipelines are called so; choose another name"
+        yield Problem(str(path), "pipeline", reason)
+
+
+def _of_assets(path: Path, spec: PipelineSpec, assets: tuple[str, ...]) -> Iterator[Problem]:
+    if mute := [each for each in assets if _of_stream(each)]:
+        what = "its events have partition keys, which start no pipeline: wait for the asset tidemark_PIPELINE"
+        yield Problem(str(path), "airflow.assets", f"{mute[0]}: {what}")
+    if spec.schedule and assets:
+        yield Problem(str(path), "airflow.assets", "goes without `schedule`: choose one of them")
 
 
 def _of_stream(asset: str) -> bool:
