@@ -13,7 +13,7 @@ from tidemark.quality.metrics import Line
 from tidemark.quality.validate import Suite, Validation, name_of
 from tidemark.runner import checks
 
-NO_RULE = ("partitions_progress", "watermark_delay", "output_delay")
+NO_RULE = ("dropped_target", "adjusted_target", "partitions_progress", "watermark_delay", "output_delay")
 """What says something of the data, not of the product; so do shares and jumps."""
 
 

@@ -21,8 +21,9 @@ from strategies import NAMES, Log, logs, sources, started, wide_names
 from tidemark import cli
 from tidemark.commands.advise.advise import Advising
 from tidemark.config import QualitySpec
+from tidemark.core.advice import held_out
 from tidemark.core.advice.costs import Targets
-from tidemark.core.times import parse_duration
+from tidemark.core.times import parse_duration, parse_time
 from tidemark.errors import UsageError
 from tidemark.ledger.lock import hold
 from tidemark.spark.judge.engine import Engine
@@ -99,6 +100,48 @@ def hold_cell(source: Source, runs: Sequence[Run], cell: dict[str, Any]) -> None
     assert cell["longest_delay_micros"] == (found[-1] if found else None)
 
 
+def hold_periods(source: Source, runs: Sequence[Run], record: dict[str, Any]) -> None:
+    """Each newest period has the tolerances that the rows before it recommend, and its rows' fates under them."""
+    (about,), cells = record["sources"], record["grid"]
+    actions = source.late[1] if source.late else "adjust", source.out_of_order[1]
+    asked = {pair: [judged(source, runs, cell, *pair).verdicts for cell in cells] for pair in {*BOTH, actions}}
+    arrivals = [v.arrival for v in asked[actions][0] if v.arrival is not None and v.partition != oracle.UNKNOWN]
+    newest, ranks = max(arrivals), [(_endless(cell["delay_micros"]), number) for number, cell in enumerate(cells)]
+    for period in about["held_out"]:
+        start, end = parse_time(period["from"]), parse_time(period["to"])
+        assert ((newest - end) % held_out.PERIOD, end - start) == (0, held_out.PERIOD)
+        before = {pair: [_fates(each, None, start) for each in asked[pair]] for pair in BOTH}
+        met = [n for n in range(len(cells)) if all(_met(about, before[pair][n]) for pair in BOTH)]
+        best = min((ranks[n] for n in met), default=None)
+        chosen = None if best is None else cells[best[1]]
+        assert [period[key] for key in TOLERANCES] == [chosen and chosen[key] for key in TOLERANCES]
+        if best is not None:
+            within = _fates(asked[actions][best[1]], start, None if end == newest else end)
+            own = {fate: within[fate] for fate in ("adjusted", "dropped")}
+            assert (period["counts"]["rows"], period["counts"]["own"]) == (within.total(), own)
+
+
+TOLERANCES = ("late", "out_of_order")
+BOTH = [("adjust", "adjust"), ("drop", "drop")]
+
+
+def _endless(delay: int | None) -> float:
+    return float("inf") if delay is None else delay
+
+
+def _fates(verdicts: Sequence[oracle.Verdict], after: int | None, until: int | None) -> Counter[str]:
+    """Fates of rows by arrival; a row without one is the oldest."""
+    times = [(oracle.MIN_TIME if v.arrival is None else v.arrival, v.disposition) for v in verdicts]
+    return Counter(fate for t, fate in times if (after is None or t > after) and (until is None or t <= until))
+
+
+def _met(about: dict[str, Any], fates: Counter[str]) -> bool:
+    return all(
+        about[f"target_{fate}"] is None or fates[fate] <= about[f"target_{fate}"] * fates.total()
+        for fate in ("adjusted", "dropped")
+    )
+
+
 # every cell, of sources whose runs the oracle judged
 
 
@@ -136,7 +179,7 @@ def hold_random_sources(folder: Path, spark: Any, count: int) -> None:
     """Each in one task and in several, in chunks."""
     listed = {f"s{number}": log for number, log in enumerate(drawn(mixed_logs(), count))}
     listed |= {"late": late_starts(over=False), "late_keyed": late_starts(over=True)}
-    product = recorded(folder, listed)
+    product, tested = recorded(folder, listed), 0
     for number, (name, log) in enumerate(listed.items()):
         lates = LATES if log.source.over else f"{LATES},off"
         record = advised(product, spark, (3, 1)[number % 2], source=name, late=lates, out_of_order=DISORDERS)
@@ -146,13 +189,23 @@ def hold_random_sources(folder: Path, spark: Any, count: int) -> None:
         assert len(record["grid"]) >= len(lates.split(",")) * len(DISORDERS.split(","))
         for cell in record["grid"]:
             hold_cell(log.source, log.runs, cell)
+        hold_periods(log.source, log.runs, record)
+        tested += len(record["sources"][0]["held_out"])
+    assert tested
 
 
+@pytest.fixture
+def short_periods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_out, "PERIOD", 20 * SECOND)
+
+
+@pytest.mark.usefixtures("short_periods")
 def test_each_cell_is_what_the_runs_come_to_under_its_tolerances(tmp_path, spark):
     hold_random_sources(tmp_path, spark, 2)
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("short_periods")
 def test_the_same_for_many_sources(tmp_path, spark):
     hold_random_sources(tmp_path, spark, 12)
 
@@ -298,3 +351,20 @@ def test_what_cannot_be_tried_is_refused(made, options, says):
 def test_without_a_committed_run_there_is_nothing_to_advise_on(tmp_path):
     with pytest.raises(UsageError, match="no run is committed"):
         Product(tmp_path, {"s": PLAIN}).pipeline().advise()
+
+
+def test_a_run_after_advice_checks_that_its_target_is_still_met(tmp_path):
+    source = replace(PLAIN, late=(2 * SECOND, "drop"), out_of_order=(0, "adjust"))
+    product = Product(tmp_path / "made", {"s": source}, {"quality": {"on_failure": "warn"}})
+    product.land("s", (Obj("a", at(40), behind("p0", range(10, 40, 4))),))
+    product.run(at(41))
+    assert product.pipeline().advise(target_dropped="50%")["recommended"]["s"]
+    product.land("s", (Obj("b", at(80), tuple(Row("p0", at(50), at(60 + n), "a") for n in range(20))),))
+    product.run(at(81))
+    checks = [row for row in product.table("quality") if (row["table"], row["batch_id"]) == ("events/s", 2)]
+    (target,) = [row for row in checks if row["expectation"] == "dropped_target"]
+    rows = product.events("s")
+    dropped = sum(row["_disposition"] == "dropped" for row in rows)
+    assert (target["observed"], target["limit"], target["severity"]) == (dropped / len(rows), 0.5, "warn")
+    assert dropped > len(rows) / 2
+    assert not target["success"]

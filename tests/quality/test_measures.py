@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -14,7 +15,7 @@ from tidemark.core.batch_result import Account, PartitionReport
 from tidemark.core.policy import Fate
 from tidemark.core.quality import Broken, Check, Offsets, RowChecks, RowRule, Severity
 from tidemark.core.watermarks import Combined, PartitionState, Seen
-from tidemark.quality.metrics import batches, events, limits_of, watermarks
+from tidemark.quality.metrics import advised_targets, batches, events, limits_of, watermarks
 from tidemark.quality.run_facts import Gathered, PartitionRows
 
 SECOND = 1_000_000
@@ -101,7 +102,7 @@ def run(dropped: int, rows: int, source: str = "readings") -> Account:
 
 
 def shares(now: Account, *past: Account) -> dict[str, float | None]:
-    whole, own = batches(SPEC, [now], [[each] for each in past], Gathered())
+    whole, own = batches(SPEC, [now], [[each] for each in past], Gathered(), {})
     assert (whole.table, own.table, whole.values) == ("batches", "events/readings", own.values)
     return dict(own.values)
 
@@ -122,7 +123,7 @@ def test_one_row_is_no_jump_after_runs_without_any():
 
 def test_runs_without_rows_of_a_source_are_no_history_of_it():
     past = [[run(1, 10)], [run(1, 10, "other")], [run(1, 10)]]
-    (_, own) = batches(SPEC, [run(1, 10)], past, Gathered())
+    (_, own) = batches(SPEC, [run(1, 10)], past, Gathered(), {})
     assert own.values["dropped_jump"] is None
 
 
@@ -154,3 +155,24 @@ def test_watermark_delay_is_of_the_largest_watermark_and_output_delay_of_the_com
     assert (whole.values["output_delay"], whole.values["max_output_delay"]) == (40.0, 7200.0)
     *_, ended = watermarks(spec, (states, states), ({}, {"readings": Combined(20 * SECOND, complete=True)}), 60)
     assert ended.values["output_delay"] is ended.values["watermark_delay"] is None
+
+
+def cell(late: int | None, dropped: int, target: float | None, source: str = "readings") -> dict[str, Any]:
+    own = {"own_dropped": dropped, "own_adjusted": 0, "target_dropped": target, "target_adjusted": None}
+    pair = {"late": late, "out_of_order": SPEC.sources["readings"].policy.out_of_order.micros}
+    return {"source": source, "rows": 100} | pair | own
+
+
+def test_targets_are_those_that_the_present_tolerances_met():
+    late = SPEC.sources["readings"].policy.tolerances[0]
+    others = [cell(1, 0, 0.5), cell(late, 0, 0.5, "gone")]
+    assert advised_targets(SPEC, [*others, cell(late, 2, 0.02)]) == {"readings": {Fate.DROPPED: 0.02}}
+    assert advised_targets(SPEC, [*others, cell(late, 3, 0.02)]) == {"readings": {}}
+    assert advised_targets(SPEC, [cell(late, 3, None)]) == {"readings": {}}
+
+
+def test_the_last_runs_together_are_held_to_the_target():
+    past = [[run(1, 100)], [run(50, 1000, "other")]]
+    whole, own = batches(SPEC, [run(5, 100)], past, Gathered(), {"readings": {Fate.DROPPED: 0.02}})
+    assert (own.values["recent_dropped"], own.values["advised_dropped"]) == (0.03, 0.02)
+    assert (whole.values["advised_dropped"], own.values["advised_adjusted"]) == (None, None)

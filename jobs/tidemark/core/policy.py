@@ -71,6 +71,11 @@ class Policy:
         return cls(None, None, Tolerance(0, Action.ADJUST))
 
     @property
+    def tolerances(self) -> tuple[int | None, int]:
+        """The late tolerance (None: off) and the out-of-order tolerance, microseconds."""
+        return None if self.late is None else self.late.micros, self.out_of_order.micros
+
+    @property
     def disorder(self) -> int:
         """Microseconds the watermark trails the highest time: min(out_of_order, late), or out_of_order
         alone when late is off or the action is `keep`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from statistics import median
 from typing import Any
 
@@ -50,9 +51,15 @@ def events(gathered: Gathered) -> Iterator[Line]:
 
 
 def batches(
-    spec: PipelineSpec, run: Sequence[Account], history: Sequence[Sequence[Account]], gathered: Gathered
+    spec: PipelineSpec,
+    run: Sequence[Account],
+    history: Sequence[Sequence[Account]],
+    gathered: Gathered,
+    advised: Mapping[str, Mapping[Fate, float]],
 ) -> Iterator[Line]:
-    """Yield the shares of fates in a run, for all sources and for each; `history` holds earlier runs' accounts."""
+    """Yield the shares of fates in a run, for all sources and for each; `history` holds earlier runs' accounts.
+    `advised` holds, by source, the targets that its tolerances met when `tidemark advise` counted: they are checked
+    on all these runs together."""
     sources = sorted({account.source for account in run})
     for source in (None, *sources):
         of_run = _fates(run, source)
@@ -65,6 +72,8 @@ def batches(
             values[fate.value] = _share(of_run, fate)
             values[f"max_{fate.value}"] = getattr(limits, f"max_{fate.value}")
             values[f"{fate.value}_jump"] = _jump(of_run, earlier, fate)
+        recent = _fates([*run, *chain.from_iterable(history)], source)
+        values |= _advised(recent, advised.get(source or "", {}))
         among = sources if source is None else [source]
         examples = {
             fate.value: tuple(text for name in among for text in gathered.examples(name, fate)) for fate in SHARES
@@ -109,6 +118,28 @@ def digests(written: Iterable[TableDigest], standing: Mapping[str, TableDigest])
     for digest in written:
         if digest.table in standing:
             yield Line(digest.table, {"differs": float(standing[digest.table] != digest)})
+
+
+def advised_targets(spec: PipelineSpec, advice: Iterable[Mapping[str, Any]]) -> dict[str, dict[Fate, float]]:
+    """Return, by source, the targets that its present tolerances met in the last advice (rows of `advice`)."""
+    found: dict[str, dict[Fate, float]] = {}
+    for cell in advice:
+        source = spec.sources.get(cell["source"])
+        if source is None or (cell["late"], cell["out_of_order"]) != source.policy.tolerances:
+            continue
+        targets = {fate: cell[f"target_{fate.value}"] for fate in (Fate.DROPPED, Fate.ADJUSTED)}
+        found[cell["source"]] = {
+            fate: most
+            for fate, most in targets.items()
+            if most is not None and cell[f"own_{fate.value}"] <= most * cell["rows"]
+        }
+    return found
+
+
+def _advised(recent: Mapping[Fate, int], targets: Mapping[Fate, float]) -> Iterator[tuple[str, float | None]]:
+    for fate in (Fate.DROPPED, Fate.ADJUSTED):
+        yield f"recent_{fate.value}", _share(recent, fate)
+        yield f"advised_{fate.value}", targets.get(fate)
 
 
 def limits_of(spec: PipelineSpec, source: str | None) -> QualitySpec:

@@ -57,9 +57,25 @@ class OwnActions(TypedDict):
     out_of_order: str
 
 
+HeldOutRecord = TypedDict(
+    "HeldOutRecord",
+    {
+        "from": str,
+        "to": str,
+        "late": str | None,
+        "out_of_order": str | None,
+        "counts": CandidateCounts | None,
+        "met": bool,
+    },
+)
+"""A newest stretch of arrivals with the tolerances that the rows before it recommend (null: none met the targets),
+the counts of its rows under them, and whether they meet the targets."""
+
+
 class AdvisedSource(TypedDict):
     """A source that advice is given on. Targets are shares from 0 to 1 (null: none). `whole`: retention has deleted
-    none of its rows."""
+    none of its rows. `held_out`: tests of the advice on the newest rows, newest first; `confidence` says in words how
+    it did."""
 
     source: str
     rows: int
@@ -68,6 +84,8 @@ class AdvisedSource(TypedDict):
     target_adjusted: float | None
     sentence: str
     whole: bool
+    held_out: list[HeldOutRecord]
+    confidence: str
 
 
 class UnadvisedSource(TypedDict):

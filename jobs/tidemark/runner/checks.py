@@ -121,10 +121,11 @@ class Audit:
     ) -> dict[str, list[Line]]:
         """Lines that shipped suites validate, by suite."""
         standing = self.ledger.digests(record.batch_id)
+        advised = metrics.advised_targets(self.spec, self.ledger.stores["advice"].read(1, record.batch_id))
         states, combined = (ending.before, ending.after), (ending.combined_before, ending.combined)
         return {
             "events": list(metrics.events(self.gathered)),
-            "batches": list(metrics.batches(self.spec, run, history, self.gathered)),
+            "batches": list(metrics.batches(self.spec, run, history, self.gathered, advised)),
             "watermarks": list(metrics.watermarks(self.spec, states, combined, record.as_of)),
             "digests": list(metrics.digests(record.digests, standing)),
         }

@@ -20,6 +20,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
+from tidemark.core.advice import held_out
 from tidemark.core.advice.grid import Grid, GridCounts
 from tidemark.core.advice.history import Cells
 from tidemark.core.advice.maxima import High, before_chunks
@@ -104,15 +105,23 @@ class AdvisedRows:
         highs: Iterable[High],
         starts: Mapping[str, Cells],
         arrivals: Iterable[tuple[str, int, int | None]],
-    ) -> dict[str, GridCounts]:
-        """By partition, the fates of its rows under each candidate. `starts`: the watermarks of partitions that start
-        late; `arrivals`: those that floors follow from, by partition and batch."""
-        counts = java_class("count.CandidateAccumulator").registered(context_of(self.engine.spark))
-        function = java_class("count.CandidateCounter").function(counts, self._parameters(grid, highs, starts))
-        columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, (ARRIVAL, EVENT, _FLOOR_ARRIVAL))]
+        newest: int,
+    ) -> tuple[dict[str, GridCounts], dict[int, GridCounts]]:
+        """Fates of rows under each candidate, by partition, and by period of arrival before the `newest`: 0 is the
+        last one. `starts`: the watermarks of partitions that start late; `arrivals`: those that floors follow from,
+        by partition and batch."""
+        made = java_class("count.CandidateAccumulator")
+        counts = [made.registered(context_of(self.engine.spark)) for _ in range(2)]
+        function = java_class("count.CandidateCounter").function(*counts, self._parameters(grid, highs, starts))
+        given = (ARRIVAL, EVENT, _FLOOR_ARRIVAL)
+        columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, given), _period(newest)]
         compared = Column(function.apply(scala_columns(columns)))
         self._in_order(arrivals).where(compared).count()
-        return {name: GridCounts(grid, numbers) for name, numbers in json.loads(counts.json()).items()}
+        parts, periods = (json.loads(each.json()) for each in counts)
+        return (
+            {name: GridCounts(grid, numbers) for name, numbers in parts.items()},
+            {int(number): GridCounts(grid, numbers) for number, numbers in periods.items()},
+        )
 
     def _rows(self, *more: str) -> DataFrame:
         """All rows; quarantined ones have no event time."""
@@ -172,3 +181,9 @@ class AdvisedRows:
                 "highs": chunks,
             }
         )
+
+
+def _period(newest: int) -> Column:
+    """Number of the period that a row counts for; a row without an arrival counts for the oldest."""
+    number, oldest = F.floor((F.lit(newest) - F.col(ARRIVAL)) / F.lit(held_out.PERIOD)), F.lit(held_out.MOST)
+    return F.coalesce(F.greatest(F.least(number, oldest), F.lit(0)), oldest).cast("long")

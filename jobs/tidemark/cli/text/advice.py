@@ -51,6 +51,7 @@ def _source(record: AdviseRecord, source: AdvisedSource) -> Iterator[RenderableT
     best = record["recommended"][name]
     if best is not None and not any(cell["present"] and cell["recommended"] for cell in cells):
         yield Text("\n".join(f"    {line}" for line in best["yaml"].splitlines()))
+    yield Text(source["confidence"])
     if not source["whole"]:
         yield Text("Rows and runs that retention has deleted are not counted; rows soon after them may differ.")
 

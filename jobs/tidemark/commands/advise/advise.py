@@ -16,7 +16,8 @@ from tidemark.config.models.sources import MAX_LATE
 from tidemark.config.models.values import fraction
 from tidemark.core.advice.costs import Targets, cells, recommended, targets_for
 from tidemark.core.advice.grid import Grid, chosen, rungs
-from tidemark.core.advice.history import RecordedStates, arrivals_before, repeat_runs
+from tidemark.core.advice.held_out import held_out
+from tidemark.core.advice.history import RecordedStates, arrivals_before, newest_arrival, repeat_runs
 from tidemark.core.advice.maxima import by_batch
 from tidemark.core.policy import Policy
 from tidemark.core.times import MAX_TIME, format_duration, parse_duration
@@ -117,27 +118,26 @@ class Advising:
             raise UsageError(
                 f"late cannot be off for {source.name}: it has substreams", hint="leave it out of --late"
             )
-        policy, history = source.policy, self._history(source.name)
-        number = self._accounted(source.name)
+        policy, history, number = source.policy, self._history(source.name), self._accounted(source.name)
         rows = AdvisedRows(self.engine(), source, self.through, number)
         grid = _grid(rows, policy, asked)
         highs = [] if source.over else rows.highs(grid)
-        reached = by_batch(highs)
-        behind = grid.behind()
+        reached, behind = by_batch(highs), grid.behind()
         seen = repeat_runs(history, grid, behind, reached, bool(source.over))
-        tallies = rows.tallies(grid, highs, seen.starts, arrivals_before(history))
+        arrivals, newest = arrivals_before(history), newest_arrival(history)
+        tallies, periods = rows.tallies(grid, highs, seen.starts, arrivals, newest)
         own = grid.behind(policy.out_of_order.action)
         if own != behind:
             seen = repeat_runs(history, grid, own, reached, bool(source.over))
         found = cells(grid, tallies, policy, seen)
         targets = targets_for(asked.targets, self._limits(source.name), policy)
-        present = (None if policy.late is None else policy.late.micros), policy.out_of_order.micros
         return Advice(
             source,
             targets,
             found,
-            next(cell for cell in found if (cell.late, cell.out_of_order) == present),
+            next(cell for cell in found if (cell.late, cell.out_of_order) == policy.tolerances),
             recommended(found, targets),
+            held_out(grid, periods, policy, seen, targets, newest),
             whole=self._batches[0]["batch_id"] == 1 and found[0].fates.rows == number,
         )
 
@@ -190,7 +190,7 @@ class Advising:
 
 def _grid(rows: AdvisedRows, policy: Policy, asked: Asked) -> Grid:
     """Tolerances of the candidates: the requested ones, else those that the rows suggest; always the present ones."""
-    late, disorder = None if policy.late is None else policy.late.micros, policy.out_of_order.micros
+    late, disorder = policy.tolerances
     lates, disorders = set(asked.lates or ()), set(asked.disorders or ())
     if asked.lates is None or asked.disorders is None:
         steps = rungs([late], MAX_LATE), rungs([disorder])

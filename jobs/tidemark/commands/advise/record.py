@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tidemark.config import SourceSpec
+from tidemark.core.advice import held_out
 from tidemark.core.advice.costs import FateCounts, Targets, ToleranceCost, own_actions
-from tidemark.core.times import format_time
+from tidemark.core.times import format_duration, format_time
 from tidemark.records.advice import (
     AdvisedSource,
     AdviseRecord,
@@ -16,21 +17,23 @@ from tidemark.records.advice import (
     CandidateCounts,
     CandidateRecord,
     ChosenTolerances,
+    HeldOutRecord,
 )
-from tidemark.report.advice import cost, target, tolerance, yaml_of
-from tidemark.report.words import duration
+from tidemark.report.advice import cost, share, target, tolerance, yaml_of
+from tidemark.report.words import counted, duration
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Candidates of one source with their costs, the present one, and the recommended one if there is any. `whole`:
-    retention has deleted none of the source's rows and runs."""
+    """Candidates of one source with their costs, the present one, the recommended one if there is any, and the newest
+    periods with what was advised before each. `whole`: retention has deleted none of the source's rows and runs."""
 
     source: SourceSpec
     targets: Targets
     cells: Sequence[ToleranceCost]
     present: ToleranceCost
     recommended: ToleranceCost | None
+    held_out: Sequence[held_out.HeldOut]
     whole: bool
 
 
@@ -127,7 +130,38 @@ def _source(advice: Advice) -> AdvisedSource:
         "target_adjusted": advice.targets.adjusted,
         "sentence": _sentence(advice),
         "whole": advice.whole,
+        "held_out": [_held_out(each) for each in advice.held_out],
+        "confidence": _confidence(advice.held_out),
     }
+
+
+def _held_out(period: held_out.HeldOut) -> HeldOutRecord:
+    best, fates = period.advised, period.fates
+    return {
+        "from": format_time(period.start),
+        "to": format_time(period.end),
+        "late": None if best is None else tolerance(best.late),
+        "out_of_order": None if best is None else tolerance(best.out_of_order),
+        "counts": None if fates is None else _fates(fates),
+        "met": period.met,
+    }
+
+
+def _confidence(periods: Sequence[held_out.HeldOut]) -> str:
+    """A sentence that says how advice would have done on each newest period, given from the rows before it."""
+    length = format_duration(held_out.PERIOD)
+    if not periods:
+        return f"How sure this is, is not known: rows of more than {length} are needed to test it."
+    met, tests = sum(each.met for each in periods), counted(len(periods), "test")
+    said = f"Tested on newer rows, by {length}: advice met the target in {met} of {tests}"
+    missed = next((each for each in periods if not each.met), None)
+    if missed is None:
+        return f"{said}."
+    day = format_time(missed.start)[:10]
+    if missed.fates is None:
+        return f"{said}; from {day} on no tolerances had met it before."
+    rows, own = missed.fates.rows, (missed.fates.own_adjusted, missed.fates.own_dropped)
+    return f"{said}; from {day} on {share(own[0], rows)} adjusted and {share(own[1], rows)} dropped."
 
 
 def _sentence(advice: Advice) -> str:

@@ -52,6 +52,11 @@ def arrivals_before(history: Iterable[RecordedStates]) -> Iterator[tuple[str, in
                     known[name] = max(known.get(name, arrived), arrived)
 
 
+def newest_arrival(history: Iterable[RecordedStates]) -> int:
+    """The latest arrival of all partitions; `NONE` without one."""
+    return max((state.last_arrival or NONE for batch in history for state in batch.states.values()), default=NONE)
+
+
 def repeat_runs(
     history: Iterable[RecordedStates],
     grid: Grid,

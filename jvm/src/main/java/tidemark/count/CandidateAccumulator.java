@@ -8,7 +8,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
- * Adds up what all tasks of a job counted under the candidates of a grid, by partition, on the driver. The places of
+ * Adds up what all tasks of a job counted under the candidates of a grid, by partition or period, on the driver. The places of
  * counts are those of `CandidateGrid`. A task that failed adds nothing, and a task of a job's last stage adds once,
  * however often it was tried.
  */
@@ -43,8 +43,8 @@ public final class CandidateAccumulator extends AccumulatorV2<Map<String, long[]
 
     @Override
     public void add(Map<String, long[]> counts) {
-        counts.forEach((partition, theirs) -> {
-            long[] ours = total.computeIfAbsent(partition, absent -> new long[theirs.length]);
+        counts.forEach((name, theirs) -> {
+            long[] ours = total.computeIfAbsent(name, absent -> new long[theirs.length]);
             for (int index = 0; index < ours.length; index++) {
                 ours[index] += theirs[index];
             }
@@ -61,7 +61,7 @@ public final class CandidateAccumulator extends AccumulatorV2<Map<String, long[]
         return total;
     }
 
-    /** Returns the counts by partition, as a JSON object of arrays. */
+    /** Returns the counts by name, as a JSON object of arrays. */
     public String json() throws JsonProcessingException {
         return new ObjectMapper().writeValueAsString(total);
     }

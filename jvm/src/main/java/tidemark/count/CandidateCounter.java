@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.api.java.UDF5;
+import org.apache.spark.sql.api.java.UDF6;
 import org.apache.spark.sql.expressions.UserDefinedFunction;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
@@ -22,26 +22,31 @@ import org.apache.spark.util.TaskCompletionListener;
  * lane and late tolerance. A larger out-of-order tolerance has no later watermark, so one number describes a row: how
  * many of these tolerances it is behind.
  */
-public final class CandidateCounter implements UDF5<byte[], Object, Long, Long, Long, Boolean> {
+public final class CandidateCounter implements UDF6<byte[], Object, Long, Long, Long, Long, Boolean> {
     private static final long serialVersionUID = 1L;
 
     private static final int ADJUSTING = 0;
     private static final int DROPPING = 1;
 
     private final CandidateGrid grid;
-    private final CandidateAccumulator total;
+    private final CandidateAccumulator partitions;
+    private final CandidateAccumulator periods;
     private transient Map<String, long[]> countsByPartition;
+    private transient Map<String, long[]> countsByPeriod;
     private transient byte[] partitionBytes;
     private transient String partition;
     private transient Object part;
     /** Counts and late start of the partition, and the highest times before the row by lane and late tolerance. */
     private transient long[] counts;
+    private transient Long period;
+    private transient long[] countsOfPeriod;
     private transient long[][] starts;
     private transient long[][] highs;
 
     /** Makes the counter; `function` makes the filter that Spark calls. */
-    CandidateCounter(CandidateAccumulator total, CandidateGrid grid) {
-        this.total = total;
+    CandidateCounter(CandidateAccumulator partitions, CandidateAccumulator periods, CandidateGrid grid) {
+        this.partitions = partitions;
+        this.periods = periods;
         this.grid = grid;
     }
 
@@ -49,8 +54,9 @@ public final class CandidateCounter implements UDF5<byte[], Object, Long, Long, 
      * Makes the filter as a function, which Spark neither repeats nor moves. Its arguments are those of `call`; the
      * grid is JSON, see `CandidateGrid.read`.
      */
-    public static UserDefinedFunction function(CandidateAccumulator total, String grid) throws IOException {
-        var counter = new CandidateCounter(total, CandidateGrid.read(grid));
+    public static UserDefinedFunction function(
+            CandidateAccumulator partitions, CandidateAccumulator periods, String grid) throws IOException {
+        var counter = new CandidateCounter(partitions, periods, CandidateGrid.read(grid));
         return functions.udf(counter, DataTypes.BooleanType).asNondeterministic();
     }
 
@@ -61,9 +67,10 @@ public final class CandidateCounter implements UDF5<byte[], Object, Long, Long, 
      * @param part the rest of the group's name: the number of a chunk, or the bytes of a substream
      * @param event the event time, null of a quarantined row
      * @param reached the arrival from which the partition's floor follows, or null
+     * @param period the number of the period that the row counts for, beside its partition
      */
     @Override
-    public Boolean call(byte[] partition, Object part, Long arrival, Long event, Long reached) {
+    public Boolean call(byte[] partition, Object part, Long arrival, Long event, Long reached, Long period) {
         if (countsByPartition == null) {
             begin();
         }
@@ -75,8 +82,12 @@ public final class CandidateCounter implements UDF5<byte[], Object, Long, Long, 
             this.part = part;
             highs = grid.highs(this.partition, part);
         }
+        if (!period.equals(this.period)) {
+            this.period = period;
+            countsOfPeriod = countsByPeriod.computeIfAbsent(period.toString(), absent -> new long[grid.size()]);
+        }
         if (event == null) {
-            counts[grid.quarantinedRows()]++;
+            increment(grid.quarantinedRows());
         } else {
             count(arrival, event, reached == null ? CandidateGrid.NONE : reached);
         }
@@ -86,7 +97,7 @@ public final class CandidateCounter implements UDF5<byte[], Object, Long, Long, 
     private void count(long arrival, long event, long reached) {
         boolean isEarly = grid.hasEarly && event > arrival + grid.early;
         if (isEarly && !grid.adjustsEarly) {
-            counts[grid.earlyRows()]++;
+            increment(grid.earlyRows());
             return;
         }
         long stamp = isEarly ? arrival + grid.early : event;
@@ -99,7 +110,7 @@ public final class CandidateCounter implements UDF5<byte[], Object, Long, Long, 
                 judge(DROPPING, late, stamp, isEarly, floor);
             } else {
                 judge(ADJUSTING, late, arrival - tolerance, true, floor);
-                counts[grid.lateRows(late)]++;
+                increment(grid.lateRows(late));
             }
         }
     }
@@ -111,10 +122,15 @@ public final class CandidateCounter implements UDF5<byte[], Object, Long, Long, 
         while (many < behind.length && (stamp < floor || stamp < high - behind[many] || stamp < start(late, many))) {
             many++;
         }
-        counts[grid.place(lane, late, moved, many)]++;
+        increment(grid.place(lane, late, moved, many));
         if (stamp > high) {
             highs[lane][late] = stamp;
         }
+    }
+
+    private void increment(int place) {
+        counts[place]++;
+        countsOfPeriod[place]++;
     }
 
     private long start(int late, int outOfOrder) {
@@ -129,9 +145,14 @@ public final class CandidateCounter implements UDF5<byte[], Object, Long, Long, 
     }
 
     private void begin() {
-        Map<String, long[]> ofTask = new HashMap<>();
-        TaskCompletionListener addUp = task -> total.add(ofTask);
+        Map<String, long[]> byPartition = new HashMap<>();
+        Map<String, long[]> byPeriod = new HashMap<>();
+        TaskCompletionListener addUp = task -> {
+            partitions.add(byPartition);
+            periods.add(byPeriod);
+        };
         TaskContext.get().addTaskCompletionListener(addUp);
-        countsByPartition = ofTask;
+        countsByPartition = byPartition;
+        countsByPeriod = byPeriod;
     }
 }

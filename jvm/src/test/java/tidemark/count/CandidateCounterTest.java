@@ -18,7 +18,8 @@ class CandidateCounterTest {
     private static final byte[] PARTITION = "p".getBytes(StandardCharsets.UTF_8);
 
     private final TaskContextImpl task = TaskContext$.MODULE$.empty();
-    private final CandidateAccumulator total = new CandidateAccumulator();
+    private final CandidateAccumulator partitions = new CandidateAccumulator();
+    private final CandidateAccumulator periods = new CandidateAccumulator();
 
     @BeforeEach
     void beginTask() {
@@ -37,13 +38,13 @@ class CandidateCounterTest {
     }
 
     private long[] counted(CandidateGrid grid, Long[]... rows) {
-        var counter = new CandidateCounter(total, grid);
+        var counter = new CandidateCounter(partitions, periods, grid);
         for (Long[] row : rows) {
-            counter.call(PARTITION, 0L, row[0], row[1], row[2]);
+            counter.call(PARTITION, 0L, row[0], row[1], row[2], row[0] / 100);
         }
-        assertTrue(total.isZero(), "before the task ends");
+        assertTrue(partitions.isZero() && periods.isZero(), "before the task ends");
         task.markTaskCompleted(Option.empty());
-        return total.value().get("p");
+        return partitions.value().get("p");
     }
 
     @Test
@@ -63,6 +64,18 @@ class CandidateCounterTest {
         expected[grid.quarantinedRows()]++;
         Long[][] rows = {{100L, 100L, null}, {101L, 97L, null}, {120L, 80L, null}, {121L, null, null}};
         assertArrayEquals(expected, counted(grid, rows));
+    }
+
+    @Test
+    @DisplayName("each row counts for its period, and is compared with the rows of those before")
+    void periods() throws IOException {
+        CandidateGrid grid = grid("null", "{}");
+        counted(grid, new Long[] {199L, 199L, null}, new Long[] {200L, 198L, null}, new Long[] {201L, 201L, null});
+        long[] first = periods.value().get("1");
+        long[] second = periods.value().get("2");
+        assertEquals(1, first[grid.place(0, 0, false, 0)]);
+        assertEquals(1, second[grid.place(0, 0, false, 0)]);
+        assertEquals(1, second[grid.place(0, 0, false, 1)], "behind a tolerance of 0");
     }
 
     @Test
