@@ -88,6 +88,32 @@ class AdvisedSource(TypedDict):
     confidence: str
 
 
+class DelayRecord(TypedDict):
+    """A delay of generated punctuations, rows that it would have left behind one, and how late output would be (null:
+    not known, as rows are punctuations, too)."""
+
+    delay: str
+    violations: int
+    partitions: dict[str, int]
+    output_delay: str | None
+    output_delay_micros: int | None
+    present: bool
+    recommended: bool
+
+
+class DelayedSource(TypedDict):
+    """A punctuated source with the costs of other delays. `violations`: its action; `target`: the largest share of
+    rows behind a punctuation; `recommended`: the smallest delay that meets it (null: none)."""
+
+    source: str
+    rows: int
+    violations: str
+    target: float
+    delays: list[DelayRecord]
+    recommended: str | None
+    sentence: str
+
+
 class UnadvisedSource(TypedDict):
     """A source without advice, and why."""
 
@@ -105,5 +131,6 @@ class AdviseRecord(TypedDict):
     recommended: dict[str, ChosenTolerances | None]
     present: dict[str, ChosenTolerances]
     sources: list[AdvisedSource]
+    delays: list[DelayedSource]
     not_applicable: list[UnadvisedSource]
     kept: bool

@@ -16,7 +16,7 @@ from tidemark.report.words import counted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tidemark.records.advice import AdvisedSource, AdviseRecord, CandidateRecord, ChosenTolerances
+    from tidemark.records.advice import AdvisedSource, AdviseRecord, CandidateRecord, ChosenTolerances, DelayedSource
 
 MOST_PARTITIONS = 20
 
@@ -26,6 +26,7 @@ def advice_text(config: Path) -> Callable[[AdviseRecord], RenderableType]:
 
     def text(record: AdviseRecord) -> RenderableType:
         parts = [part for source in record["sources"] for part in _source(record, source)]
+        parts += [part for delayed in record["delays"] for part in _delays(delayed)]
         parts += [
             Text(f"{each['source']}: no tolerances to advise on: {each['why']}.") for each in record["not_applicable"]
         ]
@@ -54,6 +55,22 @@ def _source(record: AdviseRecord, source: AdvisedSource) -> Iterator[RenderableT
     yield Text(source["confidence"])
     if not source["whole"]:
         yield Text("Rows and runs that retention has deleted are not counted; rows soon after them may differ.")
+
+
+def _delays(delayed: DelayedSource) -> Iterator[RenderableType]:
+    """Costs of each delay of a punctuated source, a line each."""
+    yield Text(f"{delayed['source']}: {counted(delayed['rows'], 'row')}, with {len(delayed['delays'])} delays.")
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    for heading in ("delay", "rows behind", "share", "output behind the latest arrival"):
+        table.add_column(heading, justify="right")
+    for each in delayed["delays"]:
+        output = each["output_delay_micros"]
+        mark = ("[{}]" if each["present"] else "{}").format(("*" if each["recommended"] else "") + each["delay"])
+        cost = (f"{each['violations']:,}", share(each["violations"], delayed["rows"]))
+        table.add_row(mark, *cost, "not known" if output is None else behind(output))
+    yield table
+    yield Text("[ ] the present delay   * recommended")
+    yield Text(delayed["sentence"])
 
 
 def _counts(cells: Sequence[CandidateRecord]) -> Iterator[Group]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 from tidemark.arguments import known_names
+from tidemark.commands.advise.delays import DelayAdvice, delay_advice, why_not
 from tidemark.commands.advise.record import Advice, NoAdvice, advice_summary, kept_rows
 from tidemark.commands.versions import in_force
 from tidemark.config import PipelineSpec, SourceSpec, from_resolved
@@ -83,13 +84,13 @@ class Advising:
         rows = [row for each in found if isinstance(each, Advice) for row in kept_rows(each, *upto)]
         return advice_summary(found, *upto, kept=bool(rows) and self._kept(rows))
 
-    def advise(self, names: Sequence[str], asked: Asked) -> list[Advice | NoAdvice]:
+    def advise(self, names: Sequence[str], asked: Asked) -> list[Advice | DelayAdvice | NoAdvice]:
         """Advice on these sources, in their order."""
-        found: list[Advice | NoAdvice] = []
+        found: list[Advice | DelayAdvice | NoAdvice] = []
         for done, name in enumerate(names):
             self.progress("advise", done, len(names))
             why = self._not_applicable(name)
-            found.append(self._advice(self.then.sources[name], asked) if why is None else NoAdvice(name, why))
+            found.append(self._on(self.then.sources[name], asked) if why is None else NoAdvice(name, why))
         self.progress("advise", len(names), len(names))
         return found
 
@@ -106,10 +107,16 @@ class Advising:
         if source is None or not self._accounted(name):
             return "no row of it has been judged yet"
         if source.punctuation is not None:
-            return "it goes by punctuations, which stand in the place of tolerances"
+            return why_not(source.punctuation.core())
         if source.timestamp_by is None:
             return "arrival is its event time (it has no timestamp_by), so that no row is late or out of order"
         return None
+
+    def _on(self, source: SourceSpec, asked: Asked) -> Advice | DelayAdvice:
+        if source.punctuation is None:
+            return self._advice(source, asked)
+        targets = asked.targets if asked.targets != Targets() else self._limits(source.name)
+        return delay_advice(self.engine(), source, self.through, self._history(source.name), targets)
 
     def _advice(self, source: SourceSpec, asked: Asked) -> Advice:
         from tidemark.spark.advice import AdvisedRows  # starts a JVM: only if there are rows

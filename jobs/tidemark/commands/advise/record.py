@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tidemark.commands.advise.delays import DelayAdvice, delayed_source
 from tidemark.config import SourceSpec
 from tidemark.core.advice import held_out
 from tidemark.core.advice.costs import FateCounts, Targets, ToleranceCost, own_actions
@@ -45,7 +46,9 @@ class NoAdvice:
     why: str
 
 
-def advice_summary(found: Sequence[Advice | NoAdvice], through: int, as_of: int, *, kept: bool) -> AdviseRecord:
+def advice_summary(
+    found: Sequence[Advice | DelayAdvice | NoAdvice], through: int, as_of: int, *, kept: bool
+) -> AdviseRecord:
     """The record: costs of the candidates of all sources, and by source the present and the recommended one. `kept`:
     the advice is stored for the report."""
     advised = [each for each in found if isinstance(each, Advice)]
@@ -59,6 +62,7 @@ def advice_summary(found: Sequence[Advice | NoAdvice], through: int, as_of: int,
         },
         "present": {each.source.name: _chosen(each, each.present) for each in advised},
         "sources": [_source(each) for each in advised],
+        "delays": [delayed_source(each) for each in found if isinstance(each, DelayAdvice)],
         "not_applicable": [{"source": each.source, "why": each.why} for each in found if isinstance(each, NoAdvice)],
         "kept": kept,
     }

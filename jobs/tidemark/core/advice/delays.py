@@ -1,0 +1,90 @@
+"""Costs of other delays of a source's generated punctuations: rows behind a punctuation, and how late output is."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidemark.core.advice.grid import chosen
+from tidemark.core.advice.history import RecordedStates
+
+
+@dataclass(frozen=True)
+class RowsBehind:
+    """Rows of a partition by how far they came behind the latest row that issued a punctuation: `beyond` maps a
+    number of rungs to the number of rows that were further behind than exactly so many. `always` counts rows behind
+    a punctuation that no delay moves; rows of neither were behind nothing."""
+
+    rows: int
+    beyond: Mapping[int, int]
+    always: int
+
+
+@dataclass(frozen=True)
+class DelayCost:
+    """A delay, microseconds, with the rows that would be behind a punctuation, by partition. `output_delay` is how
+    far the combined watermark would be behind the latest arrival when a run ended: the median over runs that brought
+    rows, microseconds (None: not known)."""
+
+    delay: int
+    violations: Mapping[str, int]
+    output_delay: int | None
+
+    @property
+    def total(self) -> int:
+        return sum(self.violations.values())
+
+
+def delay_costs(
+    rungs: Sequence[int], parts: Mapping[str, RowsBehind], present: int, lags: Sequence[int] | None
+) -> list[DelayCost]:
+    """Costs of the present delay, zero, and quantiles of how far rows were behind, ascending. `lags` are output
+    delays of runs under the present delay; other delays move them by the difference."""
+    whole: dict[int, int] = {0: 0}
+    for part in parts.values():
+        for place, count in part.beyond.items():
+            whole[place] = whole.get(place, 0) + count
+        whole[0] += part.rows - part.always - sum(part.beyond.values())
+    found = []
+    for delay in sorted({present, *chosen(whole, rungs)}):
+        place = bisect_left(rungs, delay)
+        behind = {name: part.always + _more(part.beyond, place) for name, part in sorted(parts.items())}
+        found.append(DelayCost(delay, behind, _median([max(0, lag + delay - present) for lag in lags or ()])))
+    return found
+
+
+def smallest(costs: Iterable[DelayCost], rows: int, target: float) -> DelayCost | None:
+    """The smallest delay that leaves at most a share of all rows behind; None if none does."""
+    return next((cost for cost in costs if cost.total <= target * rows), None)
+
+
+def lags_of(history: Iterable[RecordedStates]) -> list[int]:
+    """By run that brought rows, how far the combined watermark was behind the latest arrival when it ended, negative
+    if ahead; runs without a combined watermark are left out."""
+    found, latest, offsets = [], None, 0
+    marks: dict[str, int | None] = {}
+    arrivals: dict[str, int] = {}
+    seen: dict[str, int] = {}
+    for batch in history:
+        for name, state in batch.states.items():
+            marks[name], seen[name] = state.watermark, state.next_offset
+            if state.last_arrival is not None:
+                arrivals[name] = state.last_arrival
+        if not batch.ends_run:
+            continue
+        brought, offsets = sum(seen.values()) > offsets, sum(seen.values())
+        known = [mark for mark in marks.values() if mark is not None]
+        latest = max(arrivals.values(), default=None)
+        if brought and latest is not None and known and len(known) == len(marks):
+            found.append(latest - min(known))
+    return found
+
+
+def _more(beyond: Mapping[int, int], place: int) -> int:
+    """Number of rows that are beyond the rung at this place."""
+    return sum(count for many, count in beyond.items() if many > place)
+
+
+def _median(found: Sequence[int]) -> int | None:
+    return sorted(found)[(len(found) - 1) // 2] if found else None

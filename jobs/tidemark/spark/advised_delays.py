@@ -1,0 +1,78 @@
+"""Counts how far rows of a punctuated source came behind its generated punctuations, whatever their delay is.
+
+Which rows issue a punctuation does not depend on the delay. So one number describes a row: how far its time is behind
+the latest row that issued one. It is behind the punctuation under every delay that is less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from tidemark.config import SourceSpec
+from tidemark.core.advice.delays import RowsBehind
+from tidemark.core.policy import Fate
+from tidemark.core.punctuation import Every, Mark, Punctuation
+from tidemark.core.times import MAX_TIME
+from tidemark.spark.columns import END, EVENT, MARK, OFFSET, PARTITION
+from tidemark.spark.judge.engine import Engine
+from tidemark.spark.maxima import range_of
+from tidemark.spark.punctuation.state import marked_events, punctuation_columns
+
+_BEHIND, _ALWAYS, _SOUND = "__tidemark_behind", "__tidemark_always", "__tidemark_sound"
+
+
+def rows_behind(engine: Engine, source: SourceSpec, through: int, rungs: Sequence[int]) -> dict[str, RowsBehind]:
+    """By partition, the rows of batches up to `through` by how many `rungs` of delay they were behind."""
+    events = engine.spark.read.format("delta").load(engine.place(f"events/{source.name}"))
+    rows = _compared(events.where(F.col("_batch_id") <= through), source)
+    beyond = F.when(F.col(_SOUND), range_of(F.col(_BEHIND), [rung + 1 for rung in rungs]))
+    always = F.coalesce(F.col(_SOUND) & F.col(_ALWAYS), F.lit(False))
+    counted = rows.groupBy(PARTITION, beyond.alias(_BEHIND), always.alias(_ALWAYS)).count()
+    found: dict[str, RowsBehind] = {}
+    for name, many, is_always, count in counted.collect():
+        known = found.get(name, RowsBehind(0, {}, 0))
+        more = {many: count} if many and not is_always else {}
+        steps = {**known.beyond, **{place: known.beyond.get(place, 0) + n for place, n in more.items()}}
+        found[name] = RowsBehind(known.rows + count, steps, known.always + (count if is_always else 0))
+    return found
+
+
+def _compared(events: DataFrame, source: SourceSpec) -> DataFrame:
+    """Event rows with `_BEHIND`, microseconds that their time is behind the latest row that issued a punctuation, and
+    `_ALWAYS`, true behind a row that is a punctuation. `_SOUND` is false for rows that are not judged."""
+    punctuation = source.punctuation.core() if source.punctuation else None
+    if punctuation is None or punctuation.every is None:
+        raise ValueError(f"{source.name} generates no punctuations")
+    rows = _issuing(marked_events(events, punctuation, source.lifetimes), punctuation, punctuation.every)
+    before = Window.partitionBy(PARTITION).orderBy(OFFSET).rowsBetween(Window.unboundedPreceding, -1)
+    time = F.when(F.col(MARK) == Mark.END.value, F.col(END)).otherwise(F.col(EVENT))
+    behind = F.when(time < MAX_TIME, F.max("issuing").over(before) - time)
+    return rows.select(
+        PARTITION,
+        _judged().alias(_SOUND),
+        behind.alias(_BEHIND),
+        (time < F.max("sets").over(before)).alias(_ALWAYS),
+    )
+
+
+def _issuing(rows: DataFrame, punctuation: Punctuation, every: Every) -> DataFrame:
+    """Rows with `issuing`, the time of a row that issues a punctuation, and `sets`, that of a row that is one."""
+    sound = F.col("_disposition") != Fate.QUARANTINED.value
+    columns = punctuation_columns(punctuation, sound, F.col(EVENT))
+    rows = rows.withColumns({"counts": columns.counts, "period": columns.period, "sets": columns.sets})
+    upto = Window.partitionBy(PARTITION).orderBy(OFFSET).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    if every.count is not None:
+        issues = F.count_if("counts").over(upto) % every.count == 0
+    else:
+        entered = F.max(F.when(F.col("counts"), F.col("period"))).over(
+            upto.rowsBetween(Window.unboundedPreceding, -1)
+        )
+        issues = entered.isNull() | (F.col("period") > entered)
+    return rows.withColumn("issuing", F.when(F.col("counts") & issues, F.col(EVENT)))
+
+
+def _judged() -> Column:
+    return (F.col("_disposition") != Fate.QUARANTINED.value) & (F.col(MARK) != Mark.PUNCTUATION.value)
