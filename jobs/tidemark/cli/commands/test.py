@@ -41,7 +41,7 @@ def test(
     FILE defaults to *.test.yml beside CONFIG. All cases run in one Spark session, each with a landing and a warehouse
     of its own. Exit status 1: a case failed.
     """
-    from tidemark.cli.text.cases import recorded_text, tested_text
+    from tidemark.cli.text.cases import cases_text, recorded_text
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     for name in given:
@@ -53,7 +53,7 @@ def test(
                 raise UsageError("a case is recorded to one file", hint="give one FILE, or none")
             return Answer(pipeline.record_case(*files, **given), recorded_text(config))
         tested = pipeline.test(files, **given)
-    return Answer(tested, tested_text, CheckFailed.exit_code if tested["failed"] else 0)
+    return Answer(tested, cases_text, CheckFailed.exit_code if tested["failed"] else 0)
 
 
 def _hint(record: bool) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidemark.records.cases import CaseRecord, CasesRecord, RecordedCaseRecord
 
 
-def tested_text(record: CasesRecord) -> RenderableType:
+def cases_text(record: CasesRecord) -> RenderableType:
     """The cases that failed with their differences, and how many passed."""
     failed = [part for case in record["cases"] if not case["passed"] for part in _failed(case)]
     seconds = sum(case["seconds"] for case in record["cases"])

@@ -22,7 +22,8 @@ _SHOWN = 12
 def missing_name(what: str, name: object, known: Iterable[str], where: str = "") -> str:
     """Message for a name that does not exist, with the nearest ones, or else with those that there are."""
     names = list(known)
-    close = get_close_matches(str(name).lower(), names, 3, 0.6)
+    lower = {each.lower(): each for each in names}
+    close = [lower[each] for each in get_close_matches(str(name).lower(), lower, 3, 0.6)]
     if close:
         return f"there is no {what} {name!r}{where}: did you mean {' or '.join(close)}?"
     listed = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

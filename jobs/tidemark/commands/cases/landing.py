@@ -42,18 +42,17 @@ def placed(spec: PipelineSpec, folder: Path) -> PipelineSpec:
 def as_file(spec: PipelineSpec) -> dict[str, Any]:
     """The settings of a pipeline as its file may have them, with references to the environment."""
     content = {key: each for key, each in spec.recorded(b"").items() if key != ENVIRONMENT}
-    for source in content["sources"].values():
-        for key, needed in (("partitions", "partition"), ("shape", "punctuation")):
-            if source[needed] is None:
-                del source[key]
-    found: dict[str, Any] = _given_keys(content)
+    found: dict[str, Any] = _kept(content, spec.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+    for source in found["sources"].values():
+        if "partition" not in source:
+            source.pop("partitions", None)
     return found
 
 
-def _given_keys(content: Any) -> Any:  # noqa: ANN401 # JSON
-    """Content without the keys whose values say that nothing was given."""
-    if isinstance(content, dict):
-        return {key: _given_keys(each) for key, each in content.items() if each not in (None, {}, [])}
+def _kept(content: Any, given: Any) -> Any:  # noqa: ANN401 # JSON
+    """Content without the keys that are not among the given ones."""
+    if isinstance(content, dict) and isinstance(given, dict):
+        return {key: _kept(each, given[key]) for key, each in content.items() if key in given}
     return content
 
 

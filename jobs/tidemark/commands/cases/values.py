@@ -126,7 +126,7 @@ def _float(value: object, kind: pa.DataType) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise unfit(value, "is not a number")
     try:
-        return float(struct.unpack("f", struct.pack("f", value))[0] if types.is_float32(kind) else value)
+        return float(struct.unpack("<f", struct.pack("<f", value))[0] if types.is_float32(kind) else value)
     except OverflowError:
         raise unfit(value, "is larger than any number of the column") from None
 
