@@ -280,7 +280,7 @@ def case_record(name: str, line: int, **more: Any) -> dict[str, Any]:
         "line": line,
         "passed": False,
         "seconds": 0.5,
-        "error": None,
+        "failure": None,
         "differences": [],
         **more,
     }
@@ -289,7 +289,7 @@ def case_record(name: str, line: int, **more: Any) -> dict[str, Any]:
 RECORD: Any = {
     "cases": [
         case_record("a\0b", 1, differences=[DIFFERENT]),
-        case_record("broken", 9, error="no"),
+        case_record("broken", 9, failure="no"),
         case_record("good", 1, passed=True, file="u.yml"),
     ],
     "passed": 1,

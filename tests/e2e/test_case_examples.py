@@ -27,6 +27,15 @@ def test_each_page_of_the_examples_has_cases_that_pass(monkeypatch, capsys):
     assert {line: said for line, (status, said) in ended.items() if status} == {}
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_rules_that_were_worked_by_hand_hold(monkeypatch, capsys):
+    monkeypatch.chdir(FOLDER)
+    (found,) = commands((FOLDER / "rules.md").read_text(encoding="utf-8"))
+    status, said = invoke(found.typed.split()[1:]), capsys.readouterr().out
+    assert status == 0, said
+
+
 def test_the_index_names_every_page():
     index = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert [page.name for page in PAGES if f"]({page.name})" not in index] == []

@@ -59,7 +59,7 @@ CASES = """
     events/readings:
       - {_partition: "2", _offset: 0, _disposition: adjusted, _system_timestamp: 2026-01-01T00:01:25Z, _batch_id: 2}
       - {_partition: "1", _offset: 1, _disposition: quarantined, _reasons: [invalid_row], _raw: "A,oops"}
-      - {_partition: "1", _offset: 0, _disposition: adjusted, _reasons: [late], _system_timestamp: 2026-01-01T00:00:25Z}
+      - {_partition: "1", _offset: 0, _reasons: [late], _system_timestamp: 2026-01-01T00:00:25Z}
     events/rates:
       - {_arrival_time: 2026-01-01T00:00:05Z, Rate: "1.25", Until: 2026-02-01, Of: {a: 1}, Sent: 2026-01-01T00:00:05Z}
       - {_arrival_time: 2026-01-01T00:00:06Z, Rate: null}
@@ -110,7 +110,7 @@ def test_rows_of_any_format_are_given_and_every_row_of_a_table_is_compared(folde
     record = printed_record("test", capsys.readouterr().out)
     assert status == 1
     good, other, wrong = record["cases"]
-    assert (good["differences"], good["error"], other["differences"]) == ([], None, [])
+    assert (good["differences"], good["failure"], other["differences"]) == ([], None, [])
     assert (record["passed"], record["failed"], wrong["passed"]) == (2, 1, False)
     found = [(each["table"], each["expected"], each["got"], each["columns"]) for each in wrong["differences"]]
     assert found == [
@@ -229,6 +229,7 @@ def hold_equal_but_names(pipeline: Pipeline, text: str) -> None:
         (["--source", "rate"], "there is no source 'rate'"),
     ],
 )
-def test_a_case_that_cannot_be_recorded_is_refused_with_the_reason(folder, capsys, options, message):
+@pytest.mark.usefixtures("folder")
+def test_a_case_that_cannot_be_recorded_is_refused_with_the_reason(capsys, options, message):
     assert invoke(["test", "--record", "toll.yml", *options]) == 2
     assert message in capsys.readouterr().err

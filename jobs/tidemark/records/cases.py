@@ -19,7 +19,7 @@ class CaseDifference(TypedDict):
 
 
 class CaseRecord(TypedDict):
-    """A case: its name and place, and how the tables differ. `error` says why it could not be run; else it is
+    """A case: its name and place, and how the tables differ. `failure` says why it could not be run; else it is
     null."""
 
     name: str
@@ -27,7 +27,7 @@ class CaseRecord(TypedDict):
     line: int
     passed: bool
     seconds: float
-    error: str | None
+    failure: str | None
     differences: list[CaseDifference]
 
 

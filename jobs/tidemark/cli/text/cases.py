@@ -44,8 +44,8 @@ def recorded_text(config: Path) -> Callable[[RecordedCaseRecord], RenderableType
 
 def _failed(case: CaseRecord) -> list[RenderableType]:
     title = f"FAILED {safe(case['name'])} ({case['file']}:{case['line']})"
-    if case["error"] is not None:
-        return [f"{title}\n{safe(case['error'])}"]
+    if case["failure"] is not None:
+        return [f"{title}\n{safe(case['failure'])}"]
     table = table_of("table", "given", "expected", "got")
     for each in case["differences"][:LONGEST_TABLE]:
         given = "\n".join(_row(row, ()) for row in each["given"])

@@ -26,7 +26,7 @@ def junit(record: CasesRecord, pipeline: str) -> str:
 
 
 def _counts(cases: list[CaseRecord]) -> dict[str, str]:
-    errors = sum(case["error"] is not None for case in cases)
+    errors = sum(case["failure"] is not None for case in cases)
     failures = sum(not case["passed"] for case in cases) - errors
     seconds = sum(case["seconds"] for case in cases)
     return {
@@ -41,8 +41,8 @@ def _add(suite: ElementTree.Element, case: CaseRecord, group: str) -> None:
     place = {"classname": _xml(group), "name": _xml(case["name"]), "time": f"{case['seconds']:.3f}"}
     place |= {"file": _xml(case["file"]), "line": str(case["line"])}
     node = ElementTree.SubElement(suite, "testcase", place)
-    if case["error"] is not None:
-        ElementTree.SubElement(node, "error", message=_xml(case["error"]))
+    if case["failure"] is not None:
+        ElementTree.SubElement(node, "error", message=_xml(case["failure"]))
     elif not case["passed"]:
         count = len(case["differences"])
         failure = ElementTree.SubElement(

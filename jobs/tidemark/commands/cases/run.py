@@ -90,10 +90,10 @@ def run_case(case: Case, folder: Path, environ: Mapping[str, str] | None = None)
 
 
 def checked_case(case: Case, folder: Path, environ: Mapping[str, str] | None = None) -> CaseRecord:
-    """Run a case and compare its tables. A run that fails is the `error` of the case."""
+    """Run a case and compare its tables. A run that fails is the `failure` of the case."""
     begun = time.monotonic()
     differences: list[CaseDifference] = []
-    error = None
+    failure = None
     try:
         ran = run_case(case, folder, environ)
         for table, expected in case.expect.items():
@@ -101,13 +101,13 @@ def checked_case(case: Case, folder: Path, environ: Mapping[str, str] | None = N
             columns = list(dict.fromkeys(name for row in expected for name in row))
             differences += [ran.difference(table, pair, columns) for pair in unmatched(expected, found)]
     except TidemarkError as failed:
-        error = f"{failed.message} {failed.hint}".strip()
+        failure = f"{failed.message} {failed.hint}".strip()
     return {
         "name": case.name,
         "file": str(case.file),
         "line": case.line,
-        "passed": not differences and error is None,
+        "passed": not differences and failure is None,
         "seconds": round(time.monotonic() - begun, 3),
-        "error": error,
+        "failure": failure,
         "differences": differences,
     }
