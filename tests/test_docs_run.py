@@ -37,6 +37,11 @@ streams:
   hourly: {from: readings, tumbling: 1h, select: {cars: count(*), fastest: max(speed)}}
 quality: {max_dropped: 10%, on_failure: block}
 """
+CASE = """
+case: a car that is reported half a minute later counts
+given: {readings: [{at: 2026-01-06T00:00:40Z, car: a, passed: 2026-01-06T00:00:10Z}]}
+expect: {events/readings: [{_disposition: on_time}], streams/hourly: []}
+"""
 START = datetime(2026, 1, 6, 0, 55, 20, tzinfo=UTC)
 DEAD_LETTER = 4711
 """The row of which the pages ask for the story: at 14:00:30 it comes too late for the hour before."""
@@ -119,8 +124,9 @@ NOT_RUN = {
 
 def of_pages() -> Iterator[tuple[Path, Printed]]:
     """Every command of README and docs/."""
-    first = [page for page in DOCS if page.name == "operating.md"]
-    for page in [*first, *[page for page in DOCS if page not in first], README]:
+    pages = [page for page in DOCS if page.parent.name != "examples"]  # tests/e2e/test_case_examples.py runs those
+    first = [page for page in pages if page.name == "operating.md"]
+    for page in [*first, *[page for page in pages if page not in first], README]:
         for found in commands(page.read_text(encoding="utf-8")):
             yield page, found
 
@@ -196,6 +202,11 @@ def brought_back() -> None:
     assert invoke(["promote", "toll.yml", "1"]) == 0
 
 
+def with_case() -> None:
+    Path("toll.test.yml").write_text(CASE, encoding="utf-8")
+    Path("toll.recorded.test.yml").unlink(missing_ok=True)
+
+
 BEFORE: dict[str, Callable[[], None]] = {
     "tidemark run toll.yml # takes what landed until now": build,
     "tidemark status toll.yml # says which run, what failed, and rows to look at": blocked,
@@ -203,6 +214,10 @@ BEFORE: dict[str, Callable[[], None]] = {
     "tidemark abandon toll.yml RUN --reason ... --published": dead_after_publishing,
     'tidemark exclude toll.yml 2026/01/07.json --reason "test data of the new toll station"': brought_back,
     "tidemark release CONFIG RUN --reason ...": blocked,
+    "tidemark test toll.yml": with_case,
+    "tidemark test toll.yml # the cases beside it: *.test.yml": with_case,
+    "tidemark test --record toll.yml --mask car # writes a case from the rows of the last run": with_case,
+    "tidemark test --record toll.yml": with_case,
 }
 SAYS = {
     "tidemark run toll.yml # takes what landed until now": "5,020 rows of 2 objects",

@@ -18,6 +18,7 @@ from tidemark.records.schema import COMMANDS, json_schema
 RUN = {"run_id", "as_of", "batches", "watermarks", "streams", "quality"}
 PROMISED = {
     "validate": {"valid", "errors", "warnings"},
+    "test": {"cases"},
     "run": RUN,
     "close": RUN,
     "replay": {"batches"},

@@ -38,7 +38,8 @@ class RunContext:
     """One pipeline as its commands see it.
 
     `progress(phase, done, all)` is called as long work goes on; `on_checkpoint(step)` at each checkpoint, a step of a
-    run that a crash may follow; `clock` gives microseconds UTC; `environ` replaces the process's environment.
+    run that a crash may follow; `clock` gives microseconds UTC; `environ` replaces the process's environment. Quality
+    of runs is recorded only if `checked`.
     """
 
     spec: PipelineSpec
@@ -46,6 +47,7 @@ class RunContext:
     on_checkpoint: Callable[[str], None] = _pass_on
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
     environ: Mapping[str, str] | None = field(default=None, repr=False)
+    checked: bool = True
     _still_held: Callable[[], None] | None = field(default=None, init=False, repr=False)
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from tidemark.arguments import RowName, alias, file_path, number, number_or_none, row, texts
 from tidemark.commands import exclude, recover, replay, versions
 from tidemark.commands import run as runs
+from tidemark.commands.cases import verbs as cases
 from tidemark.commands.filters import Filters, Moment, checked_filters, filters_shown, instant, instants
 from tidemark.commands.names.register import RegisterOptions, register
 from tidemark.commands.read import Reader
@@ -159,8 +160,7 @@ class Pipeline:
 
     @explained
     def advise(self, source: str | None = None, **wanted: Unpack[Wanted]) -> Result[AdviseRecord]:
-        """Compute what other tolerances would have cost a source (default: each), and recommend the smallest that
-        meet the targets."""
+        """Compute what other tolerances would have cost (default: each source), and recommend the smallest ones."""
         from tidemark.commands.advise.advise import Advising  # imported here, since only this command needs it
 
         names = [*self.spec.sources] if source is None else [self.reader.known(source)]
@@ -219,8 +219,7 @@ class Pipeline:
 
     @explained
     def promote(self, version: int, wait: bool = False) -> PromoteRecord:
-        """Make a version live, after it has received the live version's last run. The earlier one can be promoted
-        again."""
+        """Make a version live, once it has the live one's last run. The earlier one can be promoted again."""
         from tidemark.commands.promote import promote
 
         return promote(self.context, number("version", version, 1), wait)
@@ -242,9 +241,8 @@ class Pipeline:
     def rows(
         self, limit: int | None = 100, by: str | Iterable[str] | None = None, **filters: Unpack[Filters]
     ) -> Result[Any]:
-        """Rows with their fates, reasons and adjustments, newest first: at most `limit` of them (None: as many as a
-        record may have). With `by` their counts, by one or more of partition, reason, fate, hour, day, file, run and
-        source. With `dead_letters` the rows of a stream, with the window that each row is late for."""
+        """Rows with their fates and reasons, newest first: at most `limit` (None: as many as a record may have). With
+        `by` their counts by partition, reason, fate, hour, day, file, run, source; with `dead_letters` a stream's."""
         most = LONGEST_LIST if limit is None else number("limit", limit, 0)
         checked = checked_filters("rows", filters)
         if by is not None:
@@ -296,5 +294,7 @@ class Pipeline:
         """A table cut at the last committed batch, as a pyarrow dataset; with its schema if it has no row yet."""
         return self.reader.table(name)
 
+    test = explained(cases.test)
+    record_case = explained(cases.record_case)
     spark_table = explained(spark_table)
     _repr_html_ = explained(pipeline_html)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tidemark.cli import completion
-from tidemark.cli.commands import recover, schedule, serve, setup, versions, why
+from tidemark.cli.commands import recover, schedule, serve, setup, test, versions, why
 from tidemark.cli.commands.runs import tidemark
 from tidemark.cli.examples import epilog
 from tidemark.cli.invocation import invoke
@@ -29,6 +29,7 @@ schedule.add()
 setup.add()
 serve.add()
 why.add()
+test.add()
 for _name, _command in (("tidemark", tidemark), *tidemark.commands.items()):
     _command.epilog = epilog(_name)
 

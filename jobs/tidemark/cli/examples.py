@@ -6,6 +6,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "tidemark": ("tidemark init ./landing", "tidemark run toll.yml", "tidemark status toll.yml"),
     "init": ("tidemark init ./landing", "tidemark init ./landing --out proposed.yml"),
     "validate": ("tidemark validate toll.yml", "tidemark validate toll.yml --deep"),
+    "test": (
+        "tidemark test --record toll.yml --mask DeviceId",
+        "tidemark test toll.yml",
+        "tidemark test toll.yml --junit toll-cases.xml",
+    ),
     "run": (
         "tidemark run toll.yml",
         "tidemark run toll.yml --dry-run     # list the objects that it would take",

@@ -20,6 +20,7 @@ from tidemark.commands.state import standing
 from tidemark.commands.summaries import stream_summary
 from tidemark.commands.versions import compared_spec, in_force
 from tidemark.config import PipelineSpec
+from tidemark.config.models.pipeline import tables_of_rows
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.watermarks import PartitionState
 from tidemark.errors import UsageError
@@ -124,21 +125,7 @@ class Reader:
 
     def tables(self) -> list[str]:
         """Names of the live version's tables."""
-        published = [name for name, step in self.spec.streams.items() if step.published]
-        windowed = [name for name in published if self.spec.streams[name].windowed]
-        return [
-            *[f"events/{name}" for name in self.declared.sources],
-            *[f"streams/{name}" for name in published],
-            *[f"dead_letters/{name}" for name in windowed],
-            *[
-                f"{kind}/{name}"
-                for name, source in self.declared.sources.items()
-                for kind in ("lifetimes", "open_lifetimes")
-                if source.lifetimes.edges
-            ],
-            *self.ledger.stores,
-            SUBSTREAMS,
-        ]
+        return [*tables_of_rows(self.spec.streams, self.declared.sources), *self.ledger.stores, SUBSTREAMS]
 
     def folder_of(self, table: str) -> Place:
         """The folder of a table in the live version. Raises UsageError if there is no such table."""

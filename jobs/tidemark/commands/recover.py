@@ -16,7 +16,7 @@ from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.ledger.tail import ABANDONING
 from tidemark.quality.suites import of_run
 from tidemark.records.runs import AbandonRecord
-from tidemark.runner.checks import Audit, blocked_run, ensure_not_blocked
+from tidemark.runner.checks import Audit, Unchecked, blocked_run, ensure_not_blocked
 from tidemark.runner.executor import Run
 from tidemark.runner.recorded import spec_of
 from tidemark.storage.s3_errors import known_fault
@@ -40,6 +40,7 @@ def execute(
     context: RunContext, spec: PipelineSpec, records: Sequence[BatchRecord], *, recovering: bool
 ) -> list[BatchRecord]:
     """Execute a planned run under `spec`. Errors that would occur again with this plan name `abandon`."""
+    audit = Audit if context.checked else Unchecked
     run = Run(
         spec,
         context.ledger,
@@ -48,7 +49,7 @@ def execute(
         context.planning.place,
         context.checkpoint,
         context.progress,
-        Audit(spec, context.ledger, of_run(records[-1].suites, context.spec)),
+        audit(spec, context.ledger, of_run(records[-1].suites, context.spec)),
     )
     try:
         return run.execute(records, recovering)

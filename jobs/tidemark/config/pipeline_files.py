@@ -30,6 +30,8 @@ RESERVED = ("backfill", "maintenance", OPERATE, "quality_report")
 and an underscore."""
 SINCE = datetime(2000, 1, 1, tzinfo=UTC)
 """First day of a schedule without `start_date`. No interval of before today runs, since `catchup` is then false."""
+CASES = (".test.yml", ".test.yaml")
+"""Endings of the names of files of test cases."""
 _SUFFIXES = (".yml", ".yaml")
 _DIGITS = 12
 
@@ -108,8 +110,14 @@ def folder(default: Path) -> Path:
 
 def paths(place: Path) -> list[Path]:
     """Pipeline files of a folder, sorted by name. Files in subfolders do not count: they are source files that
-    pipelines extend."""
-    return sorted(path for path in place.iterdir() if path.suffix in _SUFFIXES) if place.is_dir() else []
+    pipelines extend. Nor do files of test cases."""
+    found = place.iterdir() if place.is_dir() else ()
+    return sorted(path for path in found if path.suffix in _SUFFIXES and not has_cases(path))
+
+
+def has_cases(path: Path) -> bool:
+    """True for the name of a file of test cases, such as toll.test.yml."""
+    return path.name.endswith(CASES)
 
 
 def read(place: Path, load: Callable[[Path], PipelineFile] = PipelineFile.load) -> Files:

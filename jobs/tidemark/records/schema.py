@@ -17,6 +17,7 @@ from pydantic_core import core_schema
 
 from tidemark.records import SCHEMA_VERSION
 from tidemark.records.advice import AdviseRecord
+from tidemark.records.cases import CasesRecord, RecordedCaseRecord
 from tidemark.records.causes import WhyRecord
 from tidemark.records.failures import FailureRecord, ValidateRecord
 from tidemark.records.proposal import InitRecord
@@ -54,6 +55,7 @@ from tidemark.records.versions import (
 COMMANDS: dict[str, tuple[type, ...]] = {
     "init": (InitRecord,),
     "validate": (ValidateRecord,),
+    "test": (CasesRecord, RecordedCaseRecord),
     "run": (RunRecord, PlanRecord),
     "process": (RunRecord, BlockedRecord),
     "maintain": (MaintainRecord, MaintenancePlan),

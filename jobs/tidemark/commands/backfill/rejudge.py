@@ -11,30 +11,13 @@ from tidemark.config import PipelineSpec, with_on_failure
 from tidemark.context import RunContext, show_nothing
 from tidemark.core.backfill.ranges import ReadRange
 from tidemark.core.batch_result import BatchRecord
-from tidemark.core.quality import Check
 from tidemark.ledger.ledger import Ledger
 from tidemark.quality.suites import of_run
-from tidemark.runner.checks import Audit
+from tidemark.runner.checks import Audit, Unchecked
 from tidemark.runner.executor import Run
 
 if TYPE_CHECKING:
-    from tidemark.runner.checks import Checked
-    from tidemark.runner.stream_progress import Ending
     from tidemark.spark.rebuild.rejudge import SliceEngine
-
-
-class Unchecked(Audit):
-    """Audit without any checks: nobody reads a slice."""
-
-    def begin(self) -> None:
-        """Do nothing: no checks, no imports."""
-
-    def of_run(self, record: BatchRecord, ending: Ending, tables: Checked) -> tuple[Check, ...]:  # noqa: ARG002
-        """Return no checks."""
-        return ()
-
-    def of_streams(self, record: BatchRecord, not_due: Mapping[str, int]) -> None:
-        """Check no streams either."""
 
 
 @dataclass(frozen=True)

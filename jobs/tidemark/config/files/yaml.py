@@ -63,10 +63,10 @@ def read_yaml(path: Path, environ: Mapping[str, str]) -> Document:
 
     Raises ConfigError if the file cannot be used at all: missing, not text, not YAML, not a mapping.
     """
-    node = _compose(path)
+    node = next(iter(documents_of(path, several=False)), None)
     if not isinstance(node, MappingNode):
-        raise _refused(path, 0, "must be a mapping of keys to values, such as `pipeline: toll`")
-    reader = _YamlReader(path, environ)
+        raise refused(path, 0, "must be a mapping of keys to values, such as `pipeline: toll`")
+    reader = YamlReader(path, environ)
     content = reader.mapping(node, ())
     return Document(path, content, reader.lines, tuple(reader.problems), reader.taken)
 
@@ -83,7 +83,7 @@ def read_value(
         raise ConfigError([Problem(str(file), where, f"{text!r} is not a value: put it in quotes")]) from None
     if node is None:
         return None, {}
-    reader = _YamlReader(file, environ)
+    reader = YamlReader(file, environ)
     value = reader.value(node, path)
     if reader.problems:
         raise ConfigError([Problem(str(file), where, problem.message) for problem in reader.problems])
@@ -98,36 +98,40 @@ def key_text(path: KeyPath) -> str:
     return text
 
 
-def _compose(path: Path) -> Node | None:
+def documents_of(path: Path, several: bool = True) -> list[Node]:
+    """The documents of a file that are not empty; one at most, unless there may be several. Raises ConfigError if the
+    file is missing, not text or not YAML."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise _refused(path, 0, "there is no such file") from None
+        raise refused(path, 0, "there is no such file") from None
     except IsADirectoryError:
-        raise _refused(path, 0, "is a folder: name the YAML file in it") from None
+        raise refused(path, 0, "is a folder: name the YAML file in it") from None
     except OSError as error:
-        raise _refused(path, 0, f"cannot be read: {error.strerror}") from None
+        raise refused(path, 0, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise _refused(path, 0, f"is not UTF-8 text (byte {error.start})") from None
+        raise refused(path, 0, f"is not UTF-8 text (byte {error.start})") from None
     except ValueError as error:
-        raise _refused(path, 0, f"cannot be read: {error}") from None
+        raise refused(path, 0, f"cannot be read: {error}") from None
     try:
-        node: Node | None = YAML(typ="safe", pure=True).compose(text)
+        yaml = YAML(typ="safe", pure=True)
+        nodes = [*yaml.compose_all(text)] if several else [yaml.compose(text)]
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = error.problem or error.context or "cannot be understood"
-        raise _refused(path, mark.line + 1 if mark else 0, f"is not YAML: {what}") from None
+        raise refused(path, mark.line + 1 if mark else 0, f"is not YAML: {what}") from None
     except (YAMLError, RecursionError) as error:
-        raise _refused(path, 0, f"is not YAML: {error}") from None
-    return node
+        raise refused(path, 0, f"is not YAML: {error}") from None
+    return [node for node in nodes if node is not None]
 
 
-def _refused(path: Path, line: int, message: str) -> ConfigError:
+def refused(path: Path, line: int, message: str) -> ConfigError:
+    """The error of a file that cannot be used; line 0 is the whole file."""
     name = str(path).encode("utf-8", "backslashreplace").decode("utf-8")
     return ConfigError([Problem(f"{name}:{line}" if line else name, "", message)])
 
 
-class _YamlReader:
+class YamlReader:
     """One walk over the nodes of a file."""
 
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
@@ -158,7 +162,7 @@ class _YamlReader:
     def value(self, node: Node, path: KeyPath) -> object:
         self.seen += 1
         if len(path) > _MAX_DEPTH or self.seen > _MAX_NODES:
-            raise _refused(self.path, node.start_mark.line + 1, "is nested too deep, or an alias repeats without end")
+            raise refused(self.path, node.start_mark.line + 1, "is nested too deep, or an alias repeats without end")
         if isinstance(node, MappingNode):
             return self.mapping(node, path)
         if isinstance(node, SequenceNode):
@@ -183,13 +187,14 @@ class _YamlReader:
             return text
         if node.tag != _TEXT and node.tag not in _PLAIN_TAGS:
             self.problem(path, line, f"the tag {node.tag!r} is not allowed: write a plain value")
-        return _plain(text)
+        return plain(text)
 
     def problem(self, path: KeyPath, line: int, message: str) -> None:
         self.problems.append(Problem(f"{self.path}:{line}", key_text(path), message))
 
 
-def _plain(text: str) -> object:
+def plain(text: str) -> object:
+    """The value of a plain scalar: null, true, false, a number, else text."""
     if _NULL.fullmatch(text):
         return None
     if _TRUE.fullmatch(text):

@@ -143,6 +143,18 @@ class PipelineSpec(Settings):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def tables_of_rows(streams: Mapping[str, StreamSpec], sources: Mapping[str, SourceSpec]) -> list[str]:
+    """Names of the tables that hold rows of these streams and sources."""
+    published = [name for name, step in streams.items() if step.published]
+    edges = [name for name, source in sources.items() if source.lifetimes.edges]
+    return [
+        *[f"events/{name}" for name in sources],
+        *[f"streams/{name}" for name in published],
+        *[f"dead_letters/{name}" for name in published if streams[name].windowed],
+        *[f"{kind}/{name}" for name in edges for kind in ("lifetimes", "open_lifetimes")],
+    ]
+
+
 def named(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """A resolved configuration with the names of sources and streams inside them, as models need them."""
     return {

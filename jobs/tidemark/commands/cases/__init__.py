@@ -1,0 +1,1 @@
+"""Test cases of a pipeline: rows given, fates and outputs expected."""

@@ -1,0 +1,53 @@
+"""Records of `test`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+
+class CaseDifference(TypedDict):
+    """A row of a table that differs: `expected` is null if no row was expected, `got` if there is none. `columns` are
+    those that differ, and `given` rows that it was made from, as far as they are known."""
+
+    table: str
+    given: list[dict[str, Any]]
+    expected: dict[str, Any] | None
+    got: dict[str, Any] | None
+    columns: list[str]
+
+
+class CaseRecord(TypedDict):
+    """A case: its name and place, and how the tables differ. `failure` says why it could not be run; else it is
+    null."""
+
+    name: str
+    file: str
+    line: int
+    passed: bool
+    seconds: float
+    failure: str | None
+    differences: list[CaseDifference]
+
+
+class CasesRecord(TypedDict):
+    """Record of `test`. `kept` is the folder with landing and warehouse of each case, if they were kept."""
+
+    cases: list[CaseRecord]
+    passed: int
+    failed: int
+    kept: str | None
+    junit: str | None
+
+
+class RecordedCaseRecord(TypedDict):
+    """Record of `test --record`: the file, and the name of the case in it. `differing` counts rows whose fate in the
+    case is not the recorded one, since a case begins without any state."""
+
+    path: str
+    case: str
+    rows: int
+    runs: int
+    differing: int
+    masked: list[str]
