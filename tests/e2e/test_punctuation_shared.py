@@ -40,6 +40,7 @@ ALL = {
     "edges": EDGES,
     "chained": CHAINED,
     "landed": LANDED,
+    "both": Source("adjust", "interval", import_from=("chained", "followed"), partitions=("p0",)),
     "followed": replace(FOLLOWED, partitions=("p0", "p1")),
 }
 
@@ -106,6 +107,12 @@ def hold_shared(folder: Path, given: dict[str, Log], where: str, **options: Any)
             marks=pytest.mark.long,
             id="imported, by way of another",
         ),
+        pytest.param(
+            ("both", "chained", "edges", "followed"),
+            "events",
+            marks=pytest.mark.long,
+            id="imported, the least of two",
+        ),
     ],
 )
 def test_hot_partitions_equal_the_oracle_however_they_are_cut(tmp_path, cut, names, where):
@@ -119,7 +126,8 @@ def any_sources(draw: st.DrawFn) -> dict[str, Log]:
     """Sources of each shape with all that may be combined, two of them after others."""
     points = draw(sources("point", draw(st.sampled_from((None, "followed"))), single=True))
     edges = draw(sources("edge", draw(st.sampled_from((None, "points"))), partitions=("p0", "p1")))
-    intervals = draw(sources("interval", draw(st.sampled_from((None, "edges"))), partitions=("p0",)))
+    below = draw(st.sampled_from((None, "edges", ("edges", "followed"), ("followed", "points"))))
+    intervals = draw(sources("interval", below, partitions=("p0",)))
     given = {"points": points, "edges": edges, "intervals": intervals, "followed": ALL["followed"]}
     return draw(logs(given, HOT, rows=15))
 
