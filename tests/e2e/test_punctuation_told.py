@@ -36,7 +36,7 @@ def product(tmp_path_factory) -> Product:
     made.land("edges", [Obj("a", s(20), edges)])
     made.land("importer", [Obj("a", s(20), tuple(Row(event=s(3), arrival=s(n)) for n in (11, 13)))])
     made.land("slow", [Obj("a", s(20), tuple(Row(event=s(n), arrival=s(n + 12), kind="cti") for n in (2, 3)))])
-    made.land("least", [Obj("a", s(20), tuple(Row(event=s(2.5), arrival=s(n)) for n in (13, 14.5, 16)))])
+    made.land("least", [Obj("a", s(20), tuple(Row(event=s(3), arrival=s(n)) for n in (13, 14.5, 16)))])
     made.said = made.run(s(20))  # type: ignore[attr-defined]
     return made
 
