@@ -109,12 +109,16 @@ class Author:
             }
             columns = {column: column for column in keys["select"]}
             columns |= {as_: each.duck.format(c=of) for as_, (each, of) in chosen.items()}
+            if self.dice.random() < 0.25:
+                left_out = sorted(set(types) - set(self._some(types)))
+                keys |= {"select": "*", "except": left_out} if left_out else {"select": "*"}
+                columns = {column: column for column in types if column not in left_out}
             types = {as_: chosen[as_][0].gives if as_ in chosen else types[as_] for as_ in columns}
         payload = [f"{text or as_} AS {as_}" for as_, text in columns.items()]
         self._add(
             name, keys, f"SELECT {', '.join([*system, *payload])} FROM {below} WHERE {where}",
             replace(
-                stream, columns=types, open=open_, hidden=() if "select" in keys else stream.hidden,
+                stream, columns=types, open=open_, hidden=stream.hidden if keys.get("select", "*") == "*" else (),
                 below=stream.below | {operator},
             ),
         )  # fmt: skip

@@ -142,7 +142,8 @@ def _paired(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns 
 
 def _after(stream: StreamSpec, before: Columns) -> Columns:
     if not stream.select and not stream.windowed:
-        return before
+        left_out = {name.lower() for name in stream.except_}
+        return tuple(column for column in before if column.name.lower() not in left_out)
     row = ReadableColumns((*before, *ROW_COLUMNS))
     found = [ReadableColumns(before).find(name) for name in stream.group_by]
     groups = [StreamColumn(column.name, column.type) for column in found if column is not None]

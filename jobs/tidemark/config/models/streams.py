@@ -73,8 +73,9 @@ class StreamSpec(Settings):
     on: Expressions = Field((), description="Columns that are equal in the rows of a pair")
     where: Expression | None = Field(None, description="Spark SQL predicate; other rows are left out")
     select: Selected = Field(
-        default_factory=dict, description="New columns; in a window, aggregates; in a join, required"
+        default_factory=dict, description="New columns, or *, all; in a window, aggregates; in a join, required"
     )
+    except_: Names = Field((), alias="except", description='Columns that select: "*" leaves out')
     shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
     lifetime: PositiveDuration | None = Field(None, description="Every row lives this long from its start")
     tumbling: Annotated[TumblingSpec | None, BeforeValidator(_long_form)] = Field(

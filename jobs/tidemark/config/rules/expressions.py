@@ -19,7 +19,8 @@ def expression_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
     for name, stream in streams.streams.items():
         before = None if stream.spec.join else streams.before(stream.spec)
         row = sides_of(stream.spec, streams.columns) if stream.spec.join else _row(before, stream.spec)
-        for path, message in (*_where(stream, row), *_select(stream, row), *_group_by(stream, before)):
+        found = (*_where(stream, row), *_select(stream, row), *_except(stream, before), *_group_by(stream, before))
+        for path, message in found:
             yield ("streams", name, *path), message
 
 
@@ -89,6 +90,26 @@ def _select(stream: Stream, row: ReadableColumns) -> Iterator[KeyFinding]:
         yield from ((path, message) for message in _name_findings(name))
         if stream.sound("group_by", "partition_by"):
             yield from ((path, message) for message in _selected(stream, text, row))
+
+
+def _except(stream: Stream, before: Columns | None) -> Iterator[KeyFinding]:
+    """Problems of `except`, which needs `select: "*"` beside it, and of a `*` in a window."""
+    star = "select" in stream.given and stream.sound("select") and not stream.spec.select
+    if star and stream.windowed:
+        yield ("select",), "* is for rows: name what a window computes, such as select: {n: count(*)}"
+    if "except" not in stream.given or not stream.sound("except", "select"):
+        return
+    if not star or stream.windowed or stream.spec.join:
+        yield ("except",), 'is for select: "*", which keeps all other columns: write that, or remove it'
+        return
+    names, columns = stream.spec.except_, ReadableColumns(before, _row(before, stream.spec).of)
+    for index, name in enumerate(names):
+        if name.lower() in [other.lower() for other in names[:index]]:
+            yield ("except", index), f"{name!r} is there twice: remove one"
+        else:
+            yield from ((("except", index), message) for message in columns.findings([name]))
+    if before and {column.name.lower() for column in before} <= {name.lower() for name in names}:
+        yield ("except",), "leaves no column: keep one"
 
 
 def _selected(stream: Stream, text: str, row: ReadableColumns) -> list[str]:

@@ -66,7 +66,7 @@ class CheckedStreams:
         return united(stream, self.columns)
 
 
-_SHAPING = ("from", "select", "group_by")
+_SHAPING = ("from", "select", "except", "group_by")
 
 
 def structure_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
@@ -183,7 +183,7 @@ def _keys_of_windows(stream: Stream) -> Iterator[KeyFinding]:
         for key in _OF_WINDOWS:
             if key in stream.given:
                 yield (key,), "is for windows alone: add tumbling or another window, or remove it"
-    elif not stream.spec.select and not stream.spec.group_by and stream.sound("select", "group_by", *WINDOWS):
+    elif not stream.given & {"select", "group_by"} and stream.sound(*WINDOWS):
         yield (
             ("select",),
             "is missing: a window needs something to compute, such as select: {n: count(*)}, or group_by",

@@ -206,7 +206,9 @@ def stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: 
     key = f"streams.{step.name}"
     if step.where is not None:
         rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))
-    names = list(payload)
+    left_out = {name.lower() for name in step.except_}
+    names = [name for name in payload if name.lower() not in left_out]
+    rows = rows.drop(*step.except_)
     if step.select and not (last and step.windowed):
         kept = [name for name in rows.columns if name not in payload]
         selected = [_selected(rows, text, f"{key}.select.{name}").alias(name) for name, text in step.select.items()]
