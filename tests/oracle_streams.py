@@ -77,8 +77,8 @@ class Pairing(Protocol):
 
 @dataclass(frozen=True)
 class Window:
-    """Tumbling (hop = size) and hopping windows; `group_by` names columns of the payload, `aggregate` sees the
-    rows of one window and group in sort-key order."""
+    """Tumbling (hop = size) and hopping windows; `group_by` names columns of the payload or of what `computed`
+    gives for a row, `aggregate` sees the rows of one window and group in sort-key order."""
 
     size: int
     hop: int
@@ -88,6 +88,7 @@ class Window:
     allowed_lateness: int = 0
     idle_timeout: int | None = None
     partition_by: str | None = None
+    computed: Callable[[Item], Payload] = lambda _: {}
 
     def over(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The windows that [start, end) overlaps."""
@@ -441,7 +442,8 @@ class _Streams:
         for key in ready:
             groups: dict[tuple[Any, ...], list[Item]] = {}
             for item in state.counted.pop(key):
-                groups.setdefault(tuple(item.payload[column] for column in window.group_by), []).append(item)
+                values = {**item.payload, **window.computed(item)}
+                groups.setdefault(tuple(values[column] for column in window.group_by), []).append(item)
             for group, members in groups.items():
                 ordered = sorted(members, key=lambda item: item.sort_key)
                 payload = dict(zip(window.group_by, group, strict=True)) | dict(window.aggregate(ordered))

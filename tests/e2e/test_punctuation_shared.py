@@ -102,16 +102,10 @@ def hold_shared(folder: Path, given: dict[str, Log], where: str, **options: Any)
         pytest.param(("counted", "periods"), "landing", id="count and period"),
         pytest.param(("counted", "landed"), "events", id="imported, few arrivals", marks=pytest.mark.long),
         pytest.param(
-            ("each", "edges", "chained", "followed"),
+            ("each", "edges", "chained", "both", "followed"),
             "events",
             marks=pytest.mark.long,
-            id="imported, by way of another",
-        ),
-        pytest.param(
-            ("both", "chained", "edges", "followed"),
-            "events",
-            marks=pytest.mark.long,
-            id="imported, the least of two",
+            id="imported, by way of another and of two",
         ),
     ],
 )

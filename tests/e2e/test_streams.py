@@ -52,9 +52,21 @@ SELECTED = {
     "first": "first(k)",
 }
 ADDED = {"n": "sum(n)", "ns": "collect_list(n)"}
+COMPUTED = {"lone": "nullif(k, 'b')", "halved": "unix_micros(_system_timestamp) div 2000000 % 2"}
+
+
+def computed(item: Item) -> dict[str, Any]:
+    key = item.payload["k"]
+    return {
+        "lone": None if key == "b" else key,
+        "halved": abs(item.start) // 2_000_000 % 2 * (1 if item.start > 0 else -1),
+    }
+
+
 WINDOWS = {
     "tumbling": Window(4 * SECOND, 4 * SECOND, aggregate=told),
     "overlapping": Window(6 * SECOND, 2 * SECOND, offset=SECOND, aggregate=told, group_by=("k",)),
+    "by_expressions": Window(6 * SECOND, 3 * SECOND, aggregate=told, group_by=tuple(COMPUTED), computed=computed),
     "gaps": Window(2 * SECOND, 5 * SECOND, offset=1, aggregate=told),
     "lateness": Window(4 * SECOND, 4 * SECOND, aggregate=told, allowed_lateness=3 * SECOND),
     "idle": Window(3 * SECOND, 3 * SECOND, aggregate=told, idle_timeout=4 * SECOND),
@@ -69,7 +81,7 @@ def declared(window: Window, below: str, select: dict[str, str]) -> dict[str, An
     shape = {"size": f"{window.size}us", "hop": f"{window.hop}us", "offset": f"{window.offset}us"}
     keys: dict[str, Any] = {"from": below, "hopping": shape, "select": select}
     if window.group_by:
-        keys["group_by"] = list(window.group_by)
+        keys["group_by"] = [{each: COMPUTED[each]} if each in COMPUTED else each for each in window.group_by]
     if window.allowed_lateness:
         keys["allowed_lateness"] = f"{window.allowed_lateness}us"
     if window.idle_timeout:
@@ -161,7 +173,8 @@ def wanted(step: Step, run: StepRun, columns: Sequence[str]) -> Counter[Any]:
 def columns_of(name: str, configured: dict[str, dict[str, Any]]) -> list[str]:
     keys = configured[name]
     selected = list(keys.get("select", {"k": "k"}))
-    return [*keys.get("group_by", []), *selected]
+    groups = [name for each in keys.get("group_by", []) for name in ([each] if isinstance(each, str) else each)]
+    return [*groups, *selected]
 
 
 def rows_with(columns: Sequence[str], rows: Counter[Any]) -> Counter[Any]:

@@ -89,7 +89,10 @@ def _step(spec: PipelineSpec, stream: StreamSpec, known: Mapping[str, TableLinea
     if stream.windowed or stream.join or stream.shift or stream.lifetime is not None:
         ends = frozenset(each for name in _ENDS if name in before for each in before[name].inputs)
         row |= dict.fromkeys(times, ColumnLineage(ends, of_all))
-    groups = {name: before[name] for name in _payload(spec, stream.name) if name not in stream.select}
+    computed = stream.computed_groups
+    kept = [name for name in _payload(spec, stream.name) if name not in (*stream.select, *computed)]
+    groups = {name: before[name] for name in kept}
+    groups |= {name: _made(text, before, Derivation.TRANSFORMATION) for name, text in computed.items()}
     return row | groups | {name: _made(text, before, of_all) for name, text in stream.select.items()}
 
 

@@ -199,7 +199,7 @@ def relevant(resolved: Mapping[str, Any]) -> dict[str, Any]:
         name: {key: value for key, value in stream.items() if _ABSENT_IN_STREAMS.get(key, _GIVEN) != value}
         for name, stream in resolved.get("streams", {}).items()
     }
-    counting = resolved | {"sources": sources, "streams": streams}
+    counting = {**resolved, "sources": sources, "streams": streams}
     return {key: value for key, value in counting.items() if key not in ignored}
 
 

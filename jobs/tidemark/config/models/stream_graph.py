@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from tidemark.config.models.group_by import GroupColumn
 from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.sql.expressions import plain_type
@@ -145,9 +146,17 @@ def _after(stream: StreamSpec, before: Columns) -> Columns:
         left_out = {name.lower() for name in stream.except_}
         return tuple(column for column in before if column.name.lower() not in left_out)
     row = ReadableColumns((*before, *ROW_COLUMNS))
-    found = [ReadableColumns(before).find(name) for name in stream.group_by]
-    groups = [StreamColumn(column.name, column.type) for column in found if column is not None]
+    groups = [column for each in stream.groups if (column := _group(each, before, row)) is not None]
     return (*groups, *_selected(stream, row))
+
+
+def _group(group: GroupColumn, before: Columns, row: ReadableColumns) -> StreamColumn | None:
+    """The column of a group; None if the payload has none of its name."""
+    if group.text is not None:
+        kind = plain_type(group.text, row)
+        return StreamColumn(group.name, kind.text if kind else None)
+    found = ReadableColumns(before).find(group.name)
+    return None if found is None else StreamColumn(found.name, found.type)
 
 
 def _selected(stream: StreamSpec, row: ReadableColumns) -> Columns:

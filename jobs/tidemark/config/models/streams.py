@@ -16,6 +16,7 @@ from tidemark.config.models.fields import (
     Settings,
     SignedDuration,
 )
+from tidemark.config.models.group_by import Groups
 from tidemark.core.times import format_duration
 from tidemark.core.windows import FixedWindows, SessionWindows, SnapshotWindows, Windows
 
@@ -88,7 +89,9 @@ class StreamSpec(Settings):
         description="Windows that change whenever a row comes or is so old: the snapshots of rows that live so long",
     )
     snapshot: SnapshotSpec | None = Field(None, description="Windows that change whenever a row begins or ends: {}")
-    group_by: Expressions = Field((), description="Columns: a window has one row for each of their values")
+    groups: Groups = Field(
+        (), alias="group_by", description="Columns, or {name: expression}: a window has one row for each value"
+    )
     allowed_lateness: Duration = Field(0, description="Windows close this much later")
     idle_timeout: PositiveDuration | None = Field(
         None, description="Without rows for so long, time alone closes windows; absent: it never does"
@@ -113,6 +116,16 @@ class StreamSpec(Settings):
         if self.snapshot is not None or self.sliding is not None:
             return SnapshotWindows(self.sliding, *progress)
         return None
+
+    @property
+    def group_by(self) -> tuple[str, ...]:
+        """Names of the columns that windows are grouped by."""
+        return tuple(each.name for each in self.groups)
+
+    @property
+    def computed_groups(self) -> dict[str, str]:
+        """The expressions among `group_by`, by the column that they give."""
+        return {each.name: each.text for each in self.groups if each.text is not None}
 
     @property
     def fixed(self) -> FixedWindows | None:

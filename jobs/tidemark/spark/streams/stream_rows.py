@@ -209,6 +209,8 @@ def stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: 
     left_out = {name.lower() for name in step.except_}
     names = [name for name in payload if name.lower() not in left_out]
     rows = rows.drop(*step.except_)
+    groups = {name: _selected(rows, text, f"{key}.group_by.{name}") for name, text in step.computed_groups.items()}
+    rows = rows.withColumns(groups) if groups else rows
     if step.select and not (last and step.windowed):
         kept = [name for name in rows.columns if name not in payload]
         selected = [_selected(rows, text, f"{key}.select.{name}").alias(name) for name, text in step.select.items()]
