@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from config.pipeline_files import COLUMNS, Files
 from tidemark.config import PipelineSpec, changes, from_resolved
-from tidemark.config.models.pipeline import relevant
 from tidemark.config.models.stream_graph import StreamColumn, columns_of, in_order, sources_below
 from tidemark.config.models.streams import HoppingSpec, StreamSpec
 from tidemark.config.sql.aggregates import aggregate_findings, distinct_calls, order_sensitive, without_distinct
@@ -25,7 +24,6 @@ from tidemark.errors import ConfigError
 R: dict[str, Any] = {"from": "readings"}
 N: dict[str, Any] = {"select": {"n": "count(*)"}}
 W: dict[str, Any] = R | N | {"tumbling": "1m"}
-ALL: dict[str, Any] = {"select": "*"}
 VISITS = {"gap": "5m", "max_duration": "2h"}
 EVENTS: dict[str, Any] = {"arrival_time": "EnqueuedAt", "landing_delay": "15m", "timestamp_by": "EventTime"}
 SUBSTREAMS = EVENTS | {"over": "DeviceId", "late_arrival": {"tolerance": "5m", "action": "adjust"}}
@@ -99,44 +97,6 @@ def test_a_window_that_cannot_be_is_refused(values: tuple[str, str, str]) -> Non
         HoppingSpec.model_validate(dict(zip(("size", "hop", "offset"), values, strict=True)))
 
 
-def test_all_columns_but_some_stay_and_older_fingerprints_hold(files: Files) -> None:
-    spec = _streams(files, {"a": R | ALL | {"except": ["lane"]}, "b": R | ALL})
-    names = {name: [column.name for column in columns_of(spec, name) or ()] for name in ("readings", "a", "b")}
-    assert names["b"] == names["readings"]
-    assert names["a"] == [name for name in names["readings"] if name != "Lane"]
-    assert from_resolved(spec.resolved()).resolved() == spec.resolved()
-    resolved = spec.resolved()
-    del resolved["streams"]["b"]["except"]
-    assert relevant(resolved) == relevant(spec.resolved())
-
-
-def test_windows_are_grouped_by_expressions_under_their_names(files: Files) -> None:
-    groups = ["Lane", {"hour": "date_trunc('HOUR', _system_timestamp)", "at": "EventTime"}]
-    streams = {"a": W | {"group_by": groups, "select": {"n": "count(*)", "next": "hour + interval 1 hour"}}}
-    spec = _streams(files, streams | {"b": {"from": "a", "where": "hour is not null"}}, **EVENTS)
-    assert columns_of(spec, "a") == (
-        StreamColumn("Lane", "STRING"),
-        StreamColumn("hour", None),
-        StreamColumn("at", "TIMESTAMP"),
-        StreamColumn("n", None),
-        StreamColumn("next", None),
-    )
-    resolved = json.loads(json.dumps(spec.resolved()))
-    assert resolved["streams"]["a"]["group_by"] == ["Lane", {"hour": groups[1]["hour"]}, {"at": "EventTime"}]  # type: ignore[index]
-    assert from_resolved(resolved) == spec.model_copy(update={"path": Path()})
-    (problem,) = _refused(
-        files, spec, streams | {"a": streams["a"] | {"group_by": ["Lane", {"hour": "1", "at": "EventTime"}]}}
-    )
-    assert problem == "streams.a.group_by"
-
-
-def _refused(files: Files, spec: PipelineSpec, streams: Mapping[str, Any]) -> list[str]:
-    """Keys of a changed pipeline that need a backfill."""
-    with pytest.raises(ConfigError) as caught:
-        changes(spec.resolved(), _streams(files, streams, **EVENTS))
-    return [problem.key for problem in caught.value.problems]
-
-
 def test_what_is_recorded_is_read_back_as_the_same(files: Files) -> None:
     streams = {
         "a": R | {"shift": "-1us", "select": {"token": "text", "k": 1}},
@@ -178,49 +138,6 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": R | {"frm": "b"}}, "a.frm", "there is no such key 'frm': did you mean from?"),
         ({"a": R | {"from_": "b"}}, "a.from_", "there is no such key 'from_'"),
         ({"a": R | {"name": "b"}}, "a.name", "there is no such key 'name'"),
-        ({"a": W | {"group_by": 5}}, "a.group_by", "must be columns in a list, such as [DeviceId], or [DeviceId, {"),
-        ({"a": W | {"group_by": [["Lane"]]}}, "a.group_by", "is not a column: write its name, or a name with"),
-        ({"a": W | {"group_by": {"lane": "upper(Lane)"}}}, "a.group_by", "'lane' is a column of 'readings' already"),
-        (
-            {"a": W | {"group_by": {"_offset": "upper(Lane)"}}},
-            "a.group_by",
-            "is the name of a column that tables have",
-        ),
-        (
-            {"a": W | {"group_by": ["Lane", {"u": "uper(Lane)"}]}},
-            "a.group_by[1]",
-            "the function uper() cannot be used",
-        ),
-        ({"a": W | {"group_by": {"u": "max(Lane)"}}}, "a.group_by", "max() cannot be in group_by, which sees a row"),
-        ({"a": W | {"group_by": [{"u": "Lane"}, {"U": "Lane"}]}}, "a.group_by[1]", "'U' is there twice"),
-        (
-            {"a": W | {"group_by": {"u": "tags"}}},
-            "a.group_by",
-            "rows cannot be grouped by a MAP; write to_json(tags)",
-        ),
-        ({"a": W | {"group_by": {"u": "Lane"}, "select": {"u": "count(*)"}}}, "a.select.u", "'u' is in group_by"),
-        ({"a": R | {"group_by": {"u": "Lane"}}}, "a.group_by", "is for windows alone"),
-        ({"a": R | {"except": ["Lane"]}}, "a.except", 'is for select: "*", which keeps all other columns'),
-        ({"a": R | {"select": {"b": "Lane"}, "except": ["Lane"]}}, "a.except", 'is for select: "*"'),
-        ({"a": W | {"select": "*"}}, "a.select", "* is for rows: name what a window computes"),
-        ({"a": R | {"select": "all"}}, "a.select", 'such as {n: count(*)}, or "*"'),
-        ({"a": R | ALL | {"except": "Lane"}}, "a.except", "must be text in a list"),
-        (
-            {"a": R | ALL | {"except": ["Lan"]}},
-            "a.except[0]",
-            "'Lan' is not a column of 'readings': did you mean Lane",
-        ),
-        ({"a": R | ALL | {"except": ["Lane", "lane"]}}, "a.except[1]", "'lane' is there twice"),
-        (
-            {"b": R | {"select": {"x": "Lane"}}, "a": {"from": "b", "except": ["x"]} | ALL},
-            "a.except",
-            "leaves no column",
-        ),
-        (
-            {"b": R | ALL | {"except": ["Lane"]}, "a": {"from": "b", "where": "Lane = '1'"}},
-            "a.where",
-            "'Lane' is not a",
-        ),
         ({"a": R | {"on": ["b"]}}, "a.on", "is for joins alone"),
         ({"a": R | N | {"session": {"gap": "5m"}}}, "a.session.max_duration", "is missing"),
         ({"a": R | N | {"session": "5m"}}, "a.session", "must be a mapping"),
