@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from config.pipeline_files import Files
-from tidemark.config import PipelineSpec, changes, from_resolved
+from tidemark.config import PipelineSpec, changes, from_resolved, load_pipeline
 from tidemark.config.models.pipeline import relevant
 from tidemark.config.models.stream_graph import StreamColumn, columns_of
+from tidemark.core.times import MINUTE as MINUTES
 from tidemark.errors import ConfigError
 
 R: dict[str, Any] = {"from": "readings"}
@@ -23,6 +24,68 @@ EVENTS: dict[str, Any] = {"arrival_time": "EnqueuedAt", "landing_delay": "15m", 
 
 def _streams(files: Files, streams: Mapping[str, Any], **source: Any) -> PipelineSpec:
     return files.spec({"streams": streams}, **source)
+
+
+SEVERAL = R | {"group_by": ["Lane"], "select": {"n": "count(*)"}}
+MINUTE, HOUR = {"tumbling": "1m"}, {"hopping": {"size": "1h", "hop": "5m"}, "allowed_lateness": "1m"}
+
+
+def test_each_of_several_windows_is_a_stream_of_its_own(files: Files) -> None:
+    keys = SEVERAL | {"allowed_lateness": "5s", "windows": {"minute": MINUTE, "hour": HOUR}}
+    spec = _streams(files, {"a": keys, "b": {"from": "a_hour"}})
+    alone = {
+        "a_minute": SEVERAL | MINUTE | {"allowed_lateness": "5s"},
+        "a_hour": SEVERAL | HOUR,
+        "b": {"from": "a_hour"},
+    }
+    same = _streams(files, alone)
+    assert (spec.resolved(), spec.fingerprint()) == (same.resolved(), same.fingerprint())
+    files.pipeline({"streams": {"a": keys}})
+    changed = load_pipeline(files.folder / "pipeline.yml", {}, ["streams.a_minute.tumbling=2m"]).spec
+    assert [changed.streams[name].fixed.size for name in ("a_minute", "a_hour")] == [2 * MINUTES, 60 * MINUTES]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("keys", "found"),
+    [
+        ({"windows": {}}, {"windows": "{} must name windows: windows: {minute: {tumbling: 1m}"}),
+        ({"windows": ["1m"]}, {"windows": "must name windows"}),
+        ({"windows": {"m": "1m"}}, {"windows.m": "must be a mapping with a window, such as {tumbling: 1m}"}),
+        ({"windows": {"m": {}}}, {"windows.m": "has no window: write one of tumbling, hopping, session"}),
+        ({"windows": {"M": MINUTE}}, {"windows.M": "'M' is not a name"}),
+        ({"windows": {"m": MINUTE}, "tumbling": "1h"}, {"tumbling": "cannot be beside windows: name this window"}),
+        ({"windows": {"m": MINUTE | {"sliding": "1h"}}}, {"windows.m.sliding": "cannot be beside tumbling"}),
+        ({"windows": {"m": MINUTE | {"where": "true"}}}, {"windows.m.where": "no such key 'where'"}),
+        (
+            {"windows": {"m": {"sliding": "0s"}, "n": {"sliding": "x"}}},
+            {"windows.m.sliding": "", "windows.n.sliding": ""},
+        ),
+        ({"windows": {"m": MINUTE, "n": HOUR}, "where": "nothing"}, {"where": "'nothing' is not a column"}),
+        ({"windows": {"m": MINUTE, "n": HOUR}, "from": "reading"}, {"from": "did you mean readings"}),
+        ({"windows": {"other": MINUTE}}, {"windows.other": "its stream would be 'a_other', which is there already"}),
+        ({"windows": {"m": MINUTE | {"partition_by": "substream"}}}, {"windows.m.partition_by": "needs `over`"}),
+    ],
+    ids=lambda value: None if isinstance(value, dict) and len(value) > 1 else str(value)[:60],
+)
+def test_wrong_windows_are_named_where_the_file_has_them(files: Files, keys: Any, found: dict[str, str]) -> None:
+    problems = files.problems({"streams": {"a": SEVERAL | keys, "a_other": R}})
+    assert {problem.key for problem in problems} == {f"streams.a.{key}" for key in found}
+    for problem in problems:
+        assert found[problem.key.removeprefix("streams.a.")] in problem.message
+
+
+def test_values_of_the_environment_are_recorded_as_references_in_all_new_keys(files: Files) -> None:
+    files.environ["SALT"] = "planted-7f3a"
+    salted = "concat(Lane, '${SALT}')"
+    streams = {
+        "a": W | {"group_by": {"lane_": salted, "b": "upper(Lane)"}},
+        "c": SEVERAL | {"where": f"{salted} <> ''", "windows": {"minute": MINUTE}},
+        "d": W | {"group_by": ["Lane", {"e": salted}]},
+    }
+    spec = _streams(files, streams)
+    assert spec.streams["a"].computed_groups["lane_"] == "concat(Lane, 'planted-7f3a')"
+    recorded = json.dumps(spec.recorded(b"key"))
+    assert ("planted" in recorded, recorded.count("${SALT}")) == (False, 3)
 
 
 def _refused(files: Files, spec: PipelineSpec, streams: Mapping[str, Any]) -> list[str]:
@@ -36,6 +99,11 @@ def _refused(files: Files, spec: PipelineSpec, streams: Mapping[str, Any]) -> li
     ("streams", "key", "message"),
     [
         ({"a": W | {"group_by": 5}}, "a.group_by", "must be columns in a list, such as [DeviceId], or [DeviceId, {"),
+        (
+            {"a": W | {"group_by": [{"u": "Lane", "v": "Lane"}]}},
+            "a.group_by",
+            "is more than one column: write an entry",
+        ),
         ({"a": W | {"group_by": [["Lane"]]}}, "a.group_by", "is not a column: write its name, or a name with"),
         ({"a": W | {"group_by": {"lane": "upper(Lane)"}}}, "a.group_by", "'lane' is a column of 'readings' already"),
         (
@@ -99,7 +167,7 @@ def test_all_columns_but_some_stay_and_older_fingerprints_hold(files: Files) -> 
 
 
 def test_windows_are_grouped_by_expressions_under_their_names(files: Files) -> None:
-    groups = ["Lane", {"hour": "date_trunc('HOUR', _system_timestamp)", "at": "EventTime"}]
+    groups = ["Lane", {"hour": "date_trunc('HOUR', _system_timestamp)"}, {"at": "EventTime"}]
     streams = {"a": W | {"group_by": groups, "select": {"n": "count(*)", "next": "hour + interval 1 hour"}}}
     spec = _streams(files, streams | {"b": {"from": "a", "where": "hour is not null"}}, **EVENTS)
     assert columns_of(spec, "a") == (
@@ -110,9 +178,9 @@ def test_windows_are_grouped_by_expressions_under_their_names(files: Files) -> N
         StreamColumn("next", None),
     )
     resolved = json.loads(json.dumps(spec.resolved()))
-    assert resolved["streams"]["a"]["group_by"] == ["Lane", {"hour": groups[1]["hour"]}, {"at": "EventTime"}]  # type: ignore[index]
+    assert resolved["streams"]["a"]["group_by"] == groups
     assert from_resolved(resolved) == spec.model_copy(update={"path": Path()})
     (problem,) = _refused(
-        files, spec, streams | {"a": streams["a"] | {"group_by": ["Lane", {"hour": "1", "at": "EventTime"}]}}
+        files, spec, streams | {"a": streams["a"] | {"group_by": ["Lane", {"hour": "1"}, {"at": "EventTime"}]}}
     )
     assert problem == "streams.a.group_by"

@@ -23,6 +23,9 @@ def _groups(value: object) -> tuple[GroupColumn, ...]:
     entries = [value] if isinstance(value, str | dict) else value
     if not isinstance(entries, list | tuple):
         raise unfit(value, "must be columns in a list, such as [DeviceId], or [DeviceId, {hour: hour(EventTime)}]")
+    wide = next((each for each in entries if isinstance(each, dict) and len(each) > 1), None)
+    if wide is not None and not isinstance(value, dict):
+        raise unfit(wide, "is more than one column: write an entry of the list for each")
     return tuple(column for entry in entries for column in _columns(entry))
 
 

@@ -167,4 +167,7 @@ def _less_than(key: str, value: int, info: ValidationInfo) -> int:
     return value
 
 
-STREAM_KEYS = tuple(field.alias or name for name, field in StreamSpec.model_fields.items() if name != "name")
+SEVERAL = "windows"
+"""Key of a step with several windows, each of which is a stream in the configuration."""
+_FIELDS = tuple(field.alias or name for name, field in StreamSpec.model_fields.items() if name != "name")
+STREAM_KEYS = (*_FIELDS, SEVERAL)

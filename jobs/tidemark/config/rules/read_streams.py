@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pydantic import ValidationError
@@ -9,17 +10,19 @@ from pydantic import ValidationError
 from tidemark.config.files.messages import findings, unknown_key
 from tidemark.config.files.yaml import Document, KeyPath, key_text
 from tidemark.config.models.pipeline import checked_name
-from tidemark.config.models.streams import STREAM_KEYS, StreamSpec
+from tidemark.config.models.streams import SEVERAL, STREAM_KEYS, StreamSpec
 from tidemark.config.models.values import shown
+from tidemark.config.rules.several_windows import Places, WindowPlace, divided, division_errors, written
 from tidemark.config.rules.streams import Stream
 from tidemark.errors import Problem
 
 
-def read_streams(document: Document, problems: list[Problem]) -> dict[str, Stream]:
-    """Every stream that the file names; wrong keys are left out and added to `problems`."""
+def read_streams(document: Document, problems: list[Problem]) -> tuple[dict[str, Stream], Places]:
+    """Every stream that the file names, and where it has those that are one of several windows; wrong keys are left
+    out and added to `problems`."""
     entries = document.content.get("streams")
     if entries is None:
-        return {}
+        return {}, {}
 
     def refuse(path: KeyPath, message: str) -> None:
         here = ("streams", *path)
@@ -27,23 +30,38 @@ def read_streams(document: Document, problems: list[Problem]) -> dict[str, Strea
 
     if not isinstance(entries, dict):
         refuse((), f"{shown(entries)} must be a mapping of names to streams: streams: {{fast: {{from: readings}}}}")
-        return {}
-    streams = {}
+        return {}, {}
+    streams: dict[str, Stream] = {}
+    places: dict[str, WindowPlace] = {}
     for name, keys in entries.items():
         try:
             checked_name(name)
         except ValueError as error:
             refuse((name,), str(error))
         if isinstance(keys, dict):
-            streams[name], found = _stream(name, {key: value for key, value in keys.items() if value is not None})
-            for path, message in found:
-                refuse((name, *path), message)
+            for part, own, place in _steps(name, {k: v for k, v in keys.items() if v is not None}, entries, refuse):
+                streams[part], found = _stream(part, own)
+                places |= {} if place is None else {part: place}
+                for path, message in found:
+                    refuse(written(("streams", part, *path), places)[1:], message)
         else:
             refuse(
                 (name,), f"{shown(keys)} must be a mapping: write the stream's keys below it, such as from: readings"
             )
             streams[name] = Stream(StreamSpec.model_validate({"name": name}), frozenset(), frozenset(STREAM_KEYS))
-    return streams
+    return streams, places
+
+
+def _steps(
+    name: str, keys: dict[str, Any], entries: dict[str, Any], refuse: Callable[[KeyPath, str], None]
+) -> Iterator[tuple[str, dict[str, Any], WindowPlace | None]]:
+    """The step, or each of its several windows; problems of these are refused."""
+    if SEVERAL not in keys:
+        yield name, keys, None
+        return
+    for path, message in division_errors(name, keys, entries):
+        refuse((name, *path), message)
+    yield from divided(name, keys, entries)
 
 
 def _stream(name: str, keys: dict[str, Any]) -> tuple[Stream, list[tuple[KeyPath, str]]]:
