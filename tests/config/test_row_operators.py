@@ -11,6 +11,7 @@ import pytest
 
 from config.pipeline_files import Files
 from tidemark.config import PipelineSpec, changes, from_resolved, load_pipeline
+from tidemark.config.column_lineage import SourceColumn, streams_lineage
 from tidemark.config.models.pipeline import relevant
 from tidemark.config.models.stream_graph import StreamColumn, columns_of
 from tidemark.core.times import MINUTE as MINUTES
@@ -24,6 +25,21 @@ EVENTS: dict[str, Any] = {"arrival_time": "EnqueuedAt", "landing_delay": "15m", 
 
 def _streams(files: Files, streams: Mapping[str, Any], **source: Any) -> PipelineSpec:
     return files.spec({"streams": streams}, **source)
+
+
+def test_an_element_has_the_type_of_its_array_and_a_number(files: Files) -> None:
+    streams = {
+        "a": R | {"unnest": "ITEMS", "where": "items.x > 1", "select": {"item": "items", "at": "_index"}},
+        "b": R | {"unnest": "list"},
+        "c": {"from": "b", "select": "*", "except": ["_index"]},
+    }
+    spec = _streams(files, streams)
+    assert columns_of(spec, "a") == (StreamColumn("item", "STRUCT<x: INT>"), StreamColumn("at", "BIGINT"))
+    assert (columns_of(spec, "b") or ())[-1] == StreamColumn("_index", "BIGINT")
+    found = {column.name: column.type for column in columns_of(spec, "c") or ()}
+    assert (found["list"], "_index" in found) == ("INT", False)
+    lineage = streams_lineage(spec)
+    assert lineage["a"]["at"].inputs == lineage["a"]["item"].inputs == {SourceColumn("readings", "items")}
 
 
 SEVERAL = R | {"group_by": ["Lane"], "select": {"n": "count(*)"}}
@@ -98,6 +114,25 @@ def _refused(files: Files, spec: PipelineSpec, streams: Mapping[str, Any]) -> li
 @pytest.mark.parametrize(
     ("streams", "key", "message"),
     [
+        ({"a": R | {"unnest": "lis"}}, "a.unnest", "'lis' is not a column of 'readings': did you mean list"),
+        (
+            {"a": R | {"unnest": "Lane"}},
+            "a.unnest",
+            "'Lane' is STRING, which has no elements: name a column of ARRAY",
+        ),
+        ({"a": R | {"unnest": "tags"}}, "a.unnest", "which has no elements: select map_entries(...) of it in a step"),
+        ({"a": R | {"unnest": ["list"]}}, "a.unnest", "is not text"),
+        ({"a": W | {"unnest": "list"}}, "a.tumbling", "cannot be beside unnest: a step has at most one of"),
+        (
+            {"a": R | {"unnest": "list", "where": "list[0] > 1"}, "b": {"from": "a", "select": {"x": "_idx"}}},
+            "b.select.x",
+            "did you mean _index",
+        ),
+        (
+            {"a": R | {"unnest": "list"}, "b": {"from": "a", "unnest": "items"}},
+            "b.unnest",
+            "there is a column '_index' already: rename it",
+        ),
         ({"a": W | {"group_by": 5}}, "a.group_by", "must be columns in a list, such as [DeviceId], or [DeviceId, {"),
         (
             {"a": W | {"group_by": [{"u": "Lane", "v": "Lane"}]}},

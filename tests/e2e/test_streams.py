@@ -52,6 +52,21 @@ SELECTED = {
     "first": "first(k)",
 }
 ADDED = {"n": "sum(n)", "ns": "collect_list(n)"}
+LIST = "CASE k WHEN 'a' THEN array(k, NULL, 'x') WHEN 'b' THEN array() WHEN 'null' THEN NULL ELSE array('y', k) END"
+OF_ELEMENT = {"k": "k", "ks": "ks", "place": "_index"}
+OF_ELEMENTS = {"n": "count(*)", "ks": "collect_list(coalesce(ks, '-'))", "places": "collect_list(_index)"}
+
+
+def listed(key: str | None) -> list[str | None] | None:
+    known: dict[str | None, list[str | None] | None] = {"a": ["a", None, "x"], "b": [], "null": None}
+    return known.get(key, ["y", key])
+
+
+def of_elements(items: Sequence[Item]) -> dict[str, Any]:
+    values = ["-" if item.payload["ks"] is None else item.payload["ks"] for item in items]
+    return {"n": len(items), "ks": values, "places": [item.payload["_index"] for item in items]}
+
+
 COMPUTED = {"lone": "nullif(k, 'b')", "halved": "unix_micros(_system_timestamp) div 2000000 % 2"}
 
 
@@ -103,6 +118,10 @@ def pipeline(keyed: bool) -> tuple[dict[str, dict[str, Any]], dict[str, Step]]:
         "both": {"union": ["b", "longer", "a", "b"], "publish": True},
         "of_both": declared(WINDOWS["tumbling"], "both", SELECTED),
         "outer": declared(outer, "overlapping", ADDED),
+        "lists": {"from": "a", "select": {"k": "k", "ks": LIST}},
+        "elements": {"from": "lists", "unnest": "KS", "where": "_index <> 1", "select": OF_ELEMENT, "publish": True},
+        "of_elements": declared(WINDOWS["tumbling"], "unlisted", OF_ELEMENTS),
+        "unlisted": {"from": "lists", "unnest": "ks"},
     }
     steps = {
         "all": Step(("a",), publish=True),
@@ -114,6 +133,16 @@ def pipeline(keyed: bool) -> tuple[dict[str, dict[str, Any]], dict[str, Step]]:
         "both": Step(("b", "longer", "a", "b"), publish=True),
         "of_both": Step(("both",), window=WINDOWS["tumbling"]),
         "outer": Step(("overlapping",), window=outer),
+        "lists": Step(("a",), select=lambda item: {"k": item.payload["k"], "ks": listed(item.payload["k"])}),
+        "elements": Step(
+            ("lists",),
+            lambda item: item.payload["_index"] != 1,
+            lambda item: {"k": item.payload["k"], "ks": item.payload["ks"], "place": item.payload["_index"]},
+            publish=True,
+            unnest="ks",
+        ),
+        "of_elements": Step(("unlisted",), window=replace(WINDOWS["tumbling"], aggregate=of_elements)),
+        "unlisted": Step(("lists",), unnest="ks"),
     }
     for name, window in WINDOWS.items():
         if keyed or window.partition_by != "substream":

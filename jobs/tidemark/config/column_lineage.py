@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidemark.config import PipelineSpec, SourceSpec
-from tidemark.config.models.stream_graph import ROW_COLUMNS, columns_of, in_order
+from tidemark.config.models.stream_graph import INDEX, ROW_COLUMNS, columns_of, in_order
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.sql.checks import columns_read
 
@@ -103,6 +103,8 @@ def _read(stream: StreamSpec, known: Mapping[str, TableLineage]) -> _Readable:
         for name, lineage in known[each].items():
             found.add(name, lineage)
             found.add(f"{each}.{name}", lineage)
+    if stream.unnest is not None:
+        found.add(INDEX, replace(found[stream.unnest], derivation=Derivation.TRANSFORMATION))
     return found
 
 

@@ -72,6 +72,8 @@ def _operator(stream: StreamSpec) -> Iterator[str]:
         yield "union"
     if stream.join:
         yield "join" + (f" on {', '.join(stream.on)}" if stream.on else "")
+    if stream.unnest is not None:
+        yield f"unnest {stream.unnest}"
     if stream.shift:
         yield f"shift {format_duration(stream.shift)}"
     if stream.lifetime is not None:

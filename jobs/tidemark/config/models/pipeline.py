@@ -28,7 +28,7 @@ IRRELEVANT_IN_SOURCES = frozenset({"landing", "quality"})
 """Settings of a source that no result depends on: objects are named relative to `landing`."""
 _ABSENT_IN_SOURCES: Mapping[str, Any] = {"header_columns": {}, "rows": None, "rescue": None}
 """Settings of a source that count only if they are given, so that older fingerprints stay valid."""
-_ABSENT_IN_STREAMS: Mapping[str, Any] = {"except": []}
+_ABSENT_IN_STREAMS: Mapping[str, Any] = {"except": [], "unnest": None}
 """Settings of a stream that count only if they are given, for the reason above."""
 
 

@@ -77,6 +77,7 @@ class StreamSpec(Settings):
         default_factory=dict, description="New columns, or *, all; in a window, aggregates; in a join, required"
     )
     except_: Names = Field((), alias="except", description='Columns that select: "*" leaves out')
+    unnest: str | None = Field(None, description="Array column: one row for each of its elements, numbered by _index")
     shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
     lifetime: PositiveDuration | None = Field(None, description="Every row lives this long from its start")
     tumbling: Annotated[TumblingSpec | None, BeforeValidator(_long_form)] = Field(

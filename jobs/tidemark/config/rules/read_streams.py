@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
@@ -39,11 +39,7 @@ def read_streams(document: Document, problems: list[Problem]) -> tuple[dict[str,
         except ValueError as error:
             refuse((name,), str(error))
         if isinstance(keys, dict):
-            for part, own, place in _steps(name, {k: v for k, v in keys.items() if v is not None}, entries, refuse):
-                streams[part], found = _stream(part, own)
-                places |= {} if place is None else {part: place}
-                for path, message in found:
-                    refuse(written(("streams", part, *path), places)[1:], message)
+            streams |= _read(name, {k: v for k, v in keys.items() if v is not None}, entries, places, refuse)
         else:
             refuse(
                 (name,), f"{shown(keys)} must be a mapping: write the stream's keys below it, such as from: readings"
@@ -52,16 +48,26 @@ def read_streams(document: Document, problems: list[Problem]) -> tuple[dict[str,
     return streams, places
 
 
-def _steps(
-    name: str, keys: dict[str, Any], entries: dict[str, Any], refuse: Callable[[KeyPath, str], None]
-) -> Iterator[tuple[str, dict[str, Any], WindowPlace | None]]:
-    """The step, or each of its several windows; problems of these are refused."""
-    if SEVERAL not in keys:
-        yield name, keys, None
-        return
-    for path, message in division_errors(name, keys, entries):
-        refuse((name, *path), message)
-    yield from divided(name, keys, entries)
+Refuse = Callable[[KeyPath, str], None]
+
+
+def _read(
+    name: str, keys: dict[str, Any], entries: dict[str, Any], places: dict[str, WindowPlace], refuse: Refuse
+) -> dict[str, Stream]:
+    """The stream of a step, or one for each of its several windows, whose places are added."""
+    parts = [(name, keys)]
+    if SEVERAL in keys:
+        for path, message in division_errors(name, keys, entries):
+            refuse((name, *path), message)
+        divisions = list(divided(name, keys, entries))
+        places |= {part: place for part, _, place in divisions}
+        parts = [(part, own) for part, own, _ in divisions]
+    streams = {}
+    for part, own in parts:
+        streams[part], found = _stream(part, own)
+        for path, message in found:
+            refuse(written(("streams", part, *path), places)[1:], message)
+    return streams
 
 
 def _stream(name: str, keys: dict[str, Any]) -> tuple[Stream, list[tuple[KeyPath, str]]]:

@@ -21,6 +21,7 @@ from tidemark.spark.plans.parameters import Parameter, constant
 from tidemark.spark.punctuation import lifetimes
 from tidemark.spark.streams.joins import Side, paired
 from tidemark.spark.streams.paths import Path, longest, paths_to
+from tidemark.spark.streams.unnest import unnested
 from tidemark.spark.tables import delta, file_pruning
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.tables.time_range import Span, between_edges, ends_before, needed
@@ -204,6 +205,8 @@ def stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: 
     The `select` of a last step with windows is left out: it is for the windows.
     """
     key = f"streams.{step.name}"
+    if step.unnest is not None:
+        rows, payload = unnested(rows, step.unnest, payload, key)
     if step.where is not None:
         rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))
     left_out = {name.lower() for name in step.except_}
