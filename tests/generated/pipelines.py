@@ -19,7 +19,8 @@ from aggregates import AGGREGATES, CONDITIONS, VALUES, Expression, fitting
 SECOND = 1_000_000
 SYSTEM = ("_o", "_s", "_e", "_p", "_k", "_f", "_w")
 OPERATORS = (
-    "select", "shift", "lifetime", "union", "join", "tumbling", "hopping", "gaps", "session", "snapshot", "sliding",
+    "select", "shift", "lifetime", "union", "join", "unnest", "tumbling", "hopping", "gaps", "session", "snapshot",
+    "sliding",
 )  # fmt: skip
 _GROUPED = ("STRING", "BOOLEAN", "INT")
 
@@ -80,6 +81,8 @@ class Author:
             self._union(name)
         elif operator == "join":
             self._join(name)
+        elif operator == "unnest":
+            self._unnest(name)
         elif operator in ("select", "shift", "lifetime"):
             self._moved(name, operator, below)
         else:
@@ -179,6 +182,26 @@ class Author:
         self._add(name, keys, query, Stream(types, open=open_, single=False, below=passed))
         shown = ", ".join(["_s", "_e", "_p", "_f", *types])
         self.done.tables.append(Table(f"streams/{name}", f"SELECT {shown} FROM {name}"))
+
+    def _unnest(self, name: str) -> None:
+        possible = [
+            (below, column)
+            for below, stream in sorted(self.known.items())
+            for column, type_ in stream.columns.items()
+            if type_ == "ARRAY<STRING>" and "_index" not in stream.columns
+        ]
+        if not possible:
+            return
+        below, column = self.dice.choice(possible)
+        stream = self.known[below]
+        columns = dict(stream.columns) | {column: "STRING", "_index": "BIGINT"}
+        elements = f"unnest({column}) AS {column}, unnest(range(len({column}))) AS _index"
+        rows = f"SELECT * EXCLUDE ({column}), {elements} FROM {below}"
+        order = "row_number() OVER (ORDER BY _o, _index) AS _o"
+        query = f"SELECT {', '.join([order, *SYSTEM[1:], *columns])} FROM ({rows})"
+        passed = stream.below | {"unnest"}
+        self._add(name, {"from": below, "unnest": column}, query, replace(stream, columns=columns, below=passed))
+        self._publish(name)
 
     # -- windows
 
