@@ -96,7 +96,7 @@ def test_values_of_the_environment_are_recorded_as_references_in_all_new_keys(fi
     streams = {
         "a": W | {"group_by": {"lane_": salted, "b": "upper(Lane)"}},
         "c": SEVERAL | {"where": f"{salted} <> ''", "windows": {"minute": MINUTE}},
-        "d": W | {"group_by": ["Lane", {"e": salted}]},
+        "d": W | {"group_by": ["Lane", {"token": salted}]},
     }
     spec = _streams(files, streams)
     assert spec.streams["a"].computed_groups["lane_"] == "concat(Lane, 'planted-7f3a')"
