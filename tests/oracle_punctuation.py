@@ -31,7 +31,7 @@ class Source:
     count: int | None = None
     period: int | None = None
     delay: int = 0
-    import_from: str | None = None
+    import_from: str | tuple[str, ...] | None = None
     rows: bool = False
     final: bool = False
     arrival_column: bool = True
@@ -40,6 +40,12 @@ class Source:
     single: bool = False
     start: int | None = None
 
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """The sources that are imported; the least of their watermarks counts."""
+        names = self.import_from
+        return (names,) if isinstance(names, str) else names or ()
+
     def declared(self) -> dict[str, Any]:
         """The settings as keys of the configuration."""
         every = self.count if self.count is not None else f"{self.period}us"
@@ -47,7 +53,8 @@ class Source:
         if self.count is not None or self.period is not None:
             punctuation |= {"every": every, "delay": f"{self.delay}us"}
         if self.import_from is not None:
-            punctuation["import_from"] = self.import_from
+            names = self.import_from
+            punctuation["import_from"] = names if isinstance(names, str) else list(names)
         if self.rows:
             punctuation["row"] = "t = 'cti'"
         edge = {"kind": "t", "start": "start", "end": "end", "end_time": "v", "match": ["k"]}
@@ -146,8 +153,8 @@ def judge(logs: Mapping[str, Log]) -> Outcomes:
         if isinstance(source, oracle.Source):
             done[name] = oracle.judge(source, runs)
             return
-        if source.import_from is not None:
-            of(source.import_from)
+        for below in source.followed:
+            of(below)
         done[name] = _Oracle(source, Followed(logs, done)).judge(runs)
 
     for name in logs:
@@ -169,6 +176,14 @@ class Followed:
         end = self.done[name].ends[run]
         return COMPLETE if end.complete else end.combined
 
+    def least_at(self, names: Sequence[str], run: int, arrival: int) -> Watermark:
+        """The least of several sources at an arrival: none while one has none."""
+        return fewest([self.at(name, run, arrival) for name in names])
+
+    def least_at_end(self, names: Sequence[str], run: int) -> Watermark:
+        """The least of several sources when a run had ended."""
+        return fewest([self.at_end(name, run) for name in names])
+
     def at(self, name: str, run: int, arrival: int) -> Watermark:
         """What the rows of a run that arrived by then, and all earlier runs, had set: it never goes back."""
         found = self.at_end(name, run - 1)
@@ -181,15 +196,15 @@ class Followed:
 
     def _below(self, name: str, run: int, moment: int) -> Watermark:
         source = self.logs[name][0]
-        below = source.import_from if isinstance(source, Source) else None
-        return None if below is None else self.at(below, run, moment)
+        below = source.followed if isinstance(source, Source) else ()
+        return self.least_at(below, run, moment) if below else None
 
     def _moments(self, name: str, run: int) -> set[int]:
         """When something may move in a run: its rows' arrivals, and those of what it imports."""
         own = {v.arrival for v in self.done[name].verdicts if v.run == run and v.arrival is not None}
         source = self.logs[name][0]
-        if isinstance(source, Source) and source.import_from is not None:
-            own |= self._moments(source.import_from, run)
+        for below in source.followed if isinstance(source, Source) else ():
+            own |= self._moments(below, run)
         return own
 
     def _marks(self, name: str, run: int, moment: int) -> dict[str, Watermark]:
@@ -211,6 +226,10 @@ class Followed:
                 marks[verdict.partition] = most(marks[verdict.partition], after)
         below = self._below(name, run, moment)
         return {p: most(mark, below) for p, mark in marks.items() if p != UNKNOWN}
+
+
+def fewest(marks: Sequence[Watermark]) -> Watermark:
+    return None if None in marks else min(mark for mark in marks if mark is not None)
 
 
 def most(*marks: Watermark) -> Watermark:
@@ -291,8 +310,8 @@ class _Oracle:
             return replace(verdict, reasons=(wrong,))
         assert event is not None
         assert partition.last_arrival is not None
-        if self.source.import_from is not None:
-            seen = self.followed.at(self.source.import_from, number, partition.last_arrival)
+        if self.source.followed:
+            seen = self.followed.least_at(self.source.followed, number, partition.last_arrival)
             partition.mark = most(partition.mark, seen)
         before = partition.mark
         verdict = self._judged(partition, replace(verdict, watermark=_held(before)), row, before)
@@ -384,9 +403,9 @@ class _Oracle:
         self.closed = self.closed or close
         followed: Watermark = None
         finite: int | None = None
-        if self.source.import_from is not None:
-            followed = self.followed.at_end(self.source.import_from, number)
-            finite = self.followed.done[self.source.import_from].ends[number].combined
+        if self.source.followed:
+            followed = self.followed.least_at_end(self.source.followed, number)
+            finite = self._finite(number, followed)
         for name, partition in self.known.items():
             if name != UNKNOWN and partition.mark != COMPLETE:
                 own = None if partition.mark is None else int(partition.mark)
@@ -406,6 +425,12 @@ class _Oracle:
         if self.combined == COMPLETE:
             for partition in self.known.values():
                 partition.mark = COMPLETE
+
+    def _finite(self, number: int, followed: Watermark) -> int | None:
+        """The last finite time of what is imported: of complete sources the latest."""
+        if followed != COMPLETE:
+            return None if followed is None else int(followed)
+        return latest(*[self.followed.done[name].ends[number].combined for name in self.source.followed])
 
     def _record(self) -> RunEnd:
         assert self.as_of is not None

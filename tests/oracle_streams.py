@@ -52,7 +52,8 @@ class Item:
 @dataclass(frozen=True)
 class Step:
     """One stream: its inputs (several: a union or, with `join`, the two sides), what it does to their rows, and
-    whether it is published; a join always is."""
+    whether it is published; a join always is. `unnest`: each row becomes one for each element of this column, before
+    all else."""
 
     inputs: tuple[str, ...]
     where: Callable[[Item], bool | None] | None = None
@@ -63,6 +64,7 @@ class Step:
     publish: bool = False
     measured: oracle_measured.Measured | None = None
     join: Pairing | None = None
+    unnest: str | None = None
 
     @property
     def windowed(self) -> bool:
@@ -77,8 +79,8 @@ class Pairing(Protocol):
 
 @dataclass(frozen=True)
 class Window:
-    """Tumbling (hop = size) and hopping windows; `group_by` names columns of the payload, `aggregate` sees the
-    rows of one window and group in sort-key order."""
+    """Tumbling (hop = size) and hopping windows; `group_by` names columns of the payload or of what `computed`
+    gives for a row, `aggregate` sees the rows of one window and group in sort-key order."""
 
     size: int
     hop: int
@@ -88,6 +90,7 @@ class Window:
     allowed_lateness: int = 0
     idle_timeout: int | None = None
     partition_by: str | None = None
+    computed: Callable[[Item], Payload] = lambda _: {}
 
     def over(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The windows that [start, end) overlaps."""
@@ -259,6 +262,8 @@ class _Streams:
             items = _pairs(step.join, *below)
         else:
             items = [self._placed(item, index, step) for index, each in enumerate(below) for item in each.brought]
+        if step.unnest is not None:
+            items = [element for item in items for element in _elements(item, step.unnest)]
         if step.where is not None:
             items = [item for item in items if step.where(item)]
         flow_ = self.flows[name]
@@ -441,7 +446,8 @@ class _Streams:
         for key in ready:
             groups: dict[tuple[Any, ...], list[Item]] = {}
             for item in state.counted.pop(key):
-                groups.setdefault(tuple(item.payload[column] for column in window.group_by), []).append(item)
+                values = {**item.payload, **window.computed(item)}
+                groups.setdefault(tuple(values[column] for column in window.group_by), []).append(item)
             for group, members in groups.items():
                 ordered = sorted(members, key=lambda item: item.sort_key)
                 payload = dict(zip(window.group_by, group, strict=True)) | dict(window.aggregate(ordered))
@@ -454,6 +460,12 @@ def _pairs(join: Pairing, left: _Flow, right: _Flow) -> list[Item]:
     found = [join(one, other) for one in left.brought for other in [*right.earlier, *right.brought]]
     found += [join(one, other) for one in left.earlier for other in right.brought]
     return [pair for pair in found if pair is not None]
+
+
+def _elements(item: Item, column: str) -> Iterator[Item]:
+    """The rows of a row's array, in its order; none of an empty array or null."""
+    for index, value in enumerate(item.payload[column] or ()):
+        yield replace(item, order=(*item.order, index), payload={**item.payload, column: value, "_index": index})
 
 
 def held(time: int) -> int:

@@ -23,7 +23,12 @@ SHAPES = ("point", "interval", "edge")
 
 
 @st.composite
-def sources(draw: st.DrawFn, shape: str | None = None, import_from: str | None = None, **settings: Any) -> Source:
+def sources(
+    draw: st.DrawFn,
+    shape: str | None = None,
+    import_from: str | tuple[str, ...] | None = None,
+    **settings: Any,
+) -> Source:
     """Any legal punctuated source of a shape."""
     generated = draw(st.sampled_from(("count", "period", None)))
     rows = draw(st.booleans()) or (generated is None and import_from is None)

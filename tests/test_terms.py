@@ -15,6 +15,7 @@ from printed import BLOCK, ROOT, fault
 from published import EXAMPLES
 from tidemark.config import SYSTEM_COLUMNS, load_pipeline
 from tidemark.config.formats import FORMATS
+from tidemark.config.models.stream_graph import INDEX
 from tidemark.config.schema import json_schema
 from tidemark.config.sql.functions import AGGREGATES, ALLOWED_FUNCTIONS
 from tidemark.core.batch_result import Diagnostic
@@ -43,7 +44,7 @@ def keys(schema: Any) -> Iterator[str]:
 
 
 KEYS = {*keys(json_schema())}
-COLUMNS = SYSTEM_COLUMNS | {name for schema in LEDGER.values() for name in schema.names}
+COLUMNS = SYSTEM_COLUMNS | {INDEX} | {name for schema in LEDGER.values() for name in schema.names}
 WORDS = KEYS | COLUMNS | TABLES | {*Diagnostic, *Reason, *FATES, *FORMATS}
 
 

@@ -24,7 +24,7 @@ EDGE: dict[str, Any] = {"kind": "text", "start": "start", "end": "end", "end_tim
 def test_every_key_reaches_the_specification(files: Files) -> None:
     keys = TEN | {"delay": "-1us", "row": "text = 'cti'", "final": True}
     source = files.source(**EVENTS, punctuation=keys, shape={"edge": EDGE})
-    assert source.punctuated == Punctuation(Action.DROP, Every(count=10), -1, None, "text = 'cti'", final=True)
+    assert source.punctuated == Punctuation(Action.DROP, Every(count=10), -1, (), "text = 'cti'", final=True)
     assert source.lifetimes == Shape("local", "text", "start", "end", ("DeviceId",))
     assert source.policy.late is None
     assert source.policy.early is None
@@ -100,6 +100,18 @@ def test_another_punctuation_needs_a_backfill(files: Files) -> None:
         ),
         ({"punctuation": TEN | {"import_from": "rates"}}, "punctuation.import_from", "'rates' is not a source"),
         (
+            {"punctuation": TEN | {"import_from": ["rates", "reading"]}},
+            "punctuation.import_from[1]",
+            "'reading' is not a source: there are no others",
+        ),
+        ({"punctuation": TEN | {"import_from": []}}, "punctuation.import_from", "names no source"),
+        ({"punctuation": TEN | {"import_from": ["a", "a"]}}, "punctuation.import_from", "names 'a' twice"),
+        (
+            {"punctuation": TEN | {"import_from": 7}},
+            "punctuation.import_from",
+            "does not name sources: write readings",
+        ),
+        (
             {"punctuation": {"import_from": "readings", "violations": "drop"}},
             "punctuation.import_from",
             "readings -> readings is a circle",
@@ -111,21 +123,30 @@ def test_what_cannot_be_is_refused_with_what_is_allowed(files: Files, keys: Any,
     assert message in found.get(f"sources.readings.{key}", ""), found
 
 
-def _source(below: str | None, **keys: Any) -> dict[str, Any]:
+def _source(below: str | list[str] | None, **keys: Any) -> dict[str, Any]:
     punctuation = {"import_from": below, "violations": "drop"} if below else TEN
     return {"landing": "./landing", "format": "json", "schema": COLUMNS, "punctuation": punctuation} | keys
 
 
 def test_a_circle_of_imports_is_shown_once(files: Files) -> None:
-    sources = {"a": _source("b"), "b": _source("c"), "c": _source("a"), "d": _source("a")}
+    sources = {
+        "a": _source(["e", "b"]),
+        "b": _source("c"),
+        "c": _source(["a"]),
+        "d": _source("a"),
+        "e": _source(None),
+    }
     (problem,) = files.problems({"sources": sources})
-    assert problem.key == "sources.a.punctuation.import_from"
+    assert problem.key == "sources.a.punctuation.import_from[1]"
     assert problem.message.startswith("a -> b -> c -> a is a circle")
 
 
 def test_sources_are_judged_after_those_they_import_from(files: Files) -> None:
-    spec = files.spec({"sources": {"a": _source("b"), "b": _source("c"), "c": _source(None)}})
+    spec = files.spec({"sources": {"a": _source(["b", "c"]), "b": _source("c"), "c": _source(None)}})
     assert [rules.name for rules in in_import_order(rules_of(spec))] == ["c", "b", "a"]
+    recorded = {name: source["punctuation"]["import_from"] for name, source in spec.resolved()["sources"].items()}
+    assert recorded == {"a": ["b", "c"], "b": "c", "c": None}
+    assert from_resolved(spec.resolved()).resolved() == spec.resolved()
 
 
 def test_settings_of_the_pipeline_replace_whole_keys_of_the_sources_own_file(files: Files) -> None:

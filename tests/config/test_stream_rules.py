@@ -189,7 +189,7 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         (
             {"a": W | {"group_by": ["Lane", "upper(Lane)"]}},
             "a.group_by[1]",
-            "is selected under a name in a step before",
+            "an expression needs a name: group_by: [{name: ",
         ),
         ({"a": W | {"group_by": ["Lane", "LANE"]}}, "a.group_by[1]", "'LANE' is there twice"),
         ({"a": W | {"group_by": ["_partition"]}}, "a.group_by", "is not of the payload"),

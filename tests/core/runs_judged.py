@@ -24,8 +24,7 @@ def rules_of(name: str, source: Any) -> SourceRules:
     partitions = ("0",) if source.single else source.partitions
     if isinstance(source, oracle_punctuation.Source):
         every = Every(source.count, source.period) if source.count or source.period else None
-        imported = source.import_from
-        issues = Punctuation(Action(source.violations), every, source.delay, imported, None, source.final)
+        issues = Punctuation(Action(source.violations), every, source.delay, source.followed, None, source.final)
         return SourceRules(name, Policy.of_punctuations(), partitions, 0, False, punctuation=issues)
 
     def tolerance(pair: tuple[int, str] | None) -> Tolerance | None:

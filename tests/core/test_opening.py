@@ -17,7 +17,7 @@ EARLY_OFF = replace(PLAIN, policy=replace(PLAIN.policy, early=None))
 MARKED = replace(PLAIN, punctuation=Punctuation(Action.DROP))
 
 
-def importer(name: str, below: str) -> SourceRules:
+def importer(name: str, *below: str) -> SourceRules:
     return replace(PLAIN, name=name, punctuation=Punctuation(Action.DROP, import_from=below))
 
 
@@ -49,7 +49,7 @@ def test_declared_partitions_are_open_from_the_start_and_others_begin_at_the_com
     assert opening.unseen == PartitionState(4, floor=4)
     assert open_source(PLAIN, states, {"b": Combined(9)}, None).unseen == PartitionState()
     assert open_source(MARKED, states, {"a": Combined(4)}, None).unseen == PartitionState()
-    assert opening.imported is None
+    assert opening.imported == ()
 
 
 def test_a_source_imports_the_state_of_the_one_below_and_of_all_below_that():
@@ -57,23 +57,20 @@ def test_a_source_imports_the_state_of_the_one_below_and_of_all_below_that():
     states = {("a", "0"): PartitionState(5), ("b", "0"): PartitionState(6)}
     combined = {"a": Combined(3, complete=True), "b": Combined(4)}
     opening = with_imported(open_source(sources["c"], states, combined, None), sources, "c", states, combined, (3, 5))
-    below = opening.imported
-    assert below is not None
+    (below,) = opening.imported
     assert (below.rules, below.watermark, below.complete) == (sources["b"], 4, False)
     assert (below.first_batch, below.last_batch) == (3, 5)
-    lowest = below.opening.imported
-    assert lowest is not None
-    assert (lowest.rules, lowest.watermark, lowest.complete, lowest.opening.imported) == (PLAIN, 3, True, None)
+    (lowest,) = below.opening.imported
+    assert (lowest.rules, lowest.watermark, lowest.complete, lowest.opening.imported) == (PLAIN, 3, True, ())
     assert lowest.opening.states["0"] == PartitionState(5)
-    assert imported_by(sources, "a", states, combined, (3, 5)) is None
-    unknown = imported_by(sources, "b", states, {}, (3, 5))
-    assert unknown is not None
+    assert imported_by(sources, "a", states, combined, (3, 5)) == ()
+    (unknown,) = imported_by(sources, "b", states, {}, (3, 5))
     assert (unknown.watermark, unknown.complete) == (None, False)
 
 
 def test_each_source_comes_after_the_one_it_imports_from():
-    sources = {each.name: each for each in (importer("c", "b"), importer("d", "b"), importer("b", "a"), PLAIN)}
-    assert [each.name for each in in_import_order(sources)] == ["a", "b", "c", "d"]
+    sources = {each.name: each for each in (importer("c", "d", "b"), importer("d", "b"), importer("b", "a"), PLAIN)}
+    assert [each.name for each in in_import_order(sources)] == ["a", "b", "d", "c"]
 
 
 def test_lifetimes_are_as_long_as_their_shape_says():

@@ -68,6 +68,7 @@ SOURCES = {
     "importer": oracle_punctuation.Source(import_from="s", violations="adjust", shape="interval"),
     "second": oracle_punctuation.Source(import_from="importer", rows=True, single=True),
     "late": oracle.Source(single=True, late=(SECOND, "drop")),
+    "of_both": oracle_punctuation.Source(import_from=("late", "periods"), final=True, rows=True),
     "of_late": oracle_punctuation.Source(import_from="late", final=True, single=True),
 }
 

@@ -40,6 +40,7 @@ ALL = {
     "edges": EDGES,
     "chained": CHAINED,
     "landed": LANDED,
+    "both": Source("adjust", "interval", import_from=("chained", "followed"), partitions=("p0",)),
     "followed": replace(FOLLOWED, partitions=("p0", "p1")),
 }
 
@@ -101,10 +102,10 @@ def hold_shared(folder: Path, given: dict[str, Log], where: str, **options: Any)
         pytest.param(("counted", "periods"), "landing", id="count and period"),
         pytest.param(("counted", "landed"), "events", id="imported, few arrivals", marks=pytest.mark.long),
         pytest.param(
-            ("each", "edges", "chained", "followed"),
+            ("each", "edges", "chained", "both", "followed"),
             "events",
             marks=pytest.mark.long,
-            id="imported, by way of another",
+            id="imported, by way of another and of two",
         ),
     ],
 )
@@ -119,7 +120,8 @@ def any_sources(draw: st.DrawFn) -> dict[str, Log]:
     """Sources of each shape with all that may be combined, two of them after others."""
     points = draw(sources("point", draw(st.sampled_from((None, "followed"))), single=True))
     edges = draw(sources("edge", draw(st.sampled_from((None, "points"))), partitions=("p0", "p1")))
-    intervals = draw(sources("interval", draw(st.sampled_from((None, "edges"))), partitions=("p0",)))
+    below = draw(st.sampled_from((None, "edges", ("edges", "followed"), ("followed", "points"))))
+    intervals = draw(sources("interval", below, partitions=("p0",)))
     given = {"points": points, "edges": edges, "intervals": intervals, "followed": ALL["followed"]}
     return draw(logs(given, HOT, rows=15))
 

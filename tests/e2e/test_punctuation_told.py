@@ -12,6 +12,8 @@ from strategies import BASE
 pytestmark = pytest.mark.usefixtures("quick")
 EDGES = Source("adjust", "edge", count=2, delay=SECOND, rows=True, single=True)
 IMPORTER = Source("drop", import_from="edges", single=True)
+SLOW = Source("drop", rows=True, single=True)
+LEAST = Source("drop", import_from=("edges", "slow"), single=True)
 
 
 def s(seconds: float) -> int:
@@ -20,7 +22,7 @@ def s(seconds: float) -> int:
 
 @pytest.fixture(scope="module")
 def product(tmp_path_factory) -> Product:
-    declared = {"edges": EDGES, "importer": IMPORTER}
+    declared = {"edges": EDGES, "importer": IMPORTER, "slow": SLOW, "least": LEAST}
     made = Product(tmp_path_factory.mktemp("told"), declared)  # type: ignore[arg-type]
     edges = (
         Row(event=s(1), arrival=s(11), substream="a", kind="start"),
@@ -33,6 +35,8 @@ def product(tmp_path_factory) -> Product:
     )
     made.land("edges", [Obj("a", s(20), edges)])
     made.land("importer", [Obj("a", s(20), tuple(Row(event=s(3), arrival=s(n)) for n in (11, 13)))])
+    made.land("slow", [Obj("a", s(20), tuple(Row(event=s(n), arrival=s(n + 12), kind="cti") for n in (2, 3)))])
+    made.land("least", [Obj("a", s(20), tuple(Row(event=s(3), arrival=s(n)) for n in (13, 14.5, 16)))])
     made.said = made.run(s(20))  # type: ignore[attr-defined]
     return made
 
@@ -68,6 +72,14 @@ def test_an_imported_punctuation_is_told_with_its_source(product):
     story = product.pipeline().explain("importer", "0", 1)
     assert story["set_by"]["kind"] == "imported"
     assert "imported from source edges" in " ".join(story["sentences"])
+
+
+def test_of_several_imported_sources_the_least_counts(product):
+    watermarks = [row["_watermark"] for row in product.events("least")]
+    assert watermarks == [None, s(2), s(3)]
+    assert "imported from sources edges and slow: the least that they had reached" in told(product, "least", 2)
+    partitions = {entry["source"]: entry for entry in product.pipeline().status()["partitions"]}
+    assert partitions["least"]["watermark"] == "2026-01-01T00:00:03Z"
 
 
 def test_rows_are_found_by_the_reasons_of_punctuated_sources(product):

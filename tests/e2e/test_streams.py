@@ -52,9 +52,36 @@ SELECTED = {
     "first": "first(k)",
 }
 ADDED = {"n": "sum(n)", "ns": "collect_list(n)"}
+LIST = "CASE k WHEN 'a' THEN array(k, NULL, 'x') WHEN 'b' THEN array() WHEN 'null' THEN NULL ELSE array('y', k) END"
+OF_ELEMENT = {"k": "k", "ks": "ks", "place": "_index"}
+OF_ELEMENTS = {"n": "count(*)", "ks": "collect_list(coalesce(ks, '-'))", "places": "collect_list(_index)"}
+
+
+def listed(key: str | None) -> list[str | None] | None:
+    known: dict[str | None, list[str | None] | None] = {"a": ["a", None, "x"], "b": [], "null": None}
+    return known.get(key, ["y", key])
+
+
+def of_elements(items: Sequence[Item]) -> dict[str, Any]:
+    values = ["-" if item.payload["ks"] is None else item.payload["ks"] for item in items]
+    return {"n": len(items), "ks": values, "places": [item.payload["_index"] for item in items]}
+
+
+COMPUTED = {"lone": "nullif(k, 'b')", "halved": "unix_micros(_system_timestamp) div 2000000 % 2"}
+
+
+def computed(item: Item) -> dict[str, Any]:
+    key = item.payload["k"]
+    return {
+        "lone": None if key == "b" else key,
+        "halved": abs(item.start) // 2_000_000 % 2 * (1 if item.start > 0 else -1),
+    }
+
+
 WINDOWS = {
     "tumbling": Window(4 * SECOND, 4 * SECOND, aggregate=told),
     "overlapping": Window(6 * SECOND, 2 * SECOND, offset=SECOND, aggregate=told, group_by=("k",)),
+    "by_expressions": Window(6 * SECOND, 3 * SECOND, aggregate=told, group_by=tuple(COMPUTED), computed=computed),
     "gaps": Window(2 * SECOND, 5 * SECOND, offset=1, aggregate=told),
     "lateness": Window(4 * SECOND, 4 * SECOND, aggregate=told, allowed_lateness=3 * SECOND),
     "idle": Window(3 * SECOND, 3 * SECOND, aggregate=told, idle_timeout=4 * SECOND),
@@ -69,7 +96,7 @@ def declared(window: Window, below: str, select: dict[str, str]) -> dict[str, An
     shape = {"size": f"{window.size}us", "hop": f"{window.hop}us", "offset": f"{window.offset}us"}
     keys: dict[str, Any] = {"from": below, "hopping": shape, "select": select}
     if window.group_by:
-        keys["group_by"] = list(window.group_by)
+        keys["group_by"] = [{each: COMPUTED[each]} if each in COMPUTED else each for each in window.group_by]
     if window.allowed_lateness:
         keys["allowed_lateness"] = f"{window.allowed_lateness}us"
     if window.idle_timeout:
@@ -91,6 +118,10 @@ def pipeline(keyed: bool) -> tuple[dict[str, dict[str, Any]], dict[str, Step]]:
         "both": {"union": ["b", "longer", "a", "b"], "publish": True},
         "of_both": declared(WINDOWS["tumbling"], "both", SELECTED),
         "outer": declared(outer, "overlapping", ADDED),
+        "lists": {"from": "a", "select": {"k": "k", "ks": LIST}},
+        "elements": {"from": "lists", "unnest": "KS", "where": "_index <> 1", "select": OF_ELEMENT, "publish": True},
+        "of_elements": declared(WINDOWS["tumbling"], "unlisted", OF_ELEMENTS),
+        "unlisted": {"from": "lists", "unnest": "ks"},
     }
     steps = {
         "all": Step(("a",), publish=True),
@@ -102,6 +133,16 @@ def pipeline(keyed: bool) -> tuple[dict[str, dict[str, Any]], dict[str, Step]]:
         "both": Step(("b", "longer", "a", "b"), publish=True),
         "of_both": Step(("both",), window=WINDOWS["tumbling"]),
         "outer": Step(("overlapping",), window=outer),
+        "lists": Step(("a",), select=lambda item: {"k": item.payload["k"], "ks": listed(item.payload["k"])}),
+        "elements": Step(
+            ("lists",),
+            lambda item: item.payload["_index"] != 1,
+            lambda item: {"k": item.payload["k"], "ks": item.payload["ks"], "place": item.payload["_index"]},
+            publish=True,
+            unnest="ks",
+        ),
+        "of_elements": Step(("unlisted",), window=replace(WINDOWS["tumbling"], aggregate=of_elements)),
+        "unlisted": Step(("lists",), unnest="ks"),
     }
     for name, window in WINDOWS.items():
         if keyed or window.partition_by != "substream":
@@ -161,7 +202,8 @@ def wanted(step: Step, run: StepRun, columns: Sequence[str]) -> Counter[Any]:
 def columns_of(name: str, configured: dict[str, dict[str, Any]]) -> list[str]:
     keys = configured[name]
     selected = list(keys.get("select", {"k": "k"}))
-    return [*keys.get("group_by", []), *selected]
+    groups = [name for each in keys.get("group_by", []) for name in ([each] if isinstance(each, str) else each)]
+    return [*groups, *selected]
 
 
 def rows_with(columns: Sequence[str], rows: Counter[Any]) -> Counter[Any]:

@@ -19,7 +19,8 @@ from aggregates import AGGREGATES, CONDITIONS, VALUES, Expression, fitting
 SECOND = 1_000_000
 SYSTEM = ("_o", "_s", "_e", "_p", "_k", "_f", "_w")
 OPERATORS = (
-    "select", "shift", "lifetime", "union", "join", "tumbling", "hopping", "gaps", "session", "snapshot", "sliding",
+    "select", "shift", "lifetime", "union", "join", "unnest", "tumbling", "hopping", "gaps", "session", "snapshot",
+    "sliding",
 )  # fmt: skip
 _GROUPED = ("STRING", "BOOLEAN", "INT")
 
@@ -80,6 +81,8 @@ class Author:
             self._union(name)
         elif operator == "join":
             self._join(name)
+        elif operator == "unnest":
+            self._unnest(name)
         elif operator in ("select", "shift", "lifetime"):
             self._moved(name, operator, below)
         else:
@@ -109,12 +112,16 @@ class Author:
             }
             columns = {column: column for column in keys["select"]}
             columns |= {as_: each.duck.format(c=of) for as_, (each, of) in chosen.items()}
+            if self.dice.random() < 0.25:
+                left_out = sorted(set(types) - set(self._some(types)))
+                keys |= {"select": "*", "except": left_out} if left_out else {"select": "*"}
+                columns = {column: column for column in types if column not in left_out}
             types = {as_: chosen[as_][0].gives if as_ in chosen else types[as_] for as_ in columns}
         payload = [f"{text or as_} AS {as_}" for as_, text in columns.items()]
         self._add(
             name, keys, f"SELECT {', '.join([*system, *payload])} FROM {below} WHERE {where}",
             replace(
-                stream, columns=types, open=open_, hidden=() if "select" in keys else stream.hidden,
+                stream, columns=types, open=open_, hidden=stream.hidden if keys.get("select", "*") == "*" else (),
                 below=stream.below | {operator},
             ),
         )  # fmt: skip
@@ -176,6 +183,26 @@ class Author:
         shown = ", ".join(["_s", "_e", "_p", "_f", *types])
         self.done.tables.append(Table(f"streams/{name}", f"SELECT {shown} FROM {name}"))
 
+    def _unnest(self, name: str) -> None:
+        possible = [
+            (below, column)
+            for below, stream in sorted(self.known.items())
+            for column, type_ in stream.columns.items()
+            if type_ == "ARRAY<STRING>" and "_index" not in stream.columns
+        ]
+        if not possible:
+            return
+        below, column = self.dice.choice(possible)
+        stream = self.known[below]
+        columns = dict(stream.columns) | {column: "STRING", "_index": "BIGINT"}
+        elements = f"unnest({column}) AS {column}, unnest(range(len({column}))) AS _index"
+        rows = f"SELECT * EXCLUDE ({column}), {elements} FROM {below}"
+        order = "row_number() OVER (ORDER BY _o, _index) AS _o"
+        query = f"SELECT {', '.join([order, *SYSTEM[1:], *columns])} FROM ({rows})"
+        passed = stream.below | {"unnest"}
+        self._add(name, {"from": below, "unnest": column}, query, replace(stream, columns=columns, below=passed))
+        self._publish(name)
+
     # -- windows
 
     def _windows(self, name: str, operator: str, below: str) -> None:
@@ -188,13 +215,19 @@ class Author:
         groups = self.dice.sample(possible, k=1) if possible and self.dice.random() < 0.5 else []
         parts = self._parts(keys, stream)
         if groups:
-            keys["group_by"] = groups
+            keys["group_by"] = list(groups)
+        computed = self._computed(name, keys, below) if self.dice.random() < 0.3 else {}
+        groups += computed
+        below = f"{name}_in" if computed else below
         chosen = self._chosen(name, AGGREGATES, {c: t for c, t in stream.columns.items() if c not in groups}, 5)
         keys["select"] = {as_: each.spark.format(c=of) for as_, (each, of) in chosen.items()}
         passed = stream.below | {operator}
         self._count([each.kind for each, _ in chosen.values()], passed)
         within = (self._fixed if fixed else self._data_driven)(name, keys, operator, below, [*parts, *groups])
-        types = {**{c: stream.columns[c] for c in groups}, **{as_: each.gives for as_, (each, _) in chosen.items()}}
+        types = {
+            **{c: computed.get(c) or stream.columns[c] for c in groups},
+            **{as_: each.gives for as_, (each, _) in chosen.items()},
+        }
         part = {"_p": "NULL::VARCHAR AS _p", "_k": "NULL::VARCHAR AS _k"} | {c: c for c in parts}
         values = [f"{each.duck.format(c=of)} AS {as_}" for as_, (each, of) in chosen.items()]
         grouped = ", ".join(["_ws", "_we", *parts, *groups])
@@ -205,10 +238,24 @@ class Author:
             f"SELECT row_number() OVER (ORDER BY {order}) AS _o, held(_ws) AS _s, held(_we) AS _e, _p, _k,"
             f" NULL::BIGINT AS _f, NULL::BIGINT AS _w, {', '.join(types)} FROM ({made})"
         )
+        self.known.pop(f"{name}_in", None)
         keyed, by = bool(parts) and stream.keyed, keys.get("partition_by")
         self._add(name, keys, query, Stream(types, single=bool(parts), keyed=keyed, by=by, below=passed))
         shown = ", ".join(["_s", "_e", *parts, *types])
         self.done.tables.append(Table(f"streams/{name}", f"SELECT {shown} FROM {name}"))
+
+    def _computed(self, name: str, keys: dict[str, Any], below: str) -> dict[str, str]:
+        """The type of an expression that windows are grouped by, by its name; a view of the rows with it is added."""
+        options = tuple(each for each in VALUES if each.gives in _GROUPED)
+        possible = fitting(options, self.known[below].columns)
+        if not possible:
+            return {}
+        each, of = self.dice.choice(possible)
+        group = f"{name}g"
+        keys["group_by"] = [*keys.get("group_by", []), {group: each.spark.format(c=of)}]
+        self.done.views[f"{name}_in"] = f"SELECT *, {each.duck.format(c=of)} AS {group} FROM {below}"
+        self.known[f"{name}_in"] = self.known[below]
+        return {group: each.gives}
 
     def _parts(self, keys: dict[str, Any], stream: Stream) -> list[str]:
         """Columns of the part that windows are divided by."""

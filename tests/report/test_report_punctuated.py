@@ -51,8 +51,10 @@ def test_the_delay_that_is_named_is_the_least_under_which_a_row_is_no_violation(
 
 def test_no_delay_is_named_where_none_would_do():
     assert said(Punctuation(Action.DROP, row="a = 1"), 1, 2).endswith("come from rows of the producer.")
-    assert said(Punctuation(Action.DROP, import_from="b"), 1, 2).endswith("come from source b.")
-    both = said(Punctuation(Action.DROP, Every(count=1), import_from="b"), 1, 2)
+    assert said(Punctuation(Action.DROP, import_from=("b",)), 1, 2).endswith("come from source b.")
+    several = said(Punctuation(Action.DROP, import_from=("b", "c", "d")), 1, 2)
+    assert several.endswith("come from sources b, c and d.")
+    both = said(Punctuation(Action.DROP, Every(count=1), import_from=("b",)), 1, 2)
     assert "from source b, too" in both
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
+from random import Random
 
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from interpreted import settings
+from tidemark.config.sql.json_schemas import json_type
 from tidemark.errors import ConfigError
 from tidemark.spark.expressions import aggregate_of, value_of
 from tidemark.spark.session.settings import ARITHMETIC, arithmetic_of
@@ -116,6 +119,57 @@ def test_an_expression_that_reads_the_clock_is_a_configuration_error(spark: Spar
     with pytest.raises(ConfigError) as raised:
         value_of(rows_of(spark, "x"), expression, "timestamp_by")
     assert [problem.key for problem in raised.value.problems] == ["timestamp_by"]
+
+
+JSON_SCHEMA = "n BIGINT, s STRING, l ARRAY<INT>"
+
+
+def member(name: str, value: object) -> object:
+    """A member's value by the rules: null if it is of another kind or does not fit; text of what is no text."""
+    if name == "s":
+        return value if value is None or isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    if name == "n":
+        return value if type(value) is int and -(1 << 63) <= value < 1 << 63 else None
+    whole = isinstance(value, list) and all(each is None or type(each) is int for each in value)
+    return value if whole else None
+
+
+def documents(count: int) -> dict[str, tuple[object, ...]]:
+    """Random JSON texts, some of them cut short, with what their members are."""
+    dice, made = Random(7), {}  # noqa: S311 - the same texts each time
+    values = (None, 0, -7, 1 << 63, True, "x", "12", "\u00e9\u4e2d", [], [1, None], [1, "a"], {"a": 1}, [[1]])
+    for _ in range(count):
+        found = {name: dice.choice(values) for name in "nslz" if dice.random() < 0.8}
+        text = json.dumps(found, ensure_ascii=dice.random() < 0.5)
+        if dice.random() < 0.2:
+            text, found = text[:-1], {}
+        made[text] = tuple(member(name, found.get(name)) for name in "nsl")
+    return made
+
+
+def test_members_of_json_text_are_read_and_null_where_they_do_not_fit(either: SparkSession) -> None:
+    texts = documents(300)
+    assert len(set(map(repr, texts.values()))) > 30
+    found = computed(
+        rows_of(either, *texts, "no JSON", ""), [f"from_json(text, '{JSON_SCHEMA}').{each}" for each in "nsl"]
+    )
+    nothing = (None, None, None)
+    assert dict(zip([*texts, "no JSON", ""], zip(*found.values(), strict=True), strict=True)) == {
+        **texts,
+        "no JSON": nothing,
+        "": nothing,
+    }
+
+
+def test_json_text_gives_the_type_that_is_known_without_spark(quick: SparkSession) -> None:
+    for schema in (JSON_SCHEMA, "ARRAY<STRUCT<a: DECIMAL(5, 2)>>", "map<string, double>", "`x.y` LONG, b REAL"):
+        text = f"from_json(text, '{schema}')"
+        told = json_type(text)
+        assert told is not None
+        assert (
+            value_of(rows_of(quick, "{}"), text, "select")[1]
+            == quick.createDataFrame([], f"v {told.text}").schema[0].dataType
+        )
 
 
 def test_an_unknown_column_is_named(spark: SparkSession) -> None:

@@ -28,7 +28,7 @@ aes_decrypt aes_encrypt assert_true decode encode make_time raise_error time to_
 url_decode validate_utf8
 """
 READS_TEXT_BY_OPTIONS_OR_LOCALE = """
-from_avro from_csv from_json from_protobuf from_xml schema_of_avro schema_of_csv schema_of_json schema_of_xml
+from_avro from_csv from_protobuf from_xml schema_of_avro schema_of_csv schema_of_json schema_of_xml
 sentences to_avro to_csv to_protobuf to_xml xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long
 xpath_number xpath_short xpath_string
 """

@@ -59,15 +59,15 @@ def unchanged_sources(recorded: Mapping[str, Any], spec: PipelineSpec, but: Coll
     old, new = from_resolved(recorded).resolved()["sources"], spec.resolved()["sources"]
     same = {name for name in new if name not in but and _judging(old.get(name)) == _judging(new[name])}
     while True:
-        kept = {name for name in same if _below(spec, name) is None or _below(spec, name) in same}
+        kept = {name for name in same if same.issuperset(_below(spec, name))}
         if kept == same:
             return frozenset(same)
         same = kept
 
 
-def _below(spec: PipelineSpec, name: str) -> str | None:
+def _below(spec: PipelineSpec, name: str) -> tuple[str, ...]:
     punctuation = spec.sources[name].punctuated
-    return None if punctuation is None else punctuation.import_from
+    return () if punctuation is None else punctuation.import_from
 
 
 def _judging(source: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidemark.config import PipelineSpec, SourceSpec
-from tidemark.config.models.stream_graph import ROW_COLUMNS, columns_of, in_order
+from tidemark.config.models.stream_graph import INDEX, ROW_COLUMNS, columns_of, in_order
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.sql.checks import columns_read
 
@@ -89,7 +89,10 @@ def _step(spec: PipelineSpec, stream: StreamSpec, known: Mapping[str, TableLinea
     if stream.windowed or stream.join or stream.shift or stream.lifetime is not None:
         ends = frozenset(each for name in _ENDS if name in before for each in before[name].inputs)
         row |= dict.fromkeys(times, ColumnLineage(ends, of_all))
-    groups = {name: before[name] for name in _payload(spec, stream.name) if name not in stream.select}
+    computed = stream.computed_groups
+    kept = [name for name in _payload(spec, stream.name) if name not in (*stream.select, *computed)]
+    groups = {name: before[name] for name in kept}
+    groups |= {name: _made(text, before, Derivation.TRANSFORMATION) for name, text in computed.items()}
     return row | groups | {name: _made(text, before, of_all) for name, text in stream.select.items()}
 
 
@@ -100,6 +103,8 @@ def _read(stream: StreamSpec, known: Mapping[str, TableLineage]) -> _Readable:
         for name, lineage in known[each].items():
             found.add(name, lineage)
             found.add(f"{each}.{name}", lineage)
+    if stream.unnest is not None:
+        found.add(INDEX, replace(found[stream.unnest], derivation=Derivation.TRANSFORMATION))
     return found
 
 

@@ -33,7 +33,7 @@ def written_credential(path: tuple[str | int, ...], text: str) -> str:
 
 def is_secret_key(path: tuple[str | int, ...]) -> bool:
     """True if the innermost name of a key path is that of a credential, such as `db_password`."""
-    if path[:1] == ("streams",) and path[2:3] == ("select",):
+    if path[:1] == ("streams",) and path[2:3] in (("select",), ("group_by",)):
         return False  # keys below these are names of columns, and their values are expressions
     name = next((part for part in reversed(path) if isinstance(part, str)), "")
     return bool(_SECRET_KEY.search(re.sub(r"[^a-z0-9]", "", name.lower())))

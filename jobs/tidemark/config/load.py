@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,6 +24,7 @@ from tidemark.config.rules.expressions import expression_errors, expression_warn
 from tidemark.config.rules.imports import import_errors
 from tidemark.config.rules.joins import join_errors
 from tidemark.config.rules.read_streams import read_streams
+from tidemark.config.rules.several_windows import Places, plain_steps, written
 from tidemark.config.rules.sources import Source, pipeline_errors, pipeline_warnings, source_errors, source_warnings
 from tidemark.config.rules.streams import CheckedStreams, structure_errors, structure_warnings
 from tidemark.config.secrets import Taken, said
@@ -65,6 +67,7 @@ def _loaded(
 ) -> Loaded:
     """The pipeline of a file that was read; its values from the environment are added to `values`."""
     if settings:
+        document = replace(document, content=plain_steps(document.content))
         document = overridden(document, settings, load_pipeline(path, environ).spec.resolved(), environ)
     problems: list[Problem] = []
     sources = _read_sources(document, environ, problems)
@@ -72,19 +75,18 @@ def _loaded(
     values |= {name: value for own in taken.values() for name, value in own.items()}
     specs = {name: _source_spec(given) for name, given in sources.items()}
     problems += [problem for given in sources.values() for problem in given.problems]
-    streams = read_streams(document, problems)
+    streams, places = read_streams(document, problems)
     ruled = CheckedStreams(streams, specs, _bad_sources(document, sources))
-    problems += _placed(document, sources, (*structure_errors(ruled), *join_errors(ruled), *expression_errors(ruled)))
-    problems += _placed(document, sources, import_errors(specs, ruled.bad))
+    problems += _placed(document, sources, _errors(ruled), places)
     spec = _pipeline_spec(document, specs, ruled.specs, environ, problems)
     if spec is not None:
         sound = {name: each for name, each in specs.items() if "landing" not in sources[name].bad}
         settled = spec.model_copy(update={"sources": sound})
-        problems += _placed(document, sources, pipeline_errors(settled))
+        problems += _placed(document, sources, pipeline_errors(settled), places)
     problems = _in_order(problems, [document, *(given.own for given in sources.values() if given.own)])
     if spec is None or problems:
         raise ConfigError(problems)
-    warnings = _mask(_warnings(document, sources, specs, spec, ruled), values)
+    warnings = _mask(_warnings(document, sources, specs, spec, ruled, places), values)
     return Loaded(spec.having(Taken(values, {key: frozenset(own) for key, own in taken.items()}, environ)), warnings)
 
 
@@ -94,6 +96,7 @@ def _warnings(
     specs: Mapping[str, SourceSpec],
     spec: PipelineSpec,
     ruled: CheckedStreams,
+    places: Places,
 ) -> list[Problem]:
     """Warnings about the settings of sources, then about those of the whole pipeline."""
     found = [
@@ -102,7 +105,12 @@ def _warnings(
         for path, message in source_warnings(Source(specs[name], given.keys, frozenset()))
     ]
     of_all = (*pipeline_warnings(spec), *structure_warnings(ruled), *expression_warnings(ruled))
-    return [*found, *_placed(document, sources, of_all)]
+    return [*found, *_placed(document, sources, of_all, places)]
+
+
+def _errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
+    yield from (*structure_errors(streams), *join_errors(streams), *expression_errors(streams))
+    yield from import_errors(streams.sources, streams.bad)
 
 
 def _mask(problems: Iterable[Problem], values: Mapping[str, str]) -> list[Problem]:
@@ -222,12 +230,17 @@ def _pipeline_spec(
     return spec
 
 
-def _placed(document: Document, sources: Mapping[str, Given], found: Iterable[KeyFinding]) -> list[Problem]:
+def _placed(
+    document: Document,
+    sources: Mapping[str, Given],
+    found: Iterable[KeyFinding],
+    places: Places = MappingProxyType({}),
+) -> list[Problem]:
     """Findings of the whole pipeline, each in the file that has its key."""
     return [
         sources[str(path[1])].problem(path[2:], message)
         if path[0] == "sources"
-        else _problem(document, path, message)
+        else _problem(document, written(path, places), message)
         for path, message in found
     ]
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.sources import SourceSpec
-from tidemark.config.models.streams import StreamSpec
+from tidemark.config.models.streams import SEVERAL, StreamSpec
+from tidemark.config.rules.several_windows import OF_A_WINDOW
 
 SCHEMA_FILE = Path(__file__).with_name("pipeline.schema.json")
 
@@ -64,6 +65,13 @@ def _streams(models: dict[str, Any]) -> None:
     stream = models["StreamSpec"]["properties"]
     del stream["name"]
     stream["tumbling"]["anyOf"].insert(0, models["TumblingSpec"]["properties"]["size"])
+    kinds = {key: stream[key] for key in OF_A_WINDOW}
+    stream[SEVERAL] = {
+        "description": "Several windows by name, each a stream <step>_<name> with the step's other keys",
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {"type": "object", "properties": kinds, "additionalProperties": False},
+    }
     _defaults(stream, StreamSpec.model_validate({}).model_dump(mode="json", by_alias=True))
     for window in ("TumblingSpec", "HoppingSpec"):
         models[window]["properties"]["offset"]["default"] = "0s"

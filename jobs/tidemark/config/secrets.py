@@ -127,14 +127,15 @@ def _is_place(path: KeyPath) -> bool:
 
 
 def _changed(content: Any, path: KeyPath, change: Callable[[str], str]) -> Any:  # noqa: ANN401 # JSON
-    """Change the texts at a path and below it; if the path is longer than the content, all texts below its known
-    part."""
+    """Change the texts at a path and below it; if the content has no such path, all texts below its known part."""
     if not path or not isinstance(content, dict | list):
         return everywhere(content, change)
     if isinstance(content, dict):
         if path[0] not in content:
             return everywhere(content, change)
         return {key: _changed(each, path[1:], change) if key == path[0] else each for key, each in content.items()}
+    if path[0] not in range(len(content)):
+        return everywhere(content, change)
     return [_changed(each, path[1:], change) if index == path[0] else each for index, each in enumerate(content)]
 
 

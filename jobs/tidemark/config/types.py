@@ -39,6 +39,7 @@ _INSTEAD = {
 _TYPES = "STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIMESTAMP, " \
     "TIMESTAMP_NTZ, BINARY, ARRAY<...>, MAP<..., ...>, STRUCT<name: ...>"  # fmt: skip
 _TOKEN = re.compile(r"\s+|(`(?:[^`]|``)+`)|('(?:[^'\\]|\\.)*')|(\w+)|([<>(),:])|(.)", re.DOTALL)
+_NESTED = re.compile(r"\s*(ARRAY|MAP|STRUCT)\s*<", re.IGNORECASE)
 _BAD_IN_NAME = re.compile(r"[ ,;{}()\n\t=]")
 
 
@@ -96,6 +97,23 @@ def parse_type(text: str) -> Type:
     return result
 
 
+def parse_members(text: str) -> Type:
+    """Parse the type of a nested value: the columns of a STRUCT, or an ARRAY, MAP or STRUCT.
+
+    Raises ValueError with every member that is doubled or has a name that tables cannot hold.
+    """
+    if not text.strip():
+        raise ValueError("it has no columns: write such as id BIGINT, name STRING")
+    nested = _NESTED.match(text)
+    if not nested:
+        list(_DdlReader(text, colons=False).columns())
+    kind = parse_type(text if nested else f"STRUCT<{text}>")
+    findings = [finding for part in kind.parts() for member in part.fields for finding in unstorable(member.name)]
+    if findings:
+        raise ValueError("; ".join(findings))
+    return kind
+
+
 def schema_text(columns: tuple[Column, ...]) -> str:
     """DDL text of columns, which `parse_schema` reads back."""
     return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
@@ -139,10 +157,10 @@ def unstorable(name: str) -> Iterator[str]:
 
 
 class _DdlReader:
-    """One pass over the tokens of a DDL text."""
+    """One pass over the tokens of a DDL text. With `colons` a column's name may have one after it."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, *, colons: bool = True) -> None:
+        self.text, self.colons = text, colons
         self.tokens = [match for match in _TOKEN.finditer(text) if not match[0].isspace()]
         self.position = 0
 
@@ -153,7 +171,8 @@ class _DdlReader:
             name = self.name()
             if self.peek() in ("", ","):
                 raise ValueError(f"column {name!r} has no type: write one after it, such as {name} STRING")
-            self.take_if(":")
+            if self.take_if(":") and not self.colons:
+                raise ValueError(f"column {name!r} has a colon, which only members of a STRUCT have: leave it out")
             yield Column(name, self.type().text)
             self.remarks(name)
             if not self.take_if(","):

@@ -25,6 +25,7 @@ from tidemark.core.watermarks import (
     estimate,
     late_start,
     latest,
+    least_of,
 )
 
 Key = tuple[str, str]
@@ -47,9 +48,9 @@ class SourceRules:
     shape: Shape = POINT
 
     @property
-    def import_from(self) -> str | None:
-        """The source that this one follows; None if it follows none."""
-        return None if self.punctuation is None else self.punctuation.import_from
+    def import_from(self) -> tuple[str, ...]:
+        """The sources whose least watermark this one follows."""
+        return () if self.punctuation is None else self.punctuation.import_from
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,12 @@ class Opening:
     states: Mapping[str, PartitionState]
     unseen: PartitionState
     read_from: int | None = None
-    imported: Imported | None = None
+    imported: tuple[Imported, ...] = ()
 
 
 @dataclass(frozen=True)
 class Imported:
-    """State of the source that another one imports from, while rows of a micro-batch are judged. `watermark` is the
+    """State of a source that another one imports from, while rows of a micro-batch are judged. `watermark` is the
     one when the run began (`complete`: past everything), `opening` the state then; batches `first_batch` to
     `last_batch` have brought it rows since."""
 
@@ -157,9 +158,9 @@ def _after_run(judged: Advance, sources: Mapping[str, SourceRules], step: BatchP
     after, findings, combined = dict(judged.states), list(judged.findings), dict(judged.combined)
     for rules in in_import_order(sources):
         recorded = judged.combined.get(rules.name, Combined(None))
-        if recorded.closed and (recorded.complete or rules.import_from is None):
+        if recorded.closed and (recorded.complete or not rules.import_from):
             continue
-        below = combined.get(rules.import_from or "", Combined(None))
+        below = least_of([combined.get(name, Combined(None)) for name in rules.import_from])
         complete = recorded.complete or below.complete or completes(rules, step)
         ended = _ended(rules, after, judged.brought, step, below.watermark)
         ended = {key: replace(state, complete=complete) for key, state in ended.items()}
@@ -176,13 +177,12 @@ def completes(rules: SourceRules, step: BatchPosition) -> bool:
 
 
 def in_import_order(sources: Mapping[str, SourceRules]) -> list[SourceRules]:
-    """The sources, each after the one it imports from; there are no cycles."""
+    """The sources, each after those it imports from; there are no cycles."""
     done: dict[str, SourceRules] = {}
 
     def add(rules: SourceRules) -> None:
-        below = sources.get(rules.import_from or "")
-        if below is not None:
-            add(below)
+        for below in rules.import_from:
+            add(sources[below])
         done.setdefault(rules.name, rules)
 
     for rules in sources.values():

@@ -1,4 +1,4 @@
-"""The watermark that a source imports from another one while its rows are judged."""
+"""The watermarks that a source imports from others while its rows are judged."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ def imported_by(
     states: States,
     combined: Mapping[str, Combined],
     batches: tuple[int, int],
-) -> Imported | None:
-    """State that `name` imports in the run that began with these states and combined watermarks, while the last of
-    the run's `batches` so far (first, last) is judged. None for a source that imports nothing."""
-    below = sources.get(sources[name].import_from or "")
-    if below is None:
-        return None
-    recorded = combined.get(below.name, Combined(None))
-    opening = open_source(below, states, combined, None)
-    opening = replace(opening, imported=imported_by(sources, below.name, states, combined, batches))
-    return Imported(below, recorded.watermark, recorded.complete, opening, *batches)
+) -> tuple[Imported, ...]:
+    """States that `name` imports in the run that began with these states and combined watermarks, while the last of
+    the run's `batches` so far (first, last) is judged."""
+    found = []
+    for below in (sources[each] for each in sources[name].import_from):
+        recorded = combined.get(below.name, Combined(None))
+        opening = with_imported(
+            open_source(below, states, combined, None), sources, below.name, states, combined, batches
+        )
+        found.append(Imported(below, recorded.watermark, recorded.complete, opening, *batches))
+    return tuple(found)
 
 
 def with_imported(

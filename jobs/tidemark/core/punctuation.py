@@ -32,12 +32,13 @@ class Every:
 
 @dataclass(frozen=True)
 class Punctuation:
-    """Origin of a source's punctuations, and the action on rows behind one. `row` is a predicate over rows."""
+    """Origin of a source's punctuations, and the action on rows behind one. `row` is a predicate over rows;
+    `import_from` names the sources whose least watermark is followed."""
 
     violations: Action
     every: Every | None = None
     delay: int = 0
-    import_from: str | None = None
+    import_from: tuple[str, ...] = ()
     row: str | None = None
     final: bool = False
 

@@ -6,7 +6,7 @@ beside it. Every function here is pure; the only clock is the recorded as_of it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tidemark.core.policy import Policy
@@ -71,6 +71,17 @@ def latest(*times: int | None) -> int | None:
     """The greatest of the known times; None when none is known."""
     known = [time for time in times if time is not None]
     return max(known) if known else None
+
+
+def least_of(imported: Sequence[Combined]) -> Combined:
+    """The least of several sources' combined watermarks, as a source that imports from them follows it.
+
+    Complete sources hold nothing back: all complete are complete, and their last finite value is the latest one.
+    Of no sources: none.
+    """
+    if imported and all(each.complete for each in imported):
+        return Combined(latest(*[each.watermark for each in imported]), complete=True)
+    return Combined(combine([each.watermark for each in imported if not each.complete], None))
 
 
 def idle_limit(timeout: int | None, as_of: int, last_row: int | None) -> int | None:

@@ -47,8 +47,8 @@ def graph(spec: PipelineSpec) -> Iterator[str]:
         left, right = ("[[", "]]") if stream.published else ("(", ")")
         yield f'  {_id(name)}{left}"{_label(stream)}"{right}'
     for name, source in spec.sources.items():
-        if source.punctuated is not None and source.punctuated.import_from is not None:
-            yield f"  {_id(source.punctuated.import_from)} -. punctuations .-> {_id(name)}"
+        for below in source.punctuated.import_from if source.punctuated is not None else ():
+            yield f"  {_id(below)} -. punctuations .-> {_id(name)}"
     for name, stream in spec.streams.items():
         yield from (f"  {_id(each)} --> {_id(name)}" for each in stream.inputs)
 
@@ -72,6 +72,8 @@ def _operator(stream: StreamSpec) -> Iterator[str]:
         yield "union"
     if stream.join:
         yield "join" + (f" on {', '.join(stream.on)}" if stream.on else "")
+    if stream.unnest is not None:
+        yield f"unnest {stream.unnest}"
     if stream.shift:
         yield f"shift {format_duration(stream.shift)}"
     if stream.lifetime is not None:

@@ -103,7 +103,8 @@ def _add(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> No
     found = _step(rows, spec, step)
     own = {name.lower() for name in step.parts}
     for name in [column.name for column in columns_of(spec, step.name) or () if column.name.lower() not in own]:
-        _require_stored(f"streams.{step.name}.select.{name}", found.schema[name].dataType)
+        key = "group_by" if name in step.group_by else "select"
+        _require_stored(f"streams.{step.name}.{key}.{name}", found.schema[name].dataType)
     require_plan(found)
     rows[step.name] = found
 

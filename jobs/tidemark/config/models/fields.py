@@ -97,8 +97,16 @@ MemberPath = Annotated[str, BeforeValidator(values.member_path), described("stri
 Selected = Annotated[
     dict[str, str],
     BeforeValidator(values.selected),
-    described("object", additionalProperties={"type": ["string", "boolean", "number"]}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": "*"},
+                {"type": "object", "additionalProperties": {"type": ["string", "boolean", "number"]}},
+            ]
+        }
+    ),
 ]
+"""Expressions by the column that they give; empty: all columns stay."""
 Columns = Annotated[
     tuple[Column, ...],
     PlainValidator(values.columns),

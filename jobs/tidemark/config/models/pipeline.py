@@ -28,6 +28,11 @@ IRRELEVANT_IN_SOURCES = frozenset({"landing", "quality"})
 """Settings of a source that no result depends on: objects are named relative to `landing`."""
 _ABSENT_IN_SOURCES: Mapping[str, Any] = {"header_columns": {}, "rows": None, "rescue": None}
 """Settings of a source that count only if they are given, so that older fingerprints stay valid."""
+_ABSENT_IN_STREAMS: Mapping[str, Any] = {"except": [], "unnest": None}
+"""Settings of a stream that count only if they are given, for the reason above."""
+
+
+_GIVEN = object()
 
 
 class MicroBatchSpec(Settings):
@@ -202,7 +207,12 @@ def relevant(resolved: Mapping[str, Any]) -> dict[str, Any]:
         for name, source in resolved["sources"].items()
     }
     ignored = IRRELEVANT if resolved.get("streams") else IRRELEVANT | {"streams"}
-    return {key: value for key, value in resolved.items() if key not in ignored} | {"sources": sources}
+    streams = {
+        name: {key: value for key, value in stream.items() if _ABSENT_IN_STREAMS.get(key, _GIVEN) != value}
+        for name, stream in resolved.get("streams", {}).items()
+    }
+    counting = {**resolved, "sources": sources, "streams": streams}
+    return {key: value for key, value in counting.items() if key not in ignored}
 
 
 def _counts(key: str, value: object) -> bool:

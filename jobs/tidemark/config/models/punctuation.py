@@ -50,6 +50,41 @@ Often = Annotated[
 Value = Annotated[str, BeforeValidator(_kind), WithJsonSchema({"type": ["string", "integer"], "examples": ["start"]})]
 
 
+def _imports(value: object) -> tuple[str, ...]:
+    if value is None or isinstance(value, str):
+        return () if value is None else (value,)
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        raise values.unfit(value, "does not name sources: write readings, or a list such as [readings, rates]")
+    names = tuple(value)
+    if not names and isinstance(value, list):
+        raise values.unfit(value, "names no source: name at least one, or remove the key")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise values.unfit(value, f"names {twice!r} twice: name each source once")
+    return names
+
+
+def _written_imports(names: tuple[str, ...]) -> str | list[str] | None:
+    """The names as recorded configurations have them: none as null, one as text."""
+    return list(names) if len(names) > 1 else names[0] if names else None
+
+
+Imports = Annotated[
+    tuple[str, ...],
+    PlainValidator(_imports),
+    PlainSerializer(_written_imports),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True},
+            ]
+        }
+    ),
+]
+"""Names of sources."""
+
+
 class EdgeSpec(Settings):
     """`shape: {edge: ...}`: one row starts a lifetime, a later one ends it."""
 
@@ -100,7 +135,9 @@ class PunctuationSpec(Settings):
 
     every: Often | None = Field(None, description="A punctuation each so many rows (10), or once a period (5s)")
     delay: SignedDuration = Field(0, description="How far a generated punctuation is behind its row; may be negative")
-    import_from: str | None = Field(None, description="A source whose watermark this one follows")
+    import_from: Imports = Field(
+        (), description="A source whose watermark this one follows, or several: the least of theirs"
+    )
     row: Expression | None = Field(None, description="Predicate: rows for which it is true are punctuations")
     violations: Literal["drop", "adjust"] = Field(description="What happens to rows behind the punctuation")
     final: StrictBool = Field(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tidemark.config.models.group_by import GroupColumn
 from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.sql.expressions import plain_type
 from tidemark.config.sql.join_sides import Sides
 from tidemark.config.sql.row import KnownColumn, ReadableColumns
+from tidemark.config.types import parse_type
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class StreamColumn:
 
 Columns = tuple[StreamColumn, ...]
 
+INDEX = "_index"
+"""Column of the number of an element in its array, from 0."""
 ROW_COLUMNS = (
     *(StreamColumn(name, "TIMESTAMP") for name in ("_system_timestamp", "_event_time", "_arrival_time", "_end_time")),
     *(StreamColumn(name, "STRING") for name in ("_partition", "_substream")),
@@ -109,19 +113,30 @@ def all_columns(
 
 
 def united(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns | None:
-    """The payload columns that a stream reads, from the `known` ones of its inputs; None if those of an input are
-    unknown.
+    """The payload columns that a stream's expressions read, from the `known` ones of its inputs; None if those of an
+    input are unknown.
 
-    Names are those of the first input. A column has a type if all inputs agree on it.
+    Names are those of the first input. A column has a type if all inputs agree on it. With `unnest` the array's
+    column holds an element.
     """
     inputs = [columns for each in stream.inputs if (columns := known.get(each)) is not None]
     if not inputs or len(inputs) < len(stream.inputs):
         return None
     types = [{column.name.lower(): column.type for column in columns} for columns in inputs]
-    return tuple(
+    found = tuple(
         StreamColumn(name, kind if all(each.get(name.lower()) == kind for each in types) else None)
         for name, kind in ((column.name, column.type) for column in inputs[0])
     )
+    return found if stream.unnest is None else _unnested(stream.unnest, found)
+
+
+def _unnested(name: str, columns: Columns) -> Columns:
+    """The columns with those that unnesting one of them gives."""
+    array = ReadableColumns(columns).find(name)
+    kind = None if array is None or array.type is None else parse_type(array.type).element
+    element = StreamColumn(name, kind.text if kind else None)
+    kept = [replace(element, name=each.name) if each is array else each for each in columns]
+    return (*kept, StreamColumn(INDEX, "BIGINT"))
 
 
 def sides_of(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Sides:
@@ -142,11 +157,20 @@ def _paired(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns 
 
 def _after(stream: StreamSpec, before: Columns) -> Columns:
     if not stream.select and not stream.windowed:
-        return before
+        left_out = {name.lower() for name in stream.except_}
+        return tuple(column for column in before if column.name.lower() not in left_out)
     row = ReadableColumns((*before, *ROW_COLUMNS))
-    found = [ReadableColumns(before).find(name) for name in stream.group_by]
-    groups = [StreamColumn(column.name, column.type) for column in found if column is not None]
+    groups = [column for each in stream.groups if (column := _group(each, before, row)) is not None]
     return (*groups, *_selected(stream, row))
+
+
+def _group(group: GroupColumn, before: Columns, row: ReadableColumns) -> StreamColumn | None:
+    """The column of a group; None if the payload has none of its name."""
+    if group.text is not None:
+        kind = plain_type(group.text, row)
+        return StreamColumn(group.name, kind.text if kind else None)
+    found = ReadableColumns(before).find(group.name)
+    return None if found is None else StreamColumn(found.name, found.type)
 
 
 def _selected(stream: StreamSpec, row: ReadableColumns) -> Columns:

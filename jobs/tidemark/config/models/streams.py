@@ -16,6 +16,7 @@ from tidemark.config.models.fields import (
     Settings,
     SignedDuration,
 )
+from tidemark.config.models.group_by import Groups
 from tidemark.core.times import format_duration
 from tidemark.core.windows import FixedWindows, SessionWindows, SnapshotWindows, Windows
 
@@ -73,8 +74,10 @@ class StreamSpec(Settings):
     on: Expressions = Field((), description="Columns that are equal in the rows of a pair")
     where: Expression | None = Field(None, description="Spark SQL predicate; other rows are left out")
     select: Selected = Field(
-        default_factory=dict, description="New columns; in a window, aggregates; in a join, required"
+        default_factory=dict, description="New columns, or *, all; in a window, aggregates; in a join, required"
     )
+    except_: Names = Field((), alias="except", description='Columns that select: "*" leaves out')
+    unnest: str | None = Field(None, description="Array column: one row for each of its elements, numbered by _index")
     shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
     lifetime: PositiveDuration | None = Field(None, description="Every row lives this long from its start")
     tumbling: Annotated[TumblingSpec | None, BeforeValidator(_long_form)] = Field(
@@ -87,7 +90,9 @@ class StreamSpec(Settings):
         description="Windows that change whenever a row comes or is so old: the snapshots of rows that live so long",
     )
     snapshot: SnapshotSpec | None = Field(None, description="Windows that change whenever a row begins or ends: {}")
-    group_by: Expressions = Field((), description="Columns: a window has one row for each of their values")
+    groups: Groups = Field(
+        (), alias="group_by", description="Columns, or {name: expression}: a window has one row for each value"
+    )
     allowed_lateness: Duration = Field(0, description="Windows close this much later")
     idle_timeout: PositiveDuration | None = Field(
         None, description="Without rows for so long, time alone closes windows; absent: it never does"
@@ -112,6 +117,16 @@ class StreamSpec(Settings):
         if self.snapshot is not None or self.sliding is not None:
             return SnapshotWindows(self.sliding, *progress)
         return None
+
+    @property
+    def group_by(self) -> tuple[str, ...]:
+        """Names of the columns that windows are grouped by."""
+        return tuple(each.name for each in self.groups)
+
+    @property
+    def computed_groups(self) -> dict[str, str]:
+        """The expressions among `group_by`, by the column that they give."""
+        return {each.name: each.text for each in self.groups if each.text is not None}
 
     @property
     def fixed(self) -> FixedWindows | None:
@@ -153,4 +168,7 @@ def _less_than(key: str, value: int, info: ValidationInfo) -> int:
     return value
 
 
-STREAM_KEYS = tuple(field.alias or name for name, field in StreamSpec.model_fields.items() if name != "name")
+SEVERAL = "windows"
+"""Key of a step with several windows, each of which is a stream in the configuration."""
+_FIELDS = tuple(field.alias or name for name, field in StreamSpec.model_fields.items() if name != "name")
+STREAM_KEYS = (*_FIELDS, SEVERAL)

@@ -157,9 +157,12 @@ def members_of(path: str) -> tuple[str, ...]:
 
 
 def selected(value: object) -> dict[str, str]:
-    """Expressions by the column that they give; true, false and numbers are taken as text."""
+    """Expressions by the column that they give; true, false and numbers are taken as text. `*`, all columns, has
+    none."""
+    if value == "*":
+        return {}
     if not isinstance(value, dict):
-        raise unfit(value, "must be a mapping of new columns to expressions, such as {n: count(*)}")
+        raise unfit(value, 'must be a mapping of new columns to expressions, such as {n: count(*)}, or "*"')
     for name, item in value.items():
         if not isinstance(item, str | bool | int | float):
             raise unfit({name: item}, "is not an expression: write text, such as count(*), or a number")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 from tidemark.config.files.yaml import KeyFinding
-from tidemark.config.models.stream_graph import ROW_COLUMNS, Columns, sides_of
+from tidemark.config.models.stream_graph import ROW_COLUMNS, Columns, StreamColumn, sides_of
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.rules.streams import CheckedStreams, Stream
 from tidemark.config.sql.expressions import expression_findings, plain_type
@@ -19,7 +20,9 @@ def expression_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
     for name, stream in streams.streams.items():
         before = None if stream.spec.join else streams.before(stream.spec)
         row = sides_of(stream.spec, streams.columns) if stream.spec.join else _row(before, stream.spec)
-        for path, message in (*_where(stream, row), *_select(stream, row), *_group_by(stream, before)):
+        found = (*_where(stream, row), *_except(stream, before), *_group_by(stream, before, row))
+        found = (*found, *_select(stream, _with_groups(row, stream.spec)))
+        for path, message in found:
             yield ("streams", name, *path), message
 
 
@@ -62,6 +65,13 @@ def _row(before: Columns | None, stream: StreamSpec) -> ReadableColumns:
     return ReadableColumns(columns, repr(stream.inputs[0]) if stream.inputs else "its input")
 
 
+def _with_groups(row: ReadableColumns, stream: StreamSpec) -> ReadableColumns:
+    """The columns that aggregates of a window may read."""
+    if row.columns is None or not stream.computed_groups:
+        return row
+    return replace(row, columns=[*row.columns, *[StreamColumn(name, None) for name in stream.computed_groups]])
+
+
 def _where(stream: Stream, row: ReadableColumns) -> Iterator[KeyFinding]:
     text = stream.spec.where
     if text is None or not stream.sound("where"):
@@ -91,6 +101,26 @@ def _select(stream: Stream, row: ReadableColumns) -> Iterator[KeyFinding]:
             yield from ((path, message) for message in _selected(stream, text, row))
 
 
+def _except(stream: Stream, before: Columns | None) -> Iterator[KeyFinding]:
+    """Problems of `except`, which needs `select: "*"` beside it, and of a `*` in a window."""
+    star = "select" in stream.given and stream.sound("select") and not stream.spec.select
+    if star and stream.windowed:
+        yield ("select",), "* is for rows: name what a window computes, such as select: {n: count(*)}"
+    if "except" not in stream.given or not stream.sound("except", "select"):
+        return
+    if not star or stream.windowed or stream.spec.join:
+        yield ("except",), 'is for select: "*", which keeps all other columns: write that, or remove it'
+        return
+    names, columns = stream.spec.except_, ReadableColumns(before, _row(before, stream.spec).of)
+    for index, name in enumerate(names):
+        if name.lower() in [other.lower() for other in names[:index]]:
+            yield ("except", index), f"{name!r} is there twice: remove one"
+        else:
+            yield from ((("except", index), message) for message in columns.findings([name]))
+    if before and {column.name.lower() for column in before} <= {name.lower() for name in names}:
+        yield ("except",), "leaves no column: keep one"
+
+
 def _selected(stream: Stream, text: str, row: ReadableColumns) -> list[str]:
     if not stream.windowed:
         return _of_one_row(text, row, "select", stream)
@@ -113,23 +143,37 @@ def _of_one_row(text: str, row: ReadableColumns, key: str, stream: Stream) -> li
     return expression_findings(text, row, constants=True)
 
 
-def _group_by(stream: Stream, before: Columns | None) -> Iterator[KeyFinding]:
+def _group_by(stream: Stream, before: Columns | None, row: ReadableColumns) -> Iterator[KeyFinding]:
     if not stream.sound("group_by"):
         return
     names = stream.spec.group_by
     columns = ReadableColumns(before, _row(before, stream.spec).of)
-    for index, name in enumerate(names):
+    for index, (name, text) in enumerate((each.name, each.text) for each in stream.spec.groups):
         path = ("group_by",) if len(names) == 1 else ("group_by", index)
         column = columns.find(name)
         if name.lower() in [other.lower() for other in names[:index]]:
             yield path, f"{name!r} is there twice: remove one"
+        elif text is not None:
+            yield from ((path, message) for message in _computed(stream, name, text, columns, row))
         elif name.lower() in {each.name for each in ROW_COLUMNS}:
             yield path, f"{name!r} is not of the payload: windows have times and, with partition_by, their parts"
         elif before is not None and column is None:
             (message,) = columns.findings([name])
-            yield path, f"{message}; an expression is selected under a name in a step before"
+            yield path, f"{message}; an expression needs a name: group_by: [{{name: expression}}]"
         elif column is not None and column.type and any(part.key for part in parse_type(column.type).parts()):
             yield path, f"{name!r} is {column.type}: rows cannot be grouped by a MAP; select to_json(...) before"
+
+
+def _computed(stream: Stream, name: str, text: str, columns: ReadableColumns, row: ReadableColumns) -> Iterator[str]:
+    """Problems of an expression that rows are grouped by, and of the name of its column."""
+    yield from _name_findings(name)
+    if columns.find(name) is not None:
+        yield f"{name!r} is a column of {columns.of} already: name the expression otherwise"
+    found = _of_one_row(text, row, "group_by", stream)
+    yield from found
+    kind = None if found else plain_type(text, row)
+    if kind is not None and any(part.key for part in kind.parts()):
+        yield f"{name!r} is {kind.text}: rows cannot be grouped by a MAP; write to_json({text})"
 
 
 def _name_findings(name: str) -> Iterator[str]:

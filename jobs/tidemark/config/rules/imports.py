@@ -10,50 +10,66 @@ from tidemark.config.models.sources import SourceSpec
 
 
 def import_order(sources: Mapping[str, SourceSpec]) -> tuple[str, ...]:
-    """Sources in an order in which each follows the one that it imports from; otherwise the file's order."""
+    """Sources in an order in which each follows those that it imports from; otherwise the file's order."""
     done: dict[str, None] = {}
+
+    def add(name: str) -> None:
+        for below in imported(sources, name):
+            add(below)
+        done.setdefault(name)
+
     for name in sources:
-        for each in reversed(_chain(sources, name)):
-            done.setdefault(each)
+        add(name)
     return tuple(done)
 
 
 def import_errors(
     sources: Mapping[str, SourceSpec], bad: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """Problems of imports: from a name that is no source, and cycles, each shown once."""
+    """Problems of imports: from names that are no sources, and cycles, each shown once."""
     shown: set[frozenset[str]] = set()
+    known = [*dict.fromkeys([*sources, *bad])]
     for name in sources:
-        below = imported(sources, name)
-        if below is None or "punctuation" in bad.get(name, ()):
+        if "punctuation" in bad.get(name, ()):
             continue
-        path: KeyPath = ("sources", name, "punctuation", "import_from")
-        known = [*dict.fromkeys([*sources, *bad])]
-        if below not in known:
-            close = get_close_matches(below, known, 3, 0.6)
-            others = ", ".join(each for each in known if each != name) or "no others"
-            asked = f"did you mean {' or '.join(close)}?" if close else f"there are {others}"
-            yield path, f"{below!r} is not a source: {asked}"
-            continue
-        chain = _chain(sources, name)
-        following = imported(sources, chain[-1])
-        if following == name and frozenset(chain) not in shown:
-            shown.add(frozenset(chain))
-            circle = " -> ".join([*chain, name])
-            yield path, f"{circle} is a circle: a source cannot follow itself"
+        for path, below in _imports(sources, name):
+            if below not in known:
+                yield path, _unknown(below, [each for each in known if each != name])
+                continue
+            circle = _way(sources, below, name)
+            if circle and frozenset(circle) not in shown:
+                shown.add(frozenset(circle))
+                yield path, f"{' -> '.join([name, *circle])} is a circle: a source cannot follow itself"
 
 
-def imported(sources: Mapping[str, SourceSpec], name: str) -> str | None:
-    """The source that a source imports from."""
+def imported(sources: Mapping[str, SourceSpec], name: str) -> tuple[str, ...]:
+    """The sources that a source imports from."""
     punctuation = sources[name].punctuation if name in sources else None
-    return None if punctuation is None else punctuation.import_from
+    return () if punctuation is None else punctuation.import_from
 
 
-def _chain(sources: Mapping[str, SourceSpec], name: str) -> list[str]:
-    """A source, the one it imports from, and so on, until a name repeats."""
-    found = [name]
+def _imports(sources: Mapping[str, SourceSpec], name: str) -> Iterator[tuple[KeyPath, str]]:
+    """Key paths with the names of the sources that a source imports from."""
+    path: KeyPath = ("sources", name, "punctuation", "import_from")
     below = imported(sources, name)
-    while below is not None and below in sources and below not in found:
-        found.append(below)
-        below = imported(sources, below)
-    return found
+    for index, each in enumerate(below):
+        yield (*path, index) if len(below) > 1 else path, each
+
+
+def _unknown(below: str, known: list[str]) -> str:
+    close = get_close_matches(below, known, 3, 0.6)
+    asked = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known) or 'no others'}"
+    return f"{below!r} is not a source: {asked}"
+
+
+def _way(sources: Mapping[str, SourceSpec], start: str, end: str) -> list[str]:
+    """A shortest way by imports from one source to another, both included; empty if there is none."""
+    ways, reached = [[start]], {start}
+    for way in ways:
+        if way[-1] == end:
+            return way
+        for below in imported(sources, way[-1]):
+            if below not in reached:
+                reached.add(below)
+                ways.append([*way, below])
+    return []

@@ -41,7 +41,7 @@ def punctuation_warnings(spec: SourceSpec) -> Iterator[KeyFinding]:
             ("punctuation", "violations"),
             "adjust drops points all the same: a point behind a punctuation cannot be moved to it",
         )
-    if punctuation.import_from is None and (spec.partition or len(spec.partitions) > 1):
+    if not punctuation.import_from and (spec.partition or len(spec.partitions) > 1):
         yield (
             ("punctuation",),
             "with several partitions: one that falls silent, or never brings a row, holds back the combined"
@@ -80,7 +80,7 @@ def _punctuation(spec: SourceSpec, row: ReadableColumns) -> Iterator[KeyFinding]
     punctuation = spec.punctuation
     if punctuation is None:
         return
-    if punctuation.every is None and punctuation.import_from is None and punctuation.row is None:
+    if punctuation.every is None and not punctuation.import_from and punctuation.row is None:
         yield (
             ("punctuation",),
             "says nothing of where punctuations come from: write every, import_from or row, or several of them",

@@ -12,14 +12,15 @@ from functools import cached_property
 
 from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.sources import SourceSpec
-from tidemark.config.models.stream_graph import Columns, all_columns, sources_below, united, walked
+from tidemark.config.models.stream_graph import INDEX, Columns, all_columns, sources_below, united, walked
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.rules.session_windows import session_warnings
 from tidemark.config.rules.sources import Ruled
-from tidemark.config.sql.row import KnownColumn
+from tidemark.config.sql.row import KnownColumn, ReadableColumns
+from tidemark.config.types import parse_type
 from tidemark.core.policy import Action
 
-OPERATORS = ("union", "join", "shift", "lifetime", "tumbling", "hopping", "session", "sliding", "snapshot")
+OPERATORS = ("union", "join", "unnest", "shift", "lifetime", "tumbling", "hopping", "session", "sliding", "snapshot")
 WINDOWS = frozenset({"tumbling", "hopping", "session", "sliding", "snapshot"})
 MOST_WINDOWS = 100_000
 """Most windows that one row may be in."""
@@ -66,7 +67,7 @@ class CheckedStreams:
         return united(stream, self.columns)
 
 
-_SHAPING = ("from", "select", "group_by")
+_SHAPING = ("from", "select", "except", "group_by")
 
 
 def structure_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
@@ -103,6 +104,7 @@ def _stream_errors(name: str, stream: Stream, streams: CheckedStreams) -> Iterat
     yield from _known_inputs(name, stream, streams)
     yield from _equal_columns(stream, streams)
     yield from _one_operator(stream)
+    yield from _unnest(stream, streams)
     yield from _keys_of_windows(stream)
     yield from _few_windows(stream)
     if stream.spec.partition_by and stream.sound("from", "union", "partition_by"):
@@ -178,12 +180,29 @@ def _one_operator(stream: Stream) -> Iterator[KeyFinding]:
         )
 
 
+def _unnest(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
+    """Problems of `unnest`: no array of that name, or a column in the way."""
+    name = stream.spec.unnest
+    before = None if name is None else streams.columns.get(stream.spec.from_ or "")
+    if name is None or before is None or not stream.sound("from", "unnest"):
+        return
+    columns = ReadableColumns(before, repr(stream.spec.from_))
+    yield from ((("unnest",), message) for message in columns.findings([name]))
+    column = columns.find(name)
+    kind = None if column is None or column.type is None else parse_type(column.type)
+    if kind is not None and (kind.element is None or kind.key is not None):
+        more = ": select map_entries(...) of it in a step before" if kind.key else ": name a column of ARRAY<...>"
+        yield ("unnest",), f"{name!r} is {kind.text}, which has no elements{more}"
+    if columns.find(INDEX) is not None:
+        yield ("unnest",), f"there is a column {INDEX!r} already: rename it, or leave it out, in a step before"
+
+
 def _keys_of_windows(stream: Stream) -> Iterator[KeyFinding]:
     if not stream.windowed:
         for key in _OF_WINDOWS:
             if key in stream.given:
                 yield (key,), "is for windows alone: add tumbling or another window, or remove it"
-    elif not stream.spec.select and not stream.spec.group_by and stream.sound("select", "group_by", *WINDOWS):
+    elif not stream.given & {"select", "group_by"} and stream.sound(*WINDOWS):
         yield (
             ("select",),
             "is missing: a window needs something to compute, such as select: {n: count(*)}, or group_by",

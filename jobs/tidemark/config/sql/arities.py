@@ -78,7 +78,7 @@ make_timestamp_ntz try_make_timestamp_ntz
 elt greatest least
 """,
     "2-3": """
-approx_percentile array_join convert_timezone levenshtein locate lpad max_by min_by months_between parse_url
+approx_percentile array_join convert_timezone from_json levenshtein locate lpad max_by min_by months_between parse_url
 percentile percentile_approx position regexp_extract regexp_extract_all regexp_instr replace rpad split substr
 substring try_parse_url
 """,

@@ -25,6 +25,8 @@ from tidemark.config.sql.functions import (
     SESSION_WORDS,
     WINDOW_FUNCTIONS,
 )
+from tidemark.config.sql.json_schemas import NAME as FROM_JSON
+from tidemark.config.sql.json_schemas import json_findings
 from tidemark.config.sql.row import ReadableColumns
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -150,10 +152,14 @@ def _functions(text: str, tokens: Sequence[sqlglot.Token], aggregates: Container
 
 
 def _miscounted(tokens: Sequence[sqlglot.Token]) -> Iterator[str]:
-    """Findings about calls that have more or fewer arguments than their function takes."""
+    """Findings about calls that have more or fewer arguments than their function takes, or a wrong schema."""
     for index in range(len(tokens)):
-        if is_call(tokens, index) and (finding := counted(tokens, index)):
+        if not is_call(tokens, index):
+            continue
+        if finding := counted(tokens, index):
             yield finding
+        elif tokens[index].text.lower() == FROM_JSON:
+            yield from json_findings(tokens, index)
 
 
 def is_call(tokens: Sequence[sqlglot.Token], index: int) -> bool:

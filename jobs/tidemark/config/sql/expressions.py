@@ -73,7 +73,11 @@ def plain_names(text: str) -> list[str]:
 
 
 def plain_type(text: str, row: ReadableColumns) -> Type | None:
-    """The type of an expression that is a column or a member of one; None for any other."""
+    """The type of an expression that is a column, a member of one, or a call of `from_json`; None for any other."""
+    if text.strip().lower().startswith("from_json"):
+        from tidemark.config.sql.json_schemas import json_type  # its parser is slow to load, as below
+
+        return json_type(text)
     names = plain_names(text)
     return row.type(names) if names else None
 

@@ -44,7 +44,7 @@ _NESTED = """
 aggregate array array_append array_compact array_contains array_distinct array_except array_insert
 array_intersect array_join array_max array_min array_position array_prepend array_remove array_repeat
 array_size array_sort array_union arrays_overlap arrays_zip cardinality element_at exists filter flatten
-forall get get_json_object json_array_length json_object_keys map map_concat map_contains_key map_entries
+forall from_json get get_json_object json_array_length json_object_keys map map_concat map_contains_key map_entries
 map_filter map_from_arrays map_from_entries map_keys map_values map_zip_with named_struct reduce size slice
 sort_array str_to_map struct to_json transform transform_keys transform_values try_element_at zip_with
 """

@@ -133,11 +133,14 @@ def punctuation_sentences(past: Past, origin: Origin | None, day: str | None) ->
     if origin.row is not None and punctuation is not None:
         yield f"{start}, set by {_setter(origin.row, punctuation, past, day)}."
     elif origin.kind is OriginKind.IMPORTED and punctuation is not None:
-        below = punctuation.import_from
+        below, several = _sources(punctuation), len(punctuation.import_from) > 1
         if origin.watermark == MAX_TIME:
-            yield f"{start}, past everything: source {below}, which is imported, is complete."
+            which = "which are imported, are" if several else "which is imported, is"
+            yield f"{start}, past everything: {below}, {which} complete."
+        elif several:
+            yield f"{start}, imported from {below}: the least that they had reached when the row arrived."
         else:
-            yield f"{start}, imported from source {below}, which had come so far when the row arrived."
+            yield f"{start}, imported from {below}, which had come so far when the row arrived."
     else:
         yield f"{start}. What set it is no longer in the tables."
 
@@ -148,10 +151,10 @@ def kept_with(steps: Sequence[Comparison], punctuation: Punctuation, history: Po
     step = next((each for each in steps if each.reason is Reason.VIOLATION and each.outcome != PASSED), None)
     if step is None or step.time is None or step.reference is None:
         return
-    others = "rows of the producer" if punctuation.row is not None else f"source {punctuation.import_from}"
+    others = "rows of the producer" if punctuation.row is not None else _sources(punctuation)
     if punctuation.every is None:
         yield f"No setting would have kept it: its punctuations come from {others}."
-    elif punctuation.row is not None or punctuation.import_from is not None:
+    elif punctuation.row is not None or punctuation.import_from:
         yield f"What would have kept it is not known: punctuations come from {others}, too, which no delay moves."
     elif history.several or history.sliced or history.rebased or step.reference >= MAX_TIME:
         yield "What would have kept it does not follow from the settings that are recorded."
@@ -159,6 +162,12 @@ def kept_with(steps: Sequence[Comparison], punctuation: Punctuation, history: Po
         least = punctuation.delay + step.reference - step.time
         wanted = f"punctuation.delay at least {duration(least)} ({least} us)"
         yield f"It would have been no violation with {wanted}, all else being the same."
+
+
+def _sources(punctuation: Punctuation) -> str:
+    names = punctuation.import_from
+    listed = " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+    return f"{'sources' if len(names) > 1 else 'source'} {listed}"
 
 
 def _setter(row: EventRow, punctuation: Punctuation, past: Past, day: str | None) -> str:

@@ -138,9 +138,9 @@ def judge(
 def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Layout) -> DataFrame:
     """Rows of a punctuated source with the punctuation in force before each (`WATERMARK`).
 
-    It is the later of the source's own and the imported one, which is found in the tables under `root`.
+    It is the later of the source's own and the imported one, which follows from the tables under `root`.
     """
-    if opening.imported is None:
+    if not opening.imported:
         return staged.withColumn(WATERMARK, F.col(PUNCTUATED)["before"])
     followed = with_imported(staged, opening.imported, root, layout)
     return followed.withColumn(WATERMARK, F.greatest(F.col(PUNCTUATED)["before"], IMPORTED))

@@ -164,7 +164,7 @@ def shape_of(
     if plain(Way.PLANS):
         return None
     kinds, source, opening = set(sights.values()), batch.source, batch.opening
-    looked_up = source.over or source.lifetimes.edges or opening.imported is not None
+    looked_up = source.over or source.lifetimes.edges or bool(opening.imported)
     if looked_up or damaged or len(kinds) != 1 or len(batch.objects) > MOST_OBJECTS:
         return None
     sight = kinds.pop()

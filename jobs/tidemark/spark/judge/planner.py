@@ -164,7 +164,7 @@ class Builder:
     def _with_ranges(self, layout: Layout, batch: MicroBatch, rows: DataFrame, sample: DataFrame | None) -> Layout:
         """The layout with the ranges of arrivals by which imported punctuations are found, if there are any."""
         imported = batch.opening.imported
-        if imported is None:
+        if not imported:
             return layout
         share = None if sample is None else sampled_share(batch.source, batch.size, batch.opening)
         found = ranges_of(rows if sample is None else sample, share or 1.0, imported, str(self.root), layout.tasks)

@@ -60,7 +60,7 @@ def skewed_share(size: int, cores: int, text: bool) -> float:
 
 def sampled_share(source: SourceSpec, size: int, opening: Opening) -> float | None:
     """Share of `size` bytes that the layout is found from; None if it is found from all rows, or from none."""
-    looked_at = source.partition is not None or opening.imported is not None
+    looked_at = source.partition is not None or bool(opening.imported)
     return SAMPLED_BYTES / size if looked_at and size > SAMPLED_BYTES else None
 
 

@@ -1,14 +1,15 @@
 """Adds the imported watermark to rows, along their arrivals (time rules: punctuated sources, imported).
 
 A row that arrives at y is judged under the watermark that all earlier runs had set, and the rows of the other source
-that arrived at or before y. The other source has been judged already, and its rows are in its events table. Rows of
-both are divided by ranges of arrivals. The state before each range (the latest mark of each partition, the greatest
-step) is found first.
+that arrived at or before y. Of several other sources the least counts; a complete one holds nothing back. They have
+been judged already, and their rows are in their events tables. Rows of all are divided by ranges of arrivals. The
+state before each range (the latest mark of each partition, the greatest step) is found first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -36,28 +37,33 @@ _NEVER = -(1 << 62)
 _STEPS: Columns = [(ARRIVAL, pa.int64()), (_SET, pa.int64())]
 
 
-def ranges_of(rows: DataFrame, share: float, imported: Imported, root: str, tasks: int) -> Ranges:
+def ranges_of(rows: DataFrame, share: float, imported: Sequence[Imported], root: str, tasks: int) -> Ranges:
     """Ranges of arrivals that divide the work of importing; a single one if there is nothing to divide.
 
     They are found from a source's rows, or a `share` of them, and from the rows of the sources that it imports from.
     """
-    if tasks == 1 or imported.complete:
+    if tasks == 1 or not _open(imported):
         return Ranges()
     found = [*points(rows, F.col(OWN), tasks, share), *_points(rows.sparkSession, imported, root, tasks)]
     return Ranges.cut(found, tasks)
 
 
-def _points(spark: SparkSession, imported: Imported, root: str, tasks: int) -> Points:
-    events = _events(spark, imported, root)
-    if events is not None:
-        yield from points(events, F.unix_micros("_arrival_time"), tasks)
-    if imported.opening.imported is not None:
-        yield from _points(spark, imported.opening.imported, root, tasks)
+def _points(spark: SparkSession, imported: Sequence[Imported], root: str, tasks: int) -> Points:
+    for each in _open(imported):
+        events = _events(spark, each, root)
+        if events is not None:
+            yield from points(events, F.unix_micros("_arrival_time"), tasks)
+        yield from _points(spark, each.opening.imported, root, tasks)
 
 
-def with_imported(rows: DataFrame, imported: Imported, root: str, layout: Layout) -> DataFrame:
+def _open(imported: Sequence[Imported]) -> list[Imported]:
+    """The sources that are not complete, which alone hold the importing one back."""
+    return [each for each in imported if not each.complete]
+
+
+def with_imported(rows: DataFrame, imported: Sequence[Imported], root: str, layout: Layout) -> DataFrame:
     """Rows with the watermark that is imported when they arrive (`IMPORTED`)."""
-    if imported.complete:
+    if not _open(imported):
         return rows.withColumn(IMPORTED, F.lit(PAST_EVERYTHING))
     spark, ranges = rows.sparkSession, layout.ranges
     set_ = steps(spark, imported, root, layout)
@@ -99,16 +105,42 @@ def _known_steps(set_: DataFrame, ranges: Ranges) -> DataFrame:
     return local_frame(spark, known, [(_RANGE, pa.int32()), *_STEPS]).select(ARRIVAL, _SET, _RANGE)
 
 
-def steps(spark: SparkSession, imported: Imported, root: str, layout: Layout) -> DataFrame:
+def steps(spark: SparkSession, imported: Sequence[Imported], root: str, layout: Layout) -> DataFrame:
     """Steps: (`ARRIVAL`, value set from then on). A row sees the greatest value of all steps up to its arrival."""
-    found = local_frame(spark, [(_NEVER, imported.watermark)], _STEPS)
+    first, held = _first(imported), _open(imported)
+    if not held:
+        return local_frame(spark, [(_NEVER, first)], _STEPS)
+    each = {one.rules.name: _steps_of(spark, one, root, layout) for one in held}
+    if len(each) == 1:
+        return each[held[0].rules.name]
+    named = [found.select(F.lit(name).alias(PARTITION), ARRIVAL, _SET) for name, found in each.items()]
+    marks = {one.rules.name: _first_of(one) for one in held}
+    moved = _least(reduce(DataFrame.unionByName, named), marks, None, layout)
+    return local_frame(spark, [(_NEVER, first)], _STEPS).unionByName(moved)
+
+
+def _first(imported: Sequence[Imported]) -> int | None:
+    """What several sources had set, as the least of theirs, when the run began."""
+    found = [_first_of(each) for each in _open(imported)]
+    known = [mark for mark in found if mark is not None]
+    return None if len(known) < len(found) else min(known, default=PAST_EVERYTHING)
+
+
+def _first_of(imported: Imported) -> int | None:
     below = imported.opening.imported
-    if below is not None:
-        found = found.unionByName(steps(spark, below, root, layout))
+    return latest(imported.watermark, _first(below) if below else None)
+
+
+def _steps_of(spark: SparkSession, imported: Imported, root: str, layout: Layout) -> DataFrame:
+    found = local_frame(spark, [(_NEVER, imported.watermark)], _STEPS)
+    if imported.opening.imported:
+        found = found.unionByName(steps(spark, imported.opening.imported, root, layout))
     events = _events(spark, imported, root)
-    return (
-        found if events is None else found.unionByName(_combined(_marks(events, imported, layout), imported, layout))
-    )
+    if events is None:
+        return found
+    known = {name: state.watermark for name, state in imported.opening.states.items() if name != UNKNOWN}
+    marks = _marks(events, imported, layout)
+    return found.unionByName(_least(marks, known, imported.opening.unseen.watermark, layout))
 
 
 def _events(spark: SparkSession, imported: Imported, root: str) -> DataFrame | None:
@@ -143,15 +175,19 @@ def _watermark_after(rules: SourceRules) -> Column:
     return F.greatest(F.unix_micros("_watermark"), reached)
 
 
-def _combined(marks: DataFrame, imported: Imported, layout: Layout) -> DataFrame:
-    """Rows (`ARRIVAL`, combined watermark once all rows that arrived then have been judged)."""
+def _least(marks: DataFrame, before: Mapping[str, int | None], unseen: int | None, layout: Layout) -> DataFrame:
+    """Rows (`ARRIVAL`, least watermark of all parts once all rows that arrived then have been judged).
+
+    `marks` has rows (part, arrival, mark) of partitions or of sources. `before` has the parts' watermarks before all
+    these rows, `unseen` is that of other parts.
+    """
     spark, ranges = marks.sparkSession, layout.ranges
-    started = F.greatest(F.max(_SET), F.lit(imported.opening.unseen.watermark).cast("long"))
+    started = F.greatest(F.max(_SET), F.lit(unseen).cast("long"))
     each = marks.where(F.col(ARRIVAL).isNotNull()).groupBy(PARTITION, ARRIVAL).agg(started.alias(_SET))
     each = each.withColumn(_RANGE, ranges.place(F.col(ARRIVAL)))
     reached = each.groupBy(_RANGE, PARTITION).agg(F.max(_SET)).collect() if ranges.bounds else []
     columns: Columns = [(PARTITION, pa.string()), (_RANGE, pa.int32()), *_STEPS]
-    known = local_frame(spark, _known_marks(imported, reached, len(ranges.bounds)), columns)
+    known = local_frame(spark, _known_marks(before, reached, len(ranges.bounds)), columns)
     whole = each.unionByName(known)
     whole = send(whole, len(ranges.bounds) + 1, F.col(_RANGE)).sortWithinPartitions(ARRIVAL, PARTITION)
     steps = whole.withColumn(_SET, least(F.col(PARTITION), F.col(_SET)))
@@ -159,12 +195,14 @@ def _combined(marks: DataFrame, imported: Imported, layout: Layout) -> DataFrame
     return steps.groupBy(ARRIVAL).agg(F.max_by(_SET, _PLACE).alias(_SET)).select(ARRIVAL, _SET)
 
 
-def _known_marks(imported: Imported, reached: Sequence[Row], last: int) -> Iterator[tuple[str, int, int, int | None]]:
-    """Rows (partition, range, an arrival before all others, mark): the mark of each partition before each range.
+def _known_marks(
+    before: Mapping[str, int | None], reached: Sequence[Row], last: int
+) -> Iterator[tuple[str, int, int, int | None]]:
+    """Rows (part, range, an arrival before all others, mark): the mark of each part before each range.
 
-    Ranges go up to number `last`. `reached` has (range, partition, mark) for the mark reached within each range.
+    Ranges go up to number `last`. `reached` has (range, part, mark) for the mark reached within each range.
     """
-    marks = {name: state.watermark for name, state in imported.opening.states.items() if name != UNKNOWN}
+    marks = dict(before)
     within: dict[int, dict[str, int | None]] = {}
     for number, name, mark in reached:
         within.setdefault(number, {})[name] = mark

@@ -21,6 +21,7 @@ from tidemark.spark.plans.parameters import Parameter, constant
 from tidemark.spark.punctuation import lifetimes
 from tidemark.spark.streams.joins import Side, paired
 from tidemark.spark.streams.paths import Path, longest, paths_to
+from tidemark.spark.streams.unnest import unnested
 from tidemark.spark.tables import delta, file_pruning
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.tables.time_range import Span, between_edges, ends_before, needed
@@ -204,9 +205,15 @@ def stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: 
     The `select` of a last step with windows is left out: it is for the windows.
     """
     key = f"streams.{step.name}"
+    if step.unnest is not None:
+        rows, payload = unnested(rows, step.unnest, payload, key)
     if step.where is not None:
         rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))
-    names = list(payload)
+    left_out = {name.lower() for name in step.except_}
+    names = [name for name in payload if name.lower() not in left_out]
+    rows = rows.drop(*step.except_)
+    groups = {name: _selected(rows, text, f"{key}.group_by.{name}") for name, text in step.computed_groups.items()}
+    rows = rows.withColumns(groups) if groups else rows
     if step.select and not (last and step.windowed):
         kept = [name for name in rows.columns if name not in payload]
         selected = [_selected(rows, text, f"{key}.select.{name}").alias(name) for name, text in step.select.items()]
