@@ -39,6 +39,9 @@ class Source:
     partitions: tuple[str, ...] = ()
     single: bool = False
     start: int | None = None
+    require: bool = False
+    by: tuple[str, ...] = ()
+    within: int = 0
 
     def declared(self) -> dict[str, Any]:
         """The settings as keys of the configuration."""
@@ -66,7 +69,11 @@ class Source:
         }
         if not self.single:
             keys |= {"partition": {"column": "p"}, "partitions": list(self.partitions)}
-        return keys | ({"arrival_time": "a", "landing_delay": "0s"} if self.arrival_column else {})
+        return (
+            keys
+            | oracle.admission(self)
+            | ({"arrival_time": "a", "landing_delay": "0s"} if self.arrival_column else {})
+        )
 
 
 @dataclass(frozen=True)
@@ -239,6 +246,7 @@ class _Partition:
     counted: int = 0
     period: int | None = None
     open: list[_Open] = field(default_factory=list)
+    before: list[tuple[oracle.Identity, int]] = field(default_factory=list)
 
 
 class _Oracle:
@@ -289,12 +297,17 @@ class _Oracle:
         if wrong is not None:
             self.found[name, oracle._FINDING[wrong]] += 1
             return replace(verdict, reasons=(wrong,))
+        if self.source.require and oracle.unmet(row):
+            return replace(verdict, reasons=oracle.unmet(row))
         assert event is not None
         assert partition.last_arrival is not None
         if self.source.import_from is not None:
             seen = self.followed.at(self.source.import_from, number, partition.last_arrival)
             partition.mark = most(partition.mark, seen)
         before = partition.mark
+        if oracle.repeats(partition.before, self.source.by, self.source.within, row, partition.last_arrival):
+            dropped = replace(verdict, disposition="dropped", reasons=("duplicate",), watermark=_held(before))
+            return replace(dropped, after=partition.mark)
         verdict = self._judged(partition, replace(verdict, watermark=_held(before)), row, before)
         self._issue(partition, mark, event)
         if verdict.system_timestamp is not None:

@@ -44,6 +44,7 @@ def declared(source: oracle.Source) -> dict[str, Any]:
         return "off" if value is None else {"tolerance": f"{value[0]}us", "action": value[1]}
 
     keys: dict[str, Any] = {"format": "json", "schema": SCHEMA, "clock_skew": f"{source.clock_skew}us"}
+    keys |= oracle.admission(source)
     if not source.single:
         keys["partition"] = {"column": "p"}
         keys["partitions"] = list(source.partitions)

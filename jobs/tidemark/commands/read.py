@@ -136,6 +136,7 @@ class Reader:
                 for kind in ("lifetimes", "open_lifetimes")
                 if source.lifetimes.edges
             ],
+            *[f"seen/{name}" for name, source in self.declared.sources.items() if source.deduplicate],
             *self.ledger.stores,
             SUBSTREAMS,
         ]

@@ -91,6 +91,9 @@ class Keeping:
             for key, state in states.items()
             if state.floor is not None and (rules := rules_of(self.spec).get(key[0])) and rules.substreams
         }
+        for name, source in self.spec.sources.items():
+            if source.deduplicate is not None:
+                tables.forget_keys(source, {part: state for (of, part), state in states.items() if of == name})
         return tables.merge(list(self.spec.sources), self._outputs(OUTPUTS), oldest - delay - DAY, floors)
 
     def now(self, last: BatchRecord) -> float:
@@ -107,6 +110,7 @@ class Keeping:
     def written_by_spark(self) -> list[str]:
         """Names of the tables that Spark writes."""
         kept = [f"{kind}/{name}" for name in self._with_edges() for kind in ("lifetimes", "open_lifetimes")]
+        kept += [f"seen/{name}" for name, source in self.spec.sources.items() if source.deduplicate]
         return [*(f"events/{name}" for name in self.spec.sources), *kept, *self._outputs(OUTPUTS), "substreams"]
 
     def _spark(self) -> SparkTables:

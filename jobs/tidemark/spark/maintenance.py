@@ -58,6 +58,13 @@ class TableMaintenance:
             lifetimes.forget_ended(self.spark, root, name, through)
         return time.monotonic() - begun if due else None
 
+    def forget_keys(self, source: SourceSpec, states: Mapping[str, PartitionState]) -> None:
+        """Rewrite the keys of a source without those that no later row can repeat."""
+        place = str(self.root / seen.table_of(source.name))
+        if exists(place):
+            rows = self.spark.read.format("delta").load(place)
+            seen.replace_all(seen.kept(rows, source, states), place, 0)
+
     def retain(self, sources: Iterable[str], before: int, needed: Mapping[str, int | None]) -> None:
         """Delete the events that arrived on days before the day of `before` (microseconds UTC), and the lifetimes
         whose end edges arrived on such days. Of a source in `needed` rows that end at that time (microseconds UTC)

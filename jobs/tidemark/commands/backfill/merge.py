@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tidemark.spark.rebuild.merge import ChangedRows, ChangedTable, TableMerge
 
 OF_ROWS = frozenset(FINDINGS.values())
-_STATE = frozenset({"substreams", "lifetimes", "open_lifetimes"})
+_STATE = frozenset({"substreams", "lifetimes", "open_lifetimes", "seen"})
 """Tables of state that later runs go on from."""
 
 
@@ -183,6 +183,9 @@ class SliceMerge:
         self.target.stores["watermarks"].replace(f"batch_id >= {self.first}", rows, "backfill", self.through)
         tables.put_substreams(self.first)
         for name, source in self.spec.sources.items():
+            if source.deduplicate is not None:
+                same = self.then.sources[name].deduplicate == source.deduplicate
+                tables.put_seen(name, self.first if same else 0)
             if source.lifetimes.edges:
                 self._put_lifetimes(name)
 
@@ -252,13 +255,13 @@ def _of_kind(kind: str, outputs: Mapping[str, ChangedTable]) -> dict[str, Output
 
 
 def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[LastWrite, ...] | None:
-    """Last writes that logs must know: of lifetimes those of the slice, whose tables they are, of the others the
-    batch's own."""
+    """Last writes that logs must know: of lifetimes and keys those of the slice, whose tables they are, of the others
+    the batch's own."""
     if record.written is None or sliced.written is None:
         return None
 
     def of_slice(each: LastWrite) -> bool:
-        return each.table.partition("/")[0] in {"lifetimes", "open_lifetimes"}
+        return each.table.partition("/")[0] in {"lifetimes", "open_lifetimes", "seen"}
 
     kept = [each for each in record.written if not of_slice(each)]
     return (*kept, *filter(of_slice, sliced.written))

@@ -26,7 +26,13 @@ IRRELEVANT = frozenset({"pipeline", "warehouse", "schedule", "micro_batch", "ret
 """Settings of a pipeline that no result depends on."""
 IRRELEVANT_IN_SOURCES = frozenset({"landing", "quality"})
 """Settings of a source that no result depends on: objects are named relative to `landing`."""
-_ABSENT_IN_SOURCES: Mapping[str, Any] = {"header_columns": {}, "rows": None, "rescue": None}
+_ABSENT_IN_SOURCES: Mapping[str, Any] = {
+    "header_columns": {},
+    "rows": None,
+    "rescue": None,
+    "require": {},
+    "deduplicate": None,
+}
 """Settings of a source that count only if they are given, so that older fingerprints stay valid."""
 
 

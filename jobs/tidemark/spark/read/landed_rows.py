@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject, stored_uri
-from tidemark.core.policy import Fate, Reason
+from tidemark.core.policy import Reason
 from tidemark.core.watermarks import SINGLE, UNKNOWN
 from tidemark.spark.columns import (
     BAD,
@@ -37,6 +37,7 @@ from tidemark.spark.local_frames import Columns, small_frame
 from tidemark.spark.partitioning.layout import POSITION_BITS
 from tidemark.spark.punctuation.state import endless, mark_columns
 from tidemark.spark.read import formats
+from tidemark.spark.read.admission import identity, quarantined_before, unmet
 from tidemark.spark.read.format import Sight, row_text
 from tidemark.spark.read.formats import look_at
 from tidemark.spark.read.object_columns import Objects, place_of
@@ -103,12 +104,14 @@ def rows_of_events(
 ) -> DataFrame:
     """Input rows that a batch's events were made from, in the form of `read_rows`.
 
-    Quarantined rows stay quarantined. Times are computed again from the payload.
+    Quarantined rows stay quarantined, but for those that did not meet a requirement: these are looked at again. Times
+    are computed again from the payload.
     """
     rows = _with_marks(source, _of_events(spark, events, objects))
     event = micros_of(rows, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
-    bad = F.when(F.col("_disposition") == Fate.QUARANTINED.value, F.element_at("_reasons", 1))
     payload = [quoted(column.name) for column in source.columns]
+    bad = F.coalesce(quarantined_before(), unmet(rows, source))
+    text = F.when(bad.isNotNull(), F.coalesce("_raw", row_text(payload)))
     return rows.select(
         OBJECT,
         F.shiftright("_offset", POSITION_BITS).alias(BLOCK),
@@ -118,7 +121,8 @@ def rows_of_events(
         event.alias(EVENT),
         _substream(source, rows).alias(SUBSTREAM),
         bad.alias(BAD),
-        F.col("_raw").alias(RAW),
+        text.alias(RAW),
+        *[column.alias(name) for name, column in identity(rows, source).items()],
         *([F.lit(None).cast("string").alias(BEYOND)] if source.counts_unknown else []),
         *_marks(source),
         *payload,
@@ -163,6 +167,7 @@ def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     if source.punctuation is not None:
         broken, timeless = broken | F.col(MARK).isNull(), timeless | _endless(source)
     reason = F.when(broken, Reason.INVALID_ROW.value).when(timeless, Reason.INVALID_TIME.value)
+    reason = reason.otherwise(unmet(parsed, source))
     timed = (
         _with_marks(source, parsed)
         .withColumns(
@@ -171,6 +176,7 @@ def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
                 OWN: own,
                 EVENT: event,
                 SUBSTREAM: _substream(source, parsed),
+                **identity(parsed, source),
             }
         )
         .withColumn(BAD, reason)
@@ -179,7 +185,8 @@ def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     text = F.coalesce(F.make_valid_utf8(TEXT), row_text(payload))
     raw = F.when(F.col(BAD).isNotNull(), text).alias(RAW)
     beyond = [BEYOND] if source.counts_unknown else []
-    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *beyond, *_marks(source), *payload)
+    more = [*beyond, *identity(parsed, source), *_marks(source)]
+    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *more, *payload)
 
 
 def _with_marks(source: SourceSpec, rows: DataFrame) -> DataFrame:

@@ -190,6 +190,15 @@ class TableMerge:
         whole = new if old is None else old.where(F.col("batch_id") < first).unionByName(new)
         whole.write.format("delta").mode("overwrite").save(str(self.target / "substreams"))
 
+    def put_seen(self, source: str, first: int) -> None:
+        """Replace the keys that a source's batches from `first` on have left by those of the slice."""
+        table = seen.table_of(source)
+        old, new = self._table(self.base, table), self._table(self.slice, table)
+        kept = None if old is None else old.where(F.col("batch_id") < first)
+        known = [rows for rows in (kept, new) if rows is not None]
+        if known:
+            seen.replace_all(reduce(DataFrame.unionByName, known), str(self.target / table), self.last)
+
     def digests(self, table: str, first: int, last: int) -> dict[int, TableDigest]:
         """Digest of each batch's present rows in a table; batches without rows are left out."""
         rows = self._table(self.target, table)
