@@ -56,11 +56,12 @@ def judged(source: Source, runs: Sequence[Run], cell: dict[str, Any], late: str,
 
 
 def counted(outcome: oracle.Outcome) -> Fates:
-    """Fates by partition; all of them under ''."""
+    """Fates by partition, duplicates apart; all of them under ''."""
     found: Fates = {"": Counter()}
     for verdict in outcome.verdicts:
         for name in ("", verdict.partition):
-            found.setdefault(name, Counter())[verdict.disposition] += 1
+            fate = "duplicate" if verdict.reasons == ("duplicate",) else verdict.disposition
+            found.setdefault(name, Counter())[fate] += 1
     return found
 
 

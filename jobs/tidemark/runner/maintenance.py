@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tidemark.config import PipelineSpec
+from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.stream_output import OUTPUTS
 from tidemark.core.streams import reach
 from tidemark.core.times import DAY
+from tidemark.core.watermarks import PartitionState
 from tidemark.ledger import maintenance
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
@@ -29,6 +30,10 @@ class SparkTables(Protocol):
         self, sources: Sequence[str], outputs: Sequence[str], since: int, floors: dict[tuple[str, str], int]
     ) -> float:
         """Compact small files; returns the seconds that it took."""
+        ...
+
+    def forget_keys(self, source: SourceSpec, states: Mapping[str, PartitionState]) -> None:
+        """Remove keys that no later row can repeat from those that are remembered."""
         ...
 
     def forget_ended(self, sources: Sequence[str], through: int, every: int) -> float | None:

@@ -124,11 +124,11 @@ class AdvisedRows:
         )
 
     def _rows(self, *more: str) -> DataFrame:
-        """All rows but duplicates; quarantined ones have no event time."""
+        """All rows; those that no tolerance judges, quarantined ones and duplicates, have no event time."""
         events = self.engine.spark.read.format("delta").load(self.engine.place(f"events/{self.source.name}"))
         sound = F.col("_disposition") != Fate.QUARANTINED.value
-        repeated = F.array_contains("_reasons", Reason.DUPLICATE.value)
-        return events.where((F.col("_batch_id") <= self.through) & ~repeated).select(
+        sound &= ~F.array_contains("_reasons", Reason.DUPLICATE.value)
+        return events.where(F.col("_batch_id") <= self.through).select(
             F.col("_partition").alias(PARTITION),
             F.col("_batch_id").alias(BATCH),
             F.col("_offset").alias(OFFSET),

@@ -14,7 +14,10 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 
+from tidemark.config import SourceSpec
 from tidemark.core.times import format_time
+from tidemark.core.watermarks import PartitionState
+from tidemark.spark.judge import seen
 from tidemark.spark.judge.events import PARTITION_COLUMN
 from tidemark.spark.punctuation import lifetimes
 from tidemark.spark.tables.delta import exists

@@ -163,6 +163,7 @@ class SliceMerge:
         digests = {table: tables.digests(table, changed.first, changed.last) for table, changed in outputs.items()}
         if self.going_on:
             self._go_on(tables)
+        tables.put_seen(self.spec.sources, self.target.states(self.through + 1), self.through + 1)
         made, findings = [], []
         for record in self.live.batches(self.first, self.through):
             sources = {name for name, changed in rows.items() if record.batch_id in changed.batches}
@@ -183,9 +184,6 @@ class SliceMerge:
         self.target.stores["watermarks"].replace(f"batch_id >= {self.first}", rows, "backfill", self.through)
         tables.put_substreams(self.first)
         for name, source in self.spec.sources.items():
-            if source.deduplicate is not None:
-                same = self.then.sources[name].deduplicate == source.deduplicate
-                tables.put_seen(name, self.first if same else 0)
             if source.lifetimes.edges:
                 self._put_lifetimes(name)
 
@@ -255,8 +253,7 @@ def _of_kind(kind: str, outputs: Mapping[str, ChangedTable]) -> dict[str, Output
 
 
 def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[LastWrite, ...] | None:
-    """Last writes that logs must know: of lifetimes and keys those of the slice, whose tables they are, of the others
-    the batch's own."""
+    """Last writes that logs must know: those of the slice where the table is the slice's, else the batch's own."""
     if record.written is None or sliced.written is None:
         return None
 

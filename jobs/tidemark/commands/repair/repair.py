@@ -15,7 +15,7 @@ from tidemark.commands.repair.damage import DamagedTables
 from tidemark.commands.repair.ledger_rows import MADE, LedgerRebuild
 from tidemark.commands.repair.rewrite import rewritten
 from tidemark.commands.replay import Replay
-from tidemark.config import PipelineSpec
+from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.rules.imports import import_order
 from tidemark.context import RunContext
 from tidemark.core.batch import LandedObject

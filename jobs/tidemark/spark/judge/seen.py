@@ -16,14 +16,14 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.advance import Opening
 from tidemark.core.batch_result import APPLICATION, PartitionReport, TableDigest
-from tidemark.core.policy import Fate, Reason
+from tidemark.core.policy import Reason
 from tidemark.core.times import DAY
 from tidemark.core.watermarks import PartitionState
 from tidemark.spark.columns import ARRIVAL, BAD, IDENTITY, OWN, PARTITION, SEED, WATERMARK
 from tidemark.spark.digests import measured
 from tidemark.spark.jvm_functions import invoked, or_none
 from tidemark.spark.local_frames import Columns, local_frame, small_frame
-from tidemark.spark.read.admission import identity
+from tidemark.spark.read.admission import identity, quarantined_before, unmet
 from tidemark.spark.tables.delta import append_measured, exists, holds
 
 _REPEATED, _LEAST = "__tidemark_repeated", "__tidemark_least"
@@ -106,8 +106,9 @@ def write(rows: DataFrame, place: str, source: str, batch_id: int, recovering: b
 
 
 def replace_all(rows: DataFrame, place: str, last: int) -> None:
-    """Replace all rows of the table in one commit, which records that batches up to `last` are in them."""
-    once = {"txnAppId": APPLICATION, "txnVersion": str(last)} if not holds(place, last) else {}
+    """Replace all rows of the table in one commit, which records that batches up to `last` are in them, unless the
+    table knows that already."""
+    once = {} if holds(place, last) else {"txnAppId": APPLICATION, "txnVersion": str(last)}
     rows.write.format("delta").mode("overwrite").options(**once).save(place)
 
 
@@ -140,8 +141,12 @@ def _since(events: DataFrame, bound: int | None) -> DataFrame:
 
 
 def _keyed(events: DataFrame, source: SourceSpec, batch_id: Column) -> DataFrame:
-    """Partition, key, arrival and batch of the event rows that make later ones duplicates."""
-    sound = events.where(F.col("_disposition") != Fate.QUARANTINED.value)
+    """Partition, key, arrival and batch of the event rows that make later ones duplicates.
+
+    Requirements are looked at again: where a backfill left a row its fate, they may be others than those that judged
+    it.
+    """
+    sound = events.where(F.coalesce(quarantined_before(), unmet(events, source)).isNull())
     known = {PARTITION: F.col("_partition"), **identity(sound, source)}
     known |= {ARRIVAL: F.unix_micros("_arrival_time"), "batch_id": batch_id.cast("long")}
     rows = sound.select(*[column.alias(name) for name, column in known.items()])

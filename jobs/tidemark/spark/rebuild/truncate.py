@@ -36,8 +36,15 @@ def truncate(
             DeltaTable.forPath(spark, str(root / table)).delete(F.col("_batch_id") >= first)
     if exists(str(root / "substreams")):
         write_substreams(spark, root, sources, states, first)
-    for name, source in sources.items():
-        if source.deduplicate is not None and seen.table_of(name) in tables:
+    write_all_seen(spark, root, sources, states, first)
+
+
+def write_all_seen(
+    spark: SparkSession, root: Place, sources: Mapping[str, SourceSpec], states: States, first: int
+) -> None:
+    """Write the keys that batches before `first` left, of all sources that look for duplicates."""
+    for source in sources.values():
+        if source.deduplicate is not None:
             write_seen(spark, root, source, states, first)
 
 
