@@ -19,11 +19,11 @@ from tidemark.core.batch_result import APPLICATION, PartitionReport, TableDigest
 from tidemark.core.policy import Reason
 from tidemark.core.times import DAY
 from tidemark.core.watermarks import PartitionState
+from tidemark.spark.admission import identity, quarantined_before, unmet
 from tidemark.spark.columns import ARRIVAL, BAD, IDENTITY, OWN, PARTITION, SEED, WATERMARK
 from tidemark.spark.digests import measured
 from tidemark.spark.jvm_functions import invoked, or_none
 from tidemark.spark.local_frames import Columns, local_frame, small_frame
-from tidemark.spark.read.admission import identity, quarantined_before, unmet
 from tidemark.spark.tables.delta import append_measured, exists, holds
 
 _REPEATED, _LEAST = "__tidemark_repeated", "__tidemark_least"

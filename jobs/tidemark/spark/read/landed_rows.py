@@ -12,6 +12,7 @@ from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.core.policy import Reason
 from tidemark.core.watermarks import SINGLE, UNKNOWN
+from tidemark.spark.admission import identity, quarantined_before, unmet
 from tidemark.spark.columns import (
     BAD,
     BEYOND,
@@ -37,7 +38,6 @@ from tidemark.spark.local_frames import Columns, small_frame
 from tidemark.spark.partitioning.layout import POSITION_BITS
 from tidemark.spark.punctuation.state import endless, mark_columns
 from tidemark.spark.read import formats
-from tidemark.spark.read.admission import identity, quarantined_before, unmet
 from tidemark.spark.read.format import Sight, row_text
 from tidemark.spark.read.formats import look_at
 from tidemark.spark.read.object_columns import Objects, place_of
@@ -108,7 +108,6 @@ def rows_of_events(
     are computed again from the payload.
     """
     rows = _with_marks(source, _of_events(spark, events, objects))
-    event = micros_of(rows, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
     payload = [quoted(column.name) for column in source.columns]
     bad = F.coalesce(quarantined_before(), unmet(rows, source))
     text = F.when(bad.isNotNull(), F.coalesce("_raw", row_text(payload)))
@@ -118,7 +117,7 @@ def rows_of_events(
         F.col("_offset").alias(ROW),
         F.col("_partition").alias(PARTITION),
         _own_arrival(source, rows).alias(OWN),
-        event.alias(EVENT),
+        _event_time(source, rows).alias(EVENT),
         _substream(source, rows).alias(SUBSTREAM),
         bad.alias(BAD),
         text.alias(RAW),
@@ -159,9 +158,6 @@ def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     """Rows with their partition, times, substream and quarantine."""
     partition = _partition(source, parsed)
     own = _own_arrival(source, parsed)
-    event = (
-        micros_of(parsed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
-    )
     timeless = F.col(OWN).isNull() | (F.col(EVENT).isNull() if source.timestamp_by else F.lit(False))
     broken = F.col(CORRUPT) | (F.col(PARTITION) == UNKNOWN)
     if source.punctuation is not None:
@@ -174,7 +170,7 @@ def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
             {
                 PARTITION: F.coalesce(partition, F.lit(UNKNOWN)),
                 OWN: own,
-                EVENT: event,
+                EVENT: _event_time(source, parsed),
                 SUBSTREAM: _substream(source, parsed),
                 **identity(parsed, source),
             }
@@ -219,6 +215,12 @@ def _own_arrival(source: SourceSpec, parsed: DataFrame) -> Column:
         return modified
     arrival = micros_of(parsed, source.arrival_time, "arrival_time")
     return F.when(arrival <= modified + source.clock_skew, F.least(arrival, modified))
+
+
+def _event_time(source: SourceSpec, rows: DataFrame) -> Column:
+    if source.timestamp_by is None:
+        return F.lit(None).cast("long")
+    return micros_of(rows, source.timestamp_by, "timestamp_by")
 
 
 def _substream(source: SourceSpec, rows: DataFrame) -> Column:
