@@ -32,7 +32,7 @@ BOTH: dict[str, Any] = {
         ({"deduplicate": {"by": ["DeviceId"]}}, "deduplicate.within", "is missing"),
         ({"deduplicate": {"by": "DeviceId", "within": "0s"}}, "deduplicate.within", "must be longer than 0s"),
         ({"deduplicate": {"by": ["Speed", "Sped"], "within": "1h"}}, "deduplicate.by[1]", "'Sped' is not a column"),
-        ({"deduplicate": {"by": ["Speed"], "within": "1h", "for": "1h"}}, "deduplicate.for", "there is no such key 'for'"),
+        ({"deduplicate": {"by": "Speed", "within": "1h", "for": ""}}, "deduplicate.for", "no such key 'for'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_at_its_key(files: Files, source: dict[str, Any], key: str, message: str) -> None:

@@ -153,15 +153,14 @@ class Builder:
         """The layout, found from a `sample` of the rows if there is one, and the staged rows.
 
         `landed` rows are read from landing: those that are read more than once and cost much to parse are persisted,
-        and the caller unpersists them. `scattered` rows do not come in their order. Partitions in which duplicates
-        are looked for, among them keys that are `known` before, are not cut: one task remembers all their keys.
+        and the caller unpersists them. `scattered` rows do not come in their order. `known` are the keys of rows
+        before, if duplicates are looked for.
         """
         source, opening = batch.source, batch.opening
         layout = Layout(self._tasks(source, batch.size), self.cell_bits)
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
-            skewed = self._skewed_share(batch) if known is None else 1.0
-            layout = assign(sizes_of(rows if sample is None else sample), layout, skewed)
+            layout = assign(sizes_of(rows if sample is None else sample), layout, self._skewed_share(batch))
         elif layout.tasks > 1 and known is None:
             layout = replace(layout, skewed=(SINGLE,))
         if layout.skewed:
@@ -191,7 +190,10 @@ class Builder:
         return edges.with_pairs(str(self.root), source, rows, batch.number, layout.tasks)
 
     def _skewed_share(self, batch: MicroBatch) -> float:
-        """Share of a micro-batch's rows above which a partition is skewed, and cut."""
+        """Share of a micro-batch's rows above which a partition is skewed, and cut. None is cut in which duplicates
+        are looked for: one task remembers all its keys."""
+        if batch.source.deduplicate is not None:
+            return 1.0
         if self.tasks is not None:
             return 1 / self.tasks
         return skewed_share(batch.size, self.spark.sparkContext.defaultParallelism, _is_text(batch.source))
