@@ -3,14 +3,16 @@
 Law: the outcome is a function of the source's settings, the objects and the as_of values, of nothing else.
 All times are int microseconds since the epoch, UTC; durations are int microseconds. Nothing of the product is
 imported here. Sources of the rules: semantics sections 1 (the log), 2 (judging a row), 3 (progress),
-6 (`start`, with reach 0) and 7 (diagnostics). Punctuation, streams and windows are outside.
+6 (`start`, with reach 0), 7 (diagnostics) and 8 (requirements, duplicates). Punctuation, streams and windows are
+outside.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 SECOND = 1_000_000
 MIN_TIME = -62_135_596_800 * SECOND  # 0001-01-01T00:00:00Z
@@ -19,11 +21,14 @@ UNKNOWN = "_unknown"
 NEVER_SEEN_LAG = 5 * SECOND
 
 Policy = tuple[int, str]
+Identity = tuple[int | str | None, ...]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Settings of a source; `None` as early or late is `off`, `single` means the one partition "0"."""
+    """Settings of a source; `None` as early or late is `off`, `single` means the one partition "0". With `require` a
+    row needs a substream, and one that is not "b". Rows with equal `by` (names of `PARTS`) are duplicates for
+    `within`; without `by` none are."""
 
     early: Policy | None = (300 * SECOND, "drop")
     late: Policy | None = (5 * SECOND, "adjust")
@@ -36,6 +41,9 @@ class Source:
     partitions: tuple[str, ...] = ()
     single: bool = False
     start: int | None = None
+    require: bool = False
+    by: tuple[str, ...] = ()
+    within: int = 0
 
 
 @dataclass(frozen=True)
@@ -137,6 +145,7 @@ class _Partition:
     floor: int | None = None
     high: int | None = None
     keys: dict[str | None, _Key] = field(default_factory=dict)
+    before: list[tuple[Identity, int]] = field(default_factory=list)  # each row that is not quarantined
 
 
 def judge(source: Source, runs: Iterable[Run], *, forget: bool = True) -> Outcome:
@@ -157,6 +166,44 @@ def readable(time: int | None) -> bool:
 def latest(*times: int | None) -> int | None:
     """The greatest of the times there are; `None` if there is none."""
     return max((t for t in times if t is not None), default=None)
+
+
+PARTS: dict[str, Callable[[Row], int | str | None]] = {
+    "k": lambda row: row.substream,
+    "e": lambda row: row.event,
+    "decade": lambda row: None if row.event is None else row.event // (10 * SECOND),
+}
+"""Values of a row by which duplicates are found."""
+
+
+SQL = {"k": "k", "e": "e", "decade": "floor(unix_seconds(e) / 10)"}
+"""The same values in a configuration."""
+
+
+def admission(source: Any) -> dict[str, Any]:
+    """What is required of rows, and when they are duplicates, as keys of the configuration."""
+    keys: dict[str, Any] = {}
+    if source.require:
+        keys["require"] = {"known": "k IS NOT NULL", "plain": "k <> 'b'"}
+    if source.by:
+        keys["deduplicate"] = {"by": [SQL[name] for name in source.by], "within": f"{source.within}us"}
+    return keys
+
+
+def unmet(row: Row) -> tuple[str, ...]:
+    """Requirements that a row does not meet, in their order (section 8): a predicate over null is not true."""
+    known, plain = row.substream is not None, row.substream not in (None, "b")
+    return tuple(f"require.{name}" for name, met in (("known", known), ("plain", plain)) if not met)
+
+
+def repeats(before: list[tuple[Identity, int]], by: tuple[str, ...], within: int, row: Row, arrival: int) -> bool:
+    """Whether a row that is not quarantined is a duplicate (section 8); it is added to the rows of its partition."""
+    identity = tuple(PARTS[name](row) for name in by)
+    if not by or None in identity:
+        return False
+    found = any(earlier == identity and came > arrival - within for earlier, came in before)
+    before.append((identity, arrival))
+    return found
 
 
 class _Oracle:
@@ -225,19 +272,23 @@ class _Oracle:
         before = after = stamp = None
         reasons: tuple[str, ...]
         wrong = self._what_is_wrong(name, row, own)
-        if wrong is not None:
-            disposition, reasons = "quarantined", (wrong,)
+        if wrong:
+            disposition, reasons = "quarantined", wrong
         else:
             assert event is not None
             assert arrival is not None
             key = row.substream if self.over else None
             before = self._watermark(partition, key)
-            stamp, disposition, reasons = self._steps(event, arrival, before)
+            if repeats(partition.before, self.source.by, self.source.within, row, arrival):
+                disposition, reasons = "dropped", ("duplicate",)
+            else:
+                stamp, disposition, reasons = self._steps(event, arrival, before)
             if stamp is not None:
                 self._move(partition, key, stamp)
             after = self._watermark(partition, key)
         for reason in reasons:
-            self.found[name, _FINDING[reason]] += 1
+            if reason in _FINDING:
+                self.found[name, _FINDING[reason]] += 1
         return Verdict(
             partition=name,
             offset=offset,
@@ -280,17 +331,21 @@ class _Oracle:
         if self.source.start is None or arrival is None:
             return False
         if not self.source.timestamp_by:
-            return arrival < self.source.start
-        return self.early is not None and arrival < self.source.start - self.early[0]
+            return arrival < self.source.start - self._remembered()
+        return self.early is not None and arrival < self.source.start - self.early[0] - self._remembered()
 
-    def _what_is_wrong(self, name: str, row: Row, own: int | None) -> str | None:
+    def _remembered(self) -> int:
+        """How much further back `start` reads for the sake of duplicates."""
+        return self.source.within if self.source.by else 0
+
+    def _what_is_wrong(self, name: str, row: Row, own: int | None) -> tuple[str, ...]:
         if name == UNKNOWN or row.broken or self._has_unfit_payload(row):
-            return "invalid_row"
+            return ("invalid_row",)
         if own is None:
-            return "invalid_time"
+            return ("invalid_time",)
         if self.source.timestamp_by and not readable(row.event):
-            return "invalid_time"
-        return None
+            return ("invalid_time",)
+        return unmet(row) if self.source.require else ()
 
     def _has_unfit_payload(self, row: Row) -> bool:
         """Whether a time that nothing asks for lies outside the years 1 to 9999, as no value of the schema does."""

@@ -39,6 +39,9 @@ class Source:
     partitions: tuple[str, ...] = ()
     single: bool = False
     start: int | None = None
+    require: bool = False
+    by: tuple[str, ...] = ()
+    within: int = 0
 
     @property
     def followed(self) -> tuple[str, ...]:
@@ -73,7 +76,11 @@ class Source:
         }
         if not self.single:
             keys |= {"partition": {"column": "p"}, "partitions": list(self.partitions)}
-        return keys | ({"arrival_time": "a", "landing_delay": "0s"} if self.arrival_column else {})
+        return (
+            keys
+            | oracle.admission(self)
+            | ({"arrival_time": "a", "landing_delay": "0s"} if self.arrival_column else {})
+        )
 
 
 @dataclass(frozen=True)
@@ -258,6 +265,7 @@ class _Partition:
     counted: int = 0
     period: int | None = None
     open: list[_Open] = field(default_factory=list)
+    before: list[tuple[oracle.Identity, int]] = field(default_factory=list)
 
 
 class _Oracle:
@@ -308,12 +316,17 @@ class _Oracle:
         if wrong is not None:
             self.found[name, oracle._FINDING[wrong]] += 1
             return replace(verdict, reasons=(wrong,))
+        if self.source.require and oracle.unmet(row):
+            return replace(verdict, reasons=oracle.unmet(row))
         assert event is not None
         assert partition.last_arrival is not None
         if self.source.followed:
             seen = self.followed.least_at(self.source.followed, number, partition.last_arrival)
             partition.mark = most(partition.mark, seen)
         before = partition.mark
+        if oracle.repeats(partition.before, self.source.by, self.source.within, row, partition.last_arrival):
+            dropped = replace(verdict, disposition="dropped", reasons=("duplicate",), watermark=_held(before))
+            return replace(dropped, after=partition.mark)
         verdict = self._judged(partition, replace(verdict, watermark=_held(before)), row, before)
         self._issue(partition, mark, event)
         if verdict.system_timestamp is not None:

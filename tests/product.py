@@ -44,6 +44,7 @@ def declared(source: oracle.Source) -> dict[str, Any]:
         return "off" if value is None else {"tolerance": f"{value[0]}us", "action": value[1]}
 
     keys: dict[str, Any] = {"format": "json", "schema": SCHEMA, "clock_skew": f"{source.clock_skew}us"}
+    keys |= oracle.admission(source)
     if not source.single:
         keys["partition"] = {"column": "p"}
         keys["partitions"] = list(source.partitions)
@@ -81,6 +82,7 @@ class Product:
     sources: dict[str, oracle.Source]
     settings: dict[str, Any] = field(default_factory=dict)
     hooks: dict[str, Any] = field(default_factory=dict)
+    version: int = 1
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -128,7 +130,7 @@ class Product:
                 self.run(run.as_of, **options)
 
     def folder_of(self, table: str) -> Path:
-        return self.folder / "warehouse" / "tested" / "v1" / table
+        return self.folder / "warehouse" / "tested" / f"v{self.version}" / table
 
     def table(self, name: str) -> list[dict[str, Any]]:
         """Rows of a table; none where there is none, or another process is only making it."""

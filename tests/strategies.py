@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -102,7 +103,7 @@ def sources(draw: st.DrawFn, names: Sequence[str] = NAMES, *, law4: bool = False
     single = draw(st.sampled_from((False,) * 7 + (True,)))
     early, late = policies(LATE_ACTIONS), policies(LATE_ACTIONS)
     declared = st.sampled_from((tuple(names), tuple(names), (*names, "silent"), (), tuple(names[:1])))
-    return Source(
+    source = Source(
         early=draw(early if law4 else st.none() | early),
         late=draw(late if law4 or over else st.none() | late),
         out_of_order=draw(policies(ORDER_ACTIONS)),
@@ -114,6 +115,18 @@ def sources(draw: st.DrawFn, names: Sequence[str] = NAMES, *, law4: bool = False
         partitions=() if single else tuple(names) if law4 else draw(declared),
         single=single,
     )
+    return admitting(source)
+
+
+def admitting(source: T) -> T:
+    """The source, in half of the cases with requirements, or with duplicates, or with both. Which follows from its
+    settings, so that no draw depends on it."""
+    dice = Random(repr(source))  # noqa: S311 - the same choice each time
+    changed: dict[str, Any] = {"require": True} if dice.random() < 0.25 else {}
+    if dice.random() < 0.35:
+        by = dice.choice((("k",), ("e",), ("k", "e"), ("k", "decade")))
+        changed |= {"by": by, "within": dice.choice((TICK, 2 * SECOND, 6 * SECOND, 40 * SECOND))}
+    return replace(source, **changed)  # type: ignore[type-var] # a source of either kind
 
 
 @st.composite

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import oracle
 from oracle import MAX_TIME, MIN_TIME, SECOND, Obj, Run
 from oracle_punctuation import Log, Row, Source
-from strategies import BASE, TICK
+from strategies import BASE, TICK, admitting
 
 NAMES = ("0", "1", "2")
 KEYS = ("a", "b", None, "null")
@@ -32,7 +32,7 @@ def sources(
     """Any legal punctuated source of a shape."""
     generated = draw(st.sampled_from(("count", "period", None)))
     rows = draw(st.booleans()) or (generated is None and import_from is None)
-    return Source(
+    source = Source(
         violations=draw(st.sampled_from(("drop", "adjust"))),
         shape=draw(st.sampled_from(SHAPES)) if shape is None else shape,
         count=draw(st.sampled_from((1, 2, 3, 7))) if generated == "count" else None,
@@ -45,6 +45,7 @@ def sources(
         clock_skew=SECOND,
         **settings,
     )
+    return admitting(source)
 
 
 @dataclass

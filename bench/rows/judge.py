@@ -42,6 +42,7 @@ def measure(place: Place) -> Section:
             *(Figure.of(what, "the same, with Delta's bounds of all columns", ours, each) for each in default),
             Figure.of(what, "bare Spark: copy the payload columns", ours, copied),
             _of_json(place, peer),
+            _looking_for_duplicates(place, data),
         ],
         [
             "Every row's fate and time equal what DuckDB computes from the same rows: "
@@ -63,6 +64,18 @@ def _of_json(place: Place, peer: str) -> Figure:
     }
     ours, bare = alternate(cases, place.repeats, place.say).values()
     return Figure.of(what, peer, ours, bare, 1.05)
+
+
+def _looking_for_duplicates(place: Place, data: Landed) -> Figure:
+    """Among rows that are all different; the keys of an hour are remembered."""
+    unique = {"deduplicate": {"by": ["id"], "within": "1h"}}
+    cases = {
+        "deduplicate": lambda: timed(place.work / "judged", data, source=unique),
+        "no deduplicate": lambda: timed(place.work / "judged", data),
+    }
+    ours, without = alternate(cases, place.repeats, place.say).values()
+    what = f"judge {data.rows:,} rows, duplicates within 1 h dropped"
+    return Figure.of(what, "tidemark without `deduplicate`", ours, without, 1.5)
 
 
 def _written(place: Place, data: Landed, job: Callable[..., None]) -> Callable[[], float]:

@@ -92,10 +92,10 @@ class Judge:
             last = last if arrival is None else arrival
             if fate == "quarantined":
                 continue
-            begun = key in keys or whole
-            given = (floor, keys.get(key)) if begun else (floor, mark if rules.over else reached)
+            given = (floor, keys.get(key)) if key in keys or whole else (floor, mark if rules.over else reached)
             before = max((each for each in given if each is not None), default=None)
-            expected = rules.judged(arrival, event, before)
+            repeats = source.get("deduplicate") and reasons == ["duplicate"]
+            expected = (None, "dropped", reasons) if repeats else rules.judged(arrival, event, before)
             if mark != before or (stamp, fate, reasons) != expected:
                 then = f"{expected[1]} at {expected[0]} under {before}"
                 wrong = wrong or f"offset {offset}: {fate} at {stamp} under watermark {mark}, by the rules {then}"

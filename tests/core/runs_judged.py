@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracle_punctuation
 from tidemark.core.advance import Advance, BatchPosition, Key, SourceRules, advance
 from tidemark.core.batch_result import FINDINGS, Account, FindingSample, Occurrence, Outcome, PartitionReport
-from tidemark.core.policy import Action, Policy, Reason, Tolerance
+from tidemark.core.policy import Action, Policy, Tolerance, reason_of
 from tidemark.core.punctuation import Every, Marks, Punctuation
 from tidemark.core.watermarks import Seen, latest
 
@@ -41,7 +41,7 @@ def judged(verdicts: Sequence[Any], marks: Mapping[str, Marks] | None = None) ->
     partitions = {}
     for name in {verdict.partition for verdict in verdicts}:
         rows = [verdict for verdict in verdicts if verdict.partition == name]
-        reasons = Counter(Reason(reason) for row in rows for reason in row.reasons)
+        reasons = Counter(reason_of(reason) for row in rows for reason in row.reasons)
         seen = Seen(
             len(rows),
             latest(*[row.arrival for row in rows]),

@@ -59,9 +59,9 @@ def highs_of(source: Source, rows: Sequence[Verdict], batch: int) -> dict[tuple[
     """The highest time by partition: rows that were readable, moved or dropped by the early step alone."""
     found: dict[tuple[str, int], int] = {}
     for row in rows:
-        if row.disposition == "quarantined" or (
-            source.early and source.early[1] == "drop" and "early" in row.reasons
-        ):
+        if row.disposition == "quarantined" or "duplicate" in row.reasons:
+            continue
+        if source.early and source.early[1] == "drop" and "early" in row.reasons:
             continue
         time = row.event if source.early is None else min(row.event, row.arrival + source.early[0])
         found[row.partition, batch] = max(found.get((row.partition, batch), time), time)

@@ -56,11 +56,11 @@ def judged(source: Source, runs: Sequence[Run], cell: dict[str, Any], late: str,
 
 
 def counted(outcome: oracle.Outcome) -> Fates:
-    """Fates by partition; all of them under ''."""
+    """Fates by partition, duplicates apart; all of them under ''."""
     found: Fates = {"": Counter()}
     for verdict in outcome.verdicts:
         for name in ("", verdict.partition):
-            found.setdefault(name, Counter())[verdict.disposition] += 1
+            found.setdefault(name, Counter())[_fate(verdict)] += 1
     return found
 
 
@@ -125,13 +125,17 @@ TOLERANCES = ("late", "out_of_order")
 BOTH = [("adjust", "adjust"), ("drop", "drop")]
 
 
+def _fate(verdict: oracle.Verdict) -> str:
+    return "duplicate" if verdict.reasons == ("duplicate",) else verdict.disposition
+
+
 def _endless(delay: int | None) -> float:
     return float("inf") if delay is None else delay
 
 
 def _fates(verdicts: Sequence[oracle.Verdict], after: int | None, until: int | None) -> Counter[str]:
     """Fates of rows by arrival; a row without one is the oldest."""
-    times = [(oracle.MIN_TIME if v.arrival is None else v.arrival, v.disposition) for v in verdicts]
+    times = [(oracle.MIN_TIME if v.arrival is None else v.arrival, _fate(v)) for v in verdicts]
     return Counter(fate for t, fate in times if (after is None or t > after) and (until is None or t <= until))
 
 

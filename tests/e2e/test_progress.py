@@ -96,7 +96,7 @@ def hold_cuts(folder: Path, source: Source, one: Sequence[Run], other: Sequence[
 
 
 def test_the_cut_into_runs_and_micro_batches_changes_no_row(tmp_path):
-    source = replace(KEYED, partitions=wide_names(3), landing_delay=5 * SECOND)
+    source = replace(KEYED, partitions=wide_names(3), landing_delay=5 * SECOND, by=("k", "e"), within=6 * SECOND)
     for case in drawn(cut_logs(source, 10), 1):
         hold_cuts(tmp_path, *case)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tidemark.config import PipelineSpec
 from tidemark.config.models.sources import QualitySpec
 from tidemark.core.batch_result import Account, PartitionReport
-from tidemark.core.policy import Fate
+from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import Broken, Check, Offsets, RowChecks, RowRule, Severity
 from tidemark.core.watermarks import Combined, PartitionState, Seen
 from tidemark.quality.metrics import advised_targets, batches, events, limits_of, watermarks
@@ -176,3 +176,9 @@ def test_the_last_runs_together_are_held_to_the_target():
     whole, own = batches(SPEC, [run(5, 100)], past, Gathered(), {"readings": {Fate.DROPPED: 0.02}})
     assert (own.values["recent_dropped"], own.values["advised_dropped"]) == (0.03, 0.02)
     assert (whole.values["advised_dropped"], own.values["advised_adjusted"]) == (None, None)
+
+
+def test_duplicates_are_dropped_but_no_target_counts_them():
+    now = replace(run(5, 100), reasons={Reason.DUPLICATE: 3, Reason.LATE: 2})
+    _, own = batches(SPEC, [now], [], Gathered(), {"readings": {Fate.DROPPED: 0.02}})
+    assert (own.values["dropped"], own.values["recent_dropped"]) == (0.05, 0.02)

@@ -311,7 +311,7 @@ def check_stories(log: Log, most: int) -> None:
         for verdict in ranked[:most]:
             found = explain(recorded.events, recorded.facts, recorded.ledger, verdict.partition, verdict.offset)
             json.dumps(found.record(), allow_nan=False)
-            if verdict.disposition == "quarantined":
+            if verdict.disposition == "quarantined" or verdict.reasons == ("duplicate",):
                 continue
             check_origin(verdict, verdicts, found.origin and (found.origin.kind, found.origin.row))
             declared = log.source.single or verdict.partition in log.source.partitions

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,9 @@ def no_spark():
 
 @st.composite
 def plain_logs(draw: st.DrawFn) -> Any:
-    """Logs of sources that the engine judges: with a time of their own and without substreams."""
+    """Logs of sources that the engine judges: with a time of their own, without substreams, all rows judged."""
     source = draw(sources().filter(lambda each: each.timestamp_by and not each.over))
-    return draw(logs(source=source))
+    return draw(logs(source=replace(source, require=False, by=())))
 
 
 class Steps:

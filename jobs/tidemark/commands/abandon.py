@@ -26,7 +26,7 @@ from tidemark.ledger.tail import ABANDONED, ABANDONING
 from tidemark.records.runs import AbandonRecord
 from tidemark.storage.folders import tables_below
 
-_STATE = ("events", "lifetimes", "open_lifetimes")
+_STATE = ("events", "lifetimes", "open_lifetimes", "seen")
 _SUBSTREAMS = "substreams"
 
 

@@ -39,7 +39,7 @@ def batch_summary(record: BatchRecord) -> BatchSummary:
         "batch_id": record.batch_id,
         "rows": sum(fates.values()),
         **rows_by_fate(fates),
-        "by_reason": {reason.value: count for reason, count in reasons.items()},
+        "by_reason": {str(reason): count for reason, count in reasons.items()},
         "objects": record.objects,
         "bytes": record.bytes,
         "seconds": round(sum(value for phase, value in record.timings.items() if phase == "judging"), 3),

@@ -31,6 +31,8 @@ _READING = (
 """Settings of a source that say what a row is and when it arrived. They cannot change: tables hold rows as they were
 read."""
 JUDGING = (
+    "require",
+    "deduplicate",
     "partitions",
     "over",
     "early_arrival",

@@ -34,8 +34,8 @@ _COUNT = re.compile(r"\s*count\s*\([^()]*\)\s*", re.IGNORECASE)
 
 
 def schema_of(spec: PipelineSpec, table: str) -> pa.Schema | None:
-    """The schema of `events/...`, `streams/...`, `dead_letters/...` or `substreams`; None for other tables. A column
-    whose type only Spark can tell is of type null."""
+    """The schema of `events/...`, `streams/...`, `dead_letters/...`, `seen/...` or `substreams`; None for other
+    tables. A column whose type only Spark can tell is of type null."""
     kind, _, name = table.partition("/")
     if kind == "events" and name in spec.sources:
         return pa.schema([*_events(spec.sources[name]).items()])
@@ -43,6 +43,8 @@ def schema_of(spec: PipelineSpec, table: str) -> pa.Schema | None:
         return pa.schema([*_stream(spec, name).items()])
     if kind == "dead_letters" and name in spec.streams:
         return pa.schema([*_letters().items()])
+    if kind == "seen" and name in spec.sources:
+        return pa.schema([*_seen().items()])
     if table == "substreams":
         return pa.schema([*_substreams().items()])
     return None
@@ -83,6 +85,11 @@ def _letters() -> Types:
     source: Types = {"_source": pa.string()}
     times: Types = dict.fromkeys(("_event_time", "_system_timestamp", "_watermark"), TIME)
     return source | _ROW | times | _WINDOW | _BATCH
+
+
+def _seen() -> Types:
+    names: Types = dict.fromkeys(("source", "partition"), pa.string())
+    return names | {"key": pa.binary(), "last_arrival": TIME, "batch_id": pa.int64()}
 
 
 def _substreams() -> Types:

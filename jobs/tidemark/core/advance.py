@@ -36,7 +36,7 @@ States = dict[Key, PartitionState]
 class SourceRules:
     """Parts of a source's declaration that its progress depends on; durations in microseconds. `own_time`: events
     carry a time of their own (`timestamp_by`); else arrival is their time. A `punctuation` replaces the
-    tolerances."""
+    tolerances. `remembers`: how long a row makes later rows duplicates, which are read so much further back."""
 
     name: str
     policy: Policy
@@ -46,6 +46,7 @@ class SourceRules:
     own_time: bool = True
     punctuation: Punctuation | None = None
     shape: Shape = POINT
+    remembers: int = 0
 
     @property
     def import_from(self) -> tuple[str, ...]:
@@ -102,16 +103,17 @@ class Imported:
 def open_source(
     rules: SourceRules, states: Mapping[Key, PartitionState], combined: Mapping[str, Combined], start: int | None
 ) -> Opening:
-    """The opening of one source. Rows that arrive before start - early are not read (time rules: start); with early
-    off there is no such bound, and everything is read."""
+    """The opening of one source. Rows that arrive before start - early are not read (time rules: start), with
+    `deduplicate` those before start - early - within; with early off there is no such bound, and everything is
+    read."""
     early = rules.policy.early
     read_from = None
     if rules.punctuation is not None:
         read_from = None
     elif not rules.own_time:
-        read_from = start
+        read_from = None if start is None else start - rules.remembers
     elif start is not None and early is not None:
-        read_from = start - early.micros
+        read_from = start - early.micros - rules.remembers
     return Opening(opening_states(rules, states), unseen_state(rules, combined), read_from)
 
 

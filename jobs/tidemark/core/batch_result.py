@@ -90,12 +90,13 @@ class Shifts:
 
 @dataclass(frozen=True)
 class Account:
-    """Counts of one source and partition in one micro-batch; rows = sum of the four fates."""
+    """Counts of one source and partition in one micro-batch; rows = sum of the four fates. `reasons` are those of
+    `Reason`, and `require.<name>` of requirements."""
 
     source: str
     partition: str
     fates: Mapping[Fate, int]
-    reasons: Mapping[Reason, int]
+    reasons: Mapping[str, int]
     shifts: Shifts | None = None
 
     @property
@@ -251,10 +252,10 @@ class BatchRecord:
         return self.batch_id == self.run_last
 
 
-def total(accounts: Iterable[Account]) -> tuple[dict[Fate, int], dict[Reason, int]]:
+def total(accounts: Iterable[Account]) -> tuple[dict[Fate, int], dict[str, int]]:
     """Sums of fates and of reasons over partitions; fates that no row has are kept."""
     fates = dict.fromkeys(Fate, 0)
-    reasons: dict[Reason, int] = {}
+    reasons: dict[str, int] = {}
     for account in accounts:
         for fate, count in account.fates.items():
             fates[fate] += count

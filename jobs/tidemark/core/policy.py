@@ -30,6 +30,7 @@ FATES = tuple(fate.value for fate in Fate)
 class Reason(StrEnum):
     """Why a row was moved, dropped or quarantined, in the order the steps act."""
 
+    DUPLICATE = "duplicate"
     EARLY = "early"
     LATE = "late"
     OUT_OF_ORDER = "out_of_order"
@@ -38,6 +39,15 @@ class Reason(StrEnum):
     INVALID_TIME = "invalid_time"
     INVALID_ROW = "invalid_row"
     EXCLUDED = "excluded"
+
+
+REQUIREMENT = "require."
+"""Beginning of the reason of a row that a requirement refuses; the requirement's name follows."""
+
+
+def reason_of(text: str) -> str:
+    """The `Reason` of this name; the text itself if it names a requirement. Raises ValueError for any other text."""
+    return text if text.startswith(REQUIREMENT) and text != REQUIREMENT else Reason(text)
 
 
 @dataclass(frozen=True)

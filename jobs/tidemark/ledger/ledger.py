@@ -264,7 +264,7 @@ class Ledger:
 
     def accounts(self, first: int, last: int) -> list[Accounted]:
         """Accounts of the recorded batches first..last, in order; abandoned ones are left out."""
-        rows = self.stores["batches"].read(first, last, ["batch_id", "run_id", "status", "counts"])
+        rows = self.stores["batches"].read(first, last, ["batch_id", "run_id", "status", "counts", "further_reasons"])
         ordered = sorted((row for row in rows if row["status"] != ABANDONED), key=itemgetter("batch_id"))
         return [Accounted(row["run_id"], accounts_of(row)) for row in ordered]
 

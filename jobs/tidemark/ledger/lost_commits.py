@@ -36,6 +36,8 @@ WRITERS = {
 """Writers of the small tables whose numbers are those of batches."""
 HINT = "`tidemark repair` with the pipeline file makes what is lost again, from landing or the events tables"
 _SUBSTREAMS = "substreams"
+_STATES = (_SUBSTREAMS, "seen")
+"""Kinds of tables whose columns have no leading underscore."""
 _AT_ONCE = 4
 
 
@@ -155,7 +157,7 @@ def _has_rows(store: Store, each: LastWrite) -> bool:
     """True if a table that was rebuilt has all rows of the batch."""
     if each.rows is None or store.open() is None:
         return False
-    column = "batch_id" if each.table == _SUBSTREAMS else "_batch_id"
+    column = "batch_id" if each.table.partition("/")[0] in _STATES else "_batch_id"
     rows = store.dataset().filter(pc.field(column) == pa.scalar(each.batch_id))
     return bool(rows.count_rows() == each.rows)
 

@@ -13,7 +13,7 @@ from tidemark.config import PipelineSpec
 from tidemark.config.models.sources import QualitySpec
 from tidemark.core.advance import States
 from tidemark.core.batch_result import Account, TableDigest, total
-from tidemark.core.policy import Fate
+from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import RowRule
 from tidemark.core.watermarks import UNKNOWN, Combined, PartitionState, latest, not_progressing
 from tidemark.quality.run_facts import Gathered, example
@@ -72,7 +72,7 @@ def batches(
             values[fate.value] = _share(of_run, fate)
             values[f"max_{fate.value}"] = getattr(limits, f"max_{fate.value}")
             values[f"{fate.value}_jump"] = _jump(of_run, earlier, fate)
-        recent = _fates([*run, *chain.from_iterable(history)], source)
+        recent = _by_tolerances([*run, *chain.from_iterable(history)], source)
         values |= _advised(recent, advised.get(source or "", {}))
         among = sources if source is None else [source]
         examples = {
@@ -151,6 +151,14 @@ def limits_of(spec: PipelineSpec, source: str | None) -> QualitySpec:
         if each is not None:
             given |= {key: value for key in type(each).model_fields if (value := getattr(each, key)) is not None}
     return QualitySpec.model_construct(**given)
+
+
+def _by_tolerances(accounts: Iterable[Account], source: str | None) -> dict[Fate, int]:
+    """Fates as advice counts them: no tolerance judges a duplicate, which is dropped before, as a quarantined row."""
+    fates, reasons = total(account for account in accounts if source in (None, account.source))
+    repeated = reasons.get(Reason.DUPLICATE, 0)
+    unjudged = {Fate.DROPPED: fates[Fate.DROPPED] - repeated, Fate.QUARANTINED: fates[Fate.QUARANTINED] + repeated}
+    return fates | unjudged
 
 
 def _fates(accounts: Iterable[Account], source: str | None) -> dict[Fate, int]:

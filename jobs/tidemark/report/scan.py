@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
+from tidemark.core.policy import Reason
 from tidemark.core.times import MAX_TIME, MIN_TIME
 from tidemark.report.events import instant
 
@@ -64,6 +65,10 @@ def single(connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[o
     """Return the only value of a query that gives one row."""
     found: list[tuple[int | None]] = connection.execute(query, list(values)).fetchall()
     return found[0][0]
+
+
+UNREPEATED = f"NOT list_contains(_reasons, '{Reason.DUPLICATE}')"
+"""SQL condition for rows that are no duplicates."""
 
 
 def first_offset(events: Dataset, where: pc.Expression, substream: tuple[str | None] | None) -> int | None:

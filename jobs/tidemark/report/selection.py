@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import duckdb
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
-from tidemark.core.policy import Fate, Reason
+from tidemark.core.policy import REQUIREMENT, Fate, Reason, reason_of
 from tidemark.errors import UsageError
 from tidemark.report.events import instant
 from tidemark.report.scan import Condition, both, stream
@@ -20,6 +21,9 @@ WINDOW_COLUMNS = ("start of window", "end of window")
 """Columns for the window of a dead letter beside its row; no column of an events table has these names."""
 
 _PLACE = ("_partition", "_offset")
+
+
+_REQUIREMENT = re.compile(rf"{re.escape(REQUIREMENT)}[A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,8 @@ def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | No
     filter that can match nothing in any table."""
     _known("source", where.source, list(datasets))
     _known("fate", where.fate, [fate.value for fate in Fate])
-    _known("reason", where.reason, [reason.value for reason in Reason])
+    if where.reason is None or not _REQUIREMENT.fullmatch(where.reason):
+        _known("reason", where.reason, [*(reason.value for reason in Reason), f"{REQUIREMENT}NAME"])
     if where.since is not None and where.until is not None and where.since >= where.until:
         raise UsageError("--until is not after --since", hint="rows from --since up to before --until are shown")
     mine = {name: data for name, data in datasets.items() if where.source in (None, name)}
@@ -84,7 +89,7 @@ def matching(
         found = _lettered(connection, name, chosen, where, columns)
     if where.reason is None:
         return found
-    return f"(SELECT * FROM {found} WHERE list_contains(_reasons, '{Reason(where.reason).value}'))"  # noqa: S608
+    return f"(SELECT * FROM {found} WHERE list_contains(_reasons, '{reason_of(where.reason)}'))"  # noqa: S608
 
 
 def _lettered(

@@ -238,7 +238,7 @@ def _run(
         "bytes": sum(record.bytes for record in records),
         "rows": sum(fates.values()),
         **rows_by_fate(fates),
-        "by_reason": {reason.value: count for reason, count in reasons.items()},
+        "by_reason": {str(reason): count for reason, count in reasons.items()},
         "command": _command(previous, rules, config) if fates[Fate.DROPPED] else None,
     }
 

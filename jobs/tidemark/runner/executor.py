@@ -119,6 +119,7 @@ def rules_of(spec: PipelineSpec) -> dict[str, SourceRules]:
             own_time=source.timestamp_by is not None,
             punctuation=source.punctuated,
             shape=source.lifetimes,
+            remembers=source.deduplicate.within if source.deduplicate else 0,
         )
         for name, source in spec.sources.items()
     }

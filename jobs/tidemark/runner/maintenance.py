@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tidemark.config import PipelineSpec
+from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.stream_output import OUTPUTS
 from tidemark.core.streams import reach
 from tidemark.core.times import DAY
+from tidemark.core.watermarks import PartitionState
 from tidemark.ledger import maintenance
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
@@ -29,6 +30,10 @@ class SparkTables(Protocol):
         self, sources: Sequence[str], outputs: Sequence[str], since: int, floors: dict[tuple[str, str], int]
     ) -> float:
         """Compact small files; returns the seconds that it took."""
+        ...
+
+    def forget_keys(self, source: SourceSpec, states: Mapping[str, PartitionState]) -> None:
+        """Remove keys that no later row can repeat from those that are remembered."""
         ...
 
     def forget_ended(self, sources: Sequence[str], through: int, every: int) -> float | None:
@@ -91,6 +96,9 @@ class Keeping:
             for key, state in states.items()
             if state.floor is not None and (rules := rules_of(self.spec).get(key[0])) and rules.substreams
         }
+        for name, source in self.spec.sources.items():
+            if source.deduplicate is not None:
+                tables.forget_keys(source, {part: state for (of, part), state in states.items() if of == name})
         return tables.merge(list(self.spec.sources), self._outputs(OUTPUTS), oldest - delay - DAY, floors)
 
     def now(self, last: BatchRecord) -> float:
@@ -107,6 +115,7 @@ class Keeping:
     def written_by_spark(self) -> list[str]:
         """Names of the tables that Spark writes."""
         kept = [f"{kind}/{name}" for name in self._with_edges() for kind in ("lifetimes", "open_lifetimes")]
+        kept += [f"seen/{name}" for name, source in self.spec.sources.items() if source.deduplicate]
         return [*(f"events/{name}" for name in self.spec.sources), *kept, *self._outputs(OUTPUTS), "substreams"]
 
     def _spark(self) -> SparkTables:

@@ -24,7 +24,7 @@ from tidemark.core.advice import held_out
 from tidemark.core.advice.grid import Grid, GridCounts
 from tidemark.core.advice.history import Cells
 from tidemark.core.advice.maxima import High, before_chunks
-from tidemark.core.policy import Action, Fate
+from tidemark.core.policy import Action, Fate, Reason
 from tidemark.spark.columns import ARRIVAL, BAD, BATCH, CHUNK, EVENT, KEY, OFFSET, PARTITION, STAGED
 from tidemark.spark.compat.jvm import context_of, scala_columns
 from tidemark.spark.judge.engine import Engine
@@ -124,9 +124,10 @@ class AdvisedRows:
         )
 
     def _rows(self, *more: str) -> DataFrame:
-        """All rows; quarantined ones have no event time."""
+        """All rows; those that no tolerance judges, quarantined ones and duplicates, have no event time."""
         events = self.engine.spark.read.format("delta").load(self.engine.place(f"events/{self.source.name}"))
         sound = F.col("_disposition") != Fate.QUARANTINED.value
+        sound &= ~F.array_contains("_reasons", Reason.DUPLICATE.value)
         return events.where(F.col("_batch_id") <= self.through).select(
             F.col("_partition").alias(PARTITION),
             F.col("_batch_id").alias(BATCH),

@@ -19,7 +19,13 @@ TEXT = f"{_PREFIX}text"
 BEYOND = f"{_PREFIX}beyond"
 """Names of members of a JSON row that the schema lacks, one a line; null if there are none."""
 
+IDENTITY = f"{_PREFIX}identity"
+"""Hash of the values in which a row and its duplicates are equal; null for a row that has none."""
+
 BAD = f"{_PREFIX}bad"
+"""Reasons for which a row is quarantined, with commas between; `duplicate` for one that is dropped before it is
+judged; null for others."""
+
 RAW = f"{_PREFIX}raw"
 BATCH = f"{_PREFIX}batch"
 REST = f"{_PREFIX}rest"

@@ -14,7 +14,10 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 
+from tidemark.config import SourceSpec
 from tidemark.core.times import format_time
+from tidemark.core.watermarks import PartitionState
+from tidemark.spark.judge import seen
 from tidemark.spark.judge.events import PARTITION_COLUMN
 from tidemark.spark.punctuation import lifetimes
 from tidemark.spark.tables.delta import exists
@@ -57,6 +60,13 @@ class TableMaintenance:
         for name in due:
             lifetimes.forget_ended(self.spark, root, name, through)
         return time.monotonic() - begun if due else None
+
+    def forget_keys(self, source: SourceSpec, states: Mapping[str, PartitionState]) -> None:
+        """Rewrite the keys of a source without those that no later row can repeat."""
+        place = str(self.root / seen.table_of(source.name))
+        if exists(place):
+            rows = self.spark.read.format("delta").load(place)
+            seen.replace_all(seen.kept(rows, source, states), place, 0)
 
     def retain(self, sources: Iterable[str], before: int, needed: Mapping[str, int | None]) -> None:
         """Delete the events that arrived on days before the day of `before` (microseconds UTC), and the lifetimes

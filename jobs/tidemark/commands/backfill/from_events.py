@@ -112,7 +112,7 @@ class Backfill:
         self.context.checkpoint("cleared")
         self._clone(number, folder)
         self.context.checkpoint("cloned")
-        merged = Merged() if self.first is None else self._rebuilt(number, folder, self.first)
+        merged = self._kept(folder) if self.first is None else self._rebuilt(number, folder, self.first)
         remove_tree(folder / SLICE)
         self.context.checkpoint("rebuilt")
         found, under = with_examples(merged.difference, folder, self.spec), judged_under(self.spec, self.live.root)
@@ -144,6 +144,15 @@ class Backfill:
                 where=str(self.live.folder),
                 hint="run again: the run is finished first",
             )
+
+    def _kept(self, folder: Place) -> Merged:
+        """No row is judged again; the version remembers keys by the new settings for the runs that go on from it."""
+        if any(source.deduplicate for source in self.spec.sources.values()):
+            from tidemark.spark.rebuild.truncate import write_all_seen
+
+            states, spark = self.live.states(self.through + 1), self.context.engine.spark
+            write_all_seen(spark, folder, self.spec.sources, states, self.through + 1)
+        return Merged()
 
     def _rebuilt(self, number: int, folder: Place, first: int) -> Merged:
         ledger = SliceLedger(folder / SLICE, self.live)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tidemark.spark.rebuild.merge import ChangedRows, ChangedTable, TableMerge
 
 OF_ROWS = frozenset(FINDINGS.values())
-_STATE = frozenset({"substreams", "lifetimes", "open_lifetimes"})
+_STATE = frozenset({"substreams", "lifetimes", "open_lifetimes", "seen"})
 """Tables of state that later runs go on from."""
 
 
@@ -163,6 +163,7 @@ class SliceMerge:
         digests = {table: tables.digests(table, changed.first, changed.last) for table, changed in outputs.items()}
         if self.going_on:
             self._go_on(tables)
+        tables.put_seen(self.spec.sources, self.target.states(self.through + 1), self.through + 1)
         made, findings = [], []
         for record in self.live.batches(self.first, self.through):
             sources = {name for name, changed in rows.items() if record.batch_id in changed.batches}
@@ -252,13 +253,12 @@ def _of_kind(kind: str, outputs: Mapping[str, ChangedTable]) -> dict[str, Output
 
 
 def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[LastWrite, ...] | None:
-    """Last writes that logs must know: of lifetimes those of the slice, whose tables they are, of the others the
-    batch's own."""
+    """Last writes that logs must know: those of the slice where the table is the slice's, else the batch's own."""
     if record.written is None or sliced.written is None:
         return None
 
     def of_slice(each: LastWrite) -> bool:
-        return each.table.partition("/")[0] in {"lifetimes", "open_lifetimes"}
+        return each.table.partition("/")[0] in {"lifetimes", "open_lifetimes", "seen"}
 
     kept = [each for each in record.written if not of_slice(each)]
     return (*kept, *filter(of_slice, sliced.written))

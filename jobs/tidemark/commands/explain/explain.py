@@ -68,6 +68,8 @@ def facts_of(source: SourceSpec) -> SourceFacts:
         source.partitions,
         source.punctuated,
         source.lifetimes,
+        require={name: hidden(text) for name, text in source.require.items()},
+        duplicates=None if source.deduplicate is None else (source.deduplicate.by, source.deduplicate.within),
     )
 
 

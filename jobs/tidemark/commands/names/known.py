@@ -12,7 +12,7 @@ from tidemark.commands.names.views import full_name
 from tidemark.ledger.ledger import Ledger
 from tidemark.storage import Place, is_table
 
-_WITHOUT_NAMES = ("advice", "plans", "open_lifetimes/")
+_WITHOUT_NAMES = ("advice", "plans", "open_lifetimes/", "seen/")
 """Beginnings of the names of tables that are for tidemark itself."""
 
 

@@ -15,7 +15,7 @@ from tidemark.commands.repair.damage import DamagedTables
 from tidemark.commands.repair.ledger_rows import MADE, LedgerRebuild
 from tidemark.commands.repair.rewrite import rewritten
 from tidemark.commands.replay import Replay
-from tidemark.config import PipelineSpec
+from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.rules.imports import import_order
 from tidemark.context import RunContext
 from tidemark.core.batch import LandedObject
@@ -166,6 +166,8 @@ class TableRepair:
         if "substreams" in damaged:
             self._substreams()
         for name, source in self.spec.sources.items():
+            if source.deduplicate is not None and f"seen/{name}" in damaged:
+                self._seen(source)
             names = [f"{kind}/{name}" for kind in ("lifetimes", "open_lifetimes")]
             if source.lifetimes.edges and any(each in damaged for each in names):
                 self._lifetimes(name, names)
@@ -183,6 +185,15 @@ class TableRepair:
             if each.table == "substreams":
                 know(spark, str(self.live.folder / "substreams"), each.writer, each.batch_id)
         self.tables.rebuilt["substreams"] = {"batches": [], "rows": rows, "input": "events"}
+
+    def _seen(self, source: SourceSpec) -> None:
+        from tidemark.spark.rebuild.truncate import write_seen
+
+        table, through = f"seen/{source.name}", self.live.last().committed_through
+        integrity.put_aside(self.live.folder / table, self.tables.aside(table))
+        states, spark = self.live.states(through + 1), self.context.engine.spark
+        rows = write_seen(spark, self.live.folder, source, states, through + 1)
+        self.tables.rebuilt[table] = {"batches": [], "rows": rows, "input": "events"}
 
     def _lifetimes(self, name: str, names: list[str]) -> None:
         from tidemark.spark.judge import events

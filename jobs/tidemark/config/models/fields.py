@@ -81,6 +81,12 @@ Expressions = Annotated[
     BeforeValidator(values.expressions),
     WithJsonSchema({"anyOf": [{"type": "string"}, _TEXTS]}),
 ]
+Predicates = Annotated[
+    dict[str, str],
+    BeforeValidator(values.predicates),
+    described("object", additionalProperties={"type": "string"}),
+]
+"""Predicates over the row, by names of letters, digits and _."""
 ReaderOptions = Annotated[
     dict[str, str],
     BeforeValidator(values.option_texts),

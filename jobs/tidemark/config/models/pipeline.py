@@ -26,7 +26,13 @@ IRRELEVANT = frozenset({"pipeline", "warehouse", "schedule", "micro_batch", "ret
 """Settings of a pipeline that no result depends on."""
 IRRELEVANT_IN_SOURCES = frozenset({"landing", "quality"})
 """Settings of a source that no result depends on: objects are named relative to `landing`."""
-_ABSENT_IN_SOURCES: Mapping[str, Any] = {"header_columns": {}, "rows": None, "rescue": None}
+_ABSENT_IN_SOURCES: Mapping[str, Any] = {
+    "header_columns": {},
+    "rows": None,
+    "rescue": None,
+    "require": {},
+    "deduplicate": None,
+}
 """Settings of a source that count only if they are given, so that older fingerprints stay valid."""
 _ABSENT_IN_STREAMS: Mapping[str, Any] = {"except": [], "unnest": None}
 """Settings of a stream that count only if they are given, for the reason above."""
@@ -157,6 +163,7 @@ def tables_of_rows(streams: Mapping[str, StreamSpec], sources: Mapping[str, Sour
         *[f"streams/{name}" for name in published],
         *[f"dead_letters/{name}" for name in published if streams[name].windowed],
         *[f"{kind}/{name}" for name in edges for kind in ("lifetimes", "open_lifetimes")],
+        *[f"seen/{name}" for name, source in sources.items() if source.deduplicate],
     ]
 
 

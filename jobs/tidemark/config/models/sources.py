@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, field_validator, model_validator
 
 from tidemark.config.formats import FORMATS, Format, any_of_them
+from tidemark.config.models.duplicates import DeduplicateSpec
 from tidemark.config.models.fields import (
     Columns,
     Duration,
@@ -18,6 +19,7 @@ from tidemark.config.models.fields import (
     Names,
     NamesInFiles,
     PositiveDuration,
+    Predicates,
     ReaderOptions,
     Settings,
 )
@@ -151,6 +153,12 @@ class SourceSpec(Settings):
     rescue: str | None = Field(
         None,
         description="json: column for members outside the schema, as JSON text; absent: they are not read",
+    )
+    require: Predicates = Field(
+        default_factory=dict, description="Predicates by name: rows for which one is not true are quarantined"
+    )
+    deduplicate: DeduplicateSpec | None = Field(
+        None, description="Rows that repeat an earlier one of their partition are dropped; absent: none is"
     )
     partition: PartitionSpec | None = Field(None, description='What names a row\'s partition; absent: one, "0"')
     partitions: Names = Field((), description="Declared partitions")

@@ -15,6 +15,7 @@ _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%")
 _MEMBER = re.compile(r"(`[^`]+`)|([^.`\[\]]+)")
 _MEMBER_PATH = re.compile(rf"(?:(?:{_MEMBER.pattern})(?:\.(?:{_MEMBER.pattern}))*)?\[\]")
 _LONGEST = 120
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def shown(value: object) -> str:
@@ -118,6 +119,17 @@ def strings(value: object) -> tuple[str, ...]:
     if wrong:
         raise unfit(wrong[0], wanted)
     return tuple(value)
+
+
+def predicates(value: object) -> dict[str, str]:
+    """Predicates by name, not yet checked; a name is part of a reason and of names of counts."""
+    if not isinstance(value, dict):
+        raise unfit(value, "must be a mapping of names to predicates, such as {speed_known: Speed IS NOT NULL}")
+    for name, item in value.items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise unfit(name, "is no name of a requirement: write letters, digits and _, such as speed_known")
+        text_of(item, f"the predicate of {name}", "Speed IS NOT NULL")
+    return dict(value)
 
 
 def option_texts(value: object) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.sources import SourceSpec
-from tidemark.config.sql.expressions import expression_findings, key_findings, plain_type, time_findings
+from tidemark.config.sql.expressions import key_findings, predicate_findings, time_findings
 from tidemark.config.sql.row import ReadableColumns
 
 TOLERANCES = ("early_arrival", "late_arrival", "out_of_order")
@@ -86,8 +86,4 @@ def _punctuation(spec: SourceSpec, row: ReadableColumns) -> Iterator[KeyFinding]
             "says nothing of where punctuations come from: write every, import_from or row, or several of them",
         )
     if punctuation.row is not None:
-        findings = expression_findings(punctuation.row, row)
-        plain = None if findings else plain_type(punctuation.row, row)
-        if plain is not None and plain.text != "BOOLEAN":
-            findings = [f"{punctuation.row!r} is {plain.text}, not true or false: compare it, as in Kind = 'cti'"]
-        yield from ((("punctuation", "row"), message) for message in findings)
+        yield from ((("punctuation", "row"), message) for message in predicate_findings(punctuation.row, row))

@@ -17,6 +17,7 @@ from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.sources import SINGLE_PARTITION, SourceSpec
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.options import option_findings
+from tidemark.config.rules.admission import admission_errors
 from tidemark.config.rules.punctuation import TOLERANCES, punctuation_errors, punctuation_warnings
 from tidemark.config.rules.reader import reader_errors
 from tidemark.config.sql.expressions import key_findings, time_findings
@@ -54,6 +55,7 @@ def source_errors(source: Source) -> Iterator[KeyFinding]:
     yield from reader_errors(source.spec, source.bad)
     yield from _unheld_types(source)
     yield from _expressions(source)
+    yield from admission_errors(source.spec, source.bad)
     yield from _required(source)
     yield from _partitions(source)
     yield from _substreams_without_late(source)

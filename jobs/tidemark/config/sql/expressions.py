@@ -47,6 +47,15 @@ def key_findings(text: str, row: ReadableColumns) -> list[str]:
     return findings
 
 
+def predicate_findings(text: str, row: ReadableColumns) -> list[str]:
+    """Problems of an expression that must be true or false; a plain column must be BOOLEAN."""
+    findings = expression_findings(text, row)
+    plain = None if findings else plain_type(text, row)
+    if plain is not None and plain.text != "BOOLEAN":
+        return [f"{text!r} is {plain.text}, not true or false: compare it, as in Kind = 'cti'"]
+    return findings
+
+
 def expression_findings(text: str, row: ReadableColumns, *, constants: bool = False) -> list[str]:
     """Problems of any expression over a row; with `constants` it need not read a column."""
     if not text.strip():

@@ -121,13 +121,14 @@ def _past(end: int, watermark: int | None, complete: bool) -> bool:
 
 
 def _bounds(rules: SourceRules) -> tuple[int, int] | None:
-    """Microseconds by which rows arrive before and after their time at most; None: without a bound."""
+    """Microseconds by which rows arrive before and after their time at most; None: without a bound. Rows that make
+    others duplicates arrive so much earlier."""
     early, late = rules.policy.early, rules.policy.late
     if rules.punctuation is not None:
         return None
     if not rules.own_time:
-        return 0, 0
-    return None if early is None or late is None else (early.micros, late.micros)
+        return rules.remembers, 0
+    return None if early is None or late is None else (early.micros + rules.remembers, late.micros)
 
 
 def _floor(state: PartitionState, rules: SourceRules) -> int | None:

@@ -69,7 +69,7 @@ def batch_data(record: BatchRecord, standing: Standing) -> dict[str, Any]:
         "objects": record.objects,
         "rows": sum(fates.values()),
         **rows_by_fate(fates),
-        "by_reason": {reason.value: count for reason, count in reasons.items()},
+        "by_reason": {str(reason): count for reason, count in reasons.items()},
     }
 
 

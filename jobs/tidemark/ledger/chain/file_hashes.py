@@ -26,7 +26,9 @@ _AT_ONCE = 4
 _BATCHES, _COMMIT = "batches", "commit"
 _OF_VERSIONS = ("_slice/", "difference/", "batches", "plans", "advice")
 """Tables of a backfill, and small tables that are written after, or that no batch is recorded in."""
-_OF_SPARK = {"events", "streams", "dead_letters", "before_start", "lifetimes", "open_lifetimes", "substreams"}
+_OF_SPARK = {
+    "events", "streams", "dead_letters", "before_start", "lifetimes", "open_lifetimes", "seen", "substreams",
+}  # fmt: skip
 
 
 def files_of(ledger: Ledger, record: BatchRecord, folder: Path) -> tuple[FileHash, ...]:

@@ -21,13 +21,13 @@ from tidemark.core.batch_result import (
     TableDigest,
     total,
 )
-from tidemark.core.policy import Fate, Reason
+from tidemark.core.policy import Fate, reason_of
 from tidemark.core.quality import Check, Severity
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import within_years
 from tidemark.core.watermarks import Combined, PartitionState
 from tidemark.core.windows import Passed
-from tidemark.ledger.tables.schemas import STREAM_TIMES
+from tidemark.ledger.tables.schemas import REASONS, STREAM_TIMES
 
 Row = dict[str, Any]
 
@@ -113,8 +113,19 @@ def _fates(fates: Mapping[Fate, int]) -> Row:
     return {"rows": sum(fates.values()), **{fate.value: fates.get(fate, 0) for fate in Fate}}
 
 
-def _reasons(reasons: Mapping[Reason, int]) -> Row:
-    return {reason.value: reasons.get(reason, 0) for reason in Reason}
+def _reasons(reasons: Mapping[str, int]) -> Row:
+    return {reason.value: reasons.get(reason, 0) for reason in REASONS}
+
+
+def _further(accounts: Iterable[Account]) -> list[Row] | None:
+    """Counts of reasons that have no place in `_reasons`; None without any, as in batches of before."""
+    found = [
+        {"source": each.source, "partition": each.partition, "reason": str(reason), "rows": count}
+        for each in accounts
+        for reason, count in sorted(each.reasons.items())
+        if count and reason not in REASONS
+    ]
+    return found or None
 
 
 def _count(account: Account) -> Row:
@@ -132,7 +143,7 @@ def _account(row: Row) -> Account:
         source=row["source"],
         partition=row["partition"],
         fates={fate: row[fate.value] for fate in Fate},
-        reasons={reason: count for reason in Reason if (count := row["by_reason"][reason.value])},
+        reasons={reason: count for reason in REASONS if (count := row["by_reason"][reason.value])},
         shifts=None if row["shifts"] is None else Shifts(**row["shifts"]),
     )
 
@@ -199,6 +210,7 @@ def batch_row(record: BatchRecord) -> Row:
         **_fates(fates),
         "by_reason": _reasons(reasons),
         "counts": [_count(account) for account in record.accounts],
+        "further_reasons": _further(record.accounts),
         "digests": [asdict(digest) for digest in record.digests],
         "combined": [{"source": name, **asdict(value)} for name, value in record.combined.items()],
         "streams": [_stream(name, end) for name, end in record.streams.items()],
@@ -239,7 +251,13 @@ def written_of(row: Row) -> tuple[LastWrite, ...] | None:
 
 def accounts_of(row: Row) -> tuple[Account, ...]:
     """The accounts of a row of `batches`."""
-    return tuple(_account(count) for count in row["counts"] or ())
+    further: dict[tuple[str, str], dict[str, int]] = {}
+    for each in row.get("further_reasons") or ():
+        further.setdefault((each["source"], each["partition"]), {})[reason_of(each["reason"])] = each["rows"]
+    found = [_account(count) for count in row["counts"] or ()]
+    return tuple(
+        replace(each, reasons={**each.reasons, **further.get((each.source, each.partition), {})}) for each in found
+    )
 
 
 def state_rows(batch_id: int, states: Mapping[tuple[str, str], PartitionState]) -> list[Row]:

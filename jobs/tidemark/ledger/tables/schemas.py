@@ -24,7 +24,10 @@ def _schema(kinds: Kinds) -> pa.Schema:
 TIME: pa.DataType = pa.timestamp("us", tz="UTC")
 _LONG, _TEXT, _FLAG = pa.int64(), pa.string(), pa.bool_()
 
-_REASONS: Kinds = {reason.value: _LONG for reason in Reason}
+REASONS = tuple(reason for reason in Reason if reason is not Reason.DUPLICATE)
+"""Reasons that are counted in a struct. Others came later: they have rows of their own."""
+_REASONS: Kinds = {reason.value: _LONG for reason in REASONS}
+_FURTHER: Kinds = {"source": _TEXT, "partition": _TEXT, "reason": _TEXT, "rows": _LONG}
 _SHIFTS: Kinds = {"largest": _LONG, "p50": _LONG, "p95": _LONG, "p99": _LONG}
 _TOTALS: Kinds = {"rows": _LONG, **{fate.value: _LONG for fate in Fate}}
 _COUNTS: Kinds = {
@@ -84,6 +87,7 @@ BATCHES = _schema(
         **_TOTALS,
         "by_reason": _struct(_REASONS),
         "counts": pa.list_(_struct(_COUNTS)),
+        "further_reasons": pa.list_(_struct(_FURTHER)),
         "digests": pa.list_(_struct(_DIGEST)),
         "combined": pa.list_(_struct(_COMBINED)),
         "streams": pa.list_(_struct(_STREAM)),
@@ -101,6 +105,7 @@ BATCHES = _schema(
 """`written` names, for every table and writer, the last batch that brought it rows; null in batches of 0.1.0.
 `beyond` has, as JSON in microseconds, the states of streams whose progress lies beyond the years 1 to 9999, as a
 shift or the start of an open window may; null if there are none. In `streams` such times are set to their bound.
+`further_reasons` counts duplicates and the rows that each requirement refuses, by partition; null if there are none.
 `suites` has, as JSON in a run's last batch, the users' suites that existed when the run was planned; null if it was
 planned before they were recorded. The last four columns are those of the chain of batches (docs/chain.md)."""
 

@@ -214,6 +214,6 @@ def ordinarily_repeated(look: CountedSource, partitions: tuple[str, ...]) -> flo
 def tolerance_of(rules: SourceRules, reason: str) -> int | None:
     """The tolerance in force for a reason, microseconds; None if it has none."""
     policy = rules.policy
-    found = {Reason.LATE: policy.late, Reason.EARLY: policy.early, Reason.OUT_OF_ORDER: policy.out_of_order}
-    tolerance = found.get(Reason(reason))
+    found: dict[str, Tolerance | None] = {Reason.LATE: policy.late, Reason.EARLY: policy.early}
+    tolerance = policy.out_of_order if reason == Reason.OUT_OF_ORDER else found.get(reason)
     return None if tolerance is None else tolerance.micros

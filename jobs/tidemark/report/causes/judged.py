@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidemark.core.policy import Reason
+from tidemark.core.policy import REQUIREMENT, Reason
 from tidemark.core.times import HOUR, MINUTE
 from tidemark.report.causes.causes import Cause, Kind, clocks_change
 from tidemark.report.causes.cells import CountedSource, partitions_of
@@ -58,6 +58,8 @@ def _kind(
     look: CountedSource, own: tuple[str, ...], found: Details, reason: str, again: Sequence[Repeats], late: set[str]
 ) -> Kind:
     largest = found.files[0][1] / found.rows
+    if reason.startswith(REQUIREMENT) and largest >= _MOST:
+        return Kind.BAD_FILE
     if found.beyond is None and reason in (Reason.INVALID_ROW, Reason.INVALID_TIME):
         return Kind.BAD_FILE if largest >= _MOST else Kind.SCHEMA_CHANGE
     if sum(each.rows for each in again) >= _MOST * found.rows and ordinarily_repeated(look, own) < _COINCIDING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyarrow.dataset import Dataset
 
-from tidemark.core.policy import Fate
+from tidemark.core.policy import Fate, Reason
 from tidemark.errors import UsageError
 from tidemark.records.rows import ExplainRecord
 from tidemark.report.events import EventRow, read_row
@@ -67,7 +67,7 @@ def explain(
     if row is None:
         raise _missing(events, facts, partition, offset)
     past = Past.of(events, facts, recorded, row)
-    judged = row.disposition != Fate.QUARANTINED
+    judged = row.disposition != Fate.QUARANTINED and Reason.DUPLICATE not in row.reasons
     day = day_of(row.arrival_time)
     arrival = arrival_of(past)
     if judged and facts.punctuation is not None:

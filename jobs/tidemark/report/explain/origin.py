@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from tidemark.core.watermarks import MIN_TIME, UNKNOWN, PartitionState
 from tidemark.records.rows import OriginRecord
 from tidemark.report.events import EventRow, instant, read_row
 from tidemark.report.explain.history import PolicyHistory, Span, may_be_staged, staged, staged_sql
-from tidemark.report.scan import Condition, both, first_offset, single, sql, stream
+from tidemark.report.scan import UNREPEATED, Condition, both, first_offset, single, sql, stream
 from tidemark.report.words import iso
 
 
@@ -47,7 +47,8 @@ class SourceFacts:
     """The parts of a source's declaration that explain a row, as they were when the row was judged.
 
     `arrival_time` is its column or expression, `partitions` are the declared ones. A `punctuation` replaces the
-    policy. `before` holds the policies that judged the rows before it, if they differ.
+    policy. `before` holds the policies that judged the rows before it, if they differ. `require` has requirements by
+    name, `duplicates` what makes rows duplicates, and for how long, microseconds.
     """
 
     name: str
@@ -60,6 +61,8 @@ class SourceFacts:
     punctuation: Punctuation | None = None
     shape: Shape = POINT
     before: PolicyHistory | None = None
+    require: Mapping[str, str] = field(default_factory=dict)
+    duplicates: tuple[tuple[str, ...], int] | None = None
 
     @property
     def history(self) -> PolicyHistory:
@@ -219,12 +222,12 @@ def _reached(past: Past, watermark: int, span: Span) -> Origin | None:
 def _first(past: Past, where: Condition, policy: Policy, time: int, *, least: bool) -> int | None:
     """Return the smallest offset among the row's partition or substream that fulfils `where` and whose time after the
     early and late steps is `time` (`least`: or earlier)."""
-    columns = ["_offset", "_event_time", "_arrival_time", *(["_substream"] if past.key else [])]
+    columns = ["_offset", "_event_time", "_arrival_time", "_reasons", *(["_substream"] if past.key else [])]
     key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""
     with sql() as connection:
         connection.register("earlier", stream(past.events, columns, where))
         timed = "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, * FROM earlier)"
-        reached = f"{staged_sql(policy)} {'<=' if least else '='} {time}"
+        reached = f"{UNREPEATED} AND {staged_sql(policy)} {'<=' if least else '='} {time}"
         return single(connection, f"SELECT min(_offset) FROM {timed} WHERE {reached} {key}", past.key or ())  # noqa: S608
 
 

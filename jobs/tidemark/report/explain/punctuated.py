@@ -15,7 +15,7 @@ from tidemark.report.events import EventRow, instant, read_row
 from tidemark.report.explain.history import PolicyHistory
 from tidemark.report.explain.origin import Origin, OriginKind, Past
 from tidemark.report.explain.steps import ADJUSTED, DROPPED, PASSED, Comparison
-from tidemark.report.scan import first_offset
+from tidemark.report.scan import UNREPEATED, first_offset, single, sql, stream
 from tidemark.report.words import duration, moment
 
 _EQUALS = re.compile(r"\s*`?(\w+)`?\s*=\s*'([^']*)'\s*")
@@ -67,8 +67,10 @@ def origin_of_punctuation(past: Past) -> Origin | None:
 def _judged_before(past: Past, offset: int) -> EventRow | None:
     """Return the last judged row of the partition before an offset."""
     here = (pc.field("_partition") == past.row.partition) & (pc.field("_offset") < offset)
-    found = past.events.to_table(["_offset"], filter=here & (pc.field("_disposition") != Fate.QUARANTINED.value))
-    last = pc.max(found["_offset"]).as_py()
+    where = here & (pc.field("_disposition") != Fate.QUARANTINED.value)
+    with sql() as connection:
+        connection.register("earlier", stream(past.events, ["_offset", "_reasons"], where))
+        last = single(connection, f"SELECT max(_offset) FROM earlier WHERE {UNREPEATED}")  # noqa: S608
     return None if last is None else read_row(past.facts.name, past.events, past.row.partition, last)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidemark.core.policy import Action, Fate
+from tidemark.core.policy import REQUIREMENT, Action, Fate, Reason
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.report.explain.arrival import Arrival
 from tidemark.report.explain.late import LateWindow, outcome
@@ -34,6 +34,10 @@ def sentences(
         return
     yield _times(past, day)
     yield from arrival.sentences(day)
+    if Reason.DUPLICATE in row.reasons:
+        yield _repeated(past)
+        yield _result(past, day)
+        return
     yield from _judged(past, steps, origin, day)
     yield from (each.sentence(day) for each in late)
     yield _result(past, day) + outcome(late)
@@ -83,12 +87,24 @@ def _times(past: Past, day: str | None) -> str:
     return f"Its event time is {moment(row.event_time, day)}, its arrival {moment(row.arrival_time, day)}."
 
 
+def _repeated(past: Past) -> str:
+    if past.facts.duplicates is None:
+        return "It repeats an earlier row of its partition, and was dropped before any step."
+    by, within = past.facts.duplicates
+    return (
+        f"It is a duplicate: an earlier row of its partition, which arrived less than {duration(within)} before it, "
+        f"has equal {', '.join(by)} (deduplicate). It was dropped before any step: no tolerance would have kept it."
+    )
+
+
 def _quarantined(past: Past, arrival: Arrival, day: str | None) -> Iterator[str]:
     row = past.row
     reasons = ", ".join(row.reasons) or "no reason recorded"
     if "excluded" in row.reasons:
         said = past.recorded.why_excluded(past.facts.name, row.file or "")
         why = f"its object was taken out: {said or 'it is not known why'}"
+    elif row.reasons and all(each.startswith(REQUIREMENT) for each in row.reasons):
+        why = _unmet(past)
     elif row.partition == UNKNOWN:
         why = "its partition is missing or cannot be read, or nothing of it can"
     elif "invalid_time" in row.reasons:
@@ -103,6 +119,12 @@ def _quarantined(past: Past, arrival: Arrival, day: str | None) -> Iterator[str]
         cut = row.raw if len(row.raw) <= _LONGEST_RAW else f"{row.raw[:_LONGEST_RAW]}... ({len(row.raw)} characters)"
         yield f"Its raw text: {cut}"
     yield "It was not judged, is counted as quarantined, and moved no watermark."
+
+
+def _unmet(past: Past) -> str:
+    names = [each.removeprefix(REQUIREMENT) for each in past.row.reasons]
+    told = [f"{name} ({past.facts.require[name]})" if name in past.facts.require else name for name in names]
+    return f"it does not meet {'a requirement' if len(told) == 1 else 'requirements'}: {', '.join(told)}"
 
 
 def _bad_time(past: Past) -> str:

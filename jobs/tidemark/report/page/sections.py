@@ -105,7 +105,7 @@ def _shown_moves(judged: SourceFates) -> list[Move]:
 
 
 def _move(source: str, move: Move) -> list[Cell]:
-    reason = "all" if move.reason is None else move.reason.value
+    reason = "all" if move.reason is None else str(move.reason)
     counts = (move.adjusted, move.dropped, move.quarantined)
     return [source, reason, "all" if move.partition is None else f"{move.partition}", *counts, *sizes(move.shifts)]
 

@@ -12,9 +12,9 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.config.rules.partition_limit import too_many_partitions
 from tidemark.core.batch import LandedObject
-from tidemark.core.batch_result import NEWEST, Occurrence, Outcome, TableDigest
+from tidemark.core.batch_result import NEWEST, Occurrence, Outcome, PartitionReport, TableDigest
 from tidemark.spark.columns import OBJECT, OWN
-from tidemark.spark.judge import events, substreams
+from tidemark.spark.judge import events, seen, substreams
 from tidemark.spark.judge.empty_objects import without_rows
 from tidemark.spark.judge.judge import failed_by_partitions
 from tidemark.spark.judge.object_states import settled_objects, skipped_rows
@@ -70,7 +70,7 @@ class Engine(Builder):
             outcome = self.report(batch, rows, counted, found)
             if counts is None:
                 counted = counted_again(self.spark, batch, outcome.objects, counted)
-        left, states = self.write_states(batch, rows, recovering)
+        left, states = self.write_states(batch, rows, outcome.partitions, recovering)
         whole = replace(outcome, digests=(*outcome.digests, *states), left_open=left, recorded=written.number)
         return _with_content(batch.source, whole, counted)
 
@@ -136,13 +136,19 @@ class Engine(Builder):
         return edges.kept(str(self.root), source, rows, batch_id, tasks)
 
     def write_states(
-        self, batch: MicroBatch, rows: Callable[[], DataFrame], recovering: bool
+        self,
+        batch: MicroBatch,
+        rows: Callable[[], DataFrame],
+        partitions: Mapping[str, PartitionReport],
+        recovering: bool,
     ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
-        """Append the states of substreams and lifetimes that follow from a batch's event rows. Returns the end edges
-        whose lifetime stays open, by partition, and the digests of the tables."""
+        """Append the states of substreams, keys and lifetimes that follow from a batch's event rows, with the reports
+        of their partitions. Returns the end edges whose lifetime stays open, by partition, and the digests of the
+        tables."""
         kept = self._write_substreams(batch, rows, recovering)
+        keys = self._write_seen(batch, rows, partitions, recovering)
         left, lived = self._write_lifetimes(batch, rows, recovering)
-        return left, (*kept, *lived)
+        return left, (*kept, *keys, *lived)
 
     def timed(self, phase: str) -> Timer:
         """Context manager: adds the seconds of a block to those of a phase."""
@@ -200,6 +206,22 @@ class Engine(Builder):
         with self.timed("substreams"):
             digest = substreams.write(self.spark, rows, place, source.name, batch_id, recovering)
         self.checkpoint("substreams")
+        return (digest,)
+
+    def _write_seen(
+        self,
+        batch: MicroBatch,
+        slice_: Callable[[], DataFrame],
+        partitions: Mapping[str, PartitionReport],
+        recovering: bool,
+    ) -> tuple[TableDigest, ...]:
+        source, table = batch.source, seen.table_of(batch.source.name)
+        if source.deduplicate is None:
+            return ()
+        rows = seen.changed(slice_(), source, batch.number, partitions)
+        with self.timed("seen"):
+            digest = seen.write(rows, self.place(table), source.name, batch.number, recovering)
+        self.checkpoint("seen")
         return (digest,)
 
     def _write_lifetimes(

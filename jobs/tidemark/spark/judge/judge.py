@@ -36,6 +36,7 @@ from tidemark.spark.columns import (
     WATERMARK,
 )
 from tidemark.spark.judge.policy import bounded, fate
+from tidemark.spark.judge.seen import with_duplicates
 from tidemark.spark.judge.substreams import KEY_WATERMARK
 from tidemark.spark.maxima import punctuated, running_state, unseen
 from tidemark.spark.partitioning.layout import Layout
@@ -65,21 +66,24 @@ def stage(
     layout: Layout,
     start: JavaObject | None = None,
     tasks: PartitionTasks | None = None,
+    seen: DataFrame | None = None,
 ) -> DataFrame:
     """Send rows to their tasks, with offset, arrival, and the time that the early and late steps leave them
     (`STAGED`).
 
     `STAGED` is null for rows that are quarantined, skipped or dropped by those steps. Columns not needed for judging
     are packed in `REST`. `start` holds the watermark of `opening.unseen` and `tasks` the tasks of partitions; both
-    are plan parameters.
+    are plan parameters. Duplicates are found if the keys `seen` before the batch are given.
     """
     seed, run = F.col(SEED), F.col(_RUN)
     own_time = source.timestamp_by is not None
     group = (CHUNK, PARTITION) if layout.cells else (PARTITION,)
-    sent = repartition(rows, layout, opening, own_time, tasks).sortWithinPartitions(*group, *ORDER)
+    sent = repartition(rows, layout, opening, own_time, tasks, seen).sortWithinPartitions(*group, *ORDER)
     start = start or unseen(opening.unseen.watermark)
     running = running_state(F.col(CHUNK), F.col(PARTITION), F.col(OWN), seed, start)
     sent = sent.withColumn(_RUN, running)
+    if seen is not None:
+        sent = with_duplicates(sent, source, opening, run["arrival"])
     if source.punctuated is not None:
         event = F.col(EVENT) if own_time else run["arrival"]
         sent = sent.withColumn(PUNCTUATED, _issued(source.punctuated, event))

@@ -158,13 +158,13 @@ def shape_of(
 ) -> BatchPlanKey | None:
     """Key of a micro-batch's cached plan; None if the plan depends on more than the key.
 
-    It does if objects are of several kinds, more than `MOST_OBJECTS`, or cannot be read, and if substreams, edges or
-    imported punctuation are looked up in tables; and it is so for all plans where they cannot be bound.
+    It does if objects are of several kinds, more than `MOST_OBJECTS`, or cannot be read, and if substreams, keys,
+    edges or imported punctuation are looked up in tables; and it is so for all plans where they cannot be bound.
     """
     if plain(Way.PLANS):
         return None
     kinds, source, opening = set(sights.values()), batch.source, batch.opening
-    looked_up = source.over or source.lifetimes.edges or bool(opening.imported)
+    looked_up = source.over or source.deduplicate or source.lifetimes.edges or bool(opening.imported)
     if looked_up or damaged or len(kinds) != 1 or len(batch.objects) > MOST_OBJECTS:
         return None
     sight = kinds.pop()

@@ -14,7 +14,7 @@ from tidemark.config import SourceSpec
 from tidemark.config.rules.partition_limit import most_after
 from tidemark.core.watermarks import SINGLE
 from tidemark.spark.columns import BEYOND, OFFSET, ROW
-from tidemark.spark.judge import events, substreams
+from tidemark.spark.judge import events, seen, substreams
 from tidemark.spark.judge.judge import judge, judge_punctuated, limited, stage
 from tidemark.spark.judge.plan_cache import PARTITIONS, BatchPlanKey, Prepared, shape_of
 from tidemark.spark.judge.skew import cut_skewed
@@ -74,7 +74,10 @@ class Builder:
             whole = self.spark.read.format("delta").load(place)
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recomputed(whole, batch.number, source.policy.disorder, floors)
-        layout, staged = self._staged(batch, rows, sample, scattered=from_events)
+        known = None
+        if source.deduplicate is not None:
+            known = seen.recomputed(self.spark, place, source, batch.number, opening)
+        layout, staged = self._staged(batch, rows, sample, scattered=from_events, known=known)
         staged = staged.withColumn(OFFSET, F.col(ROW)) if from_events else staged
         judged = self._judged(batch, staged, recorded, layout)
         return events.event_rows(judged, source, Objects(source, batch.objects, batch.number)).drop(BEYOND)
@@ -89,13 +92,17 @@ class Builder:
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch.number, floors)
+        keys = None
+        if source.deduplicate is not None:
+            place = self.place(seen.table_of(source.name))
+            keys = seen.recorded(self.spark, place, source, batch.number, opening)
         known = Objects(source, batch.objects, batch.number)
         rows = self._read(batch, damaged, 1.0, sights, known)
         share = sampled_share(source, batch.size, opening)
         sample = None if share is None else self._read(batch, damaged, share, sights)
         start, tasks = unseen(opening.unseen.watermark), PartitionTasks()
         try:
-            layout, staged = self._staged(batch, rows, sample, landed=True, start=start, tasks=tasks)
+            layout, staged = self._staged(batch, rows, sample, landed=True, start=start, tasks=tasks, known=keys)
             staged = limited(staged, most_after(), layout.tasks)
             judged = self._judged(batch, staged, recorded, layout)
             tally = FateCounter(self.spark, source, batch.uris)
@@ -141,25 +148,27 @@ class Builder:
         scattered: bool = False,
         start: JavaObject | None = None,
         tasks: PartitionTasks | None = None,
+        known: DataFrame | None = None,
     ) -> tuple[Layout, DataFrame]:
         """The layout, found from a `sample` of the rows if there is one, and the staged rows.
 
         `landed` rows are read from landing: those that are read more than once and cost much to parse are persisted,
-        and the caller unpersists them. `scattered` rows do not come in their order.
+        and the caller unpersists them. `scattered` rows do not come in their order. `known` are the keys of rows
+        before, if duplicates are looked for.
         """
         source, opening = batch.source, batch.opening
         layout = Layout(self._tasks(source, batch.size), self.cell_bits)
         self.spark.conf.set(PARTITIONS, str(layout.tasks))
         if layout.tasks > 1 and source.partition is not None:
             layout = assign(sizes_of(rows if sample is None else sample), layout, self._skewed_share(batch))
-        elif layout.tasks > 1:
+        elif layout.tasks > 1 and known is None:
             layout = replace(layout, skewed=(SINGLE,))
         if layout.skewed:
             if landed and _is_text(source):
                 rows.persist()
             layout = cut_skewed(rows, source, opening, layout, scattered)
         layout = self._with_ranges(layout, batch, rows, sample)
-        return layout, stage(rows, source, opening, layout, start, tasks)
+        return layout, stage(rows, source, opening, layout, start, tasks, known)
 
     def _with_ranges(self, layout: Layout, batch: MicroBatch, rows: DataFrame, sample: DataFrame | None) -> Layout:
         """The layout with the ranges of arrivals by which imported punctuations are found, if there are any."""
@@ -181,7 +190,10 @@ class Builder:
         return edges.with_pairs(str(self.root), source, rows, batch.number, layout.tasks)
 
     def _skewed_share(self, batch: MicroBatch) -> float:
-        """Share of a micro-batch's rows above which a partition is skewed, and cut."""
+        """Share of a micro-batch's rows above which a partition is skewed, and cut. None is cut in which duplicates
+        are looked for: one task remembers all its keys."""
+        if batch.source.deduplicate is not None:
+            return 1.0
         if self.tasks is not None:
             return 1 / self.tasks
         return skewed_share(batch.size, self.spark.sparkContext.defaultParallelism, _is_text(batch.source))

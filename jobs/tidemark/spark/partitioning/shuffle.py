@@ -26,6 +26,7 @@ from tidemark.spark.columns import (
     COUNTED_BEFORE,
     END,
     EVENT,
+    IDENTITY,
     MARK,
     MATCH,
     OBJECT,
@@ -34,8 +35,10 @@ from tidemark.spark.columns import (
     PARTITION,
     PERIOD_BEFORE,
     REST,
+    ROW,
     SEED,
     TASK,
+    WATERMARK,
 )
 from tidemark.spark.compat.jvm import scala_columns
 from tidemark.spark.jvm_functions import java_class
@@ -48,8 +51,8 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 _NARROW = (*ORDER, PARTITION, OWN, EVENT, BAD)
-_MARKS = (MARK, END, MATCH)
-"""Further columns that judging needs, in rows of punctuated sources."""
+_MARKS = (IDENTITY, MARK, END, MATCH)
+"""Further columns that judging needs, in rows of sources with duplicates and of punctuated ones."""
 _WHOLE, _NOT_CHUNKED = 0, -1
 """Chunk numbers of partitions that are not cut: if no partition is cut, and if others are."""
 _FIELDS = ("rows", "watermark", "high", "counted", "period")
@@ -87,12 +90,17 @@ class PartitionTasks:
 
 
 def repartition(
-    rows: DataFrame, layout: Layout, opening: Opening, own_time: bool, tasks: PartitionTasks | None = None
+    rows: DataFrame,
+    layout: Layout,
+    opening: Opening,
+    own_time: bool,
+    tasks: PartitionTasks | None = None,
+    seen: DataFrame | None = None,
 ) -> DataFrame:
-    """Send each row to its task, with its chunk; each task's seeds come first.
+    """Send each row to its task, with its chunk; each task's seeds come first, then the keys that are remembered.
 
-    Columns not needed for judging are packed in `REST`. `SEED` is null except in seeds. `tasks` gets the tasks of
-    partitions, and may get others for later jobs.
+    Columns not needed for judging are packed in `REST`. `SEED` is null except in seeds and in remembered
+    keys (`seen`). `tasks` gets the tasks of partitions, and may get others for later jobs.
     """
     kept = [*_NARROW, *[name for name in _MARKS if name in rows.columns]]
     rest = F.struct(*[quoted(name) for name in rows.columns if name not in kept])
@@ -104,6 +112,8 @@ def repartition(
     seeds = _as_rows(known_before(rows.sparkSession, layout, opening, own_time), narrow)
     task = (F.lit(0) if layout.tasks == 1 else _task(layout, tasks or PartitionTasks())).alias(TASK)
     none = F.lit(None).cast(seeds.schema[SEED].dataType)
+    if seen is not None:
+        seeds = seeds.unionByName(_remembered(seen, narrow))
     whole = narrow.select("*", task, none.alias(SEED)).unionByName(seeds.select("*", task))
     return send(whole, layout.tasks, F.col(TASK))
 
@@ -169,6 +179,18 @@ def _as_rows(seeds: DataFrame, narrow: DataFrame) -> DataFrame:
     }
     filled = [given.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()]
     return seeds.select(*filled, F.struct(*_FIELDS).alias(SEED))
+
+
+def _remembered(seen: DataFrame, narrow: DataFrame) -> DataFrame:
+    """Remembered keys of partitions that are not cut, as rows that come after their partition's seed and change
+    nothing of the state that it begins with."""
+    types = {field.name: field.dataType for field in narrow.schema}
+    given = {name: F.col(name) for name in (PARTITION, OWN, IDENTITY)}
+    given |= {CHUNK: F.lit(_WHOLE), OBJECT: F.lit(-1), BLOCK: F.lit(0), ROW: F.lit(0), BAD: F.lit(SEED)}
+    filled = [given.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()]
+    numbers = {"rows": F.lit(0), "watermark": F.col(WATERMARK), "counted": F.lit(0)}
+    state = [numbers.get(name, F.lit(None)).cast("long").alias(name) for name in _FIELDS]
+    return seen.select(*filled, F.struct(*state).alias(SEED))
 
 
 def _known(layout: Layout, opening: Opening, own_time: bool) -> Iterator[_Seed]:

@@ -29,7 +29,7 @@ from tidemark.spark.punctuation.lifetimes import (
     open_before,
     open_table,
 )
-from tidemark.spark.punctuation.state import mark_columns, marked_events
+from tidemark.spark.punctuation.state import mark_columns, marked_events, moves_punctuations
 from tidemark.spark.tables.accounts import occurrences
 from tidemark.spark.tables.delta import append_measured, holds, quoted, slice_of
 
@@ -135,7 +135,7 @@ def _began(events: DataFrame, source: SourceSpec) -> DataFrame:
 
 def _ends(events: DataFrame, source: SourceSpec, open_: DataFrame | None, tasks: int) -> DataFrame:
     """End edges among a batch's event rows that close a lifetime or leave one open, with `PAIR`."""
-    fate = F.col("_disposition")
+    fate = F.when(moves_punctuations(), F.col("_disposition"))
     role = (
         F.when((F.col(MARK) == Mark.START.value) & F.col("_system_timestamp").isNotNull(), "start")
         .when((F.col(MARK) == Mark.END.value) & (fate == Fate.ON_TIME.value), "end")

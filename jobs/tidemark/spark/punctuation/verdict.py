@@ -38,19 +38,20 @@ def verdict(rows: DataFrame) -> dict[str, Column]:
     stamp = F.col(STAMP)
     if PAIR in rows.columns:
         stamp = F.coalesce(stamp, F.when(~F.col(BEHIND), F.col(PAIR)["start"]))
+    repeated = F.coalesce(F.col(BAD) == Reason.DUPLICATE.value, F.lit(False))
     disposition = (
-        F.when(F.col(BAD).isNotNull(), Fate.QUARANTINED.value)
+        F.when(F.col(BAD).isNotNull() & ~repeated, Fate.QUARANTINED.value)
         .when(stamp.isNull(), Fate.DROPPED.value)
         .when(F.col(BEHIND), Fate.ADJUSTED.value)
         .otherwise(Fate.ON_TIME.value)
     )
     reasons = (
-        F.when(F.col(BAD).isNotNull(), F.array(F.col(BAD)))
+        F.when(F.col(BAD).isNotNull(), F.split(BAD, ","))
         .when(F.col(BEHIND), F.array(F.lit(Reason.VIOLATION.value)))
         .when(stamp.isNull(), F.array(F.lit(Reason.UNMATCHED.value)))
         .otherwise(F.array().cast("array<string>"))
     )
-    judged = F.col(BAD).isNull() & F.col(WATERMARK).isNotNull()
+    judged = (F.col(BAD).isNull() | repeated) & F.col(WATERMARK).isNotNull()
     watermark = F.when(judged, F.least(F.col(WATERMARK), F.lit(MAX_TIME)))
     return {
         "_system_timestamp": F.timestamp_micros(stamp),

@@ -10,8 +10,9 @@ from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject, stored_uri
-from tidemark.core.policy import Fate, Reason
+from tidemark.core.policy import Reason
 from tidemark.core.watermarks import SINGLE, UNKNOWN
+from tidemark.spark.admission import identity, quarantined_before, unmet
 from tidemark.spark.columns import (
     BAD,
     BEYOND,
@@ -103,22 +104,24 @@ def rows_of_events(
 ) -> DataFrame:
     """Input rows that a batch's events were made from, in the form of `read_rows`.
 
-    Quarantined rows stay quarantined. Times are computed again from the payload.
+    Quarantined rows stay quarantined, but for those that did not meet a requirement: these are looked at again. Times
+    are computed again from the payload.
     """
     rows = _with_marks(source, _of_events(spark, events, objects))
-    event = micros_of(rows, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
-    bad = F.when(F.col("_disposition") == Fate.QUARANTINED.value, F.element_at("_reasons", 1))
     payload = [quoted(column.name) for column in source.columns]
+    bad = F.coalesce(quarantined_before(), unmet(rows, source))
+    text = F.when(bad.isNotNull(), F.coalesce("_raw", row_text(payload)))
     return rows.select(
         OBJECT,
         F.shiftright("_offset", POSITION_BITS).alias(BLOCK),
         F.col("_offset").alias(ROW),
         F.col("_partition").alias(PARTITION),
         _own_arrival(source, rows).alias(OWN),
-        event.alias(EVENT),
+        _event_time(source, rows).alias(EVENT),
         _substream(source, rows).alias(SUBSTREAM),
         bad.alias(BAD),
-        F.col("_raw").alias(RAW),
+        text.alias(RAW),
+        *[column.alias(name) for name, column in identity(rows, source).items()],
         *([F.lit(None).cast("string").alias(BEYOND)] if source.counts_unknown else []),
         *_marks(source),
         *payload,
@@ -155,22 +158,21 @@ def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     """Rows with their partition, times, substream and quarantine."""
     partition = _partition(source, parsed)
     own = _own_arrival(source, parsed)
-    event = (
-        micros_of(parsed, source.timestamp_by, "timestamp_by") if source.timestamp_by else F.lit(None).cast("long")
-    )
     timeless = F.col(OWN).isNull() | (F.col(EVENT).isNull() if source.timestamp_by else F.lit(False))
     broken = F.col(CORRUPT) | (F.col(PARTITION) == UNKNOWN)
     if source.punctuation is not None:
         broken, timeless = broken | F.col(MARK).isNull(), timeless | _endless(source)
     reason = F.when(broken, Reason.INVALID_ROW.value).when(timeless, Reason.INVALID_TIME.value)
+    reason = reason.otherwise(unmet(parsed, source))
     timed = (
         _with_marks(source, parsed)
         .withColumns(
             {
                 PARTITION: F.coalesce(partition, F.lit(UNKNOWN)),
                 OWN: own,
-                EVENT: event,
+                EVENT: _event_time(source, parsed),
                 SUBSTREAM: _substream(source, parsed),
+                **identity(parsed, source),
             }
         )
         .withColumn(BAD, reason)
@@ -179,7 +181,8 @@ def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     text = F.coalesce(F.make_valid_utf8(TEXT), row_text(payload))
     raw = F.when(F.col(BAD).isNotNull(), text).alias(RAW)
     beyond = [BEYOND] if source.counts_unknown else []
-    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *beyond, *_marks(source), *payload)
+    more = [*beyond, *identity(parsed, source), *_marks(source)]
+    return timed.select(*ORDER, PARTITION, OWN, EVENT, SUBSTREAM, BAD, raw, *more, *payload)
 
 
 def _with_marks(source: SourceSpec, rows: DataFrame) -> DataFrame:
@@ -212,6 +215,12 @@ def _own_arrival(source: SourceSpec, parsed: DataFrame) -> Column:
         return modified
     arrival = micros_of(parsed, source.arrival_time, "arrival_time")
     return F.when(arrival <= modified + source.clock_skew, F.least(arrival, modified))
+
+
+def _event_time(source: SourceSpec, rows: DataFrame) -> Column:
+    if source.timestamp_by is None:
+        return F.lit(None).cast("long")
+    return micros_of(rows, source.timestamp_by, "timestamp_by")
 
 
 def _substream(source: SourceSpec, rows: DataFrame) -> Column:

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.core.advance import States
 from tidemark.core.backfill.ranges import Range
 from tidemark.core.batch_result import TableDigest
 from tidemark.core.policy import Reason
@@ -28,6 +29,7 @@ from tidemark.spark.rebuild.comparison import (
     in_range,
     without,
 )
+from tidemark.spark.rebuild.truncate import write_all_seen
 from tidemark.spark.streams.paths import paths_into
 from tidemark.spark.streams.writer import STATISTICS
 from tidemark.spark.tables import delta
@@ -189,6 +191,10 @@ class TableMerge:
             return
         whole = new if old is None else old.where(F.col("batch_id") < first).unionByName(new)
         whole.write.format("delta").mode("overwrite").save(str(self.target / "substreams"))
+
+    def put_seen(self, sources: Mapping[str, SourceSpec], states: States, before: int) -> None:
+        """Replace the keys that are remembered by those that the version's events before a batch leave."""
+        write_all_seen(self.spark, self.target, sources, states, before)
 
     def digests(self, table: str, first: int, last: int) -> dict[int, TableDigest]:
         """Digest of each batch's present rows in a table; batches without rows are left out."""

@@ -67,7 +67,7 @@ class SliceEngine:
             found = accounts.with_marks(found, left)
         rows = {name: report.seen.rows for name, report in found.items()}
         skipped = self._left_out(source, batch_id, rows)
-        left_open, states = self.engine.write_states(part, written.rows, recovering)
+        left_open, states = self.engine.write_states(part, written.rows, found, recovering)
         digests = (counts.digest(batch.events), *states)
         return Outcome(digests, found, tuple(objects), skipped, left_open=left_open, recorded=written.number)
 

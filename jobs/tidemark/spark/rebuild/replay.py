@@ -15,7 +15,7 @@ from tidemark.core.batch_result import NEWEST, Outcome
 from tidemark.core.watermarks import PartitionState, Seen
 from tidemark.spark.columns import OBJECT
 from tidemark.spark.digests import measured, row_hash
-from tidemark.spark.judge import substreams
+from tidemark.spark.judge import seen, substreams
 from tidemark.spark.judge.engine import Engine
 from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.partitioning.layout import sampled_share
@@ -84,6 +84,10 @@ class Recomputed:
             changed = substreams.changed(self.rows, source.name, batch_id, source.policy.disorder)
             table = substreams.table_of(source.name)
             digests.append(measured(table, changed, self.part.version(table)))
+        if source.deduplicate is not None:
+            keys = seen.changed(self.rows, source, batch_id, found.partitions)
+            table = seen.table_of(source.name)
+            digests.append(measured(table, keys, self.part.version(table)))
         if source.lifetimes.edges:
             with self.engine.edges_of(source, batch_id, self.rows, taken) as lived:
                 digests += lived.digests(self.part.versions)
@@ -154,10 +158,10 @@ class Recomputed:
 
 
 def _read_again(source: SourceSpec, opening: Opening) -> bool:
-    """True if the counted rows are read once more: for substreams, edges, punctuations, rows that `start` skipped, or
-    arrivals before an estimate that was already used. Persisting them costs about as much as writing them."""
+    """True if the counted rows are read once more: for substreams, keys, edges, punctuations, rows that `start`
+    skipped, or arrivals before an estimate that was already used. Persisting costs about as much as writing."""
     used = source.policy.late is not None and any(
         state.estimated_high is not None for state in opening.states.values()
     )
-    keyed = bool(source.over and source.timestamp_by)
+    keyed = bool(source.over and source.timestamp_by) or source.deduplicate is not None
     return keyed or used or source.lifetimes.edges or source.punctuated is not None or opening.read_from is not None

@@ -13,7 +13,7 @@ from tidemark.config import SourceSpec
 from tidemark.core.advance import States
 from tidemark.core.stream_output import OUTPUTS
 from tidemark.core.watermarks import UNKNOWN
-from tidemark.spark.judge import substreams
+from tidemark.spark.judge import seen, substreams
 from tidemark.spark.tables.delta import append, exists
 from tidemark.storage import Place
 
@@ -30,12 +30,36 @@ def truncate(
     first: int,
 ) -> None:
     """Delete the rows of batches from `first` on in `tables`, and set the substreams back to what the batches before
-    left. `states` are the states after those batches."""
+    left, and the keys that were seen. `states` are the states after those batches."""
     for table in tables:
         if table.partition("/")[0] in KINDS:
             DeltaTable.forPath(spark, str(root / table)).delete(F.col("_batch_id") >= first)
     if exists(str(root / "substreams")):
         write_substreams(spark, root, sources, states, first)
+    write_all_seen(spark, root, sources, states, first)
+
+
+def write_all_seen(
+    spark: SparkSession, root: Place, sources: Mapping[str, SourceSpec], states: States, first: int
+) -> None:
+    """Write the keys that batches before `first` left, of all sources that look for duplicates."""
+    for source in sources.values():
+        if source.deduplicate is not None:
+            write_seen(spark, root, source, states, first)
+
+
+def write_seen(spark: SparkSession, root: Place, source: SourceSpec, states: States, first: int) -> int:
+    """Write the keys that batches before `first` left, computed from the events. Returns the number of rows."""
+    place = str(root / f"events/{source.name}")
+    if not exists(place):
+        return 0
+    mine = {name: state for (of, name), state in states.items() if of == source.name}
+    rows = seen.left(spark.read.format("delta").load(place), source, first, mine).persist()
+    try:
+        seen.replace_all(rows, str(root / seen.table_of(source.name)), first - 1)
+        return rows.count()
+    finally:
+        rows.unpersist()
 
 
 def write_substreams(

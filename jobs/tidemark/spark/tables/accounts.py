@@ -86,7 +86,8 @@ def _read_sample(row: Row) -> FindingSample:
 
 def _report(source: str, name: str, counted: Counted) -> PartitionReport:
     moves, kinds = counted.moves, counted.kinds
-    reasons = (*FINDINGS, Reason.VIOLATION, Reason.UNMATCHED, Reason.EXCLUDED)
+    known = (*FINDINGS, Reason.VIOLATION, Reason.UNMATCHED, Reason.EXCLUDED)
+    reasons = dict.fromkeys([*known, *sorted({reason for kind in kinds for reason in kind.reasons})])
     by_reason = {reason: [kind for kind in kinds if reason in kind.reasons] for reason in reasons}
     account = Account(
         source,

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.core.batch import stored_uri
 from tidemark.core.batch_result import NEWEST, TableDigest
-from tidemark.core.policy import Fate, Reason
+from tidemark.core.policy import Fate, reason_of
 from tidemark.core.quality import Broken, Offsets, RowRule
 from tidemark.spark.columns import BEYOND, COUNTED, HASH, OBJECT
 from tidemark.spark.compat.jvm import context_of
@@ -36,7 +36,7 @@ class FateGroup:
     `file` are those of the row with the lowest offset."""
 
     fate: Fate
-    reasons: frozenset[Reason]
+    reasons: frozenset[str]
     file: str
     rows: int
     first_arrival: int | None
@@ -182,7 +182,7 @@ class FateCounter:
     def _kind(self, kind: str, *counted: Any) -> FateGroup:
         fate, *reasons = kind.split(",") if kind else [Fate.ON_TIME]
         *figures, number = counted
-        return FateGroup(Fate(fate), frozenset(map(Reason, reasons)), self._uris[number], *figures)
+        return FateGroup(Fate(fate), frozenset(map(reason_of, reasons)), self._uris[number], *figures)
 
 
 def _bits(*marks: Column | None) -> Column:

@@ -95,7 +95,7 @@ def names_of(moves: Sequence[Move]) -> list[str]:
 
 
 def _reason(move: Move) -> str:
-    return "all" if move.reason is None else move.reason.value.replace("_", " ")
+    return "all" if move.reason is None else move.reason.replace("_", " ")
 
 
 def _by(moves: Sequence[Move]) -> str:

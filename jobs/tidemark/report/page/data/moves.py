@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from tidemark.core.policy import Fate, Reason
+from tidemark.core.policy import Fate, Reason, reason_of
 from tidemark.report.page.data.tables import Row, Scope, SourceTable, ask, in_scope
 
 
@@ -40,7 +40,7 @@ class Move:
     reasons counts in both, and once where the reason is None. `shifts` are those of the adjusted rows."""
 
     partition: str | None
-    reason: Reason | None
+    reason: str | None
     adjusted: int
     dropped: int
     quarantined: int
@@ -86,13 +86,14 @@ def moves_of(source: SourceTable, scope: Scope) -> tuple[Move, ...]:
 
 def _move(row: Row) -> Move:
     partition = None if row["everywhere"] else row["_partition"]
-    reason = None if row["reason"] is None else Reason(row["reason"])
+    reason = None if row["reason"] is None else reason_of(row["reason"])
     return Move(partition, reason, row["adjusted"], row["dropped"], row["quarantined"], sizes_of(row))
 
 
-def _order(move: Move) -> tuple[bool, str, int]:
-    place = -1 if move.reason is None else list(Reason).index(move.reason)
-    return move.partition is not None, move.partition or "", place
+def _order(move: Move) -> tuple[bool, str, int, str]:
+    known: list[str] = list(Reason)
+    place = -1 if move.reason is None else known.index(move.reason) if move.reason in known else len(known)
+    return move.partition is not None, move.partition or "", place, move.reason or ""
 
 
 def by_reason(moves: Iterable[Move]) -> list[Move]:

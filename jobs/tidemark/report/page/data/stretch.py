@@ -12,7 +12,7 @@ from tidemark.report.causes.causes import Cause
 from tidemark.report.explain.history import outcome
 from tidemark.report.page.data.fates import FatesOverTime
 from tidemark.report.page.data.tables import Query, Row, Scope, SourceTable, ask, in_scope, registered
-from tidemark.report.scan import Condition, between, both
+from tidemark.report.scan import UNREPEATED, Condition, between, both
 
 WHOLE = 300
 """Most rows of a log that is shown whole."""
@@ -27,6 +27,7 @@ Key = tuple[str, str | None]
 Mark = tuple[int, int]
 
 _COLUMNS = [
+    "_reasons",
     "_partition",
     "_substream",
     "_offset",
@@ -184,7 +185,8 @@ def _points(source: SourceTable, where: Condition, order: str) -> tuple[Point, .
 def _rows(query: Query, order: str) -> list[Row]:
     times = ("_arrival_time", "_event_time", "_system_timestamp", "_watermark")
     columns = ", ".join(f"epoch_us({name}) AS {name}" for name in times)
-    return query.rows(f"SELECT _partition, _substream, _offset, _disposition, {columns} FROM t {order}")  # noqa: S608
+    found = f"SELECT _partition, _substream, _offset, _disposition, {columns} FROM t"  # noqa: S608
+    return query.rows(f"{found} WHERE {UNREPEATED} {order}")
 
 
 def _point(row: Row, substreams: bool) -> Point:

@@ -1,6 +1,7 @@
 package tidemark.digest;
 
 import java.io.Serializable;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -40,6 +41,17 @@ public final class RowHash implements Serializable {
 
     /** Returns the high and the low half of a row's hash. The row is not null, its values may be. */
     public InternalRow hash(InternalRow row) {
+        long[] halves = halvesOf(row);
+        return new GenericInternalRow(new Object[] {halves[0], halves[1]});
+    }
+
+    /** Returns both halves of a row's hash as 16 bytes. */
+    public byte[] bytesOf(InternalRow row) {
+        long[] halves = halvesOf(row);
+        return ByteBuffer.allocate(2 * Long.BYTES).putLong(halves[0]).putLong(halves[1]).array();
+    }
+
+    private long[] halvesOf(InternalRow row) {
         if (this.writer == null) {
             this.writer = new ByteWriter();
         }
@@ -47,6 +59,6 @@ public final class RowHash implements Serializable {
         this.encoding.writeFields(row, this.writer);
         long[] halves = {this.seeds[0], this.seeds[1]};
         Xxh64.hash(this.writer.buffer(), this.writer.size(), halves);
-        return new GenericInternalRow(new Object[] {halves[0], halves[1]});
+        return halves;
     }
 }

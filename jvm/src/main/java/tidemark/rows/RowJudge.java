@@ -38,6 +38,8 @@ public final class RowJudge implements Serializable {
     private transient UTF8String adjusted;
     private transient UTF8String dropped;
     private transient UTF8String quarantined;
+    private transient UTF8String duplicate;
+    private transient ArrayData duplicates;
 
     /** Makes a judge for the rows of one task; see `function`. */
     RowJudge(TolerancePolicy policy, long disorder, long minTime) {
@@ -63,7 +65,8 @@ public final class RowJudge implements Serializable {
      *
      * @param group the first part of the group's name
      * @param part the second part, or null
-     * @param badReason the reason for which the row is quarantined, else null
+     * @param badReason the reasons for which the row is quarantined, with commas between; `duplicate` if it is one;
+     *     else null
      * @param staged the time after the early and the late step
      * @param watermark the watermark known before the group
      * @param high the highest time of rows before the group
@@ -96,12 +99,15 @@ public final class RowJudge implements Serializable {
         if (this.row == null) {
             initialize();
         }
-        if (badReason != null) {
-            return verdict(null, this.quarantined, array(badReason.copy()), null);
+        if (badReason != null && !badReason.equals(this.duplicate)) {
+            return verdict(null, this.quarantined, reasonsOf(badReason), null);
         }
         long high = groupHigh == null ? knownHigh : Math.max(groupHigh, knownHigh);
         long trailing = high == Nullable.NONE ? Nullable.NONE : Math.max(high - this.disorder, this.minTime);
         long watermark = Math.max(knownWatermark, trailing);
+        if (badReason != null) {
+            return verdict(null, this.dropped, this.duplicates, Nullable.box(watermark));
+        }
         long stamp = staged;
         int steps = 0;
         if (this.policy.isOutOfOrder(staged, watermark)) {
@@ -133,6 +139,8 @@ public final class RowJudge implements Serializable {
         this.adjusted = UTF8String.fromString("adjusted");
         this.dropped = UTF8String.fromString("dropped");
         this.quarantined = UTF8String.fromString("quarantined");
+        this.duplicate = UTF8String.fromString("duplicate");
+        this.duplicates = array(this.duplicate);
         UTF8String early = UTF8String.fromString("early");
         UTF8String late = UTF8String.fromString("late");
         UTF8String outOfOrder = UTF8String.fromString("out_of_order");
@@ -143,6 +151,10 @@ public final class RowJudge implements Serializable {
         this.reasons[EARLY + OUT_OF_ORDER] = array(early, outOfOrder);
         this.reasons[LATE] = array(late);
         this.reasons[LATE + OUT_OF_ORDER] = array(late, outOfOrder);
+    }
+
+    private static ArrayData reasonsOf(UTF8String badReason) {
+        return new GenericArrayData(badReason.split(UTF8String.fromString(","), -1));
     }
 
     private static ArrayData array(Object... texts) {

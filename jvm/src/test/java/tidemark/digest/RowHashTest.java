@@ -7,6 +7,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
+import java.util.HexFormat;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -57,5 +58,12 @@ class RowHashTest {
         try (var in = new ObjectInputStream(new ByteArrayInputStream(sent.toByteArray()))) {
             assertEquals("51f9cdee65c4ad1ff1cd026da68767f1", hash((RowHash) in.readObject(), 1L));
         }
+    }
+
+    @Test
+    @DisplayName("the bytes of a hash are its halves")
+    void bytes() {
+        byte[] found = of("id BIGINT").bytesOf(new GenericInternalRow(new Object[] {1L}));
+        assertEquals("51f9cdee65c4ad1ff1cd026da68767f1", HexFormat.of().formatHex(found));
     }
 }

@@ -117,4 +117,17 @@ class RowJudgeTest {
         assertEquals("null quarantined [invalid_time] null", text(row));
         assertEquals("990 on_time [] 990", judged(judge, this.adjusting, 990, 990, NONE));
     }
+
+    @Test
+    @DisplayName("several reasons of quarantine are apart, and a duplicate is dropped under its watermark")
+    void severalReasonsAndDuplicates() {
+        RowJudge judge = judge(this.adjusting);
+        UTF8String reasons = UTF8String.fromString("require.one,require.two");
+        InternalRow row = judge.judge(1, null, reasons, ARRIVAL, 1_000, NONE, 990, NONE);
+        assertEquals(2, row.getArray(2).numElements());
+        assertEquals("null quarantined [require.one,require.two] null", text(row));
+        row = judge.judge(1, null, UTF8String.fromString("duplicate"), ARRIVAL, 1_031, NONE, 990, NONE);
+        assertEquals("null dropped [duplicate] 990", text(row));
+        assertEquals("990 on_time [] 990", judged(judge, this.adjusting, 990, 990, NONE));
+    }
 }
