@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -117,3 +118,30 @@ def test_times_beyond_the_calendar_count_as_those_near_its_ends():
             found = Periods(unit, "America/New_York").at(time)
             assert found.start < found.end
             assert datetime.fromisoformat(found.key).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "zone", ["America/St_Johns", "America/Havana", "America/Santiago", "Africa/Cairo", "Australia/Lord_Howe"]
+)
+def test_a_day_begins_when_clocks_first_show_it(zone):
+    """Minute by minute around each change of clocks, the day is the latest that clocks have shown so far. In St.
+    John's they went from 0:01 back to 23:01."""
+    place, periods = ZoneInfo(zone), Periods(Unit.DAY, zone)
+    hours = [datetime(1985, 1, 1, tzinfo=UTC) + timedelta(hours=number) for number in range(25 * 366 * 24)]
+    offsets = [hour.astimezone(place).utcoffset() for hour in hours]
+    changes = [hour for hour, one, next_ in zip(hours, offsets, offsets[1:], strict=False) if one != next_]
+    assert changes
+    for change in changes:
+        minutes = [change + timedelta(minutes=number) for number in range(-5, 130)]
+        shown = accumulate((minute.astimezone(place).date() for minute in minutes), max)
+        for minute, day in zip(minutes, shown, strict=True):
+            found = periods.at(from_datetime(minute))
+            assert (found.key[:10], found.start <= from_datetime(minute) < found.end) == (str(day), True)
+
+
+def test_a_day_that_clocks_skip_is_no_period():
+    """Apia went from 29 to 31 December 2011."""
+    periods = Periods(Unit.DAY, "Pacific/Apia")
+    first, last = parse_time("2011-12-29T10:00:00Z"), parse_time("2011-12-31T10:00:00Z")
+    assert [found.key[:10] for found in periods.ended(first, last)] == ["2011-12-29", "2011-12-31"]
+    assert periods.first_from(first + 1).key[:10] == "2011-12-31"

@@ -52,20 +52,20 @@ class Periods:
 
     def at(self, time: int) -> Period:
         """The period that a time is in. Times within 400 days of the bounds of the years 1 to 9999 count as these."""
-        return self._from(self._floor(self._local(time)))
+        return next(self._onward(time))
 
     def first_from(self, time: int) -> Period:
         """The first period that begins at a time or later."""
-        found = self.at(time)
-        return found if found.start >= time else self._from(self._next(self._floor(self._local(time))))
+        kept = _kept(time)
+        return next(found for found in self._onward(time) if found.start >= kept)
 
     def ended(self, after: int, through: int) -> Iterator[Period]:
         """Periods whose end is later than `after` and not later than `through`, the oldest first."""
-        local = self._floor(self._local(after))
-        while (found := self._from(local)).end <= through:
+        for found in self._onward(after):
+            if found.end > through:
+                return
             if found.end > after:
                 yield found
-            local = self._next(local)
 
     def whole(self, first: int, last: int) -> tuple[int, int]:
         """The range around [first, last) that begins and ends with a period; with a day if periods are hours, since
@@ -74,12 +74,25 @@ class Periods:
         end = outer.at(last)
         return outer.at(first).start, end.start if end.start == last else end.end
 
+    def _onward(self, time: int) -> Iterator[Period]:
+        """The period that a time is in, and all that follow.
+
+        After clocks go back over the start of a period they show the period before it again, which has ended then. A
+        period that clocks skip whole, such as 30 December 2011 in Apia, has no length and is left out.
+        """
+        kept = _kept(time)
+        local = self._floor(self._local(kept))
+        while True:
+            found = self._from(local)
+            if max(found.start, kept) < found.end:
+                yield found
+            local = self._next(local)
+
     def _from(self, local: datetime) -> Period:
         return Period(self._instant(local), self._instant(self._next(local)), local.isoformat(timespec="seconds"))
 
     def _local(self, time: int) -> datetime:
-        kept = min(max(time, MIN_TIME + _MARGIN), MAX_TIME - _MARGIN)
-        return (EPOCH + timedelta(microseconds=kept)).astimezone(self._zone).replace(tzinfo=None)
+        return (EPOCH + timedelta(microseconds=time)).astimezone(self._zone).replace(tzinfo=None)
 
     @property
     def _zone(self) -> ZoneInfo:
@@ -111,3 +124,7 @@ class Periods:
             later = middle.astimezone(self._zone).replace(tzinfo=None) > local
             low, high = (low, middle) if later else (middle, high)
         return from_datetime(high)
+
+
+def _kept(time: int) -> int:
+    return min(max(time, MIN_TIME + _MARGIN), MAX_TIME - _MARGIN)
