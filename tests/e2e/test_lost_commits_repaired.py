@@ -59,8 +59,9 @@ def rows(folder: Path, table: str) -> list[str]:
 
 
 def ends(folder: Path) -> list[dict[str, Any]]:
-    """What `batches` says of each batch, streams by name; without digests, which may be of another version."""
-    found = [json.loads(row) for row in rows(folder, "batches")]
+    """What `batches` says of each batch, streams by name; without digests, which may be of another version. A column
+    that an earlier version did not have is null."""
+    found = [{"further_reasons": None} | json.loads(row) for row in rows(folder, "batches")]
     by_name = [sorted(row.pop("streams") or (), key=lambda each: each["stream"]) for row in found]
     return [
         {name: row[name] for name in row if name != "digests"} | {"streams": s}

@@ -7,7 +7,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "init": ("tidemark init ./landing", "tidemark init ./landing --out proposed.yml"),
     "validate": ("tidemark validate toll.yml", "tidemark validate toll.yml --deep"),
     "test": (
-        "tidemark test --record toll.yml --mask DeviceId",
+        "tidemark test --record toll.yml --mask car",
         "tidemark test toll.yml",
         "tidemark test toll.yml --junit toll-cases.xml",
     ),
