@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tidemark.core.batch_result import Finding, Outcome
 from tidemark.core.findings import row_findings, standing_still
 from tidemark.core.policy import Policy
-from tidemark.core.punctuation import POINT, Punctuation, Shape
+from tidemark.core.punctuation import POINT, Punctuation, Shape, imports_first
 from tidemark.core.watermarks import (
     UNKNOWN,
     Combined,
@@ -180,16 +180,7 @@ def completes(rules: SourceRules, step: BatchPosition) -> bool:
 
 def in_import_order(sources: Mapping[str, SourceRules]) -> list[SourceRules]:
     """The sources, each after those it imports from; there are no cycles."""
-    done: dict[str, SourceRules] = {}
-
-    def add(rules: SourceRules) -> None:
-        for below in rules.import_from:
-            add(sources[below])
-        done.setdefault(rules.name, rules)
-
-    for rules in sources.values():
-        add(rules)
-    return list(done.values())
+    return [sources[name] for name in imports_first({name: rules.import_from for name, rules in sources.items()})]
 
 
 def _seen(outcome: Outcome) -> dict[str, Seen]:

@@ -6,6 +6,7 @@ durations are microseconds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -76,3 +77,17 @@ class Marks:
     counted: int
     period: int | None
     opened: int
+
+
+def imports_first(imports: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Names of sources, each after those it imports from, otherwise in their order; there are no cycles."""
+    done: dict[str, None] = {}
+
+    def add(name: str) -> None:
+        for below in imports[name]:
+            add(below)
+        done.setdefault(name)
+
+    for name in imports:
+        add(name)
+    return tuple(done)

@@ -6,9 +6,10 @@ the latest row that issued one. It is behind the punctuation under every delay t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
@@ -31,13 +32,16 @@ def rows_behind(engine: Engine, source: SourceSpec, through: int, rungs: Sequenc
     beyond = F.when(F.col(_SOUND), range_of(F.col(_BEHIND), [rung + 1 for rung in rungs]))
     always = F.coalesce(F.col(_SOUND) & F.col(_ALWAYS), F.lit(False))
     counted = rows.groupBy(PARTITION, beyond.alias(_BEHIND), always.alias(_ALWAYS)).count()
-    found: dict[str, RowsBehind] = {}
+    every: Counter[str] = Counter()
+    behind: Counter[str] = Counter()
+    steps: dict[str, Counter[int]] = {}
     for name, many, is_always, count in counted.collect():
-        known = found.get(name, RowsBehind(0, {}, 0))
-        more = {many: count} if many and not is_always else {}
-        steps = {**known.beyond, **{place: known.beyond.get(place, 0) + n for place, n in more.items()}}
-        found[name] = RowsBehind(known.rows + count, steps, known.always + (count if is_always else 0))
-    return found
+        every[name] += count
+        if is_always:
+            behind[name] += count
+        elif many:
+            steps.setdefault(name, Counter())[many] += count
+    return {name: RowsBehind(number, steps.get(name, {}), behind[name]) for name, number in every.items()}
 
 
 def _compared(events: DataFrame, source: SourceSpec) -> DataFrame:
@@ -47,7 +51,7 @@ def _compared(events: DataFrame, source: SourceSpec) -> DataFrame:
     if punctuation is None or punctuation.every is None:
         raise ValueError(f"{source.name} generates no punctuations")
     rows = _issuing(marked_events(events, punctuation, source.lifetimes), punctuation, punctuation.every)
-    before = Window.partitionBy(PARTITION).orderBy(OFFSET).rowsBetween(Window.unboundedPreceding, -1)
+    before = _upto(-1)
     time = F.when(F.col(MARK) == Mark.END.value, F.col(END)).otherwise(F.col(EVENT))
     behind = F.when(time < MAX_TIME, F.max("issuing").over(before) - time)
     return rows.select(
@@ -63,15 +67,17 @@ def _issuing(rows: DataFrame, punctuation: Punctuation, every: Every) -> DataFra
     sound = F.col("_disposition") != Fate.QUARANTINED.value
     columns = punctuation_columns(punctuation, sound, F.col(EVENT))
     rows = rows.withColumns({"counts": columns.counts, "period": columns.period, "sets": columns.sets})
-    upto = Window.partitionBy(PARTITION).orderBy(OFFSET).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     if every.count is not None:
-        issues = F.count_if("counts").over(upto) % every.count == 0
+        issues = F.count_if("counts").over(_upto(Window.currentRow)) % every.count == 0
     else:
-        entered = F.max(F.when(F.col("counts"), F.col("period"))).over(
-            upto.rowsBetween(Window.unboundedPreceding, -1)
-        )
+        entered = F.max(F.when(F.col("counts"), F.col("period"))).over(_upto(-1))
         issues = entered.isNull() | (F.col("period") > entered)
     return rows.withColumn("issuing", F.when(F.col("counts") & issues, F.col(EVENT)))
+
+
+def _upto(last: int) -> WindowSpec:
+    """The rows of a partition up to the one that is so far after this row."""
+    return Window.partitionBy(PARTITION).orderBy(OFFSET).rowsBetween(Window.unboundedPreceding, last)
 
 
 def _judged() -> Column:

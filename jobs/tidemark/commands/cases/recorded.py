@@ -36,8 +36,8 @@ def of_run(reader: Reader, sources: Sequence[str], run: str | None) -> RecordedR
     """The rows of a run, by default of the last one with a row."""
     tail = reader.ledger.last().committed_through
     if run is None:
-        taken = reader.table("objects").to_table(columns=["batch_id", "source"]).to_pylist()
-        last = max((each["batch_id"] for each in taken if each["source"] in sources), default=None)
+        mine = pc.field("source").isin([*sources])
+        last = pc.max(reader.table("objects").to_table(columns=["batch_id"], filter=mine)["batch_id"]).as_py()
         if last is None:
             raise UsageError("no run has taken a row of it yet", hint="run the pipeline first")
         record = reader.ledger.batches(last, last)[0]
@@ -85,9 +85,10 @@ def _stretch(
 
 def _landed(reader: Reader, source: str, rows: Sequence[dict[str, Any]]) -> list[tuple[int, Row]]:
     """Rows in log order with their landing times."""
-    objects = reader.table("objects").to_table(columns=["source", "uri", "modified"])
+    mine = pc.field("source") == source
+    objects = reader.table("objects").to_table(columns=["uri", "modified"], filter=mine)
     whole = objects.cast(with_integer_times(objects.schema)).to_pylist()
-    times = {each["uri"]: each["modified"] for each in whole if each["source"] == source}
+    times = {each["uri"]: each["modified"] for each in whole}
     landed = [(times[row["_file"]], row) for row in rows]
     return sorted(landed, key=lambda each: (each[0], each[1]["_file"], each[1]["_partition"], each[1]["_offset"]))
 

@@ -43,11 +43,14 @@ def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[t
 
 def unknown_key(key: str, known: Iterable[str]) -> str:
     """Message for a key that does not exist, with similar keys, or else with all keys."""
+    return f"there is no such key {key!r}: {instead(key.lower(), known)}"
+
+
+def instead(name: str, known: Iterable[str]) -> str:
+    """End of a message for a name that does not exist: similar names, or else all names."""
     names = list(known)
-    close = get_close_matches(key.lower(), names, 3, 0.6)
-    if close:
-        return f"there is no such key {key!r}: did you mean {' or '.join(close)}?"
-    return f"there is no such key {key!r}: there are {', '.join(names)}"
+    close = get_close_matches(name, names, 3, 0.6)
+    return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names) or 'no others'}"
 
 
 def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> str:

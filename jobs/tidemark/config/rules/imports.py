@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 
+from tidemark.config.files.messages import instead
 from tidemark.config.files.yaml import KeyPath
 from tidemark.config.models.sources import SourceSpec
+from tidemark.core.punctuation import imports_first
 
 
 def import_order(sources: Mapping[str, SourceSpec]) -> tuple[str, ...]:
     """Sources in an order in which each follows those that it imports from; otherwise the file's order."""
-    done: dict[str, None] = {}
-
-    def add(name: str) -> None:
-        for below in imported(sources, name):
-            add(below)
-        done.setdefault(name)
-
-    for name in sources:
-        add(name)
-    return tuple(done)
+    return imports_first({name: imported(sources, name) for name in sources})
 
 
 def import_errors(
@@ -34,7 +26,8 @@ def import_errors(
             continue
         for path, below in _imports(sources, name):
             if below not in known:
-                yield path, _unknown(below, [each for each in known if each != name])
+                others = [each for each in known if each != name]
+                yield path, f"{below!r} is not a source: {instead(below, others)}"
                 continue
             circle = _way(sources, below, name)
             if circle and frozenset(circle) not in shown:
@@ -54,12 +47,6 @@ def _imports(sources: Mapping[str, SourceSpec], name: str) -> Iterator[tuple[Key
     below = imported(sources, name)
     for index, each in enumerate(below):
         yield (*path, index) if len(below) > 1 else path, each
-
-
-def _unknown(below: str, known: list[str]) -> str:
-    close = get_close_matches(below, known, 3, 0.6)
-    asked = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known) or 'no others'}"
-    return f"{below!r} is not a source: {asked}"
 
 
 def _way(sources: Mapping[str, SourceSpec], start: str, end: str) -> list[str]:

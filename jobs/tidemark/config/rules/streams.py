@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 
+from tidemark.config.files.messages import instead
 from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.sources import SourceSpec
 from tidemark.config.models.stream_graph import INDEX, Columns, all_columns, sources_below, united, walked
@@ -136,10 +136,8 @@ def _known_inputs(name: str, stream: Stream, streams: CheckedStreams) -> Iterato
         inputs.append((("from",), stream.spec.from_))
     for path, each in inputs:
         others = [other for other in known if other != name]
-        close = get_close_matches(each, others, 3, 0.6)
         if each not in known:
-            asked = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(others)}"
-            yield path, f"{each!r} is not a source or stream: {asked}"
+            yield path, f"{each!r} is not a source or stream: {instead(each, others)}"
 
 
 def _equal_columns(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:

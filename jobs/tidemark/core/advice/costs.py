@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 
 from tidemark.core.advice.grid import Grid, GridCounts, nothing
 from tidemark.core.advice.history import RepeatedRuns
@@ -81,10 +82,16 @@ def cells(grid: Grid, tallies: Mapping[str, GridCounts], policy: Policy, seen: R
     for i, late in enumerate(grid.lates):
         for j, disorder in enumerate(grid.disorders):
             parts = {name: _fates(tallies[name], (i, j), policy) for name in sorted(tallies)}
-            delays = sorted(seen.delays[i][j])
-            middle, longest = (delays[(len(delays) - 1) // 2], delays[-1]) if delays else (None, None)
+            delays = seen.delays[i][j]
+            middle, longest = (median_low(delays), max(delays)) if delays else (None, None)
             found.append(ToleranceCost(late, disorder, _fates(whole, (i, j), policy), parts, middle, longest))
     return found
+
+
+def fates_under(cost: ToleranceCost, tally: GridCounts, policy: Policy) -> FateCounts:
+    """Numbers of the counted rows under the tolerances of a cell."""
+    grid = tally.grid
+    return _fates(tally, (grid.lates.index(cost.late), grid.disorders.index(cost.out_of_order)), policy)
 
 
 def recommended(found: Sequence[ToleranceCost], targets: Targets) -> ToleranceCost | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 
 from tidemark.core.advice.grid import chosen
 from tidemark.core.advice.history import RecordedStates
+from tidemark.core.watermarks import PartitionState
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def delay_costs(
     for delay in sorted({present, *chosen(whole, rungs)}):
         place = bisect_left(rungs, delay)
         behind = {name: part.always + _more(part.beyond, place) for name, part in sorted(parts.items())}
-        found.append(DelayCost(delay, behind, _median([max(0, lag + delay - present) for lag in lags or ()])))
+        moved = [max(0, lag + delay - present) for lag in lags or ()]
+        found.append(DelayCost(delay, behind, median_low(moved) if moved else None))
     return found
 
 
@@ -62,29 +65,20 @@ def smallest(costs: Iterable[DelayCost], rows: int, target: float) -> DelayCost 
 def lags_of(history: Iterable[RecordedStates]) -> list[int]:
     """By run that brought rows, how far the combined watermark was behind the latest arrival when it ended, negative
     if ahead; runs without a combined watermark are left out."""
-    found, latest, offsets = [], None, 0
-    marks: dict[str, int | None] = {}
-    arrivals: dict[str, int] = {}
-    seen: dict[str, int] = {}
+    known: dict[str, PartitionState] = {}
+    found, offsets = [], 0
     for batch in history:
-        for name, state in batch.states.items():
-            marks[name], seen[name] = state.watermark, state.next_offset
-            if state.last_arrival is not None:
-                arrivals[name] = state.last_arrival
+        known |= batch.states
         if not batch.ends_run:
             continue
-        brought, offsets = sum(seen.values()) > offsets, sum(seen.values())
-        known = [mark for mark in marks.values() if mark is not None]
-        latest = max(arrivals.values(), default=None)
-        if brought and latest is not None and known and len(known) == len(marks):
-            found.append(latest - min(known))
+        before, offsets = offsets, sum(state.next_offset for state in known.values())
+        marks = [state.watermark for state in known.values() if state.watermark is not None]
+        arrivals = [state.last_arrival for state in known.values() if state.last_arrival is not None]
+        if offsets > before and arrivals and len(marks) == len(known):
+            found.append(max(arrivals) - min(marks))
     return found
 
 
 def _more(beyond: Mapping[int, int], place: int) -> int:
     """Number of rows that are beyond the rung at this place."""
     return sum(count for many, count in beyond.items() if many > place)
-
-
-def _median(found: Sequence[int]) -> int | None:
-    return sorted(found)[(len(found) - 1) // 2] if found else None

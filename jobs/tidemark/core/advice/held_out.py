@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from tidemark.core.advice.costs import FateCounts, Targets, ToleranceCost, cells, recommended
+from tidemark.core.advice.costs import FateCounts, Targets, ToleranceCost, cells, fates_under, recommended
 from tidemark.core.advice.grid import Grid, GridCounts
 from tidemark.core.advice.history import RepeatedRuns
 from tidemark.core.policy import Policy
@@ -51,14 +51,7 @@ def held_out(
             continue
         known = reduce(GridCounts.plus, earlier)
         best = recommended(cells(grid, {"": known}, policy, seen), targets)
-        fates = None
-        if best is not None:
-            under = cells(grid, {"": periods[number]}, policy, seen)
-            fates = next(cell.fates for cell in under if _pair(cell) == _pair(best))
+        fates = None if best is None else fates_under(best, periods[number], policy)
         end = newest - number * PERIOD
         found.append(HeldOut(end - PERIOD, end, best, fates, fates is not None and targets.met(fates)))
     return found
-
-
-def _pair(cell: ToleranceCost) -> tuple[int | None, int]:
-    return cell.late, cell.out_of_order
