@@ -51,6 +51,21 @@ def test_columns_of_events_come_from_landed_ones_under_their_names_in_files(file
     assert "_arrival_time" not in found
 
 
+def test_columns_may_have_names_that_are_words_of_the_grammar(files):
+    source = files.source(
+        schema="when TIMESTAMP, case STRING, select STRING, not BOOLEAN",
+        timestamp_by="when",
+        late_arrival={"tolerance": "1h", "action": "adjust"},
+        partition={"column": "case"},
+        partitions=["a"],
+        over=["upper(`select`)"],
+    )
+    found = made(events_lineage(source))
+    assert found["_event_time"] == ([("readings", "when")], "identity")
+    assert found["_partition"] == ([("readings", "case")], "identity")
+    assert found["_substream"] == ([("readings", "select")], "transformation")
+
+
 def test_columns_of_streams_come_from_events_through_all_steps(files):
     late = {"tolerance": "1h", "action": "adjust"}
     spec = files.spec({"streams": STREAMS}, schema=SCHEMA, timestamp_by="t", late_arrival=late)

@@ -14,8 +14,8 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 
 from tidemark.config.sql import checks
-from tidemark.config.sql.expressions import plain_names
 from tidemark.config.sql.functions import AGGREGATES
+from tidemark.config.sql.names import plain_names
 from tidemark.config.sql.row import ReadableColumns
 
 ROLLUPS = frozenset({"grouping", "grouping_id"})

@@ -27,6 +27,7 @@ from tidemark.config.sql.functions import (
 )
 from tidemark.config.sql.json_schemas import NAME as FROM_JSON
 from tidemark.config.sql.json_schemas import json_findings
+from tidemark.config.sql.names import CONSTANTS, plain_names
 from tidemark.config.sql.row import ReadableColumns
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -78,8 +79,12 @@ def findings(
 
 
 def columns_read(text: str) -> list[list[str]]:
-    """Columns in an expression that passed `findings`, each with the members that follow it."""
-    return _columns(_parsed(text))
+    """Columns in an expression that passed `findings`, each with the members that follow it.
+
+    The parser takes some names that Spark reads as columns, such as `when`, for words of the grammar.
+    """
+    names = plain_names(text)
+    return [names] if names and text.strip().lower() not in CONSTANTS else _columns(_parsed(text))
 
 
 def no_time(text: str) -> list[str]:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 
+from tidemark.config.sql.names import CONSTANTS, plain_names
 from tidemark.config.sql.row import ReadableColumns
 from tidemark.config.types import Type, quoted
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_QUOTED = re.compile(r"`((?:[^`]|``)+)`")
-_PART = re.compile(r"`(?:[^`]|``)+`|[^.`]+|\.")
-_CONSTANTS = ("true", "false", "null")
 _TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_NTZ", "DATE", "STRING")
 _NUMERIC = re.compile(r"TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(.*\)")
 
@@ -60,7 +57,7 @@ def expression_findings(text: str, row: ReadableColumns, *, constants: bool = Fa
     """Problems of any expression over a row; with `constants` it need not read a column."""
     if not text.strip():
         return ["is empty: name a column or write a Spark SQL expression"]
-    if constants and text.strip().lower() in _CONSTANTS:
+    if constants and text.strip().lower() in CONSTANTS:
         return []
     names = plain_names(text)
     if names:
@@ -69,16 +66,6 @@ def expression_findings(text: str, row: ReadableColumns, *, constants: bool = Fa
     if written:
         return [f"{text!r} is read as an expression: write the column as {quoted(written.name)}"]
     return _checked(text, row, constants=constants)
-
-
-def plain_names(text: str) -> list[str]:
-    """The names of a plain column or member, `Payload.Ts` as ["Payload", "Ts"]; empty for any other text."""
-    parts = _PART.findall(text.strip())
-    if "".join(parts) != text.strip() or parts[1::2] != ["."] * (len(parts) // 2) or len(parts) % 2 == 0:
-        return []
-    if not all(_QUOTED.fullmatch(part) or _WORD.fullmatch(part) for part in parts[::2]):
-        return []
-    return [part[1:-1].replace("``", "`") if part.startswith("`") else part for part in parts[::2]]
 
 
 def plain_type(text: str, row: ReadableColumns) -> Type | None:

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, DataFrameReader
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.config.sql.expressions import plain_names
+from tidemark.config.sql.names import plain_names
 from tidemark.core.batch import LandedObject
 from tidemark.spark.columns import BLOCK, PATH, ROW
 from tidemark.spark.validity import column_of
