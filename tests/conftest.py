@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis.internal.conjecture.providers import Constants, HypothesisProvider
 
 from interpreted import COMPILED, INTERPRETED, forget_tables, settings
+from tidemark.config.scheduling.placement import CONF_VARIABLE
 from tidemark.errors import TidemarkError
 from tidemark.spark.session.jars import require_java
 
@@ -23,6 +24,7 @@ TESTS = Path(__file__).parent
 SPARK_FOLDERS = {"spark", "e2e"}
 
 os.environ.setdefault("TIDEMARK_MASTER", MASTER)
+os.environ.setdefault(CONF_VARIABLE, '{"spark.driver.memory": "4g"}')  # several sessions share the machine
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseParallelGC")  # less work than the collector of a large heap
 hypothesis_settings.register_profile("same", derandomize=True)
 hypothesis_settings.load_profile("same")
