@@ -23,6 +23,7 @@ from tidemark.report.page.data.answers import Answers
 from tidemark.report.page.data.fates import MOST_STEPS, step_of
 from tidemark.report.page.data.moves import drawn_together
 from tidemark.report.page.data.tables import Scope
+from tidemark.report.page.measures import bounded, measured
 from tidemark.report.page.summary import percent
 from tidemark.report.words import duration
 
@@ -188,6 +189,35 @@ def test_the_tables_of_runs_streams_checks_and_findings_are_what_is_recorded(usu
     assert page.tables["digests"][1:] == [["events/readings", "0", "d" * 16]]
     assert page.tables["engines"][1:] == [["1 to 3", "3", "f" * 16, "pyspark 4.2.0; 0 settings, checksum 44136fa3"]]
     assert page.tables["versions-table"][1:] == [["1", "live", "1970-01-01 00:00:00", "1970-01-01 00:00:00"]]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_check_of_all_rows_that_one_source_fails_alike_is_shown_once(tmp_path: Path) -> None:
+    checks = [
+        {"batch_id": n, "run_id": f"r{n}", "table": table, "expectation": "dropped_share"}
+        | {"observed": share, "limit": 0.02, "success": share <= 0.02, "severity": "block", "examples": []}
+        for n, share in ((1, 0.5), (2, 0.0625), (3, 0.0625))
+        for table in ("events/readings", "batches")
+    ]
+    page = Page.of(build(warehouse(tmp_path, SETTINGS, [*two_runs(), LAST], quality=checks).tables))
+    shown = [[line[name] for name in ("run", "table", "observed", "limit")] for line in page.lines("quality-table")]
+    assert shown == [
+        [run, "events/readings", value, "at most 2 %"]
+        for run, value in (("r3", "6.25 %"), ("r2", "6.25 %"), ("r1", "50 %"))
+    ]
+    assert page.captions["quality-history"] == "3 checks in 3 runs, oldest on the left: 3 failed."
+
+
+def test_a_target_is_a_share() -> None:
+    told = measured("dropped_target", 0.0158), bounded("adjusted_target", 0.05)
+    assert told == ("1.58 %", "at most 5 %")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_stream_that_is_not_published_is_not_said_to_have_written_no_row(usual: Warehouse) -> None:
+    progress = [{"stream": "rolling", "published": False}]
+    page = Page.of(build(replace(usual.tables, status={**usual.tables.status, "streams": progress})))
+    assert page.tables["streams"][1:] == [["rolling", "not published", "6", "5"]]
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -17,11 +17,14 @@ from published import EXAMPLES, at, length
 from tidemark.core.policy import Fate, Policy
 from tidemark.core.times import DAY, HOUR, MINUTE
 from tidemark.report.page.build import build
-from tidemark.report.page.charts.fates import over_time
-from tidemark.report.page.charts.vega import COLOURS, NARROW, WIDE, Picture, time_axis
+from tidemark.report.page.charts.fates import adjusted_and_dropped, over_time
+from tidemark.report.page.charts.runs import letters_picture
+from tidemark.report.page.charts.vega import COLOURS, NARROW, WIDE, Picture, count_axis, time_axis
 from tidemark.report.page.charts.watermark import Frame, watermark_picture
 from tidemark.report.page.data.answers import Answers
+from tidemark.report.page.data.dead_letters import DeadLetters
 from tidemark.report.page.data.fates import FatesOverTime
+from tidemark.report.page.data.moves import Move
 from tidemark.report.page.data.stretch import Stretch
 from tidemark.report.page.data.tables import Tables
 
@@ -168,6 +171,26 @@ def test_a_text_in_a_picture_is_never_markup() -> None:
 )
 def test_an_axis_names_times_as_finely_as_its_span_needs(span: int, form: str) -> None:
     assert time_axis(0, span, WIDE, "")["format"] == form
+
+
+@pytest.mark.parametrize("most", [*range(1, 12), 49, 50, 51, 999, 1_000, 1_001, 10**7])
+def test_an_axis_of_counts_has_whole_numbers_each_once(most: int) -> None:
+    found = count_axis(most, 3, None)["values"]
+    assert found[0] == 0
+    assert most / 3 <= found[-1] <= most
+    assert len(found) <= 4
+    assert len({after - before for before, after in pairwise(found)}) == 1
+
+
+def test_a_single_row_is_drawn_on_an_axis_from_0_to_1() -> None:
+    counts = {(0, Fate.DROPPED): 1, (DAY, Fate.DROPPED): 1}
+    bars = over_time("readings", FatesOverTime({}, 0, DAY, 0, HOUR, counts))
+    moved = adjusted_and_dropped("readings", [Move("G1", "late", 1, 0, 0, None)])
+    late = letters_picture(DeadLetters("hourly", 1, 1, (), HOUR, {0: 1}))
+    for picture in (bars, moved, late):
+        assert picture is not None
+        texts = re.findall(r'text-anchor="[a-z]+"[^>]*>(\d+)</text>', picture.svg(WIDE, "x"))
+        assert (texts.count("0"), texts.count("1")) in {(1, 1), (1, 2)}, texts  # the second 1 is beside its bar
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

@@ -10,12 +10,13 @@ from tidemark.core.times import SECOND
 from tidemark.report.words import brief, duration
 
 SHARES = frozenset({"dropped_share", "adjusted_share", "quarantined_share"})
+TARGETS = frozenset({"dropped_target", "adjusted_target"})
 MULTIPLES = frozenset({"dropped_jump", "adjusted_jump", "quarantined_jump"})
 _DIGITS = 3
 _STEP = "watermarks_never_go_back"
 DELAYS = frozenset({"watermark_delay", "output_delay"})
 _SIDES = {
-    "at most": SHARES | MULTIPLES | DELAYS,
+    "at most": SHARES | TARGETS | MULTIPLES | DELAYS,
     "at least": frozenset({_STEP}),
     "exactly": frozenset({"rows_in_equal_fates_out", "rows_recorded_are_rows_judged"}),
 }
@@ -30,7 +31,7 @@ def measured(expectation: str, value: object, digits: int = _DIGITS) -> str | No
         return str(value)
     if not math.isfinite(value):
         return str(value)
-    if expectation in SHARES:
+    if expectation in SHARES | TARGETS:
         return f"{_number(100 * value, digits)} %"
     if expectation in DELAYS or expectation == _STEP:
         return (brief if digits == _DIGITS else duration)(round(value * SECOND))
@@ -47,11 +48,13 @@ def bounded(expectation: str, limit: object) -> str | None:
 
 
 def once(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the checks without those of all sources together that one source alone says as well."""
-    own = {(each["expectation"], each["observed"]) for each in checks if each["table"] != "batches"}
-    return [
-        each for each in checks if each["table"] != "batches" or (each["expectation"], each["observed"]) not in own
-    ]
+    """Return the checks without those of all sources together that one source of the same run says as well."""
+    own = {_seen(each) for each in checks if each["table"] != "batches"}
+    return [each for each in checks if each["table"] != "batches" or _seen(each) not in own]
+
+
+def _seen(check: Mapping[str, Any]) -> tuple[object, ...]:
+    return check.get("run_id"), check["expectation"], check["observed"]
 
 
 def failed(check: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from tidemark.report.page.data.runs import MOST_RUNS as LISTED_RUNS
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.differences import differences
 from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
-from tidemark.report.page.measures import bounded, measured
+from tidemark.report.page.measures import bounded, measured, once
 from tidemark.report.page.sections import drawn
 from tidemark.report.words import moment, value_text
 
@@ -28,7 +28,7 @@ def quality(answers: Answers) -> Html:
     if not checks:
         return section("quality", "Quality", paragraph("No checks have run yet."))
     newest = checks[-1]["run_id"]
-    shown = [check for check in checks if check["run_id"] == newest or not check["success"]][-_MOST_CHECKS:]
+    shown = [check for check in once(checks) if check["run_id"] == newest or not check["success"]][-_MOST_CHECKS:]
     heads = ("result", "table", "expectation", "observed", "limit", "severity", "run", "examples")
     return section(
         "quality",

@@ -173,7 +173,7 @@ def late(answers: Answers) -> Html:
     inner = [
         each for letters in answers.letters for each in drawn(f"late-{letters.stream}", letters_picture(letters))
     ]
-    streams = [(s["stream"], s["rows"], s["outside"], s["dead_letters"]) for s in answers.runs.streams]
+    streams = list(_streams(answers))
     if not streams:
         return section("late", "Late for windows", paragraph("The pipeline has no streams in these runs."))
     if not any(letters.letters for letters in answers.letters):
@@ -185,6 +185,14 @@ def late(answers: Answers) -> Html:
         inner += [table("late-table", heads, rows[:MOST_LINES]), *cut(len(rows))]
     inner.append(table("streams", ("stream", "rows written", "outside of windows", "late for a window"), streams))
     return section("late", "Late for windows", *inner)
+
+
+def _streams(answers: Answers) -> Iterator[list[Cell]]:
+    """Yield a line for each stream; one that is not published has no rows of its own to count."""
+    unpublished = {each["stream"] for each in answers.status.get("streams", []) if not each["published"]}
+    for each in answers.runs.streams:
+        rows = "not published" if each["stream"] in unpublished else each["rows"]
+        yield [each["stream"], rows, each["outside"], each["dead_letters"]]
 
 
 def _late(letters: DeadLetters) -> Iterator[list[Cell]]:

@@ -13,6 +13,7 @@ from tidemark.report.page.charts.vega import (
     INK,
     Picture,
     Spec,
+    count_axis,
     durations,
     fate_scale,
     millis,
@@ -69,7 +70,7 @@ def _row_of_bars(fates: FatesOverTime, fate: Fate, time: str | None, width: int)
         if found is fate
     ]
     total = sum(row["rows"] for row in rows)
-    counted = {"tickCount": 2, "title": None, "format": ",d", "tickMinStep": 1, "minExtent": 38}
+    counted = count_axis(max(row["rows"] for row in rows), 2, None) | {"minExtent": 38}
     across = {"labels": False, "title": None} if time is None else time_axis(low, high, width, time)
     scale = {"type": "utc", "domain": [millis(low), millis(high)], "nice": False}
     return {
@@ -129,7 +130,7 @@ def _counted(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -
     x = {
         "field": "rows",
         "type": "quantitative",
-        "axis": {"title": "rows", "tickCount": width // 150, "tickMinStep": 1, "format": ",d"},
+        "axis": count_axis(max((row["rows"] for row in rows), default=0), width // 150, "rows"),
     }
     colour = {"field": "fate", "scale": fate_scale(fates, COLOURS), "legend": {"title": None}, "type": "nominal"}
     text = {"type": "text", "align": "left", "dx": 4}

@@ -10,6 +10,7 @@ from tidemark.report.page.charts.vega import (
     WATER,
     Picture,
     Spec,
+    count_axis,
     durations,
     millis,
     name_axis,
@@ -20,6 +21,7 @@ from tidemark.report.page.charts.vega import (
 from tidemark.report.page.data.dead_letters import DeadLetters
 from tidemark.report.page.data.delays import MOST_RUNS, Delay, Idle
 from tidemark.report.page.data.tables import Row
+from tidemark.report.page.measures import once
 from tidemark.report.text import safe
 from tidemark.report.words import counted, duration, moment
 
@@ -170,7 +172,7 @@ def _letters(letters: DeadLetters, width: int) -> Spec:
             "y": {
                 "field": "rows",
                 "type": "quantitative",
-                "axis": {"title": "late rows", "tickCount": 3, "tickMinStep": 1},
+                "axis": count_axis(max(letters.bars.values()), 3, "late rows"),
             },
             "y2": {"datum": 0},
         },
@@ -181,8 +183,9 @@ def quality_picture(checks: Sequence[Row], most: int = 20) -> Picture | None:
     """Draw one line for each expectation, with a mark for each run: held or failed."""
     if not checks:
         return None
+    names = list(dict.fromkeys(_expectation(check) for check in once(checks)))
+    checks = [check for check in checks if _expectation(check) in set(names)]
     runs = list(dict.fromkeys(str(check["run_id"]) for check in checks))
-    names = list(dict.fromkeys(_expectation(check) for check in checks))
     failing = {_expectation(check) for check in checks if not check["success"]}
     shown = sorted(names, key=lambda name: (name not in failing, names.index(name)))[:most]
     rows = [

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from tidemark.core.policy import Fate
@@ -131,6 +132,14 @@ def name_axis(names: Sequence[str], width: int) -> tuple[Spec, int]:
     room = min(limit + limit // 6, 8 * max(map(len, names)))
     axis = {"title": None, "grid": True, "labelLimit": limit, "minExtent": room, "ticks": False}
     return {"field": "name", "type": "nominal", "sort": [safe(name) for name in names], "axis": axis}, room
+
+
+def count_axis(most: int, ticks: int, title: str | None) -> Spec:
+    """Return an axis of counts from 0 to `most`: whole numbers, each once, at most `ticks` steps of 1, 2 or 5 times a
+    power of ten."""
+    sizes = (factor * 10**power for power in count() for factor in (1, 2, 5))
+    size = next(size for size in sizes if most <= ticks * size)
+    return {"title": title, "values": list(range(0, most + 1, size)), "format": ",d"}
 
 
 def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
