@@ -105,6 +105,10 @@ class Window:
         number = (math.floor(watermark) - self.allowed_lateness - self.size - self.offset) // self.hop + 1
         return self.offset + number * self.hop
 
+    def last_end(self, limit: int) -> int:
+        """The latest end of a window up to a time."""
+        return (limit - self.offset - self.size) // self.hop * self.hop + self.offset + self.size
+
 
 @dataclass(frozen=True)
 class Dead:
@@ -418,9 +422,7 @@ class _Streams:
     def _idle_bound(self, name: str, window: Window, number: int) -> int | None:
         """The latest window end that an idle step takes as reached; None where nothing is idle."""
         limit = self._idle_limit(name, window.idle_timeout, number)
-        if limit is None:
-            return None
-        return (limit - window.offset - window.size) // window.hop * window.hop + window.offset + window.size
+        return None if limit is None else window.last_end(limit)
 
     def _idle_limit(self, name: str, timeout: int | None, number: int) -> int | None:
         """Up to when an idle step is taken as passed; None where it is not idle."""

@@ -19,7 +19,8 @@ from tidemark.config.models.landing_time import LandedAtSpec
 from tidemark.config.models.pipeline import PIPELINE_KEYS, MicroBatchSpec, RetentionSpec
 from tidemark.config.models.punctuation import EdgeSpec, PunctuationSpec
 from tidemark.config.models.sources import SOURCE_KEYS, LateSpec, PartitionSpec, QualitySpec
-from tidemark.config.models.streams import STREAM_KEYS, HoppingSpec, TumblingSpec
+from tidemark.config.models.streams import STREAM_KEYS, HoppingSpec
+from tidemark.config.models.tumbling import TumblingSpec
 from tidemark.config.schema import SCHEMA_FILE, schema_text
 from tidemark.core.times import parse_duration
 
@@ -98,8 +99,8 @@ def test_the_example_has_every_key() -> None:
         (readings["partition"] | own["partition"], PartitionSpec),
         (rates["punctuation"], PunctuationSpec),
         (rates["shape"]["edge"], EdgeSpec),
-        (windows[1], TumblingSpec),
-        (windows[2], HoppingSpec),
+        (windows[1] | windows[2], TumblingSpec),
+        (windows[3], HoppingSpec),
     ]:
         assert set(part) == set(model.model_fields)
 

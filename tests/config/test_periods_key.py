@@ -9,7 +9,8 @@ from dag_pipelines import PIPELINE, write_pipeline
 
 from tidemark.config.pipeline_files import PipelineFile
 from tidemark.config.scheduling.periods import StreamPeriods, periods_of
-from tidemark.core.completeness.periods import Periods, Unit
+from tidemark.core.calendar.calendars import Unit
+from tidemark.core.completeness.periods import Periods
 from tidemark.core.times import parse_time
 from tidemark.errors import ConfigError
 

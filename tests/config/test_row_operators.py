@@ -15,6 +15,7 @@ from tidemark.config.column_lineage import SourceColumn, streams_lineage
 from tidemark.config.models.pipeline import relevant
 from tidemark.config.models.stream_graph import StreamColumn, columns_of
 from tidemark.core.times import MINUTE as MINUTES
+from tidemark.core.windows import FixedWindows
 from tidemark.errors import ConfigError
 
 R: dict[str, Any] = {"from": "readings"}
@@ -58,7 +59,8 @@ def test_each_of_several_windows_is_a_stream_of_its_own(files: Files) -> None:
     assert (spec.resolved(), spec.fingerprint()) == (same.resolved(), same.fingerprint())
     files.pipeline({"streams": {"a": keys}})
     changed = load_pipeline(files.folder / "pipeline.yml", {}, ["streams.a_minute.tumbling=2m"]).spec
-    assert [changed.streams[name].fixed.size for name in ("a_minute", "a_hour")] == [2 * MINUTES, 60 * MINUTES]  # type: ignore[union-attr]
+    windows = [changed.streams[name].windows for name in ("a_minute", "a_hour")]
+    assert [each.size for each in windows if isinstance(each, FixedWindows)] == [2 * MINUTES, 60 * MINUTES]
 
 
 @pytest.mark.parametrize(

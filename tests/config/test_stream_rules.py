@@ -17,8 +17,9 @@ from tidemark.config.models.streams import HoppingSpec, StreamSpec
 from tidemark.config.sql.aggregates import aggregate_findings, distinct_calls, order_sensitive, without_distinct
 from tidemark.config.sql.row import ReadableColumns
 from tidemark.config.types import parse_schema
+from tidemark.core.calendar.calendars import Calendar, Unit
 from tidemark.core.times import HOUR, MINUTE, SECOND
-from tidemark.core.windows import DataDrivenWindows, SessionWindows, SnapshotWindows
+from tidemark.core.windows import CalendarWindows, DataDrivenWindows, FixedWindows, SessionWindows, SnapshotWindows
 from tidemark.errors import ConfigError
 
 R: dict[str, Any] = {"from": "readings"}
@@ -69,8 +70,52 @@ def test_every_key_reaches_the_specification(files: Files) -> None:
 )
 def test_a_window_is_size_hop_and_offset(files: Files, keys: dict[str, Any], window: tuple[int, int, int]) -> None:
     found = _streams(files, {"a": R | N | keys}).streams["a"].fixed
-    assert found is not None
+    assert isinstance(found, FixedWindows)
     assert (found.size, found.hop, found.offset) == window
+
+
+def test_a_calendar_window_is_a_unit_a_zone_and_an_offset(files: Files) -> None:
+    keys = {"tumbling": {"calendar": "week", "zone": "Europe/Amsterdam", "offset": "6h"}, "idle_timeout": "1h"}
+    spec = _streams(files, {"a": R | N | keys})
+    found = spec.streams["a"]
+    calendar = Calendar(Unit.WEEK, "Europe/Amsterdam", 6 * HOUR)
+    assert found.fixed == found.windows == CalendarWindows(calendar, 0, HOUR)
+    resolved = json.loads(json.dumps(spec.resolved()))
+    assert resolved["streams"]["a"]["tumbling"] == keys["tumbling"]
+    assert from_resolved(resolved) == spec.model_copy(update={"path": Path()})
+
+
+def test_windows_of_a_size_are_recorded_without_a_calendar(files: Files) -> None:
+    assert _streams(files, {"a": W}).resolved()["streams"]["a"]["tumbling"] == {"size": "1m", "offset": "0s"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "message"),
+    [
+        ({"calendar": "day", "zone": "UTC", "size": "1h"}, "size", "cannot be beside calendar"),
+        ({"offset": "1h"}, "size", "is missing: write size: 1h, or a calendar"),
+        ({"calendar": "day"}, "zone", "is missing: write the time zone of the calendar"),
+        ({"size": "1h", "zone": "UTC"}, "zone", "is for a calendar alone"),
+        ({"calendar": "days", "zone": "UTC"}, "calendar", "'days' is not allowed: write day, week, month"),
+        ({"calendar": "day", "zone": "Europe/Amsterdm"}, "zone", "did you mean Europe/Amsterdam"),
+        ({"calendar": "day", "zone": "amsterdam"}, "zone", "did you mean Europe/Amsterdam"),
+        ({"calendar": "day", "zone": "Nowhere/At-all"}, "zone", "write one such as Europe/Amsterdam, or UTC"),
+        ({"calendar": "day", "zone": "localtime"}, "zone", "'localtime' is not in the time zone database"),
+        ({"calendar": "day", "zone": "right/UTC"}, "zone", "'right/UTC' is not in the time zone database"),
+        ({"calendar": "day", "zone": "../UTC"}, "zone", "'../UTC' is not in the time zone database"),
+        ({"calendar": "day", "zone": "UTC", "offset": "24h"}, "offset", "must be less than the shortest day (1d)"),
+        ({"calendar": "month", "zone": "UTC", "offset": "28d"}, "offset", "less than the shortest month (28d)"),
+        ({"calendar": "year", "zone": "UTC", "offset": "365d"}, "offset", "less than the shortest year (365d)"),
+    ],
+)
+def test_a_calendar_window_that_cannot_be_is_refused(
+    files: Files, keys: dict[str, str], key: str, message: str
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        _streams(files, {"a": R | N | {"tumbling": keys}})
+    (problem,) = raised.value.problems
+    assert problem.key == f"streams.a.tumbling.{key}"
+    assert message in problem.message
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidemark.core.calendar.calendars import Unit
 from tidemark.core.completeness.emitted import Emitted, due
-from tidemark.core.completeness.periods import Periods, Unit
+from tidemark.core.completeness.periods import Periods
 from tidemark.core.times import DAY, HOUR, MAX_TIME, MIN_TIME
 
 HOURS = Periods(Unit.HOUR)

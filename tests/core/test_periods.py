@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidemark.core.completeness.periods import Periods, Unit
+from tidemark.core.calendar.calendars import Unit
+from tidemark.core.completeness.periods import Periods
 from tidemark.core.times import DAY, HOUR, format_time, from_datetime, parse_time
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Pacific/Apia", "Asia/Kathmandu")

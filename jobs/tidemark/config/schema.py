@@ -64,7 +64,11 @@ def schema_text() -> str:
 def _streams(models: dict[str, Any]) -> None:
     stream = models["StreamSpec"]["properties"]
     del stream["name"]
-    stream["tumbling"]["anyOf"].insert(0, models["TumblingSpec"]["properties"]["size"])
+    tumbling = models["TumblingSpec"]["properties"]
+    size = tumbling["size"]
+    stream["tumbling"]["anyOf"].insert(0, {"description": size["description"], **size["anyOf"][0]})
+    for key in ("calendar", "zone", "size"):
+        del tumbling[key]["default"]
     kinds = {key: stream[key] for key in OF_A_WINDOW}
     stream[SEVERAL] = {
         "description": "Several windows by name, each a stream <step>_<name> with the step's other keys",

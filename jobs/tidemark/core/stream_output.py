@@ -91,7 +91,7 @@ class Due:
     def gaps(self) -> bool:
         """True if the run may have brought rows, or passed pairs, that lie between windows."""
         window = self.step.fixed
-        if window is None or window.hop <= window.size:
+        if window is None or not window.gaps:
             return False
         moved = self.before.passed != self.after.passed or self.after.complete != self.before.complete
         return self.brought or (self.joined and moved)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidemark.core.watermarks import Combined, combine, idle_limit, latest
-from tidemark.core.windows import DataDrivenWindows, FixedWindows, Passed, Windows
+from tidemark.core.windows import DataDrivenWindows, NumberedWindows, Passed, Windows
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class StepRules:
     endless: bool = False
 
     @property
-    def fixed(self) -> FixedWindows | None:
-        """The step's windows if they are of fixed size."""
-        return self.windows if isinstance(self.windows, FixedWindows) else None
+    def fixed(self) -> NumberedWindows | None:
+        """The step's windows if their bounds do not depend on rows."""
+        return self.windows if isinstance(self.windows, NumberedWindows) else None
 
     @property
     def data_driven(self) -> DataDrivenWindows | None:
@@ -203,7 +203,7 @@ def _advanced(
     moved = [None if each.watermark is None else each.watermark + step.shift for each in held]
     if step.windows is None:
         return replace(before, watermark=combine(moved, before.watermark), complete=complete)
-    if not isinstance(step.windows, FixedWindows):
+    if not isinstance(step.windows, NumberedWindows):
         return replace(before, complete=complete, reached=combine(moved, before.reached))
     idle = step.windows.idle_bound(as_of, latest(*[last_rows.get(source) for source in step.sources]))
     bound = latest(before.idle_bound, idle)

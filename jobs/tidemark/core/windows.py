@@ -1,5 +1,5 @@
-"""Kinds of windows: of fixed size (tumbling, hopping), and data-driven ones (session, snapshot, sliding), which have
-their bounds from rows (time rules: windows). All times and durations are microseconds.
+"""Kinds of windows: numbered ones, of fixed size (tumbling, hopping) or by a calendar, and data-driven ones (session,
+snapshot, sliding), which have their bounds from rows (time rules: windows). All times and durations are microseconds.
 
 In data-driven windows a row takes part from its start on, or from its own watermark less the allowed lateness,
 whichever is later. If the step is ahead of the watermarks of rows, it takes part from what the step had *passed* when
@@ -13,35 +13,52 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidemark.core.calendar.calendars import Calendar
+from tidemark.core.times import HOUR
 from tidemark.core.watermarks import idle_limit
 
 
-@dataclass(frozen=True)
-class FixedWindows:
-    """Windows [n * hop + offset, n * hop + offset + size) for every integer n. `partition_by`: None, `partition` or
-    `substream`."""
+class NumberedWindows(ABC):
+    """Windows with a number each, whose bounds do not depend on rows; later ones neither begin nor end earlier.
+    `partition_by`: None, `partition` or `substream`."""
 
-    size: int
-    hop: int
-    offset: int = 0
-    lateness: int = 0
-    idle_timeout: int | None = None
-    partition_by: str | None = None
+    lateness: int
+    idle_timeout: int | None
+    partition_by: str | None
 
+    @abstractmethod
     def reach(self, _: int) -> int:
         """Time before the end of a window in which rows can decide about it."""
-        return self.size
 
+    @abstractmethod
     def lives(self, _: int) -> int:
         """The longest lifetime of a window."""
-        return self.size
+
+    @abstractmethod
+    def first(self, time: int) -> int:
+        """Number of the first window that ends after a time."""
+
+    @abstractmethod
+    def start(self, number: int) -> int:
+        """The start of a window."""
+
+    @abstractmethod
+    def end(self, number: int) -> int:
+        """The end of a window."""
+
+    @property
+    @abstractmethod
+    def overlap(self) -> bool:
+        """True if a point may be in several windows."""
+
+    @property
+    @abstractmethod
+    def gaps(self) -> bool:
+        """True if a point may be in no window."""
 
     def first_open(self, reached: int) -> int:
         """Number of the earliest window that is not closed at a watermark."""
-        return (reached - self.lateness - self.size - self.offset) // self.hop + 1
-
-    def start(self, number: int) -> int:
-        return number * self.hop + self.offset
+        return self.first(reached - self.lateness)
 
     def pulled_back(self, reached: int | None) -> int | None:
         """The watermark of the windows' stream: no window that starts before it is still open."""
@@ -57,9 +74,76 @@ class FixedWindows:
         """The latest window end that a step without rows for its idle_timeout counts as passed; None if it is not
         idle."""
         limit = idle_limit(self.idle_timeout, as_of, last_row)
-        if limit is None:
-            return None
-        return (limit - self.offset - self.size) // self.hop * self.hop + self.offset + self.size
+        return None if limit is None else self.end(self.first(limit) - 1)
+
+
+@dataclass(frozen=True)
+class FixedWindows(NumberedWindows):
+    """Windows [n * hop + offset, n * hop + offset + size) for every integer n."""
+
+    size: int
+    hop: int
+    offset: int = 0
+    lateness: int = 0
+    idle_timeout: int | None = None
+    partition_by: str | None = None
+
+    def reach(self, _: int) -> int:
+        return self.size
+
+    def lives(self, _: int) -> int:
+        return self.size
+
+    def first(self, time: int) -> int:
+        return (time - self.size - self.offset) // self.hop + 1
+
+    def start(self, number: int) -> int:
+        return number * self.hop + self.offset
+
+    def end(self, number: int) -> int:
+        return self.start(number) + self.size
+
+    @property
+    def overlap(self) -> bool:
+        return self.hop < self.size
+
+    @property
+    def gaps(self) -> bool:
+        return self.hop > self.size
+
+
+@dataclass(frozen=True)
+class CalendarWindows(NumberedWindows):
+    """The periods of a calendar, one after the other."""
+
+    calendar: Calendar
+    lateness: int = 0
+    idle_timeout: int | None = None
+    partition_by: str | None = None
+
+    def reach(self, _: int) -> int:
+        """As above; one hour more than the longest window."""
+        return self.calendar.longest + HOUR
+
+    def lives(self, _: int) -> int:
+        return self.calendar.longest
+
+    def first(self, time: int) -> int:
+        return self.calendar.number(time)
+
+    def start(self, number: int) -> int:
+        return self.calendar.start(number)
+
+    def end(self, number: int) -> int:
+        return self.calendar.start(number + 1)
+
+    @property
+    def overlap(self) -> bool:
+        return False
+
+    @property
+    def gaps(self) -> bool:
+        return False
 
 
 class _DataDriven(ABC):
@@ -123,7 +207,7 @@ class SnapshotWindows(_DataDriven):
 
 
 DataDrivenWindows = SessionWindows | SnapshotWindows
-Windows = FixedWindows | SessionWindows | SnapshotWindows
+Windows = FixedWindows | CalendarWindows | SessionWindows | SnapshotWindows
 
 
 @dataclass(frozen=True)

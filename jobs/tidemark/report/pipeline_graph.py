@@ -9,6 +9,7 @@ from tidemark.config.models.streams import StreamSpec
 from tidemark.config.secrets import hidden
 from tidemark.core.policy import Tolerance
 from tidemark.core.times import format_duration, format_time
+from tidemark.core.windows import CalendarWindows, FixedWindows
 
 _OPERATORS = ("tumbling", "hopping", "session", "sliding", "snapshot")
 _ENTITIES = str.maketrans(
@@ -88,10 +89,15 @@ def _sizes(stream: StreamSpec, kind: str) -> Iterator[str]:
         yield format_duration(stream.sliding or 0)
     elif stream.session is not None:
         yield f"gap {format_duration(stream.session.gap)}"
-    elif stream.fixed is not None:
-        yield format_duration(stream.fixed.size)
+    elif isinstance(windows := stream.fixed, CalendarWindows):
+        calendar = windows.calendar
+        yield f"{calendar.unit} {calendar.zone}" + (
+            f" at {format_duration(calendar.offset)}" if calendar.offset else ""
+        )
+    elif isinstance(windows, FixedWindows):
+        yield format_duration(windows.size)
         if kind == "hopping":
-            yield f"every {format_duration(stream.fixed.hop)}"
+            yield f"every {format_duration(windows.hop)}"
 
 
 def _policies(source: SourceSpec) -> str:

@@ -9,7 +9,7 @@ from tidemark.commands.explain.lineage import JudgingRecord, Lineage
 from tidemark.config import SourceSpec
 from tidemark.config.backfill_rules import JUDGING
 from tidemark.config.secrets import hidden
-from tidemark.core.windows import FixedWindows
+from tidemark.core.windows import NumberedWindows
 from tidemark.records.rows import ExplainRecord
 from tidemark.report.events import read_row
 from tidemark.report.explain.explain import SourceFacts, explain
@@ -49,7 +49,7 @@ def _windows(reader: Reader) -> list[WindowStep]:
             reader.table(f"dead_letters/{name}"),
             windows.lateness,
             windows.partition_by,
-            not isinstance(windows, FixedWindows),
+            not isinstance(windows, NumberedWindows),
         )
         for name, windows in found.items()
         if windows is not None and is_table(reader.ledger.folder / "dead_letters" / name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field, StrictBool, ValidationInfo, field_validator
+from pydantic import Field, StrictBool, ValidationInfo, field_validator
 
 from tidemark.config.models.fields import (
     Duration,
@@ -17,20 +17,8 @@ from tidemark.config.models.fields import (
     SignedDuration,
 )
 from tidemark.config.models.group_by import Groups
-from tidemark.core.times import format_duration
-from tidemark.core.windows import FixedWindows, SessionWindows, SnapshotWindows, Windows
-
-
-class TumblingSpec(Settings):
-    """`tumbling`: windows one after the other."""
-
-    size: PositiveDuration = Field(description="Length of a window, and time from one to the next")
-    offset: Duration = Field(0, description="Start of a window after a multiple of size since 1970")
-
-    @field_validator("offset")
-    @classmethod
-    def _within_a_window(cls, value: int, info: ValidationInfo) -> int:
-        return _less_than("size", value, info)
+from tidemark.config.models.tumbling import Tumbling, less_than
+from tidemark.core.windows import FixedWindows, NumberedWindows, SessionWindows, SnapshotWindows, Windows
 
 
 class HoppingSpec(Settings):
@@ -43,7 +31,7 @@ class HoppingSpec(Settings):
     @field_validator("offset")
     @classmethod
     def _within_a_hop(cls, value: int, info: ValidationInfo) -> int:
-        return _less_than("hop", value, info)
+        return less_than("hop", value, info.data.get("hop"))
 
 
 class SessionSpec(Settings):
@@ -55,10 +43,6 @@ class SessionSpec(Settings):
 
 class SnapshotSpec(Settings):
     """`snapshot`: windows between successive starts and ends of rows. It has no settings: {}."""
-
-
-def _long_form(value: object) -> object:
-    return {"size": value} if isinstance(value, str | int) else value
 
 
 class StreamSpec(Settings):
@@ -80,8 +64,8 @@ class StreamSpec(Settings):
     unnest: str | None = Field(None, description="Array column: one row for each of its elements, numbered by _index")
     shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
     lifetime: PositiveDuration | None = Field(None, description="Every row lives this long from its start")
-    tumbling: Annotated[TumblingSpec | None, BeforeValidator(_long_form)] = Field(
-        None, description="Windows one after the other: 1m, or {size, offset}"
+    tumbling: Tumbling | None = Field(
+        None, description="Windows one after the other: 1m, {size, offset}, or {calendar, zone, offset}"
     )
     hopping: HoppingSpec | None = Field(None, description="Windows of a size, one each hop")
     session: SessionSpec | None = Field(None, description="Windows of rows that follow one another closely")
@@ -106,10 +90,10 @@ class StreamSpec(Settings):
 
     @property
     def windows(self) -> Windows | None:
-        """The step's windows; tumbling ones are of fixed size, and hop by it. None if it has none."""
+        """The step's windows; None if it has none."""
         progress = (self.allowed_lateness, self.idle_timeout, self.partition_by)
         if self.tumbling is not None:
-            return FixedWindows(self.tumbling.size, self.tumbling.size, self.tumbling.offset, *progress)
+            return self.tumbling.windows(*progress)
         if self.hopping is not None:
             return FixedWindows(self.hopping.size, self.hopping.hop, self.hopping.offset, *progress)
         if self.session is not None:
@@ -129,9 +113,9 @@ class StreamSpec(Settings):
         return {each.name: each.text for each in self.groups if each.text is not None}
 
     @property
-    def fixed(self) -> FixedWindows | None:
-        """The step's windows if they are of fixed size."""
-        return self.windows if isinstance(self.windows, FixedWindows) else None
+    def fixed(self) -> NumberedWindows | None:
+        """The step's windows if their bounds do not depend on rows."""
+        return self.windows if isinstance(self.windows, NumberedWindows) else None
 
     @property
     def windowed(self) -> bool:
@@ -159,13 +143,6 @@ class StreamSpec(Settings):
     def published(self) -> bool:
         """True if the stream has a table."""
         return self.publish or self.windowed or bool(self.join)
-
-
-def _less_than(key: str, value: int, info: ValidationInfo) -> int:
-    most = info.data.get(key)
-    if most is not None and value >= most:
-        raise ValueError(f"{format_duration(value)!r} must be less than {key} ({format_duration(most)}), such as 0s")
-    return value
 
 
 SEVERAL = "windows"

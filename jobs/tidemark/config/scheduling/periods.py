@@ -9,9 +9,10 @@ from datetime import date, datetime
 from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.scheduling.values import zone
-from tidemark.core.completeness.periods import Periods, Unit
+from tidemark.core.calendar.calendars import Unit
+from tidemark.core.completeness.periods import Periods
 from tidemark.core.times import HOUR, parse_moment
-from tidemark.core.windows import FixedWindows, SessionWindows, Windows
+from tidemark.core.windows import FixedWindows, NumberedWindows, SessionWindows, Windows
 from tidemark.errors import ConfigError, Problem
 
 KEY, NONE = "periods", "none"
@@ -66,6 +67,8 @@ def _steps(spec: PipelineSpec, name: str) -> Iterator[StreamSpec]:
 def _lasts(windows: Windows) -> int:
     if isinstance(windows, FixedWindows):
         return max(windows.size, windows.hop)
+    if isinstance(windows, NumberedWindows):
+        return windows.lives(0)
     return windows.max_duration if isinstance(windows, SessionWindows) else windows.size or 0
 
 

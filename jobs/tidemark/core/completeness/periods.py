@@ -9,29 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
-from zoneinfo import ZoneInfo
+from datetime import timedelta
 
-from tidemark.core.times import DAY, EPOCH, MAX_TIME, MIN_TIME, from_datetime
+from tidemark.core.calendar.calendars import Calendar, Unit
+from tidemark.core.times import DAY, EPOCH, MAX_TIME, MIN_TIME
 
 _MARGIN = 400 * DAY
-_SECOND = timedelta(seconds=1)
-
-
-class Unit(StrEnum):
-    """Lengths of a period. Weeks begin on Monday."""
-
-    HOUR = "hour"
-    DAY = "day"
-    WEEK = "week"
-    MONTH = "month"
-    QUARTER = "quarter"
-    YEAR = "year"
-
-
-_MONTHS = {Unit.MONTH: 1, Unit.QUARTER: 3, Unit.YEAR: 12}
-_LENGTHS = {Unit.HOUR: timedelta(hours=1), Unit.DAY: timedelta(days=1), Unit.WEEK: timedelta(days=7)}
 
 
 @dataclass(frozen=True)
@@ -75,55 +58,24 @@ class Periods:
         return outer.at(first).start, end.start if end.start == last else end.end
 
     def _onward(self, time: int) -> Iterator[Period]:
-        """The period that a time is in, and all that follow.
-
-        After clocks go back over the start of a period they show the period before it again, which has ended then. A
-        period that clocks skip whole, such as 30 December 2011 in Apia, has no length and is left out.
-        """
+        """The period that a time is in, and all that follow; one that clocks skip whole is left out."""
         kept = _kept(time)
-        local = self._floor(self._local(kept))
+        number = self._calendar.number(kept)
         while True:
-            found = self._from(local)
-            if max(found.start, kept) < found.end:
+            found = self._numbered(number)
+            if found.start < found.end:
                 yield found
-            local = self._next(local)
+            number += 1
 
-    def _from(self, local: datetime) -> Period:
-        return Period(self._instant(local), self._instant(self._next(local)), local.isoformat(timespec="seconds"))
-
-    def _local(self, time: int) -> datetime:
-        return (EPOCH + timedelta(microseconds=time)).astimezone(self._zone).replace(tzinfo=None)
+    def _numbered(self, number: int) -> Period:
+        calendar = self._calendar
+        shown = EPOCH + timedelta(microseconds=calendar.local_start(number))
+        key = shown.replace(tzinfo=None).isoformat(timespec="seconds")
+        return Period(calendar.start(number), calendar.start(number + 1), key)
 
     @property
-    def _zone(self) -> ZoneInfo:
-        return ZoneInfo("UTC" if self.unit is Unit.HOUR else self.zone)
-
-    def _floor(self, local: datetime) -> datetime:
-        if self.unit is Unit.HOUR:
-            return local.replace(minute=0, second=0, microsecond=0)
-        day = local.replace(hour=0, minute=0, second=0, microsecond=0)
-        if self.unit in _MONTHS:
-            return day.replace(month=local.month - (local.month - 1) % _MONTHS[self.unit], day=1)
-        return day - timedelta(days=day.weekday()) if self.unit is Unit.WEEK else day
-
-    def _next(self, local: datetime) -> datetime:
-        if self.unit in _LENGTHS:
-            return local + _LENGTHS[self.unit]
-        months = local.year * 12 + local.month - 1 + _MONTHS[self.unit]
-        return local.replace(year=months // 12, month=months % 12 + 1)
-
-    def _instant(self, local: datetime) -> int:
-        """The instant at which clocks show a local time: the first one of two, and if the clocks skip it, the first
-        instant after it."""
-        found = local.replace(tzinfo=self._zone).astimezone(UTC)
-        if found.astimezone(self._zone).replace(tzinfo=None) == local:
-            return from_datetime(found)
-        low, high = local.replace(tzinfo=self._zone, fold=1).astimezone(UTC), found
-        while high - low > _SECOND:
-            middle = (low + (high - low) / 2).replace(microsecond=0)
-            later = middle.astimezone(self._zone).replace(tzinfo=None) > local
-            low, high = (low, middle) if later else (middle, high)
-        return from_datetime(high)
+    def _calendar(self) -> Calendar:
+        return Calendar(self.unit, "UTC" if self.unit is Unit.HOUR else self.zone)
 
 
 def _kept(time: int) -> int:

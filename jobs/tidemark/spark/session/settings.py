@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 import tidemark
 from tidemark.config.models.sources import READING
+from tidemark.core.calendar.clocks import database
 from tidemark.spark.compat.plain import ASKED, is_asked_for
 from tidemark.spark.session.compiler import fingerprint
 
@@ -47,7 +48,7 @@ Pages of the second version need statistics of each column: without them they st
 all readers overlook."""
 
 _PACKAGES = ("pyspark", "delta-spark", "deltalake")
-_MODULE = "Java module"
+_MODULE, _ZONES = "Java module", "zone database"
 _DIGITS = 12
 
 
@@ -55,7 +56,7 @@ def engine() -> str:
     """The versions and settings in force, as JSON. It has `plain` only where the environment chooses public ways: a
     missing class follows from the versions."""
     versions = {"tidemark": tidemark.__version__} | {name: version(name) for name in _PACKAGES}
-    versions[_MODULE] = fingerprint()[:_DIGITS]
+    versions |= {_MODULE: fingerprint()[:_DIGITS], _ZONES: database()}
     known = {"versions": versions, "settings": RESULT_SETTINGS | PAGES, "reading": READING}
     return json.dumps(known | ({"plain": True} if is_asked_for() else {}))
 
@@ -76,8 +77,8 @@ def changed(recorded: str) -> list[str]:
     now, then = json.loads(engine()), json.loads(recorded)
     del now["reading"], now["settings"][ARITHMETIC]
     then["settings"] = PAGES | then.get("settings", {})  # earlier batches had these, too, unrecorded
-    if _MODULE not in then["versions"]:
-        del now["versions"][_MODULE]
+    for name in {_MODULE, _ZONES} - then["versions"].keys():
+        del now["versions"][name]
     for each in (now, then):
         each["plain"] = {ASKED: each.get("plain", False)}
     return [

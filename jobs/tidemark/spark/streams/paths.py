@@ -75,6 +75,6 @@ def _length(spec: PipelineSpec, path: Path) -> int | None:
         return spec.sources[path.origin].longest
     step = spec.streams[path.origin]
     if path.windowed:
-        return step.fixed.size if step.fixed else None
+        return step.fixed.lives(0) if step.fixed else None
     sides = [longest(spec, paths_to(spec, name)) for name in step.join]
     return min((length for length in sides if length is not None), default=None)

@@ -1,6 +1,6 @@
 """Puts rows into windows and aggregates them (time rules: streams and windows).
 
-Window n is [n * hop + offset, n * hop + offset + size). The windows of a row, and those of them that close or are
+The windows of a row, and those of them that close or are
 closed already, are computed as numbers: rows are repeated only for the windows that are asked for.
 """
 
@@ -14,15 +14,15 @@ from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.sql.aggregates import order_sensitive
-from tidemark.core.windows import FixedWindows
+from tidemark.core.windows import NumberedWindows
 from tidemark.errors import ConfigError, Problem
 from tidemark.spark.columns import JUDGED, OPEN_UNTIL, WINDOW
 from tidemark.spark.expressions import aggregate_of
 from tidemark.spark.streams.distinct import with_firsts
 from tidemark.spark.streams.equal_values import alike, holds_floats
+from tidemark.spark.streams.numbers.window_numbers import numbers_of
 from tidemark.spark.streams.stream_rows import order_of
 from tidemark.spark.tables.delta import quoted
-from tidemark.spark.times import divided
 from tidemark.spark.validity import fit
 
 _FIRST, _LAST = f"{WINDOW}_first", f"{WINDOW}_last"
@@ -32,7 +32,7 @@ BEFORE, AFTER = f"{WINDOW}_before", f"{WINDOW}_after"
 
 
 def closing(
-    rows: DataFrame, window: FixedWindows, complete: bool, *, kept: bool = True, points: bool = False
+    rows: DataFrame, window: NumberedWindows, complete: bool, *, kept: bool = True, points: bool = False
 ) -> DataFrame:
     """Rows with the `WINDOW` they count in, of windows that close while their part goes from `BEFORE` to `AFTER`.
 
@@ -41,16 +41,15 @@ def closing(
     """
     rows = rows if complete else rows.where(F.col(AFTER).isNotNull())
     passed = F.greatest(F.col(BEFORE), _own()) if kept else F.col(BEFORE)
-    if points and window.hop >= window.size:
-        closes = F.col(WINDOW) * window.hop + (window.offset + window.size + window.lateness)
-        open_ = _lone(rows, window).where(passed.isNull() | (closes > passed))
-        return open_ if complete else open_.where(closes <= F.col(AFTER))
+    if points and not window.overlap:
+        open_ = _lone(rows, window).where(passed.isNull() | (F.col(WINDOW) >= _first_open(window, passed)))
+        return open_ if complete else open_.where(F.col(WINDOW) < _first_open(window, F.col(AFTER)))
     bound = F.lit(None).cast("long") if complete else _first_open(window, F.col(AFTER))
     first, last = F.greatest(_FIRST, _first_open(window, passed)), F.least(_LAST, bound - 1)
-    return _in_windows(_numbered(rows, window), first, last)
+    return _in_windows(_numbered(rows, window), window, first, last)
 
 
-def late(rows: DataFrame, window: FixedWindows) -> DataFrame:
+def late(rows: DataFrame, window: NumberedWindows) -> DataFrame:
     """Rows with each `WINDOW` that they belong to and are late for.
 
     They are late if their own watermark before them, or the step's when the run began, had passed the window.
@@ -58,30 +57,30 @@ def late(rows: DataFrame, window: FixedWindows) -> DataFrame:
     passed = F.greatest(F.col(BEFORE), _own())
     last = F.least(_LAST, _first_open(window, passed) - 1)
     numbered = _numbered(rows.where(F.col(JUDGED) & passed.isNotNull()), window)
-    return _in_windows(numbered, F.col(_FIRST), last)
+    return _in_windows(numbered, window, F.col(_FIRST), last)
 
 
-def outside(rows: DataFrame, window: FixedWindows) -> DataFrame:
+def outside(rows: DataFrame, window: NumberedWindows) -> DataFrame:
     """Rows in no window: those in the gaps between windows."""
     return _numbered(rows, window).where(F.col(_LAST) < F.col(_FIRST))
 
 
-def start_of(window: FixedWindows) -> Column:
+def start_of(window: NumberedWindows) -> Column:
     """The start of a row's `WINDOW`."""
-    return F.timestamp_micros(F.col(WINDOW) * window.hop + window.offset)
+    return F.timestamp_micros(numbers_of(window).start(F.col(WINDOW)))
 
 
-def end_of(window: FixedWindows) -> Column:
+def end_of(window: NumberedWindows) -> Column:
     """The end of a row's `WINDOW`."""
-    return F.timestamp_micros(F.col(WINDOW) * window.hop + window.offset + window.size)
+    return F.timestamp_micros(numbers_of(window).end(F.col(WINDOW)))
 
 
-def pulled_back(window: FixedWindows, reached: Column) -> Column:
-    """Watermark of the windows' stream for one part, by the rule of `FixedWindows.pulled_back`."""
-    return F.least(reached, _first_open(window, reached) * window.hop + window.offset)
+def pulled_back(window: NumberedWindows, reached: Column) -> Column:
+    """Watermark of the windows' stream for one part, by the rule of `NumberedWindows.pulled_back`."""
+    return F.least(reached, numbers_of(window).start(_first_open(window, reached)))
 
 
-def bounded(rows: DataFrame, window: FixedWindows) -> DataFrame:
+def bounded(rows: DataFrame, window: NumberedWindows) -> DataFrame:
     """Rows with the bounds of their `WINDOW`."""
     return rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
 
@@ -89,7 +88,7 @@ def bounded(rows: DataFrame, window: FixedWindows) -> DataFrame:
 def aggregated(
     rows: DataFrame,
     step: StreamSpec,
-    window: FixedWindows | None,
+    window: NumberedWindows | None,
     types: dict[str, str | None],
     *,
     alone: bool = False,
@@ -163,7 +162,7 @@ def _key(step: StreamSpec) -> str:
     return f"streams.{step.name}.select"
 
 
-def _numbered(rows: DataFrame, window: FixedWindows) -> DataFrame:
+def _numbered(rows: DataFrame, window: NumberedWindows) -> DataFrame:
     """Rows with the numbers of the first and last window that they overlap.
 
     The last is null for an open lifetime that is not cut at `OPEN_UNTIL`.
@@ -171,26 +170,28 @@ def _numbered(rows: DataFrame, window: FixedWindows) -> DataFrame:
     start, end = F.unix_micros("_system_timestamp"), F.unix_micros("_end_time")
     if OPEN_UNTIL in rows.columns:
         end = F.coalesce(end, OPEN_UNTIL)
-    first = divided(start - window.offset - window.size, window.hop) + 1
-    return rows.withColumns({_FIRST: first, _LAST: divided(end - 1 - window.offset, window.hop)})
+    numbers = numbers_of(window)
+    return rows.withColumns({_FIRST: numbers.first(start), _LAST: numbers.last(end - 1)})
 
 
-def _lone(rows: DataFrame, window: FixedWindows) -> DataFrame:
+def _lone(rows: DataFrame, window: NumberedWindows) -> DataFrame:
     """Points with the one `WINDOW` they are in, where windows do not overlap; without those in the gaps."""
-    since = F.unix_micros("_system_timestamp") - window.offset
-    numbered = rows.withColumn(WINDOW, divided(since, window.hop))
-    return numbered if window.hop == window.size else numbered.where(F.pmod(since, F.lit(window.hop)) < window.size)
+    numbers, time = numbers_of(window), F.unix_micros("_system_timestamp")
+    found, inside = rows.withColumn(WINDOW, numbers.last(time)), numbers.lone(time, F.col(WINDOW))
+    return found if inside is None else found.where(inside)
 
 
-def _in_windows(rows: DataFrame, first: Column, last: Column) -> DataFrame:
+def _in_windows(rows: DataFrame, window: NumberedWindows, first: Column, last: Column) -> DataFrame:
     rows = rows.withColumns({_FIRST: first, _LAST: last}).where(F.col(_FIRST) <= F.col(_LAST))
-    return rows.withColumn(WINDOW, F.explode(F.sequence(_FIRST, _LAST))).drop(_FIRST, _LAST)
+    found = rows.withColumn(WINDOW, F.explode(F.sequence(_FIRST, _LAST))).drop(_FIRST, _LAST)
+    held = numbers_of(window).held(F.col(WINDOW))
+    return found if held is None else found.where(held)
 
 
 def _own() -> Column:
     return F.when(F.col(JUDGED), F.unix_micros("_watermark"))
 
 
-def _first_open(window: FixedWindows, reached: Column) -> Column:
+def _first_open(window: NumberedWindows, reached: Column) -> Column:
     """Number of the earliest window that is not closed at a watermark; null if that is null."""
-    return divided(reached - window.lateness - window.size - window.offset, window.hop) + 1
+    return numbers_of(window).first(reached - window.lateness)

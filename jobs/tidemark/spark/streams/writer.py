@@ -18,7 +18,7 @@ from tidemark.config import PipelineSpec
 from tidemark.config.models.stream_graph import columns_of
 from tidemark.core.batch_result import NEWEST, TableDigest
 from tidemark.core.stream_output import Due
-from tidemark.core.windows import FixedWindows
+from tidemark.core.windows import NumberedWindows
 from tidemark.spark.columns import SOURCE
 from tidemark.spark.digests import measured, table_digest
 from tidemark.spark.plans.parameters import Parameter, constant
@@ -281,9 +281,9 @@ class Outputs:
         return self._along(due, Span(since=due.first_batch, only=True))
 
 
-def _window(due: Due) -> FixedWindows:
+def _window(due: Due) -> NumberedWindows:
     if due.step.fixed is None:
-        raise ValueError(f"{due.step.name} has no windows of fixed size")
+        raise ValueError(f"{due.step.name} has no windows with fixed bounds")
     return due.step.fixed
 
 

@@ -1,0 +1,1 @@
+"""Calendars of time zones: clocks that never go back, and periods by them."""
