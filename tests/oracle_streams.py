@@ -29,7 +29,8 @@ _LIVING = ("point", "interval")
 @dataclass(frozen=True)
 class Item:
     """One row of a stream, alive in [start, end). `order` ends the total order that `start` begins; `watermark`
-    is that of its key before it, and a row that is not `judged` (of a window) has none and is never late."""
+    is that of its key before it, and a row that is not `judged` (of a window) has none and is never late. Its end is
+    known from the run `known` on: that of a gap may depend on a row that comes later than the left one."""
 
     start: int
     end: int
@@ -43,6 +44,7 @@ class Item:
     watermark: int | None = None
     judged: bool = True
     paired: bool = False
+    known: int = 0
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -72,9 +74,15 @@ class Step:
 
 
 class Pairing(Protocol):
-    """What makes a pair of two rows; None where they are no pair."""
+    """What makes a pair of two rows; None where they are no pair. `gaps` are the times in which a left row has no
+    pair among all right rows that ever come, each with the run that brings it."""
+
+    @property
+    def how(self) -> str: ...
 
     def __call__(self, left: Item, right: Item) -> Item | None: ...
+
+    def gaps(self, left: Item, rights: Sequence[tuple[int, Item]]) -> list[Item]: ...
 
 
 @dataclass(frozen=True)
@@ -159,8 +167,18 @@ def flow(
     payload: Callable[[str, Row], Payload] = lambda _name, _row: {},
     start: int | None = None,
 ) -> list[dict[str, StepRun]]:
-    """By run, what it did to each stream. All sources have as many runs, with the same as_of."""
-    return _Streams(sources, steps, payload, start).run()
+    """By run, what it did to each stream. All sources have as many runs, with the same as_of.
+
+    Gaps of joins are made from all rows of the right side, as a flow without them, or with those of joins further
+    below, has brought them: the flow is repeated until it brings the same rows again.
+    """
+    rows: dict[str, list[tuple[int, Item]]] = {}
+    while True:
+        streams = _Streams(sources, steps, payload, start, rows)
+        runs = streams.run()
+        if streams.rows == rows or not any(step.join and step.join.how != "inner" for step in steps.values()):
+            return runs
+        rows = streams.rows
 
 
 def minimum(watermarks: Sequence[Watermark], recorded: Watermark = None) -> Watermark:
@@ -178,8 +196,10 @@ class _Streams:
         steps: Mapping[str, Step],
         payload: Callable[[str, Row], Payload],
         start: int | None,
+        ever: Mapping[str, list[tuple[int, Item]]],
     ) -> None:
         self.sources, self.steps, self.payload, self.start = sources, steps, payload, start
+        self.ever, self.rows = ever, {name: list[tuple[int, Item]]() for name in [*sources, *steps]}
         self.judged: dict[str, Any] = oracle_punctuation.judge(sources)
         self.flows = {name: _Flow() for name in [*sources, *steps]}
         self.windows = {name: _Stepping() for name in steps}
@@ -199,6 +219,8 @@ class _Streams:
         done: dict[str, StepRun] = {}
         for name in self._in_order():
             done[name] = self._step(name, self.steps[name], number)
+        for name, flow_ in self.flows.items():
+            self.rows[name] += [(number, item) for item in flow_.brought]
         return done
 
     def _in_order(self) -> list[str]:
@@ -263,7 +285,7 @@ class _Streams:
     def _step(self, name: str, step: Step, number: int) -> StepRun:
         below = [self.flows[each] for each in step.inputs]
         if step.join is not None:
-            items = _pairs(step.join, *below)
+            items = self._joined(step, step.join)
         else:
             items = [self._placed(item, index, step) for index, each in enumerate(below) for item in each.brought]
         if step.unnest is not None:
@@ -280,19 +302,28 @@ class _Streams:
         flow_.brought = [_moved(item, step) for item in items]
         flow_.parts = {} if len(below) > 1 else {part: _plus(w, step.shift) for part, w in below[0].parts.items()}
         flow_.watermark = minimum([_plus(each.watermark, step.shift) for each in below], flow_.watermark)
-        return StepRun(self._committed(name, step, flow_), flow_.watermark)
+        return StepRun(self._committed(name, step, flow_, number), flow_.watermark)
+
+    def _joined(self, step: Step, join: Pairing) -> list[Item]:
+        left, right = (self.flows[each] for each in step.inputs)
+        pairs = [] if join.how == "anti" else _pairs(join, left, right)
+        if join.how == "inner":
+            return pairs
+        return pairs + [gap for item in left.brought for gap in join.gaps(item, self.ever.get(step.inputs[1], []))]
 
     @staticmethod
     def _placed(item: Item, index: int, step: Step) -> Item:
         return replace(item, order=(index, *item.order)) if len(step.inputs) > 1 else item
 
-    def _committed(self, name: str, step: Step, flow_: _Flow) -> tuple[Item, ...]:
+    def _committed(self, name: str, step: Step, flow_: _Flow, number: int) -> tuple[Item, ...]:
         if not step.publish and step.join is None:
             return ()
         waiting = self.waiting[name] + flow_.brought
         reached = -math.inf if flow_.watermark is None else flow_.watermark
-        self.waiting[name] = [item for item in waiting if item.end > reached]
-        done = [item for item in waiting if item.end <= reached and (self.start is None or item.end > self.start)]
+        ended = [item.end <= reached and item.known <= number for item in waiting]
+        self.waiting[name] = [item for item, over in zip(waiting, ended, strict=True) if not over]
+        done = [item for item, over in zip(waiting, ended, strict=True) if over]
+        done = [item for item in done if self.start is None or item.end > self.start]
         return tuple(sorted(done, key=lambda item: item.sort_key))
 
     # -- windows
@@ -508,7 +539,8 @@ def _pulled_back(window: Window, reached: Watermark) -> Watermark:
 def _moved(item: Item, step: Step) -> Item:
     end = item.end if step.lifetime is None else item.start + step.lifetime
     own = None if item.watermark is None else item.watermark + step.shift
-    return replace(item, start=item.start + step.shift, end=end + step.shift, watermark=own)
+    known = item.known if step.lifetime is None else 0
+    return replace(item, start=item.start + step.shift, end=end + step.shift, watermark=own, known=known)
 
 
 def _plus(watermark: Watermark, shift: int) -> Watermark:

@@ -70,6 +70,16 @@ def without(key: str) -> dict[str, Any]:
         (J | {"select": {"x": "readings.Speed + rand()"}}, "select.x", "the function rand() cannot be used"),
         (J | {"select": {"_end_time": "readings.Speed"}}, "select._end_time", "tables have themselves"),
         (R | {"on": ["Lane"]}, "on", "is for joins alone"),
+        (R | {"how": "left"}, "how", "is for joins alone: name two streams in join"),
+        (J | {"how": "lef"}, "how", "'lef' is not allowed: write inner, left or anti"),
+        (J | {"how": "LEFT"}, "how", "write inner, left or anti"),
+        (J | {"hwo": "left"}, "hwo", "there is no such key 'hwo': did you mean how?"),
+        (
+            J | {"how": "anti", "select": {"x": "long.Speed"}},
+            "select.x",
+            "'long' has no row where 'readings' is without one (how: anti): select columns of 'readings' alone",
+        ),
+        (J | {"how": "anti", "select": {"x": "readings.Sped"}}, "select.x", "did you mean Speed"),
     ],
     ids=lambda value: None if isinstance(value, dict) else str(value)[:50],
 )
@@ -86,6 +96,9 @@ def test_a_join_that_cannot_be_is_refused(files: Files, join: dict[str, Any], ke
         J,
         J | {"on": "lane"},
         J | {"where": "readings._event_time < LONG._end_time and `readings`.Speed + long.Speed > 1"},
+        J | {"how": "inner"},
+        J | {"how": "left", "select": {"x": "long.Speed", "missing": "long._system_timestamp is null"}},
+        J | {"how": "anti", "where": "readings.Speed < long.Speed"},
         J | {"join": ["w", "long"], "select": {"n": "w.n", "s": "w._window_start", "p": "long._partition"}},
         J | {"select": {"x": "readings.payload.inner.x", "y": "transform(long.list, e -> e + 1)", "z": "1"}},
     ],
@@ -140,6 +153,43 @@ def test_a_change_of_what_is_joined_is_refused(files: Files) -> None:
     changed = files.spec({"streams": {"long": LONG, "j": J | {"on": ["DeviceId"]}}})
     with pytest.raises(ConfigError, match=r"streams\.j\.on"):
         changes(recorded, changed)
+
+
+EDGE: dict[str, Any] = {"kind": "Lane", "start": "s", "end": "e", "end_time": "EnqueuedAt", "match": ["DeviceId"]}
+
+
+@pytest.mark.parametrize("below", ["edges", "some", "pairs"])
+def test_a_row_that_may_turn_out_to_be_none_ends_no_gap(files: Files, below: str) -> None:
+    punctuation = {"every": "1m", "violations": "adjust"}
+    edges = {"timestamp_by": "EventTime", "shape": {"edge": EDGE}, "punctuation": punctuation}
+    source = {"landing": "./landing", "format": "json", "schema": COLUMNS}
+    streams = {
+        "some": {"from": "edges"},
+        "pairs": J | {"join": ["some", "readings"], "select": {"Lane": "some.Lane"}},
+    }
+
+    def pipeline(how: str, violations: str, sides: list[str]) -> dict[str, Any]:
+        join = {"join": sides, "on": ["Lane"], "how": how, "select": {"x": f"{sides[0]}.Lane"}}
+        punctuated = source | edges | {"punctuation": punctuation | {"violations": violations}}
+        readings = source | EVENTS
+        return {"sources": {"readings": readings, "edges": punctuated}, "streams": streams | {"j": join}}
+
+    key, message = files.problem(pipeline("left", "adjust", ["readings", below]))
+    assert key == "streams.j.how"
+    assert "cannot be left with rows of the source 'edges' on the right" in message
+    files.load(pipeline("inner", "adjust", ["readings", below]))
+    files.load(pipeline("left", "drop", ["readings", below]))
+    files.load(pipeline("anti", "adjust", [below, "readings"]))
+
+
+def test_how_counts_for_fingerprints_only_if_it_is_given(files: Files) -> None:
+    streams = {"long": LONG, "j": J}
+    plain = files.spec({"streams": streams})
+    assert files.spec({"streams": streams | {"j": J | {"how": "inner"}}}).fingerprint() == plain.fingerprint()
+    left = files.spec({"streams": streams | {"j": J | {"how": "left"}}})
+    assert left.fingerprint() != plain.fingerprint()
+    with pytest.raises(ConfigError, match=r"streams\.j\.how"):
+        changes(plain.resolved(), left)
 
 
 WATERMARKS = st.none() | st.integers(-5, 5)

@@ -53,6 +53,7 @@ NOTHING = [
     due(PLAIN, kept=True),
     due(PLAIN, ending=True),
     due(PLAIN, StreamState(40, True), StreamState(40, True), kept=True, brought=True),
+    due(PLAIN, gapped=True),
     due(TUMBLING),
     due(TUMBLING, brought=True),
     due(TUMBLING, replace(STATE, reached=39)),
@@ -76,6 +77,7 @@ def test_nothing_is_due_if_nothing_can_be_committed_or_close(each):
 
 COMPLETE = replace(STATE, complete=True)
 SOMETHING = [
+    due(PLAIN, gapped=True, brought=True),
     due(PLAIN, replace(STATE, watermark=31)),
     due(PLAIN, COMPLETE),
     due(PLAIN, kept=True, brought=True),
@@ -302,3 +304,12 @@ def test_a_stream_that_was_added_begins_at_its_sources_present_watermark():
     assert opening_states(steps, recorded, {"a": Combined(97)}, first_run=True) == dict.fromkeys(found, StreamState())
     fresh = opening_states([SHIFTED, replace(TUMBLING, inputs=("shifted",))], {}, {"a": Combined(97)}, False)
     assert (fresh["w"].watermark, fresh["w"].begins, fresh["shifted"].begins) == (90, 94, 94)
+
+
+def test_a_join_with_gaps_reads_its_right_side_from_the_start_of_a_left_row_on():
+    left, right = StepRules("l", ("a",), ("a",), lifetime=7), StepRules("r", ("b",), ("b",), lifetime=5)
+    join = StepRules("j", ("l", "r"), ("a", "b"))
+    assert reach([left, right, join]) == 7
+    assert reach([left, right, replace(join, gapped=True)]) == 5 + 7 - 1
+    points = replace(join, inputs=("a", "r"), gapped=True)
+    assert reach([right, points]) == 5

@@ -30,7 +30,7 @@ class Stream:
     """A source or a stream that a pipeline may read. `kept`: rows may be behind their own watermark; `open`: a
     lifetime may have no end; `keyed`: the only source below, if it has substreams; `single`: one source is below;
     `by`: how windows below are divided; `hidden`: columns that no generated expression reads;
-    `below`: operators on the way from its sources."""
+    `moved`: edges below may turn out to be no rows; `below`: operators on the way from its sources."""
 
     columns: Mapping[str, str]
     kept: bool = False
@@ -39,6 +39,7 @@ class Stream:
     keyed: bool = False
     by: str | None = None
     hidden: tuple[str, ...] = ()
+    moved: bool = False
     below: frozenset[str] = frozenset()
 
 
@@ -80,7 +81,7 @@ class Author:
         if operator == "union":
             self._union(name)
         elif operator == "join":
-            self._join(name)
+            self._join(name, self.dice.choice(("inner", "left", "anti")))
         elif operator == "unnest":
             self._unnest(name)
         elif operator in ("select", "shift", "lifetime"):
@@ -145,41 +146,38 @@ class Author:
         query = f"SELECT {', '.join([ordered, *SYSTEM[1:], *columns])} FROM ({' UNION ALL BY NAME '.join(parts)})"
         kept, open_ = any(each.kept for each in streams), any(each.open for each in streams)
         passed = frozenset({"union"}).union(*[each.below for each in streams])
-        hidden = streams[0].hidden
-        self._add(name, {"union": inputs}, query, Stream(columns, kept, open_, False, hidden=hidden, below=passed))
+        hidden, moved = streams[0].hidden, any(each.moved for each in streams)
+        stream = Stream(columns, kept, open_, False, hidden=hidden, moved=moved, below=passed)
+        self._add(name, {"union": inputs}, query, stream)
         self._publish(name)
 
-    def _join(self, name: str) -> None:
+    def _join(self, name: str, how: str) -> None:
         sides = [each for each, stream in sorted(self.known.items()) if not stream.kept]
         pairs = [
             (one, other, column)
             for one in sides
             for other in sides
             for column, type_ in self.known[one].columns.items()
-            if one != other and type_ in _GROUPED and self.known[other].columns.get(column) == type_
+            if one != other
+            and type_ in _GROUPED
+            and self.known[other].columns.get(column) == type_
+            and not (how != "inner" and self.known[other].moved)
         ]
         if not pairs:
             return
         left, right, on = self.dice.choice(pairs)
         sides = [left, right]
+        read = sides if how != "anti" else sides[:1]
         select = {f"{side[0]}{index}_{column}": (side, column)
-                  for index, side in enumerate(sides) for column in self._some(self.known[side].columns)}  # fmt: skip
+                  for index, side in enumerate(read) for column in self._some(self.known[side].columns)}  # fmt: skip
         types = {as_: self.known[side].columns[column] for as_, (side, column) in select.items()}
         selected = {as_: f"{side}.{column}" for as_, (side, column) in select.items()}
-        keys = {"join": sides, "on": [on], "select": selected}
-        start, end = f"greatest({left}._s, {right}._s)", f"least({left}._e, {right}._e)"
-        shown = [
-            f"row_number() OVER (ORDER BY {start}, {left}._o, {right}._o) AS _o", f"{start} AS _s", f"{end} AS _e",
-            "NULL::VARCHAR AS _p", "NULL::VARCHAR AS _k", "NULL::BIGINT AS _f", "NULL::BIGINT AS _w",
-            *[f"{value} AS {as_}" for as_, value in selected.items()],
-        ]  # fmt: skip
-        query = (
-            f"SELECT {', '.join(shown)} FROM {left} JOIN {right} ON {left}.{on} = {right}.{on}"
-            f" AND ({right}._e IS NULL OR {left}._s < {right}._e) AND ({left}._e IS NULL OR {right}._s < {left}._e)"
-        )
-        open_ = all(self.known[side].open for side in sides)
+        keys = {"join": sides, "on": [on], "select": selected} | ({} if how == "inner" else {"how": how})
+        query = _joined(left, right, on, how, selected)
+        open_ = all(self.known[side].open for side in (sides if how == "inner" else sides[:1]))
         passed = frozenset({"join"}).union(*[self.known[side].below for side in sides])
-        self._add(name, keys, query, Stream(types, open=open_, single=False, below=passed))
+        moved = any(self.known[side].moved for side in sides)
+        self._add(name, keys, query, Stream(types, open=open_, single=False, moved=moved, below=passed))
         shown = ", ".join(["_s", "_e", "_p", "_f", *types])
         self.done.tables.append(Table(f"streams/{name}", f"SELECT {shown} FROM {name}"))
 
@@ -327,6 +325,38 @@ class Author:
         self.done.streams[name], self.done.views[name], self.known[name] = keys, query, stream
 
 
+def _joined(left: str, right: str, on: str, how: str, selected: Mapping[str, str]) -> str:
+    """Pairs, and with `how` the spans of left rows in which no pair is alive: between its bounds, put together where
+    they touch."""
+    start, end = f"greatest({left}._s, {right}._s)", f"least({left}._e, {right}._e)"
+    system = "NULL::VARCHAR AS _p, NULL::VARCHAR AS _k, NULL::BIGINT AS _f, NULL::BIGINT AS _w"
+    both = (
+        f"{left} JOIN {right} ON {left}.{on} = {right}.{on}"
+        f" AND ({right}._e IS NULL OR {left}._s < {right}._e) AND ({left}._e IS NULL OR {right}._s < {left}._e)"
+    )
+    values = ", ".join(f"{value} AS {as_}" for as_, value in selected.items())
+    pairs = f"SELECT {start} AS _s, {end} AS _e, {left}._o AS _l, {right}._o AS _r, {values} FROM {both}"
+    lives = f"SELECT {left}._o AS _l, {start} AS _s, coalesce({end}, {_NEVER}) AS _e FROM {both}"
+    own = f"SELECT _o, unnest([_s, coalesce(_e, {_NEVER})]) FROM {left}"
+    alive = f"SELECT _l, unnest([_s, _e]) AS _t FROM ({lives}) UNION {own}"
+    spans = f"SELECT _l, _t AS _s, lead(_t) OVER (PARTITION BY _l ORDER BY _t) AS _e FROM ({alive})"
+    free = (
+        f"SELECT *, lag(_e) OVER (PARTITION BY _l ORDER BY _s) IS DISTINCT FROM _s AS _new FROM ({spans}) f"
+        f" WHERE _e IS NOT NULL AND NOT EXISTS"
+        f" (SELECT 1 FROM ({lives}) p WHERE p._l = f._l AND p._s <= f._s AND f._s < p._e)"
+    )
+    numbered = f"SELECT *, sum(_new::INT) OVER (PARTITION BY _l ORDER BY _s) AS _n FROM ({free})"
+    gaps = f"SELECT _l, min(_s) AS _s, nullif(max(_e), {_NEVER}) AS _e FROM ({numbered}) GROUP BY _l, _n"
+    none = ", ".join(value if value.startswith(f"{left}.") else "NULL" for value in selected.values())
+    alone = f"SELECT g._s, g._e, g._l, NULL, {none} FROM ({gaps}) g JOIN {left} ON {left}._o = g._l"
+    rows = {"inner": pairs, "left": f"{pairs} UNION ALL {alone}", "anti": f"{pairs} WHERE false UNION ALL {alone}"}[
+        how
+    ]
+    shown = f"row_number() OVER (ORDER BY _s, _l, _r) AS _o, _s, _e, {system}, {', '.join(selected)}"
+    return f"SELECT {shown} FROM ({rows})"
+
+
+_NEVER = 1 << 62
 _TRUE = Expression("", "true", "true", "BOOLEAN")
 
 

@@ -49,6 +49,7 @@ def streams_of(landing: Landing) -> dict[str, Stream]:
             open=getattr(source, "shape", "point") == "edge",
             keyed=own_time and source.over,
             hidden=() if tolerant else ("t", "v"),
+            moved=getattr(source, "shape", "point") == "edge" and source.violations == "adjust",
         )
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from random import Random
@@ -12,10 +13,13 @@ import pytest
 
 from tidemark.config.models.streams import StreamSpec
 from tidemark.errors import ConfigError
+from tidemark.spark.streams.gaps import joined
 from tidemark.spark.streams.joins import Side, paired
+from tidemark.spark.tables.time_range import Span
 
 SCHEMA = "_system_timestamp TIMESTAMP, _end_time TIMESTAMP, _offset BIGINT, _batch_id BIGINT, k {kind}, n INT"
 TIMES = ("unix_micros(_system_timestamp) AS start", "unix_micros(_end_time) AS end")
+EVER = Span()
 NOT_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 
@@ -82,6 +86,61 @@ def test_cells_of_time_change_no_pair(spark, longest):
     }
     assert len(wanted) > 5
     assert pairs(spark, left, right, longest) == wanted
+
+
+def lives(spark, left, right, how, longest=(None, None), span=EVER, **more):
+    """Starts and ends by the numbers of both rows; of gaps the right one is None."""
+    sides = [side(spark, *each) for each in zip(("left", "right"), (left, right), longest, strict=True)]
+    select = {"a": "left.n"} | ({"b": "right.n"} if how == "left" else {})
+    rows = joined(step(how=how, select=select, **more), *sides, 0, span).selectExpr("*", *TIMES).collect()
+    return Counter((row["a"], row["b"] if how == "left" else None, row["start"], row["end"]) for row in rows)
+
+
+def literal(left, right, how, span=EVER):
+    """The same, tick by tick: a left row has a gap wherever no row that equals it is alive."""
+    found = Counter()
+    for a, (start, end, key) in enumerate(left):
+        matches = [
+            (b, max(start, s), min(end, e)) for b, (s, e, k) in enumerate(right) if k == key and key is not None
+        ]
+        pairs_ = [each for each in matches if each[1] < each[2]]
+        alone = [t for t in range(start, end) if not any(s <= t < e for _, s, e in pairs_)]
+        begins = [t for t in alone if t - 1 not in alone]
+        gaps = [(None, t, next(u for u in range(t, end + 1) if u not in alone)) for t in begins]
+        found.update((a, *each) for each in [*(pairs_ if how == "left" else []), *gaps])
+    inside = [each for each in found if (span.after or -99) < each[3] and each[2] < (span.before or 99)]
+    return Counter(inside)
+
+
+@pytest.mark.parametrize("how", ["left", "anti"])
+@pytest.mark.parametrize("longest", [(9, 4), (1, 6), (7, None), (None, None)])
+def test_left_rows_without_a_pair_are_rows_for_as_long_as_that_lasts(spark, longest, how):
+    dice = Random(6)  # noqa: S311 - the same rows each time
+
+    def rows(most, count, keys):
+        starts = [dice.randint(-30, 30) for _ in range(count)]
+        return [(start, start + dice.randint(1, most or 12), dice.choice(keys)) for start in starts]
+
+    left, right = rows(longest[0], 40, (0.0, 1.0, None)), rows(longest[1], 25, (0.0, 1.0, 2.0, None))
+    wanted = literal(left, right, how)
+    assert sum(each[1] is None for each in wanted) > 20
+    assert lives(spark, left, right, how, longest) == wanted
+    span = Span(-5, 7)
+    assert lives(spark, left, right, how, longest, span) == literal(left, right, how, span) != wanted
+
+
+def test_a_pair_for_which_where_is_not_true_leaves_the_gap(spark):
+    rows = [(0, 5, 1.0), (3, 9, 1.0)]
+    known = Counter({(0, None, 0, 3): 1, (0, 1, 3, 5): 1, (1, None, 3, 9): 1})
+    assert lives(spark, rows, rows, "left", where="left.n < right.n") == known
+    assert lives(spark, rows, rows, "anti", where="NULL") == Counter({(0, None, 0, 5): 1, (1, None, 3, 9): 1})
+
+
+def test_open_lives_have_open_gaps(spark):
+    left, right = [(0, None, 1.0), (0, None, 2.0)], [(4, 6, 1.0), (8, None, 2.0)]
+    gaps = {(0, None, 0, 4), (0, None, 6, None), (1, None, 0, 8)}
+    assert set(lives(spark, left, right, "anti")) == gaps
+    assert set(lives(spark, left, right, "left")) == gaps | {(0, 0, 4, 6), (1, 1, 8, None)}
 
 
 def test_where_and_select_see_both_sides_and_what_cannot_be_computed_is_null(spark):

@@ -29,6 +29,7 @@ class Due:
 
     `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
     a source below; `ending`: these may end lifetimes of earlier ones; `joined`: pairs of a join reach the step;
+    `gapped`: gaps of one do, whose end may become known when it has been passed;
     `straggling`: a partition of a punctuated source lies behind what its source had passed before the run. `parts`
     are the partitions of the only source below a step with `partition_by`, `path` leads from it to the step, and
     `states` are those of the steps before and after the run.
@@ -44,6 +45,7 @@ class Due:
     brought: bool = False
     ending: bool = False
     joined: bool = False
+    gapped: bool = False
     straggling: bool = False
     parts: tuple[PartitionProgress, ...] = ()
     path: tuple[StepRules, ...] = ()
@@ -59,7 +61,8 @@ class Due:
         """True if rows of a stream without windows may be committed."""
         if self.before.complete:
             return False
-        return self.after.complete or self.after.watermark != self.before.watermark or self.behind
+        moved = self.after.complete or self.after.watermark != self.before.watermark
+        return moved or self.behind or (self.gapped and self.brought)
 
     @property
     def behind(self) -> bool:

@@ -16,7 +16,7 @@ from tidemark.core.windows import DataDrivenWindows, NumberedWindows, Passed, Wi
 @dataclass(frozen=True)
 class StepRules:
     """Parts of a stream's declaration that its progress depends on. `sources` are all that lie below it. `endless`:
-    rows of a source live without a bound."""
+    rows of a source live without a bound. `gapped`: the gaps of a join's left rows are rows."""
 
     name: str
     inputs: tuple[str, ...]
@@ -25,6 +25,7 @@ class StepRules:
     lifetime: int | None = None
     windows: Windows | None = None
     endless: bool = False
+    gapped: bool = False
 
     @property
     def fixed(self) -> NumberedWindows | None:
@@ -165,14 +166,20 @@ def part_watermark(path: Sequence[StepRules], states: Mapping[str, StreamState],
 
 def reach(steps: Sequence[StepRules]) -> int:
     """Microseconds before an output time in which input may lie: windows, lifetimes and shifts summed along the
-    longest path. At least 0, as the rows of sources are outputs, too."""
+    longest path. At least 0, as the rows of sources are outputs, too.
+
+    A gap begins where a pair ended: the right side of its join is needed from the start of the left row on.
+    """
     longest: dict[str, int] = {}
     lives = longest_lives(steps)
     for step in steps:
         own = step.shift + (step.lifetime or 0)
         if step.windows is not None:
             own += step.windows.reach(max(lives.get(name, 1) for name in step.inputs))
-        longest[step.name] = max(longest.get(name, 0) for name in step.inputs) + own
+        below = [longest.get(name, 0) for name in step.inputs]
+        if step.gapped:
+            below[1] += lives.get(step.inputs[0], 1) - 1
+        longest[step.name] = max(below) + own
     return max([0, *longest.values()])
 
 

@@ -72,7 +72,8 @@ def _operator(stream: StreamSpec) -> Iterator[str]:
     if stream.union:
         yield "union"
     if stream.join:
-        yield "join" + (f" on {', '.join(stream.on)}" if stream.on else "")
+        how = "" if stream.how == "inner" else f"{stream.how} "
+        yield f"{how}join" + (f" on {', '.join(stream.on)}" if stream.on else "")
     if stream.unnest is not None:
         yield f"unnest {stream.unnest}"
     if stream.shift:

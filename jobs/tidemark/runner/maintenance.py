@@ -135,15 +135,18 @@ class Keeping:
     def needed(self, last: BatchRecord) -> dict[str, int | None]:
         """By source below a stream that is not complete, the time from which streams still need its rows after a run
         (None: they need all): no open window and no row that is not published begins earlier. Streams are pulled back
-        to their open windows, so that rows are at most as much earlier as lifetimes and shifts move them."""
+        to their open windows, so that rows are at most as much earlier as lifetimes and shifts move them. Whether a
+        row that waits has a gap is decided by rows since its own start."""
         steps = rules_of_streams(self.spec)
-        moved = reach([step if step.fixed is None else replace(step, windows=None) for step in steps])
+        narrow = [step if step.fixed is None else replace(step, windows=None) for step in steps]
+        moved = reach(steps if any(step.gapped for step in steps) else narrow)
         found: dict[str, int | None] = {}
         for step in steps:
             end = last.streams.get(step.name)
             if end is not None and end.state.complete:
                 continue
             back = None if end is None or end.state.back is None else end.state.back - moved
+            back = None if step.gapped and step.endless else back
             for name in step.sources:
                 other = found.get(name, back)
                 found[name] = None if back is None or other is None else min(back, other)

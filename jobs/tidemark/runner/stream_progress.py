@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 from tidemark.config import PipelineSpec, SourceSpec
-from tidemark.config.models.stream_graph import has_pairs, has_windows, in_order, sources_below
+from tidemark.config.models.stream_graph import has_gaps, has_pairs, has_windows, in_order, sources_below
 from tidemark.config.models.streams import StreamSpec
 from tidemark.core.advance import Key, States
 from tidemark.core.batch_result import BatchRecord, TableDigest
@@ -146,6 +146,7 @@ class StreamProgress:
             brought=any(source in step.sources for source, _ in ending.brought),
             ending=any(source.lifetimes.edges for source in below),
             joined=has_pairs(self.spec.streams, step.name),
+            gapped=has_gaps(self.spec.streams, step.name),
             straggling=any(_straggles(source, ending) for source in below),
         )
         if step.partition_by is None:
@@ -212,7 +213,7 @@ def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:
 def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
     below = sources_below(spec.streams, step.name)
     endless = any(spec.sources[name].longest is None for name in below)
-    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.windows, endless)
+    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.windows, endless, step.gapped)
 
 
 def _keeps(source: SourceSpec) -> bool:

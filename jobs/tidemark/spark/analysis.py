@@ -23,8 +23,10 @@ from tidemark.spark.columns import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOUR
 from tidemark.spark.compat.plans import require_plan
 from tidemark.spark.read import landed_rows
 from tidemark.spark.streams import stream_rows, windows
-from tidemark.spark.streams.joins import Side, paired
+from tidemark.spark.streams.gaps import joined
+from tidemark.spark.streams.joins import Side
 from tidemark.spark.tables.delta import quoted
+from tidemark.spark.tables.time_range import Span
 from tidemark.spark.validity import column_of
 
 _STORED = frozenset({
@@ -49,6 +51,14 @@ def analyse(spark: SparkSession, spec: PipelineSpec) -> dict[str, DataFrame]:
     if found:
         raise ConfigError(found)
     return rows
+
+
+def empty_rows(spark: SparkSession, spec: PipelineSpec, name: str) -> DataFrame:
+    """An empty frame of the rows of one source or stream."""
+    if name in spec.sources:
+        return _of_source(spark, spec.sources[name])
+    step = spec.streams[name]
+    return _step({each: empty_rows(spark, spec, each) for each in step.inputs}, spec, step)
 
 
 def table(rows: Mapping[str, DataFrame], name: str, columns: Mapping[str, str | None]) -> DataFrame:
@@ -109,10 +119,10 @@ def _add(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> No
     rows[step.name] = found
 
 
-def _step(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> DataFrame:
+def _step(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> DataFrame:
     if step.join:
         left, right = (Side(name, rows[name], stream_rows.names_of_order(rows[name]), None) for name in step.join)
-        pairs = paired(step, left, right, 0)
+        pairs = joined(step, left, right, 0, Span())
         rest = [name for name in stream_rows.SYSTEM if name not in pairs.columns]
         return _of_stream(
             pairs.select("*", *[F.lit(None).cast(stream_rows.kind_of(name)).alias(name) for name in rest])

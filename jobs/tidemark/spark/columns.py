@@ -63,6 +63,9 @@ CAME = f"{_PREFIX}came"
 WAS = f"{_PREFIX}was"
 """The end of a row as known before the batches that are looked at, if it was another."""
 
+LIFE = f"{_PREFIX}life"
+"""Start, end and `WAS` of a row of a join with gaps, and whether it is a gap."""
+
 TENTATIVE = f"{_PREFIX}tentative"
 """The start of an open lifetime that was moved to the punctuation. If the lifetime ends there, too, it never was a
 row."""

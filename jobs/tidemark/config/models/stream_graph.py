@@ -83,6 +83,13 @@ def has_pairs(streams: Mapping[str, StreamSpec], name: str) -> bool:
     return any(step.join or (not step.windowed and has_pairs(streams, step.name)) for step in below)
 
 
+def has_gaps(streams: Mapping[str, StreamSpec], name: str) -> bool:
+    """True if a stream has rows for the gaps of a join that is the stream or reaches it by a way without windows."""
+    step = streams[name]
+    below = [streams[each] for each in step.inputs if each in streams]
+    return step.gapped or any(not each.windowed and has_gaps(streams, each.name) for each in below)
+
+
 def has_windows(streams: Mapping[str, StreamSpec], name: str) -> bool:
     """True if rows of windows reach a step."""
     below = [streams[each] for each in streams[name].inputs if each in streams]
@@ -139,14 +146,17 @@ def _unnested(name: str, columns: Columns) -> Columns:
     return (*kept, StreamColumn(INDEX, "BIGINT"))
 
 
-def sides_of(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Sides:
-    """Columns that the expressions of a join may read, from the `known` columns of its inputs."""
+def sides_of(stream: StreamSpec, known: Mapping[str, Columns | None], *, selecting: bool = False) -> Sides:
+    """Columns that the expressions of a join may read, from the `known` columns of its inputs; those of `select` if
+    `selecting`."""
 
     def side(name: str) -> ReadableColumns:
         columns = known.get(name)
         return ReadableColumns(None if columns is None else (*columns, *ROW_COLUMNS), repr(name))
 
-    return Sides(None, sides={name: side(name) for name in stream.join})
+    left_alone = selecting and stream.how == "anti"
+    names, without = (stream.join[:1], stream.join[1:]) if left_alone else (stream.join, ())
+    return Sides(None, sides={name: side(name) for name in names}, without=without)
 
 
 def _paired(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns | None:

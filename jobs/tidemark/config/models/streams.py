@@ -56,6 +56,9 @@ class StreamSpec(Settings):
     union: Names = Field((), description="Two or more sources or streams, put together by column name")
     join: Names = Field((), description="Two sources or streams, whose rows are paired while both are alive")
     on: Expressions = Field((), description="Columns that are equal in the rows of a pair")
+    how: Literal["inner", "left", "anti"] = Field(
+        "inner", description="Of a join: pairs; pairs and the times of left rows without a pair; or these times alone"
+    )
     where: Expression | None = Field(None, description="Spark SQL predicate; other rows are left out")
     select: Selected = Field(
         default_factory=dict, description="New columns, or *, all; in a window, aggregates; in a join, required"
@@ -138,6 +141,11 @@ class StreamSpec(Settings):
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs, repeated if they are given repeatedly."""
         return self.union or self.join if self.from_ is None else (self.from_,)
+
+    @property
+    def gapped(self) -> bool:
+        """True if the times in which a left row of a join has no pair are rows."""
+        return bool(self.join) and self.how != "inner"
 
     @property
     def published(self) -> bool:

@@ -21,6 +21,7 @@ def expression_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
         before = None if stream.spec.join else streams.before(stream.spec)
         row = sides_of(stream.spec, streams.columns) if stream.spec.join else _row(before, stream.spec)
         found = (*_where(stream, row), *_except(stream, before), *_group_by(stream, before, row))
+        row = sides_of(stream.spec, streams.columns, selecting=True) if stream.spec.join else row
         found = (*found, *_select(stream, _with_groups(row, stream.spec)))
         for path, message in found:
             yield ("streams", name, *path), message

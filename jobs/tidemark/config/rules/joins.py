@@ -24,12 +24,14 @@ def join_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
 
 def _of_one(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
     if "join" not in stream.given:
-        if "on" in stream.given:
-            yield ("on",), "is for joins alone: name two streams in join: [a, b], or remove it"
+        for key in ("on", "how"):
+            if key in stream.given:
+                yield (key,), "is for joins alone: name two streams in join: [a, b], or remove it"
         return
     if stream.sound("join"):
         yield from _two_sides(stream)
         yield from _nothing_behind(stream, streams)
+        yield from _nothing_undone(stream, streams)
     yield from _required(stream)
     if stream.sound("join", "on") and len(stream.spec.join) == 2:
         yield from _equal_on(stream, streams)
@@ -61,6 +63,22 @@ def _nothing_behind(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFind
                     f"{side!r} carries rows of the source {name!r}, which keeps what is out of order: such a row may"
                     " come after its pairs were due; use drop or adjust there, or join windows over it",
                 )
+
+
+def _nothing_undone(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
+    """Require that no row which has ended a gap can turn out to be none."""
+    if not stream.spec.gapped:
+        return
+    for name in (each for side in stream.spec.join[1:2] for each in sources_of_rows(streams, side, paired=True)):
+        source = streams.sources.get(name)
+        punctuated = None if source is None else source.punctuated
+        if source is not None and source.lifetimes.edges and punctuated and punctuated.violations is Action.ADJUST:
+            yield (
+                ("how",),
+                f"cannot be {stream.spec.how} with rows of the source {name!r} on the right, which adjusts"
+                " violations: a start edge that was moved is no row if its lifetime ends there, after it has ended a"
+                " gap; use violations: drop there, or how: inner",
+            )
 
 
 def _required(stream: Stream) -> Iterator[KeyFinding]:

@@ -242,11 +242,11 @@ def _partitioned(stream: Stream, streams: CheckedStreams) -> Iterator[str]:
         yield f"substream needs `over` in the source {source.name!r}, beside timestamp_by: it has no substreams"
 
 
-def sources_of_rows(streams: CheckedStreams, name: str) -> tuple[str, ...]:
-    """Sources whose own rows, not those of windows or joins, reach a step."""
+def sources_of_rows(streams: CheckedStreams, name: str, *, paired: bool = False) -> tuple[str, ...]:
+    """Sources whose own rows, not those of windows or joins, reach a step; if `paired`, also as part of pairs."""
     below = {
         each: StreamSpec.model_construct()
-        if each != name and (stream.spec.windowed or stream.spec.join)
+        if each != name and (stream.spec.windowed or (stream.spec.join and not paired))
         else stream.spec
         for each, stream in streams.streams.items()
     }

@@ -11,9 +11,11 @@ from tidemark.config.types import Type, quoted
 
 @dataclass(frozen=True)
 class Sides(ReadableColumns):
-    """Rows of a pair by the names of their inputs: `readings.Speed` is Speed of the side `readings`."""
+    """Rows of a pair by the names of their inputs: `readings.Speed` is Speed of the side `readings`. Sides `without`
+    a row have no columns: the right one of an anti join."""
 
     sides: Mapping[str, ReadableColumns] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
 
     def find(self, name: str) -> KnownColumn | None:
         """Always None: no column of a join has a name of one word."""
@@ -36,6 +38,9 @@ class Sides(ReadableColumns):
         return side.type(names[1:]) if side is not None and len(names) > 1 else None
 
     def _of_no_side(self, name: str) -> str:
+        if name.lower() in self.without:
+            left = next(iter(self.sides))
+            return f"{name!r} has no row where {left!r} is without one (how: anti): select columns of {left!r} alone"
         having = [f"{side}.{quoted(name)}" for side, row in self.sides.items() if row.find(name)]
         if having:
             return f"{name!r} may be of either side of a join: write {' or '.join(having)}"

@@ -21,8 +21,9 @@ def not_due(due: Due, known: Parameter) -> Column:
     """True if an output is not due: it ends after the run's watermark, or had ended by that of the run before.
 
     Steps with `partition_by` are not checked. The first case is not checked with an idle timeout. The second is not
-    checked for session windows, nor where rows may lie behind. A time at the bound of the years may represent one
-    beyond it, and is not checked against that side.
+    checked for session windows, nor where rows may lie behind; a gap may end in the very moment that was passed, by a
+    pair that came after. A time at the bound of the years may represent one beyond it, and is not checked against
+    that side.
     """
     windows_, step, name = due.step.windows, due.step, "_end_time"
     before, after = due.before.watermark, due.after.watermark
@@ -38,15 +39,17 @@ def not_due(due: Due, known: Parameter) -> Column:
         early = (end > known("after", after, name)) & (time > MIN_TIME)
     if due.before.complete or before is None or due.behind or step.data_driven is not None:
         return early
-    return early | ((end <= known("before", before, name)) & (time < MAX_TIME))
+    past = known("before", before, name)
+    return early | ((end < past if due.gapped else end <= past) & (time < MAX_TIME))
 
 
 def passing_span(due: Due, before: int | None, after: int | None) -> Span:
     """Span of rows whose end is passed in a run that goes from one time to another.
 
-    Where rows that the run brought may lie behind, these are included.
+    Where rows that the run brought may lie behind, or end gaps in the moment that was passed, these are included.
     """
-    return Span(before, after, since=due.first_batch if due.behind else None, behind=due.straggling)
+    since = due.first_batch if due.behind or due.gapped else None
+    return Span(before, after, since=since, behind=due.straggling)
 
 
 def passing(rows: DataFrame, due: Due, before: int | None, after: int | None) -> DataFrame:

@@ -23,7 +23,7 @@ from tidemark.spark.expressions import value_of
 from tidemark.spark.times import came, divided
 from tidemark.spark.validity import column_of, fit
 
-_START, _END = "_system_timestamp", "_end_time"
+START, END = "_system_timestamp", "_end_time"
 _ONE_VALUE = ("array", "map", "struct", "variant", "interval")
 
 
@@ -53,28 +53,48 @@ def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
 
     Raises ConfigError when columns of `on` have types that cannot be equal.
     """
+    both = combined(step, left, right, "inner")
+    if step.where is not None:
+        both = both.where(condition(both, step))
+    start = F.greatest(left.column(START), right.column(START)).alias(START)
+    end = F.least(left.column(END), right.column(END)).alias(END)
+    return selected(both, step, (left, right), rank, (start, end, *_was((left, right), end)))
+
+
+def combined(step: StreamSpec, left: Side, right: Side, how: str) -> DataFrame:
+    """Rows of both sides with equal `on` that are alive together; `how` is Spark's word for the kind of join. Left
+    rows may be there once for each of their cells.
+
+    Raises ConfigError when columns of `on` have types that cannot be equal.
+    """
     _require_equal_types(step, left, right)
     widths = (left.longest, right.longest)
     width = None if None in widths else max(each for each in widths if each is not None)
     frames = [(side.rows if width is None else _in_cells(side, width)).alias(side.name) for side in (left, right)]
-    both = frames[0].join(frames[1], reduce(and_, _conditions(step, left, right, width)))
-    key = f"streams.{step.name}"
-    if step.where is not None:
-        both = both.where(value_of(both, step.where, f"{key}.where")[0].cast("boolean"))
-    keys = [side.column(name) for side in (left, right) for name in side.order]
+    return frames[0].join(frames[1], reduce(and_, _conditions(step, left, right, width)), how)
+
+
+def condition(both: DataFrame, step: StreamSpec) -> Column:
+    """The predicate `where` of a join over rows of both sides; null where it cannot be computed."""
+    return value_of(both, step.where or "true", f"streams.{step.name}.where")[0].cast("boolean")
+
+
+def selected(
+    both: DataFrame, step: StreamSpec, sides: tuple[Side, Side], rank: int, times: Sequence[Column]
+) -> DataFrame:
+    """Rows of a join with these times, the columns of their order as the path of `rank`, and the selected columns."""
+    keys = [side.column(name) for side in sides for name in side.order]
     order = [column.alias(ordinal(rank, number)) for number, column in enumerate(keys)]
-    selected = [fit(kind, value).alias(name) for name, (value, kind) in _values(both, step, key)]
-    start = F.greatest(left.column(_START), right.column(_START)).alias(_START)
-    end = F.least(left.column(_END), right.column(_END)).alias(_END)
-    brought = F.greatest(*[came(side.rows.columns, side.column) for side in (left, right)]).alias(CAME)
-    return both.select(start, end, brought, *_was((left, right), end), *_tentative((left, right)), *order, *selected)
+    values = [fit(kind, value).alias(name) for name, (value, kind) in _values(both, step, f"streams.{step.name}")]
+    brought = F.greatest(*[came(side.rows.columns, side.column) for side in sides]).alias(CAME)
+    return both.select(*times, brought, *_tentative(sides), *order, *values)
 
 
 def _was(sides: Sequence[Side], end: Column) -> list[Column]:
     """`WAS` of the pairs, if a side has it; else no column."""
     if not any(WAS in side.rows.columns for side in sides):
         return []
-    known = [(WAS, _END) if WAS in side.rows.columns else (_END,) for side in sides]
+    known = [(WAS, END) if WAS in side.rows.columns else (END,) for side in sides]
     ends = [F.coalesce(*map(side.column, names)) for side, names in zip(sides, known, strict=True)]
     before = F.least(*ends)
     return [F.when(~before.eqNullSafe(end), before).alias(WAS)]
@@ -96,17 +116,17 @@ def _conditions(step: StreamSpec, left: Side, right: Side, width: int | None) ->
     for name in step.on:
         yield left.column(name) == right.column(name)
     for one, other in ((left, right), (right, left)):
-        end = other.column(_END)
-        yield end.isNull() | (one.column(_START) < end)
+        end = other.column(END)
+        yield end.isNull() | (one.column(START) < end)
     if width is not None:
-        start = F.unix_micros(F.greatest(left.column(_START), right.column(_START)))
+        start = F.unix_micros(F.greatest(left.column(START), right.column(START)))
         yield left.column(CELL) == right.column(CELL)
         yield left.column(CELL) == divided(start, width)
 
 
 def _in_cells(side: Side, width: int) -> DataFrame:
     """Rows once for each `CELL` that they live in, a stretch of time of `width` microseconds: two at most."""
-    start, end = F.unix_micros(_START), F.unix_micros(_END)
+    start, end = F.unix_micros(START), F.unix_micros(END)
     first = divided(start, width)
     if side.longest == TICK:
         return side.rows.withColumn(CELL, first)

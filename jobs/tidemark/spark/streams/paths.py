@@ -76,5 +76,5 @@ def _length(spec: PipelineSpec, path: Path) -> int | None:
     step = spec.streams[path.origin]
     if path.windowed:
         return step.fixed.lives(0) if step.fixed else None
-    sides = [longest(spec, paths_to(spec, name)) for name in step.join]
+    sides = [longest(spec, paths_to(spec, name)) for name in (step.join[:1] if step.gapped else step.join)]
     return min((length for length in sides if length is not None), default=None)

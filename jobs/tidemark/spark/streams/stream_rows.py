@@ -5,7 +5,7 @@ The rows that a run needs are found by the times of each path's origin, and file
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -15,11 +15,13 @@ from pyspark.sql import functions as F
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.models.stream_graph import columns_of
 from tidemark.config.models.streams import StreamSpec
+from tidemark.core.times import TICK
 from tidemark.spark.columns import CAME, JUDGED, RANK, SOURCE, TENTATIVE, WAS, ordinal
 from tidemark.spark.expressions import value_of
 from tidemark.spark.plans.parameters import Parameter, constant
 from tidemark.spark.punctuation import lifetimes
-from tidemark.spark.streams.joins import Side, paired
+from tidemark.spark.streams.gaps import joined
+from tidemark.spark.streams.joins import Side
 from tidemark.spark.streams.paths import Path, longest, paths_to
 from tidemark.spark.streams.unnest import unnested
 from tidemark.spark.tables import delta, file_pruning
@@ -47,7 +49,8 @@ class StreamRows:
     """Reads the rows of streams from the tables of one version, as they were after batch `last`.
 
     `ahead` has, by table, rows that are about to be written; they are read as if they were there. `given` are rows
-    that replace the only events table that is read, with all rows that are needed. `known` gives plan parameters.
+    that replace the only events table that is read, with all rows that are needed. `known` gives plan parameters,
+    `empty` the frame of a stream that has no table yet.
     """
 
     spark: SparkSession
@@ -57,6 +60,7 @@ class StreamRows:
     ahead: Mapping[str, DataFrame] = field(default_factory=dict)
     given: DataFrame | None = None
     known: Parameter = constant
+    empty: Callable[[str], DataFrame] | None = None
 
     def along(self, paths: Sequence[Path], span: Span) -> DataFrame | None:
         """Rows with `SYSTEM` columns, columns of their order, and payload; None if no origin has a row yet."""
@@ -145,10 +149,11 @@ class StreamRows:
             return None
         step = self.spec.streams[path.origin]
         alive = self._alive_sides(path, span)
-        left, right = (self._side(name, alive) for name in step.join)
+        left = self._side(step.join[0], alive)
+        right = self._matching(step.join[1], left, alive) if step.gapped else self._side(step.join[1], alive)
         if left is None or right is None:
             return None
-        pairs = paired(step, left, right, rank)
+        pairs = joined(step, left, right, rank, alive)
         if path.lasts is not None:
             start = F.col("_system_timestamp")
             known = needed(start, start, path.begin, path.lasts, replace(span, since=None))
@@ -164,6 +169,22 @@ class StreamRows:
         if after is not None and span.behind:
             after = min([after, *self._starts(self.spec.streams[path.origin], span)])
         return replace(span, after=after, before=before)
+
+    def _matching(self, name: str, left: Side | None, span: Span) -> Side | None:
+        """The right rows that decide about gaps of left rows: alive at any time since these began, or beginning in
+        the very moment in which a gap ends that is due. Without a table of them there is an empty frame."""
+        after = span.after
+        if left is not None and after is not None and left.longest is not None:
+            after -= left.longest
+        elif left is not None and after is not None:
+            start = left.rows.agg(F.min(F.unix_micros("_system_timestamp"))).collect()[0][0]
+            after = after if start is None else min(after, start - TICK)
+        before = None if span.before is None else span.before + TICK
+        found = self._side(name, replace(span, after=after, before=before))
+        if found is not None or self.empty is None:
+            return found
+        empty = self.empty(name)
+        return Side(name, empty, names_of_order(empty), None)
 
     def _starts(self, step: StreamSpec, span: Span) -> Iterator[int]:
         """By path to a join, the first start of rows that came or ended in batches from `since` on, microseconds."""

@@ -19,6 +19,7 @@ from tidemark.config.models.stream_graph import columns_of
 from tidemark.core.batch_result import NEWEST, TableDigest
 from tidemark.core.stream_output import Due
 from tidemark.core.windows import NumberedWindows
+from tidemark.spark.analysis import empty_rows
 from tidemark.spark.columns import SOURCE
 from tidemark.spark.digests import measured, table_digest
 from tidemark.spark.plans.parameters import Parameter, constant
@@ -260,7 +261,8 @@ class Outputs:
 
     def _rows(self, due: Due) -> StreamRows:
         ahead = {table: rows for table, rows in self.ahead.items() if table not in self.written}
-        return StreamRows(self.spark, self.root, self.spec, due.last_batch, ahead, self.given, self.known)
+        empty = partial(empty_rows, self.spark, self.spec)
+        return StreamRows(self.spark, self.root, self.spec, due.last_batch, ahead, self.given, self.known, empty)
 
     def _batch(self, due: Due, beside: str) -> Column:
         return self.known("last", due.last_batch, beside).alias("_batch_id")
