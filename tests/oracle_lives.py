@@ -106,6 +106,21 @@ def lasting(stream: Stream, lifetime: int) -> Stream:
     return replace(stream, lives=lambda run: [replace(life, end=life.start + lifetime) for life in stream.lives(run)])
 
 
+def until(stream: Stream, end_of: Callable[[Life], int | None], at_most: int | None = None) -> Stream:
+    """Every row ends when `end_of` says (None: never), `at_most` after its start; one that has no time to live is
+    gone."""
+
+    def ended(life: Life) -> Life:
+        end = end_of(life)
+        most = COMPLETE if at_most is None else life.start + at_most
+        return replace(life, end=most if end is None else min(end, most))
+
+    def lives(run: int) -> list[Life]:
+        return [life for life in map(ended, stream.lives(run)) if life.end > life.start]
+
+    return replace(stream, lives=lives)
+
+
 def where(stream: Stream, wanted: Callable[[Life], bool]) -> Stream:
     return replace(stream, lives=lambda run: [life for life in stream.lives(run) if wanted(life)])
 

@@ -55,7 +55,7 @@ class Item:
 class Step:
     """One stream: its inputs (several: a union or, with `join`, the two sides), what it does to their rows, and
     whether it is published; a join always is. `unnest`: each row becomes one for each element of this column, before
-    all else."""
+    all else. `until`: the end of each row (None: it has none), no later than `at_most` after its start."""
 
     inputs: tuple[str, ...]
     where: Callable[[Item], bool | None] | None = None
@@ -67,6 +67,8 @@ class Step:
     measured: oracle_measured.Measured | None = None
     join: Pairing | None = None
     unnest: str | None = None
+    until: Callable[[Item], int | None] | None = None
+    at_most: int = 0
 
     @property
     def windowed(self) -> bool:
@@ -152,13 +154,14 @@ class _Flow:
 class _Stepping:
     """A window step between runs: rows by (part, window), how far each part's windows are closed, and the latest
     that idleness has closed: of the step, so also of parts that no row has come to yet; pairs in no window that it
-    has not passed yet."""
+    has not passed yet; pairs without a lifetime (`gone`) whose end it has not passed."""
 
     counted: dict[tuple[Part, tuple[int, int]], list[Item]] = field(default_factory=dict)
     reached: dict[Part, Watermark] = field(default_factory=dict)
     idle: int | None = None
     kept: dict[Part, oracle_measured.Kept] = field(default_factory=dict)
     adrift: list[Item] = field(default_factory=list)
+    gone: list[Item] = field(default_factory=list)
 
 
 def flow(
@@ -299,10 +302,20 @@ class _Streams:
             return self._measured(name, step, step.measured, items, number)
         if step.select is not None:
             items = [replace(item, payload=step.select(item)) for item in items]
-        flow_.brought = [_moved(item, step) for item in items]
+        left = items if step.until is None else [item for item in items if (_until(step, item) > item.start)]
+        gone = [item for item in items if item not in left]
+        flow_.brought = [_moved(item, step) for item in left]
         flow_.parts = {} if len(below) > 1 else {part: _plus(w, step.shift) for part, w in below[0].parts.items()}
         flow_.watermark = minimum([_plus(each.watermark, step.shift) for each in below], flow_.watermark)
-        return StepRun(self._committed(name, step, flow_, number), flow_.watermark)
+        outside = self._without_lifetime(self.windows[name], gone, flow_.watermark)
+        return StepRun(self._committed(name, step, flow_, number), flow_.watermark, outside=outside)
+
+    @staticmethod
+    def _without_lifetime(state: _Stepping, gone: list[Item], reached: Watermark) -> int:
+        """Rows that end where they start, or before; pairs of them count when the step has passed their own end."""
+        waiting = state.gone + [item for item in gone if item.paired]
+        state.gone = [item for item in waiting if reached is None or item.end > reached]
+        return len(waiting) - len(state.gone) + sum(not item.paired for item in gone)
 
     def _joined(self, step: Step, join: Pairing) -> list[Item]:
         left, right = (self.flows[each] for each in step.inputs)
@@ -538,9 +551,15 @@ def _pulled_back(window: Window, reached: Watermark) -> Watermark:
 
 def _moved(item: Item, step: Step) -> Item:
     end = item.end if step.lifetime is None else item.start + step.lifetime
+    end = end if step.until is None else _until(step, item)
     own = None if item.watermark is None else item.watermark + step.shift
     known = item.known if step.lifetime is None else 0
     return replace(item, start=item.start + step.shift, end=end + step.shift, watermark=own, known=known)
+
+
+def _until(step: Step, item: Item) -> int:
+    end, most = None if step.until is None else step.until(item), item.start + step.at_most
+    return most if end is None else min(end, most)
 
 
 def _plus(watermark: Watermark, shift: int) -> Watermark:

@@ -35,6 +35,8 @@ WINDOW = Window(4 * SECOND, 2 * SECOND)
 SESSION = Measured(session=(GAP, LONGEST))
 BY_PARTITION = {"partition_by": "partition", "select": TOLD}
 
+UNTIL = "CASE k WHEN 'c' THEN NULL WHEN 'd' THEN _system_timestamp ELSE _system_timestamp + INTERVAL 3 SECONDS END"
+
 CONFIGURED: dict[str, dict[str, Any]] = {
     "moved": {"from": "e", "where": "k IS NULL OR k <> 'a'", "shift": "-3s"},
     "gone": {"from": "moved", "publish": True},
@@ -54,6 +56,10 @@ CONFIGURED: dict[str, dict[str, Any]] = {
     "visits_pairs": {"from": "pairs", "session": VISITS, "group_by": ["k"], "select": TOLD},
     "moving_pairs": {"from": "meets", "sliding": "4s", "select": TOLD},
     "alive_pairs": {"from": "pairs", "snapshot": {}, "group_by": ["k"], "select": TOLD},
+    "stays": {"from": "i", "lifetime": {"until": UNTIL}, "publish": True},
+    "sized_stays": {"from": "stays", "hopping": HOP, "select": TOLD},
+    "alive_stays": {"from": "stays", "snapshot": {}, "select": TOLD},
+    "with_stays": {"join": ["e", "stays"], "on": ["k"], "select": OF_E},
     "idle": {"from": "e", "hopping": HOP, "select": TOLD, "idle_timeout": "4s"},
     "idle_visits": {"from": "i", "session": VISITS, "group_by": ["k"], "select": TOLD, "idle_timeout": "4s"},
     "idle_moving": {"from": "i", "sliding": "4s", "select": TOLD, "idle_timeout": "4s"},
@@ -75,6 +81,10 @@ def kept(life: Life) -> bool:
     return life.key != "a"
 
 
+def until(life: Life) -> int | None:
+    return None if life.key == "c" else life.start + (0 if life.key == "d" else 3 * SECOND)
+
+
 def outputs(given: Mapping[str, Log], start: int | None) -> dict[str, Callable[[], Outputs]]:
     """What each stream of `CONFIGURED` writes."""
     judged = judge(given)
@@ -84,12 +94,24 @@ def outputs(given: Mapping[str, Log], start: int | None) -> dict[str, Callable[[
     both, pairs, meets = lives.union(i, moved, p, e), lives.joined(e, i), lives.joined(p, moved)
     long_pairs, longer = lives.lasting(pairs, 3 * SECOND), lives.lasting(e, 4 * SECOND)
     keyed, sliding = replace(SESSION, group_by=("k",)), Measured(size=4 * SECOND)
-    rows = {"gone": moved, "longer": longer, "both": both, "pairs": pairs, "meets": meets, "long_pairs": long_pairs}
+    stays = lives.until(i, until)
+    rows = {
+        "stays": stays,
+        "with_stays": lives.joined(e, stays),
+        "gone": moved,
+        "longer": longer,
+        "both": both,
+        "pairs": pairs,
+        "meets": meets,
+        "long_pairs": long_pairs,
+    }
     by = {"partition_by": "partition"}
     made: dict[str, Callable[[], Outputs]] = {
         "sized": lambda: lives.windows(both, WINDOW, start),
         "visits": lambda: lives.made(both, keyed, start),
         "alive": lambda: lives.made(both, Measured(), start),
+        "sized_stays": lambda: lives.windows(stays, WINDOW, start),
+        "alive_stays": lambda: lives.made(stays, Measured(), start),
         "alive_edges": lambda: lives.made(e, Measured(), start),
         "parts": lambda: lives.windows(moved, replace(WINDOW, **by), start),
         "visits_parts": lambda: lives.made(moved, replace(SESSION, **by), start),
@@ -234,6 +256,13 @@ def crafted() -> dict[str, Log]:
 def test_pairs_and_windows_of_rows_behind_the_stream_and_at_its_very_watermark_equal_the_oracle(tmp_path):
     _, found = hold(tmp_path, crafted(), ("pairs", "alive_pairs", "alive_parts"))
     assert found["pairs"] >= 6, found
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_rows_whose_expression_gives_no_end_are_open_in_windows_and_pairs(tmp_path):
+    _, found = hold(tmp_path, crafted(), ("stays", "sized_stays", "alive_stays", "with_stays"))
+    assert all(found[name] >= 1 for name in ("stays", "sized_stays", "alive_stays")), found
 
 
 def emptied(*ends: int) -> dict[str, Log]:

@@ -82,11 +82,15 @@ def streams_lineage(spec: PipelineSpec) -> dict[str, TableLineage]:
 def _step(spec: PipelineSpec, stream: StreamSpec, known: Mapping[str, TableLineage]) -> TableLineage:
     before = _read(stream, known)
     row = {column.name: before[column.name] for column in ROW_COLUMNS if column.name in before}
+    if stream.until is not None:
+        row["_end_time"] = _made(
+            f"greatest({stream.until.until}, _system_timestamp)", before, Derivation.TRANSFORMATION
+        )
     if not stream.select and not stream.windowed:
-        return {name: before[name] for name in (*_payload(spec, stream.name), *row)}
+        return {name: before[name] for name in _payload(spec, stream.name)} | row
     of_all = Derivation.AGGREGATION if stream.windowed else Derivation.TRANSFORMATION
     times = (*(_OF_WINDOWS if stream.windowed else ()), *_ENDS)
-    if stream.windowed or stream.join or stream.shift or stream.lifetime is not None:
+    if stream.windowed or stream.join or stream.shift or stream.lasts is not None:
         ends = frozenset(each for name in _ENDS if name in before for each in before[name].inputs)
         row |= dict.fromkeys(times, ColumnLineage(ends, of_all))
     computed = stream.computed_groups

@@ -54,7 +54,7 @@ class Due:
     @property
     def anything(self) -> bool:
         """True if the run may have anything to write for the step."""
-        return self.closes or self.late or self.gaps if self.step.windowed else self.commits
+        return self.closes or self.late or self.gaps if self.step.windowed else self.commits or self.leaving
 
     @property
     def commits(self) -> bool:
@@ -98,6 +98,11 @@ class Due:
             return False
         moved = self.before.passed != self.after.passed or self.after.complete != self.before.complete
         return self.brought or (self.joined and moved)
+
+    @property
+    def leaving(self) -> bool:
+        """True if the run may have brought rows, or passed pairs, to which the step leaves no lifetime."""
+        return self.step.until and (self.brought or self.before != self.after)
 
     @property
     def settled(self) -> tuple[int | None, int | None]:

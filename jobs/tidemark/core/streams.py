@@ -15,8 +15,10 @@ from tidemark.core.windows import DataDrivenWindows, NumberedWindows, Passed, Wi
 
 @dataclass(frozen=True)
 class StepRules:
-    """Parts of a stream's declaration that its progress depends on. `sources` are all that lie below it. `endless`:
-    rows of a source live without a bound. `gapped`: the gaps of a join's left rows are rows."""
+    """Parts of a stream's declaration that its progress depends on. `sources` are all that lie below it. `lifetime`
+    is the longest that the step gives. `endless`: rows of a source or a stream below live without a bound. `until`:
+    each row has an end of its own, which may leave it no lifetime. `gapped`: the gaps of a join's left rows are
+    rows."""
 
     name: str
     inputs: tuple[str, ...]
@@ -26,6 +28,7 @@ class StepRules:
     windows: Windows | None = None
     endless: bool = False
     gapped: bool = False
+    until: bool = False
 
     @property
     def fixed(self) -> NumberedWindows | None:

@@ -78,8 +78,10 @@ def _operator(stream: StreamSpec) -> Iterator[str]:
         yield f"unnest {stream.unnest}"
     if stream.shift:
         yield f"shift {format_duration(stream.shift)}"
-    if stream.lifetime is not None:
+    if isinstance(stream.lifetime, int):
         yield f"lifetime {format_duration(stream.lifetime)}"
+    if stream.until is not None:
+        yield f"lifetime until {stream.until.until}"
     kind = next((kind for kind in _OPERATORS if getattr(stream, kind) is not None), None)
     if kind is not None:
         yield " ".join([kind, *_sizes(stream, kind)])

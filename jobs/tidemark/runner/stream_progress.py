@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 from tidemark.config import PipelineSpec, SourceSpec
-from tidemark.config.models.stream_graph import has_gaps, has_pairs, has_windows, in_order, sources_below
+from tidemark.config.models.stream_graph import has_gaps, has_pairs, has_windows, in_order, sources_below, unbounded
 from tidemark.config.models.streams import StreamSpec
 from tidemark.core.advance import Key, States
 from tidemark.core.batch_result import BatchRecord, TableDigest
@@ -91,9 +91,10 @@ class StreamProgress:
     @property
     def read_from(self) -> int | None:
         """The earliest time that outputs from the pipeline's `start` on depend on; None: no lower bound. There is
-        none with a punctuated source, whose rows may reach back any time."""
+        none with a punctuated source, whose rows may reach back any time, nor with lifetimes without a bound."""
         punctuated = any(source.punctuation is not None for source in self.spec.sources.values())
-        return None if self.spec.start is None or punctuated else self.spec.start - reach(self.steps)
+        unbounded = punctuated or any(step.endless for step in self.steps)
+        return None if self.spec.start is None or unbounded else self.spec.start - reach(self.steps)
 
     def due(self, ending: Ending, writing: Callable[[], Writing]) -> Iterator[tuple[str, StreamState, Due | None]]:
         """By stream, inputs first: the state that a run leaves, and what is due if the stream is published. Write
@@ -118,8 +119,8 @@ class StreamProgress:
             self.steps, ending.combined, last_rows, before, ending.record.as_of, found
         ):
             after[step.name] = state
-            published = self.spec.streams[step.name].published
-            yield step.name, state, self._due(step, ending, before, after) if published else None
+            seen = self.spec.streams[step.name].published or step.until
+            yield step.name, state, self._due(step, ending, before, after) if seen else None
 
     def _strangers(self, step: StepRules, ending: Ending) -> bool:
         """True if the run brought new partitions of punctuated sources: no watermark of theirs shows what the step
@@ -212,8 +213,11 @@ def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:
 
 def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
     below = sources_below(spec.streams, step.name)
-    endless = any(spec.sources[name].longest is None for name in below)
-    return StepRules(step.name, step.inputs, below, step.shift, step.lifetime, step.windows, endless, step.gapped)
+    endless = any(spec.sources[name].longest is None for name in below) or unbounded(spec.streams, step.name)
+    most = step.lasts if step.sliding is None else None
+    most = most if step.until is None else step.until.at_most
+    until = step.until is not None
+    return StepRules(step.name, step.inputs, below, step.shift, most, step.windows, endless, step.gapped, until)
 
 
 def _keeps(source: SourceSpec) -> bool:

@@ -96,6 +96,13 @@ def has_windows(streams: Mapping[str, StreamSpec], name: str) -> bool:
     return any(step.windowed or has_windows(streams, step.name) for step in below)
 
 
+def unbounded(streams: Mapping[str, StreamSpec], name: str) -> bool:
+    """True if rows of a stream, or of one below it, may have any end that an expression gives."""
+    step = streams[name]
+    own = step.until is not None and step.until.at_most is None
+    return own or any(unbounded(streams, each) for each in step.inputs if each in streams)
+
+
 def columns_of(spec: PipelineSpec, name: str) -> Columns | None:
     """The payload columns of a source or stream; None if its inputs do not lead to sources."""
     sources = {each: source.columns for each, source in spec.sources.items()}

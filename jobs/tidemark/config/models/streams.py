@@ -17,6 +17,7 @@ from tidemark.config.models.fields import (
     SignedDuration,
 )
 from tidemark.config.models.group_by import Groups
+from tidemark.config.models.lifetimes import Lifetime, UntilSpec
 from tidemark.config.models.tumbling import Tumbling, less_than
 from tidemark.core.windows import FixedWindows, NumberedWindows, SessionWindows, SnapshotWindows, Windows
 
@@ -66,7 +67,9 @@ class StreamSpec(Settings):
     except_: Names = Field((), alias="except", description='Columns that select: "*" leaves out')
     unnest: str | None = Field(None, description="Array column: one row for each of its elements, numbered by _index")
     shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
-    lifetime: PositiveDuration | None = Field(None, description="Every row lives this long from its start")
+    lifetime: Lifetime | None = Field(
+        None, description="Every row lives this long from its start, or {until: EndTime, at_most: 1d}"
+    )
     tumbling: Tumbling | None = Field(
         None, description="Windows one after the other: 1m, {size, offset}, or {calendar, zone, offset}"
     )
@@ -127,8 +130,14 @@ class StreamSpec(Settings):
 
     @property
     def lasts(self) -> int | None:
-        """Lifetime that the step gives to rows from their start, microseconds; None if it does not change them."""
-        return self.lifetime if self.sliding is None else self.sliding
+        """Lifetime that the step gives to all rows from their start, microseconds; None if it gives none."""
+        given = self.lifetime if self.sliding is None else self.sliding
+        return given if isinstance(given, int) else None
+
+    @property
+    def until(self) -> UntilSpec | None:
+        """The expression that gives each row its end; None if the step has none."""
+        return self.lifetime if isinstance(self.lifetime, UntilSpec) else None
 
     @property
     def parts(self) -> tuple[str, ...]:

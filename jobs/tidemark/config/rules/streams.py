@@ -93,6 +93,12 @@ def structure_warnings(streams: CheckedStreams) -> Iterator[KeyFinding]:
                 "has no effect but that windows close later: no row can be late for a window, since no source of"
                 " its rows has out_of_order with action keep, and the step has no idle_timeout",
             )
+        if spec.until is not None and spec.until.at_most is None:
+            yield (
+                ("streams", name, "lifetime"),
+                "has no at_most: a row may live for ever, so every run and every backfill reads all rows from the"
+                " first one on; add the longest that a row can live, such as at_most: 30d",
+            )
         for path, message in session_warnings(stream, kept):
             yield ("streams", name, *path), message
 

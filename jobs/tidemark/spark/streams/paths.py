@@ -1,7 +1,7 @@
 """Paths from sources and windows to a stream.
 
 A stream is the union of its paths. Along each, a row's start is its origin's start moved by a constant. Its end is
-the origin's end moved by one, or the start plus a fixed lifetime.
+the origin's end moved by one, or the start plus a lifetime: a fixed one, or that of an expression.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tidemark.config import PipelineSpec
 from tidemark.config.models.streams import StreamSpec
 from tidemark.core.times import TICK
+from tidemark.spark.tables.time_range import Span
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Path:
     """The `steps` from an origin (a source, a windowed stream, or a join) to a stream.
 
     `place` has its positions in unions, outermost first. `begin` moves start and end, microseconds. With `lasts`, the
-    end is the start plus that instead.
+    end is the start plus that instead, or sooner. `open_`: the end may be at any time, whatever the origin's is.
     """
 
     origin: str
@@ -29,15 +30,29 @@ class Path:
     place: tuple[int, ...] = ()
     begin: int = 0
     lasts: int | None = None
+    open_: bool = False
 
     def points(self, spec: PipelineSpec) -> bool:
         """True if every row along the path is a point."""
-        return self.lasts is None and self.origin in spec.sources and spec.sources[self.origin].longest == TICK
+        return (
+            not self.open_
+            and self.lasts is None
+            and self.origin in spec.sources
+            and spec.sources[self.origin].longest == TICK
+        )
 
     def through(self, step: StreamSpec) -> Path:
         """The path with one step more."""
-        lasts = self.lasts if step.lasts is None else step.lasts
-        return replace(self, steps=(*self.steps, step), begin=self.begin + step.shift, lasts=lasts)
+        lasts, open_ = self.lasts, self.open_
+        if step.until is not None:
+            lasts, open_ = step.until.at_most, step.until.at_most is None
+        elif step.lasts is not None:
+            lasts, open_ = step.lasts, False
+        return replace(self, steps=(*self.steps, step), begin=self.begin + step.shift, lasts=lasts, open_=open_)
+
+    def within(self, span: Span) -> Span:
+        """Span of the origin's rows among which are all that are alive in a span of the path."""
+        return replace(span, after=None) if self.open_ else span
 
 
 def paths_to(spec: PipelineSpec, name: str) -> list[Path]:
@@ -69,7 +84,7 @@ def longest(spec: PipelineSpec, paths: Sequence[Path]) -> int | None:
 
 
 def _length(spec: PipelineSpec, path: Path) -> int | None:
-    if path.lasts is not None:
+    if path.lasts is not None or path.open_:
         return path.lasts
     if path.origin in spec.sources:
         return spec.sources[path.origin].longest

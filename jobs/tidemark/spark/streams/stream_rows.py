@@ -22,6 +22,7 @@ from tidemark.spark.plans.parameters import Parameter, constant
 from tidemark.spark.punctuation import lifetimes
 from tidemark.spark.streams.gaps import joined
 from tidemark.spark.streams.joins import Side
+from tidemark.spark.streams.lives.until import ENDS, living, outlived
 from tidemark.spark.streams.paths import Path, longest, paths_to
 from tidemark.spark.streams.unnest import unnested
 from tidemark.spark.tables import delta, file_pruning
@@ -62,9 +63,11 @@ class StreamRows:
     known: Parameter = constant
     empty: Callable[[str], DataFrame] | None = None
 
-    def along(self, paths: Sequence[Path], span: Span) -> DataFrame | None:
-        """Rows with `SYSTEM` columns, columns of their order, and payload; None if no origin has a row yet."""
-        frames = [frame for rank, path in enumerate(paths) if (frame := self._frame(path, rank, span)) is not None]
+    def along(self, paths: Sequence[Path], span: Span, *, emptied: bool = False) -> DataFrame | None:
+        """Rows with `SYSTEM` columns, columns of their order, and payload; None if no origin has a row yet. With
+        `emptied` those to which the last step leaves no lifetime, as they came to it."""
+        found = [self._frame(path, rank, path.within(span), emptied) for rank, path in enumerate(paths)]
+        frames = [frame for frame in found if frame is not None]
         if not frames:
             return None
         whole = frames[0]
@@ -72,7 +75,7 @@ class StreamRows:
             whole = whole.unionByName(frame, allowMissingColumns=True)
         return whole
 
-    def _frame(self, path: Path, rank: int, span: Span) -> DataFrame | None:
+    def _frame(self, path: Path, rank: int, span: Span, emptied: bool) -> DataFrame | None:
         if path.joined:
             rows = self._pairs(path, rank, span)
         else:
@@ -82,7 +85,8 @@ class StreamRows:
         columns = columns_of(self.spec, path.origin)
         payload = [column.name for column in columns or ()]
         for step in path.steps:
-            rows, payload = stepped(rows, step, payload, last=step is path.steps[-1])
+            last = step is path.steps[-1]
+            rows, payload = stepped(rows, step, payload, last=last, emptied=emptied and last)
         return rows.withColumns({RANK: F.lit(rank), SOURCE: F.lit(path.origin)})
 
     def _events(self, path: Path, span: Span) -> DataFrame | None:
@@ -220,8 +224,11 @@ def order_of(rows: DataFrame) -> list[Column]:
     return [F.col(name) for name in names_of_order(rows)]
 
 
-def stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: bool) -> tuple[DataFrame, list[str]]:
-    """Rows after one step, and the names of their payload columns.
+def stepped(
+    rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: bool, emptied: bool = False
+) -> tuple[DataFrame, list[str]]:
+    """Rows after one step, and the names of their payload columns; with `emptied`, those to which it leaves no
+    lifetime.
 
     The `select` of a last step with windows is left out: it is for the windows.
     """
@@ -230,6 +237,8 @@ def stepped(rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: 
         rows, payload = unnested(rows, step.unnest, payload, key)
     if step.where is not None:
         rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))
+    if step.until is not None:
+        rows = (outlived if emptied else living)(rows, step.until, f"{key}.lifetime.until")
     left_out = {name.lower() for name in step.except_}
     names = [name for name in payload if name.lower() not in left_out]
     rows = rows.drop(*step.except_)
@@ -250,6 +259,8 @@ def _selected(rows: DataFrame, text: str, key: str) -> Column:
 def _moved(rows: DataFrame, step: StreamSpec) -> DataFrame:
     if step.lasts is not None:
         rows = rows.withColumn("_end_time", _plus("_system_timestamp", step.lasts)).drop(WAS)
+    if ENDS in rows.columns:
+        rows = rows.withColumn("_end_time", F.timestamp_micros(ENDS)).drop(ENDS, WAS)
     if step.shift:
         moved = ("_system_timestamp", "_end_time", "_watermark", WAS, TENTATIVE)
         rows = rows.withColumns({name: _plus(name, step.shift) for name in moved if name in rows.columns})

@@ -83,7 +83,9 @@ def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> SelectedFi
         return None
     paths = paths_into(spec, step)
     source = spec.sources.get(paths[0].origin)
-    if len(paths) > 1 or source is None or source.lifetimes.edges or (source.longest or paths[0].lasts) is None:
+    if len(paths) > 1 or source is None or source.lifetimes.edges or paths[0].open_:
+        return None
+    if (source.longest or paths[0].lasts) is None:
         return None
     place = f"{root}/events/{source.name}"
     if not delta.exists(place):

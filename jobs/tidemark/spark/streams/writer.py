@@ -95,9 +95,14 @@ class Outputs:
         return tuple(digest for digest in digests if digest.rows)
 
     def outside(self, due: Due) -> int:
-        """Number of rows that the run brought, and of pairs that it passed, which lie in no window."""
-        found = [self._new(due), self._passed_pairs(due)] if due.gaps else []
-        return sum(windows.outside(rows, _window(due)).count() for rows in found if rows is not None)
+        """Number of rows that the run brought, and of pairs that it passed, which lie in no window or, without
+        windows, have no lifetime."""
+        if not (due.gaps if due.step.windowed else due.leaving):
+            return 0
+        emptied = not due.step.windowed
+        rows = [self._new(due, emptied), self._passed_pairs(due, emptied)]
+        found = [each if emptied else windows.outside(each, _window(due)) for each in rows if each is not None]
+        return sum(each.count() for each in found)
 
     def _written(
         self, table: str, place: str, make: Callable[[], DataFrame | None], due: Due, recovering: bool
@@ -136,6 +141,8 @@ class Outputs:
         """By table that the run may write to, the function that makes its rows."""
         name = due.step.name
         found: dict[str, Callable[[], DataFrame | None]] = {}
+        if not self.spec.streams[name].published:
+            return found
         if not due.step.windowed:
             return {f"streams/{name}": lambda: self._committed(due)} if due.commits else found
         if due.late:
@@ -255,9 +262,10 @@ class Outputs:
         after = window.start(window.first_open(min(known))) if len(known) == len(moved) else None
         return Span(after=after, before=None if due.after.complete else max(ends) - window.lateness)
 
-    def _along(self, due: Due, span: Span) -> DataFrame | None:
-        """The rows that reach the step in a span."""
-        return self._rows(due).along(paths_into(self.spec, self.spec.streams[due.step.name]), span)
+    def _along(self, due: Due, span: Span, emptied: bool = False) -> DataFrame | None:
+        """The rows that reach the step in a span; with `emptied`, those to which it leaves no lifetime."""
+        paths = paths_into(self.spec, self.spec.streams[due.step.name])
+        return self._rows(due).along(paths, span, emptied=emptied)
 
     def _rows(self, due: Due) -> StreamRows:
         ahead = {table: rows for table, rows in self.ahead.items() if table not in self.written}
@@ -267,20 +275,20 @@ class Outputs:
     def _batch(self, due: Due, beside: str) -> Column:
         return self.known("last", due.last_batch, beside).alias("_batch_id")
 
-    def _passed_pairs(self, due: Due) -> DataFrame | None:
+    def _passed_pairs(self, due: Due, emptied: bool) -> DataFrame | None:
         """The pairs of joins that reach the step and whose end it has passed in this run."""
-        before, after = due.before.reached, None if due.after.complete else due.after.reached
+        before, after = due.before.passed, None if due.after.complete else due.after.passed
         if not due.joined or due.before.complete or (after is None and not due.after.complete):
             return None
         step = self.spec.streams[due.step.name]
         pairs = [path for path in paths_into(self.spec, step) if path.joined]
         span = passing_span(due, before, after)
-        rows = self._rows(due).along(pairs, span)
+        rows = self._rows(due).along(pairs, span, emptied=emptied)
         return None if rows is None else passing(rows, due, before, after)
 
-    def _new(self, due: Due) -> DataFrame | None:
+    def _new(self, due: Due, emptied: bool = False) -> DataFrame | None:
         """The rows that the run brought to the step."""
-        return self._along(due, Span(since=due.first_batch, only=True))
+        return self._along(due, Span(since=due.first_batch, only=True), emptied)
 
 
 def _window(due: Due) -> NumberedWindows:

@@ -1,0 +1,1 @@
+"""Ends of rows that no constant gives."""
