@@ -24,8 +24,7 @@ from tidemark.report.page.data.fates import MOST_STEPS, step_of
 from tidemark.report.page.data.moves import drawn_together
 from tidemark.report.page.data.tables import Scope
 from tidemark.report.page.measures import bounded, measured
-from tidemark.report.page.summary import percent
-from tidemark.report.words import duration
+from tidemark.report.words import duration, percent
 
 LAST = Run(T0 + 3 * HOUR, ())
 """A run without rows."""
@@ -332,7 +331,8 @@ def test_a_page_asks_for_nothing_from_elsewhere(usual: Warehouse, tmp_path: Path
 def test_pictures_have_a_text_both_sizes_and_colours_of_the_page(usual: Warehouse) -> None:
     text = build(usual.tables)
     page = Page.of(text)
-    names = ["over-time-readings", "moves-readings", "shifts-readings", "watermark-readings", "delay", "idle"]
+    names = ["over-time-readings", "shares-readings", "moves-readings", "shifts-readings", "missed-readings"]
+    names += ["watermark-readings", "delay", "idle"]
     assert list(page.captions) == [*names, "late-rolling", "quality-history"]
     described = [value for _, name, value in page.attributes if name == "aria-label" and value and "." in value]
     assert page.tags["svg"] == 2 * len(page.captions) == len(described)

@@ -19,7 +19,7 @@ from tidemark.core.times import DAY, HOUR, MINUTE
 from tidemark.report.page.build import build
 from tidemark.report.page.charts.fates import adjusted_and_dropped, over_time
 from tidemark.report.page.charts.runs import letters_picture
-from tidemark.report.page.charts.vega import COLOURS, NARROW, WIDE, Picture, count_axis, time_axis
+from tidemark.report.page.charts.vega import COLOURS, HOVER, NARROW, WIDE, Picture, count_axis, time_axis, values
 from tidemark.report.page.charts.watermark import Frame, watermark_picture
 from tidemark.report.page.data.answers import Answers
 from tidemark.report.page.data.dead_letters import DeadLetters
@@ -159,10 +159,35 @@ def test_a_page_of_the_example_tells_its_fates(tmp_path: Path) -> None:
 
 
 def test_a_text_in_a_picture_is_never_markup() -> None:
-    spec = {"data": {"values": [{"t": "<script>&"}]}, "mark": "text", "encoding": {"text": {"field": "t"}}}
-    svg = Picture("", "", "", lambda _: spec).svg(WIDE, "x")
-    assert "&lt;script&gt;&amp;" in svg
-    assert "<script" not in svg
+    data = values([{"t": "<script>&", "hover": '<script>"&/></title>'}])
+    for mark, channel in (("text", {"text": {"field": "t"}}), ("point", HOVER)):
+        spec = {"data": data, "mark": mark, "encoding": channel}
+        svg = Picture("", "", "", lambda _, spec=spec: spec).svg(WIDE, "x")
+        assert svg.count("&lt;script&gt;") == 1
+        assert "<script" not in svg
+        assert svg.count("</title>") == (mark == "point")
+
+
+def test_marks_of_a_wide_picture_have_their_values_as_titles() -> None:
+    counts = {(6 * HOUR, Fate.DROPPED): 1_200, (DAY, Fate.DROPPED): 1}
+    picture = over_time("readings", FatesOverTime({}, 6 * HOUR, DAY, 0, HOUR, counts))
+    assert picture is not None
+    assert re.findall("<title>([^<]*)</title></path>", picture.svg(WIDE, "x")) == [
+        "1970-01-01 06:00:00 to 07:00:00: 1,200 dropped",
+        "1970-01-02 00:00:00 to 01:00:00: 1 dropped",
+    ]
+    assert "<title>" not in picture.svg(NARROW, "x")
+
+
+def test_rows_in_the_picture_of_the_watermark_say_which_they_are(tmp_path: Path) -> None:
+    stretch = stretch_of(tables_of(EXAMPLES["asa-12-events"], tmp_path))
+    picture = watermark_picture("readings", stretch)
+    assert picture is not None
+    titles = re.findall("<title>([^<]*)</title>", picture.svg(WIDE, "x"))
+    assert [title.partition(": arrival ")[0] for title in titles] == [f"0 {point.offset}" for point in stretch.points]
+    assert [title.rpartition(", ")[2] for title in titles] == [
+        point.fate.replace("_", " ") for point in stretch.points
+    ]
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,26 @@ def moment_of(text: str | None, day: str | None = None) -> str:
     return clock if date == day else f"{date} {clock}"
 
 
+def span(first: int, end: int) -> str:
+    """Return a range of times, its day once: `2026-01-01 06:00:00 to 09:00:00`."""
+    return f"{moment(first)} to {moment(end, day_of(first))}"
+
+
+def away(micros: int) -> str:
+    """Return event time less arrival in words: `40m 2s late`, `3s early`, `at once`."""
+    return f"{duration(abs(micros))} {'late' if micros < 0 else 'early'}" if micros else "at once"
+
+
+def percent(part: int, whole: int) -> str:
+    """Return a share in per cent; 0 % and 100 % only if it is exactly none or all."""
+    if part in {0, whole}:
+        return "100 %" if part else "0 %"
+    share = 100 * part / whole
+    if share < 0.1 or share > 99.9:
+        return "under 0.1 %" if share < 1 else "over 99.9 %"
+    return f"{share:.1f} %"
+
+
 def day_of(micros: int | None) -> str | None:
     """Return the UTC day of a time, as `moment` takes it."""
     text = iso(micros)

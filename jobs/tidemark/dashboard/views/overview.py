@@ -17,8 +17,7 @@ from tidemark.dashboard.views.states import Standing, first_lines, states_data
 from tidemark.records.status import PartitionSummary, StatusRecord
 from tidemark.report.page.charts.vega import words
 from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
-from tidemark.report.page.summary import percent
-from tidemark.report.words import counted, moment_of
+from tidemark.report.words import counted, moment_of, percent
 
 _NEWEST = 5
 """Most runs in the overview."""

@@ -9,6 +9,7 @@ from tidemark.records.status import PartitionSummary
 from tidemark.report.page.charts.fates import MOST_BARS, adjusted_and_dropped, over_time, shift_sizes
 from tidemark.report.page.charts.lags import lag_picture
 from tidemark.report.page.charts.runs import delay_picture, idle_picture, letters_picture
+from tidemark.report.page.charts.shares import missed_picture, shares_picture
 from tidemark.report.page.charts.vega import Picture, words
 from tidemark.report.page.charts.watermark import watermark_picture
 from tidemark.report.page.data.answers import Answers, SourceFates
@@ -54,7 +55,7 @@ def pictured(answers: Answers) -> list[SourceFates]:
 
 def fates(answers: Answers) -> Html:
     """Return the fates of rows, by arrival and by partition."""
-    inner = [each for judged in pictured(answers) for each in drawn(*_over_time(judged))]
+    inner = [each for judged in pictured(answers) for each in _over_time(judged)]
     rows: list[list[Cell]] = [
         [judged.source.name, partition, sum(counts.values()), *(counts.get(fate, 0) for fate in Fate)]
         for judged in answers.sources
@@ -65,8 +66,10 @@ def fates(answers: Answers) -> Html:
     return section("fates", "Fates", *inner)
 
 
-def _over_time(judged: SourceFates) -> tuple[str, Picture | None]:
-    return f"over-time-{judged.source.name}", over_time(judged.source.name, judged.fates)
+def _over_time(judged: SourceFates) -> Iterator[Html]:
+    name = judged.source.name
+    yield from drawn(f"over-time-{name}", over_time(name, judged.fates))
+    yield from drawn(f"shares-{name}", shares_picture(name, judged.shares))
 
 
 def _gone(answers: Answers) -> Iterator[Html]:
@@ -86,6 +89,7 @@ def moves(answers: Answers) -> Html:
             kind = ("", "-partitions")[number]
             inner += drawn(f"moves{kind}-{name}", adjusted_and_dropped(name, together))
             inner += drawn(f"shifts{kind}-{name}", shift_sizes(name, together))
+        inner += drawn(f"missed-{name}", missed_picture(name, judged.missed))
     rows = [_move(judged.source.name, move) for judged in answers.sources for move in _shown_moves(judged)]
     heads = ("source", "reason", "partition", "adjusted", "dropped", "quarantined", *SIZE_HEADS)
     if not rows:
@@ -95,7 +99,20 @@ def moves(answers: Answers) -> Html:
         return section("moves", "Adjusted and dropped", paragraph(sentence))
     note = "Sizes are how far adjusted rows were moved. A row with two reasons counts for both, and once for all."
     inner += [paragraph(note, class_="quiet"), table("moves-table", heads, rows[:MOST_LINES]), *cut(len(rows))]
+    inner += _missed(answers)
     return section("moves", "Adjusted and dropped", *inner)
+
+
+def _missed(answers: Answers) -> Iterator[Html]:
+    """Yield the table of how far dropped rows were beyond their limit, if any was dropped."""
+    lines = [
+        (judged.source.name, each.reason, each.rows, *sizes(each.sizes))
+        for judged in answers.sources
+        for each in judged.missed
+    ]
+    if lines:
+        yield paragraph("By how much dropped rows missed the limit that dropped them:", class_="quiet")
+        yield table("missed-table", ("source", "reason", "dropped", *SIZE_HEADS), lines)
 
 
 def _shown_moves(judged: SourceFates) -> list[Move]:

@@ -23,7 +23,7 @@ STYLE = (
     _COLOURS
     + """* { box-sizing: border-box }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
-main { max-width: 64rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; overflow-wrap: anywhere }
+main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; overflow-wrap: anywhere }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem }
 h2 { font-size: 1.25rem; margin: 2.5rem 0 .5rem; padding-top: .75rem; border-top: 1px solid var(--grid) }
 h3 { font-size: 1.02rem; margin: 1.25rem 0 .25rem }
@@ -61,9 +61,9 @@ td .long { display: block; min-width: 16rem; white-space: normal; overflow-wrap:
 code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
 figure { margin: 1rem 0 2rem; break-inside: avoid }
 figcaption { max-width: 46rem; margin-top: .25rem }
-svg.drawing { display: block; max-width: 100%; height: auto; overflow: visible }
-.only-narrow { display: none }
-@media (max-width: 719px) {
+svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
+.only-narrow { display: none; max-width: 34rem }
+@media (max-width: 799px) {
   .only-wide { display: none }
   .only-narrow { display: block }
 }
@@ -83,6 +83,8 @@ svg.drawing { display: block; max-width: 100%; height: auto; overflow: visible }
   tr, .facts div { break-inside: avoid }
   .only-wide { display: block }
   .only-narrow { display: none }
+  svg.drawing { max-height: 13cm }
+  a { color: inherit; text-decoration: none }
 }
 """
 )

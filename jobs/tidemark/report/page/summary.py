@@ -12,7 +12,7 @@ from tidemark.report.page.data.moves import by_reason
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Html, bullets, element, figure, paragraph
 from tidemark.report.page.measures import failed, once
-from tidemark.report.words import counted, duration, moment
+from tidemark.report.words import counted, duration, moment, percent
 
 _MOST_CAUSES = 3
 """Most causes at the top of a page; `tidemark why` has all."""
@@ -98,16 +98,6 @@ def _facts(answers: Answers) -> Html:
         inner = (element("dt", name), element("dd", f"{count:,}"))
         cards.append(element("div", *inner, class_=fate.value.replace("_", "-")))
     return element("dl", *cards, class_="facts", id="totals")
-
-
-def percent(part: int, whole: int) -> str:
-    """Return a share in per cent; 0 % and 100 % only if it is exactly none or all."""
-    if part in {0, whole}:
-        return "100 %" if part else "0 %"
-    share = 100 * part / whole
-    if share < 0.1 or share > 99.9:
-        return "under 0.1 %" if share < 1 else "over 99.9 %"
-    return f"{share:.1f} %"
 
 
 def _sources(answers: Answers) -> Iterator[str]:

@@ -10,6 +10,7 @@ from tidemark.core.times import SECOND
 from tidemark.report.page.charts.vega import (
     COLOURS,
     FAINT,
+    HOVER,
     INK,
     Picture,
     Spec,
@@ -24,7 +25,7 @@ from tidemark.report.page.charts.vega import (
 )
 from tidemark.report.page.data.fates import FatesOverTime
 from tidemark.report.page.data.moves import Move
-from tidemark.report.words import duration, moment
+from tidemark.report.words import duration, moment, span
 
 MOST_BARS = 12
 """Most combinations of reason and partition in a chart; the table below it has all."""
@@ -64,8 +65,9 @@ def _row_of_bars(fates: FatesOverTime, fate: Fate, time: str | None, width: int)
     """Return the bars of one fate; with a name for the time, they have a time axis."""
     low = min(bar for bar, _ in fates.bars)
     high = max(bar for bar, _ in fates.bars) + fates.step
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"from": millis(bar), "to": millis(bar + fates.step), "rows": count}
+        | {"hover": f"{span(bar, bar + fates.step)}: {count:,} {words(fate)}"}
         for (bar, found), count in fates.bars.items()
         if found is fate
     ]
@@ -84,6 +86,7 @@ def _row_of_bars(fates: FatesOverTime, fate: Fate, time: str | None, width: int)
             "x2": {"field": "to"},
             "y": {"field": "rows", "type": "quantitative", "axis": counted},
             "y2": {"datum": 0},
+            **HOVER,
         },
     }
 
@@ -161,7 +164,11 @@ def shift_sizes(source: str, moves: Sequence[Move]) -> Picture | None:
     rows, listed, names = [], [], names_of(shown)
     for name, move in zip(names, shown, strict=True):
         found = [(label, getattr(move.shifts, field)) for label, field, _ in _SIZES]
-        rows += [{"name": name, "size": max(size, 1) / SECOND, "what": label} for label, size in found]
+        rows += [
+            {"name": name, "size": max(size, 1) / SECOND, "what": label}
+            | {"hover": f"{name}: {label} {duration(size)}"}
+            for label, size in found
+        ]
         listed.append(f"{name}: " + ", ".join(f"{label} {duration(size)}" for label, size in found))
     caption = (
         "Half of the adjusted rows were moved by at most the median, 95 and 99 of 100 by at most what is so named."
@@ -186,6 +193,6 @@ def _dots(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -> S
         "data": values(rows),
         "layer": [
             {"mark": {"type": "rule", "color": FAINT}, "encoding": ends},
-            {"mark": point, "encoding": {"x": {"field": "size"} | x, "y": y, "shape": shape}},
+            {"mark": point, "encoding": {"x": {"field": "size"} | x, "y": y, "shape": shape, **HOVER}},
         ],
     }

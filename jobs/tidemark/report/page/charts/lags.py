@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tidemark.core.policy import Fate
 from tidemark.report.page.charts.vega import (
     FAINT,
+    HOVER,
     INK,
     Picture,
     Spec,
@@ -20,7 +21,7 @@ from tidemark.report.page.charts.vega import (
 )
 from tidemark.report.page.data.lags import EXTREMES, Lags
 from tidemark.report.page.data.tables import SourceTable
-from tidemark.report.words import duration
+from tidemark.report.words import away, duration, moment
 
 
 def lag_picture(source: SourceTable, lags: Lags) -> Picture | None:
@@ -67,11 +68,15 @@ def _spec(source: SourceTable, lags: Lags, width: int) -> Spec:
         "scale": {"type": "utc", "domain": [millis(first - pad), millis(last + pad)], "nice": False},
     }
     y = {"field": "lag", "type": "quantitative", "axis": {"title": f"event time less arrival ({name})"}}
-    rows = [{"arrival": millis(p.arrival), "lag": p.lag / unit, "fate": words(p.fate)} for p in lags.points]
+    rows = [
+        {"arrival": millis(p.arrival), "lag": p.lag / unit, "fate": words(p.fate)}
+        | {"hover": f"{moment(p.arrival)}: {away(p.lag)}, {words(p.fate)}"}
+        for p in lags.points
+    ]
     dots = {
         "data": values(rows),
         "mark": {"type": "point", "filled": True, "size": 26, "opacity": 0.75},
-        "encoding": {"x": x, "y": y, **by_fate(point.fate for point in lags.points)},
+        "encoding": {"x": x, "y": y, **by_fate(point.fate for point in lags.points), **HOVER},
     }
     return {"width": width - 70, "height": 240, "layer": [*_rules(source, lags, unit, y, last + pad, x), dots]}
 

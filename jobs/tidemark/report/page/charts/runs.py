@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidemark.core.times import SECOND
 from tidemark.report.page.charts.vega import (
+    HOVER,
     WATER,
     Picture,
     Spec,
@@ -21,9 +22,9 @@ from tidemark.report.page.charts.vega import (
 from tidemark.report.page.data.dead_letters import DeadLetters
 from tidemark.report.page.data.delays import MOST_RUNS, Delay, Idle
 from tidemark.report.page.data.tables import Row
-from tidemark.report.page.measures import once
+from tidemark.report.page.measures import bounded, measured, once
 from tidemark.report.text import safe
-from tidemark.report.words import counted, duration, moment
+from tidemark.report.words import counted, duration, moment, span
 
 MOST_IDLE = 20
 """Most partitions in the chart of idle ones; those idle most often come first."""
@@ -56,7 +57,11 @@ def delay_picture(delays: Sequence[Delay]) -> Picture | None:
 def _delays(delays: Sequence[Delay], names: Sequence[str], width: int) -> Spec:
     behind = [delay.largest or 0 for delay in delays]
     unit, y = _behind(min(behind), max(behind))
-    rows = [{"at": millis(d.as_of), "behind": (d.largest or 0) / unit, "source": d.source} for d in delays]
+    rows = [
+        {"at": millis(d.as_of), "behind": (d.largest or 0) / unit, "source": d.source}
+        | {"hover": f"{d.source}, as of {moment(d.as_of)}: {duration(d.largest or 0)}"}
+        for d in delays
+    ]
     shown = [safe(name) for name in names]
     legend = {"title": None, "columns": 2 if width < 500 else 5}
     scale = {"domain": shown, "range": [_HUES[n % len(_HUES)] for n in range(len(shown))]}
@@ -72,7 +77,13 @@ def _delays(delays: Sequence[Delay], names: Sequence[str], width: int) -> Spec:
             {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"x": x, "y": y, "color": colour}},
             {
                 "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                "encoding": {"x": x, "y": y, "color": colour, "shape": source | {"scale": marks, "legend": legend}},
+                "encoding": {
+                    "x": x,
+                    "y": y,
+                    "color": colour,
+                    "shape": source | {"scale": marks, "legend": legend},
+                    **HOVER,
+                },
             },
         ],
     }
@@ -124,6 +135,7 @@ def _idle(idle: Sequence[Idle], shown: Sequence[tuple[str, str]], ends: Sequence
     y, room = name_axis([f"{source}/{partition}" for source, partition in shown], width)
     rows = [
         {"at": millis(each.as_of), "name": f"{each.source}/{each.partition}"}
+        | {"hover": f"{each.source}/{each.partition}: no row in the run as of {moment(each.as_of)}"}
         for each in idle
         if (each.source, each.partition) in shown
     ]
@@ -132,7 +144,11 @@ def _idle(idle: Sequence[Idle], shown: Sequence[tuple[str, str]], ends: Sequence
         "height": {"step": 22},
         "data": values(rows),
         "mark": {"type": "point", "shape": "square", "filled": True, "size": 70, "color": WATER, "opacity": 1},
-        "encoding": {"x": _instants([end["as_of"] for end in ends], width, "as_of of the run (UTC)"), "y": y},
+        "encoding": {
+            "x": _instants([end["as_of"] for end in ends], width, "as_of of the run (UTC)"),
+            "y": y,
+            **HOVER,
+        },
     }
 
 
@@ -154,7 +170,9 @@ def letters_picture(letters: DeadLetters) -> Picture | None:
 def _letters(letters: DeadLetters, width: int) -> Spec:
     low, high = min(letters.bars), max(letters.bars) + letters.step
     rows = [
-        {"from": millis(bar), "to": millis(bar + letters.step), "rows": count} for bar, count in letters.bars.items()
+        {"from": millis(bar), "to": millis(bar + letters.step), "rows": count}
+        | {"hover": f"{span(bar, bar + letters.step)}: {count:,} late"}
+        for bar, count in letters.bars.items()
     ]
     return {
         "width": width - 70,
@@ -175,6 +193,7 @@ def _letters(letters: DeadLetters, width: int) -> Spec:
                 "axis": count_axis(max(letters.bars.values()), 3, "late rows"),
             },
             "y2": {"datum": 0},
+            **HOVER,
         },
     }
 
@@ -190,6 +209,7 @@ def quality_picture(checks: Sequence[Row], most: int = 20) -> Picture | None:
     shown = sorted(names, key=lambda name: (name not in failing, names.index(name)))[:most]
     rows = [
         {"run": runs.index(str(check["run_id"])) + 1, "name": _expectation(check), "held": _held(check)}
+        | {"hover": f"{_expectation(check)} {_held(check)} in run {check['run_id']}{_seen(check)}"}
         for check in checks
         if _expectation(check) in set(shown)
     ]
@@ -202,8 +222,14 @@ def quality_picture(checks: Sequence[Row], most: int = 20) -> Picture | None:
     return Picture("Quality over time", caption, caption, lambda width: _quality(rows, shown, width))
 
 
-def _expectation(check: Row) -> str:
+def _expectation(check: Mapping[str, Any]) -> str:
     return f"{check['table']}: {check['expectation']}"
+
+
+def _seen(check: Row) -> str:
+    name = str(check["expectation"])
+    seen, limit = measured(name, check["observed"]), bounded(name, check["limit"])
+    return "" if seen is None else f": {seen}" if limit is None else f": {seen} of {limit}"
 
 
 def _held(check: Row) -> str:
@@ -227,5 +253,6 @@ def _quality(rows: Sequence[dict[str, Any]], shown: Sequence[str], width: int) -
             "y": y,
             "color": held | {"scale": colour},
             "shape": held | {"scale": shape},
+            **HOVER,
         },
     }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tidemark.report.advice import behind, share, tolerance
-from tidemark.report.page.charts.vega import INK, WATER, Picture, Spec, values
+from tidemark.report.page.charts.vega import HOVER, INK, WATER, Picture, Spec, values
 from tidemark.report.page.data.advised import Advised
 from tidemark.report.page.data.tables import Row
 
@@ -78,6 +78,7 @@ def _candidates(advised: Advised, costs: Sequence[float], texts: Sequence[str]) 
             "late": tolerance(cell["late"]),
             "order": tolerance(cell["out_of_order"]),
             "cost": cost,
+            "hover": f"late {tolerance(cell['late'])}, out_of_order {tolerance(cell['out_of_order'])}: {text}",
             "text": text,
             "present": cell["present"],
             "recommended": cell["recommended"],
@@ -102,7 +103,7 @@ def _squares(advised: Advised, costs: Sequence[float], texts: Sequence[str], col
             "y": _axis("late", lates, "late tolerance", 0),
         },
         "layer": [
-            {"mark": {"type": "rect", "color": colour}, "encoding": {"fillOpacity": filled}},
+            {"mark": {"type": "rect", "color": colour}, "encoding": {"fillOpacity": filled, **HOVER}},
             {"mark": {"type": "text", "fontSize": 10 if small else 12}, "encoding": {"text": {"field": "text"}}},
             _frame("present", []),
             _frame("recommended", [5, 3]),

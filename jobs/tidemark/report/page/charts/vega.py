@@ -1,5 +1,6 @@
 """Vega-Lite specifications drawn as SVG for a page. Colours come from the page's style, so that one chart serves
-light, dark and paper. Every chart is drawn twice, for wide pages and for phones, so that its text is never shrunk."""
+light, dark and paper. Every chart is drawn twice, for wide pages, where marks have their values as titles (shown on
+hover, without a script), and for phones."""
 
 from __future__ import annotations
 
@@ -15,8 +16,10 @@ from tidemark.report.text import safe
 
 Spec = dict[str, Any]
 
-WIDE, NARROW = 700, 340
-"""Widths of the two drawings in pixels, axes included."""
+WIDE, NARROW = 1000, 340
+"""Widths of the two drawings, axes included; each is shown as wide as the page."""
+HOVER: Spec = {"description": {"field": "hover"}}
+"""The encoding of a mark's title: the text `hover` of its row."""
 
 INK, FAINT, GRID, WATER = "var(--ink)", "var(--faint)", "var(--grid)", "var(--water)"
 COLOURS = {
@@ -65,27 +68,33 @@ class Picture:
         spec = self.spec(width) | {"config": _CONFIG, "padding": 2}
         import vl_convert  # the dashboard's pages without pictures need none of it
 
-        return _inlined(vl_convert.vegalite_to_svg(spec), name)
+        return _inlined(vl_convert.vegalite_to_svg(spec), name, titled=width == WIDE)
 
 
 _TAG = re.compile(r"<[a-z][^>]*>")
 _UNNEEDED = re.compile(r' (?:role|class|aria-[a-z]+|pointer-events)="[^"]*"')
+_TITLE = re.compile(r'^<path aria-label="([^"]+)"')
 _NAMED = re.compile(r'(id="|url\(#)([^")]+)')
 
 
-def _inlined(drawing: str, name: str) -> str:
-    """Return the SVG without parts that only a file needs: the page sets its width and describes it. Vega numbers ids
-    across all drawings; here they start from 0, so that equal numbers give an equal page."""
+def _inlined(drawing: str, name: str, titled: bool) -> str:
+    """Return the SVG without parts that only a file needs: the page sets its width and describes it. With `titled`
+    marks have titles. Vega numbers ids across all drawings; here they start from 0, so that equal numbers give an
+    equal page."""
     head, _, body = drawing.partition(">")
-    box = re.search(r'viewBox="0 0 ([\d.]+) [\d.]+"', head)
-    size = f' {box[0]} width="{box[1]}"' if box else ""
+    box = re.search(r'viewBox="0 0 [\d.]+ [\d.]+"', head)
+    size = f" {box[0]}" if box else ""
     known: dict[str, str] = {}
 
     def renamed(found: re.Match[str]) -> str:
         return found[1] + known.setdefault(found[2], f"{name}-{len(known)}")
 
-    lean = _TAG.sub(lambda tag: _NAMED.sub(renamed, _UNNEEDED.sub("", tag[0])), body)
-    return f'<svg class="drawing"{size} aria-hidden="true" focusable="false">{lean}'
+    def lean(found: re.Match[str]) -> str:
+        bare = _NAMED.sub(renamed, _UNNEEDED.sub("", found[0]))
+        title = _TITLE.match(found[0]) if titled else None
+        return bare if title is None else f"{bare.removesuffix('/>')}><title>{title[1]}</title></path>"
+
+    return f'<svg class="drawing"{size} aria-hidden="true" focusable="false">{_TAG.sub(lean, body)}'
 
 
 def words(fate: Fate) -> str:

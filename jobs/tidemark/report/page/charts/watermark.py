@@ -12,6 +12,7 @@ from tidemark.core.times import SECOND
 from tidemark.report.page.charts.vega import (
     COLOURS,
     FAINT,
+    HOVER,
     INK,
     WATER,
     Picture,
@@ -23,7 +24,7 @@ from tidemark.report.page.charts.vega import (
     words,
 )
 from tidemark.report.page.data.stretch import Key, Mark, Point, Stretch
-from tidemark.report.words import duration, moment
+from tidemark.report.words import away, duration, moment
 
 _HEIGHT = 380
 _DASHES = ([1, 0], [6, 3], [2, 3], [9, 3, 2, 3], [4, 4], [1, 4])
@@ -251,13 +252,18 @@ def _rows(points: Sequence[Point], x: Spec, y: Spec) -> Iterator[Spec]:
     """Yield each row by its fate, drawn over the lines of adjusted rows."""
     yield from _moved(points, x, y)
     rows = [
-        {"arrival": millis(p.arrival), "event": millis(p.event), "fate": words(p.fate)}
+        {"arrival": millis(p.arrival), "event": millis(p.event), "fate": words(p.fate), "hover": _hover(p)}
         for p in points
         if p.arrival is not None and p.event is not None
     ]
     mark = {"type": "point", "filled": True, "size": 75 if len(points) <= 60 else 42, "opacity": 0.9, "clip": True}
-    encoding = {"x": x, "y": {"field": "event"} | y, **by_fate(point.fate for point in points)}
+    encoding = {"x": x, "y": {"field": "event"} | y, **by_fate(point.fate for point in points), **HOVER}
     yield {"data": values(rows), "mark": mark, "encoding": encoding}
+
+
+def _hover(point: Point) -> str:
+    lag = (point.event or 0) - (point.arrival or 0)
+    return f"{point.key[0]} {point.offset:,}: arrival {moment(point.arrival)}, {away(lag)}, {words(point.fate)}"
 
 
 def _moved(points: Sequence[Point], x: Spec, y: Spec) -> Iterator[Spec]:

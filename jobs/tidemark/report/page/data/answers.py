@@ -12,6 +12,9 @@ from tidemark.report.page.data.delays import Delay, Idle, delays_of, ends_of, id
 from tidemark.report.page.data.fates import FatesOverTime, fates_of
 from tidemark.report.page.data.findings import findings_of, quality_of
 from tidemark.report.page.data.lags import Lags, lags_of
+from tidemark.report.page.data.lost.files import Files, files_of
+from tidemark.report.page.data.lost.missed import Missed, missed_of
+from tidemark.report.page.data.lost.shares import Shares, shares_of
 from tidemark.report.page.data.moves import Move, moves_of
 from tidemark.report.page.data.runs import Runs, runs_of
 from tidemark.report.page.data.stretch import Stretch, stretch_of
@@ -34,6 +37,9 @@ class SourceFates:
     moves: tuple[Move, ...]
     stretch: Stretch | None
     lags: Lags
+    shares: Shares | None
+    missed: tuple[Missed, ...]
+    files: Files
 
     @classmethod
     def of(cls, source: SourceTable, scope: Scope, accounted: int, cause: Cause | None) -> SourceFates:
@@ -41,7 +47,17 @@ class SourceFates:
         held = source.held(scope, accounted)
         fates = fates_of(held, scope)
         stretch = stretch_of(held, scope, fates, cause)
-        return cls(source, accounted, fates, moves_of(held, scope), stretch, lags_of(held, scope, fates))
+        return cls(
+            source,
+            accounted,
+            fates,
+            moves_of(held, scope),
+            stretch,
+            lags_of(held, scope, fates),
+            shares_of(held, scope, fates),
+            missed_of(held, scope),
+            files_of(source, scope),
+        )
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,9 @@ class FatesOverTime:
         return sum(self.totals.values())
 
 
-def step_of(span: int) -> int:
-    """Return the smallest round step that divides a span of microseconds into at most MOST_STEPS."""
-    return next((step for step in _STEPS if span // step < MOST_STEPS), _STEPS[-1])
+def step_of(span: int, most: int = MOST_STEPS) -> int:
+    """Return the smallest round step that divides a span of microseconds into at most so many."""
+    return next((step for step in _STEPS if span // step < most), _STEPS[-1])
 
 
 def bar_of(column: str, step: int) -> str:

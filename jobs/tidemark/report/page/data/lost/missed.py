@@ -1,0 +1,77 @@
+"""How far dropped rows were beyond the tolerance that dropped them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from tidemark.core.policy import Fate, Policy, Reason, Tolerance
+from tidemark.core.times import DAY, HOUR, MINUTE, SECOND
+from tidemark.report.page.data.moves import QUANTILES, Sizes, sizes_of
+from tidemark.report.page.data.tables import Scope, SourceTable, ask, in_scope
+
+BOUNDS = (
+    *(n * SECOND for n in (1, 5, 15, 30)),
+    *(n * MINUTE for n in (1, 2, 5, 10, 15, 30)),
+    *(n * HOUR for n in (1, 2, 4, 8)),
+    *(n * DAY for n in (1, 2, 7, 30)),
+)
+"""Upper ends of the classes, microseconds; a last class has what is more."""
+
+
+@dataclass(frozen=True)
+class Missed:
+    """Rows of one source that a reason dropped. `classes`: their numbers by BOUNDS, each up to and with its bound,
+    the last beyond all."""
+
+    reason: str
+    rows: int
+    sizes: Sizes
+    classes: tuple[int, ...]
+
+
+def missed_of(source: SourceTable, scope: Scope) -> tuple[Missed, ...]:
+    """Measure rows that a tolerance dropped (time rules: judging a row), most rows first. There are none if several
+    policies or punctuations judged the scope: no one limit was missed."""
+    if source.events is None or scope.empty or source.punctuated or source.others:
+        return ()
+    within = ", ".join(f"count(*) FILTER (missed <= {bound})" for bound in BOUNDS)
+    found = ask(
+        source.events,
+        ["_disposition", "_reasons", "_arrival_time", "_event_time", "_watermark"],
+        "WITH times AS (SELECT _reasons[-1] AS reason, epoch_us(_arrival_time) AS a, epoch_us(_event_time) AS e, "  # noqa: S608 - of numbers
+        f"epoch_us(_watermark) AS w FROM t), distances AS (SELECT reason, {_distance(source.policy)} AS missed "
+        f"FROM times) SELECT reason, count(*) AS n, [{within}] AS within, {QUANTILES.format('missed')} "
+        "FROM distances WHERE missed IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1",
+        where=in_scope(scope, pc.field("_disposition") == Fate.DROPPED.value),
+    )
+    return tuple(
+        Missed(row["reason"], row["n"], sizes, _apart([*row["within"], row["n"]]))
+        for row in found
+        if (sizes := sizes_of(row)) is not None
+    )
+
+
+def _distance(policy: Policy) -> str:
+    """Return SQL for the distance from the limit of a row's last reason: from arrival, or of its time after the steps
+    before from the watermark."""
+    time = "e"
+    if policy.early is not None:
+        time = f"least({time}, a + {policy.early.micros})"
+    if policy.late is not None:
+        time = f"greatest({time}, a - {policy.late.micros})"
+    late, early = (_micros(each) for each in (policy.late, policy.early))
+    return (
+        f"CASE reason WHEN '{Reason.LATE}' THEN a - e - {late} WHEN '{Reason.EARLY}' THEN e - a - {early} "
+        f"WHEN '{Reason.OUT_OF_ORDER}' THEN w - {time} END"
+    )
+
+
+def _micros(tolerance: Tolerance | None) -> int:
+    return 0 if tolerance is None else tolerance.micros
+
+
+def _apart(totals: list[int]) -> tuple[int, ...]:
+    """Return the numbers of each class from running totals."""
+    return tuple(total - before for before, total in zip([0, *totals], totals, strict=False))
