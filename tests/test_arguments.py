@@ -97,7 +97,7 @@ WORK = {
     ),
     "tidemark.commands.report.write_report": (
         lambda p, given: p.report(since=given, until=given),
-        lambda _, __, since, until: [since, until],
+        lambda _, __, ___, since, until: [since, until],
     ),
 }
 
@@ -160,7 +160,7 @@ def test_ages_of_one_call_count_back_from_one_time(monkeypatch):
 
     clock = count(parse_time("2026-01-01T00:00:00Z"), HOUR)
     late = Pipeline.load("p.yml", clock=lambda: next(clock))
-    monkeypatch.setattr("tidemark.commands.report.write_report", lambda _, __, since, until: refuse(since, until))
+    monkeypatch.setattr("tidemark.commands.report.write_report", lambda *given: refuse(*given[3:]))
     monkeypatch.setattr("tidemark.commands.backfill.build.build", lambda _, call, __: refuse(call.begin, call.end))
     for call in (lambda: late.report(since="2d", until="1d"), lambda: late.backfill("2d", "1d")):
         with pytest.raises(UsageError, match=f"^{DAY} apart"):

@@ -231,8 +231,7 @@ class Pipeline:
 
     @explained
     def exclude(self, uri: str, reason: str, wait: bool = False) -> ExcludeRecord:
-        """Record that an object is wrong, and why; the next backfill quarantines its rows. `uri` is relative to its
-        source's landing."""
+        """Record that an object is wrong; the next backfill quarantines its rows. `uri`: within its landing."""
         with self.context.hold(wait):
             return exclude.exclude(self.ledger, self.spec.sources, uri, reason, self.context.clock())
 
@@ -277,13 +276,14 @@ class Pipeline:
         return why(self.reader, since, until, run)
 
     @explained
-    def report(self, out: Path | str | None = None, since: Moment = None, until: Moment = None) -> WrittenPage:
-        """Write one HTML page with charts of runs; with `since` or `until` only of those with an as_of in [since,
-        until)."""
+    def report(
+        self, out: Path | str | None = None, since: Moment = None, until: Moment = None, samples: bool = True
+    ) -> WrittenPage:
+        """Write one HTML page of runs with an as_of in [since, until); without `samples` it has no text of rows."""
         from tidemark.commands.report import write_report  # imported here: only a report draws
 
         target = None if out is None else file_path("out", out)
-        return WrittenPage(write_report(self.reader, target, *instants(self.context.clock(), since, until)))
+        return WrittenPage(write_report(self.reader, target, samples, *instants(self.context.clock(), since, until)))
 
     def path(self, table: str) -> TablePathRecord:
         """The folder of a table in the live version, and names that follow `promote`."""

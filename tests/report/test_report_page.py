@@ -119,7 +119,7 @@ def punctual(partition: str, first: int) -> tuple[Row, ...]:
 
 def looks_of(place: Path, *runs: Run) -> list[str]:
     page = Page.of(build(warehouse(place, SETTINGS, runs).tables))
-    return page.sentences[: page.sentences.index("Fates") - 2]
+    return page.sentences[1 : page.sentences.index("Fates") - 1]
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -133,7 +133,9 @@ def test_nothing_needs_a_look_where_rows_are_on_time_and_some_partition_is_lowes
         "Source readings: partition 0 is lowest, at 2026-01-01 13:54:00: it has brought no row since"
     )
     unread = Run(T0 + HOUR, (Obj("bad", T0 + HOUR, (*punctual("0", 0), Row("0", None, T0 + 5 * MINUTE))),))
-    assert looks_of(tmp_path / "unread", unread) == ["readings: 1 row quarantined (16.7 %), in no stream."]
+    assert looks_of(tmp_path / "unread", unread) == [
+        "readings: 1 row quarantined (16.7 %), in no stream: 1 invalid time, most from bad."
+    ]
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -146,20 +148,22 @@ def test_every_number_is_what_the_rows_say(usual: Warehouse) -> None:
     sizes = shifts(verdicts)
     listed = ", ".join(f"{reasons[reason]} {reason.replace('_', ' ')}" for reason in Reason if reasons[reason])
     dropped = counts["dropped"]
-    numbers = page.sentences.index("Fates") - 2
-    assert page.sentences[numbers : numbers + 2] == [
+    numbers = page.sentences.index("Fates") - 1
+    assert [page.sentences[0], page.sentences[numbers]] == [
         "3 runs in 3 micro-batches, as of times from 2026-01-01 13:00:00 to 2026-01-01 15:00:00 (UTC), "
         f"took 6 objects with {len(verdicts)} rows. This page covers everything that is recorded; "
         "all times are UTC.",
         f"readings: {len(verdicts)} rows; reasons: {listed}. Adjusted rows were moved by {sizes[0]} in the middle, "
         f"by {sizes[3]} at most.",
     ]
-    looks = page.sentences[:numbers]
+    looks = page.sentences[1:numbers]
+    files = Counter(v.uri for v in verdicts if v.disposition == "quarantined")
     unread = counts["quarantined"]
     assert looks[:4] == [
         "max dropped of readings is 0.02, limit 0.015, in run r2.",
         f"readings: {dropped} rows dropped ({percent(dropped, len(verdicts))}), in no stream.",
-        f"readings: {unread} rows quarantined ({percent(unread, len(verdicts))}), in no stream.",
+        f"readings: {unread} rows quarantined ({percent(unread, len(verdicts))}), in no stream: "
+        f"{unread} invalid time, most from {max(sorted(files), key=lambda name: files[name])}.",
         "Stream rolling: 5 times a row was late for a window, and is not in it.",
     ]
 

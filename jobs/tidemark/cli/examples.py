@@ -31,7 +31,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "tidemark advise toll.yml --target-dropped 1%",
         "tidemark advise toll.yml --late 30s,1m30s,5m --out-of-order 0s,5s",
     ),
-    "report": ("tidemark report toll.yml", "tidemark report toll.yml --out toll.html"),
+    "report": ("tidemark report toll.yml", "tidemark report toll.yml --out toll.html --no-samples"),
     "path": ("tidemark path toll.yml events/readings", "tidemark path toll.yml batches"),
     "demo": ("tidemark demo",),
     "process": ("tidemark process toll.yml --as-of 2026-01-02 --run-id scheduled",),

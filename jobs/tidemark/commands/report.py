@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -25,12 +25,14 @@ from tidemark.storage import delta_table, is_table
 QUALITY = "quality"
 
 
-def write_report(reader: Reader, out: Path | None, since: int | None, until: int | None) -> PathRecord:
+def write_report(reader: Reader, out: Path | None, samples: bool, since: int | None, until: int | None) -> PathRecord:
     """Write the page of the runs whose as_of is in [since, until), microseconds UTC; returns its path. The file
-    appears whole or not at all. Default: all runs, as <pipeline>-report.html in the current folder."""
+    appears whole or not at all. Default: all runs, as <pipeline>-report.html in the current folder. Without `samples`
+    the page has no text of rows."""
     target = Path(f"{reader.spec.name}-report.html") if out is None else out
     with written_whole(target) as place:
-        place.write_text(build(tables_of(reader, scope_of(reader.ledger, since, until))), encoding="utf-8")
+        tables = tables_of(reader, scope_of(reader.ledger, since, until))
+        place.write_text(build(replace(tables, samples=samples)), encoding="utf-8")
     return {"path": str(target)}
 
 

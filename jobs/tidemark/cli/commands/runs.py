@@ -230,8 +230,7 @@ def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer[An
 @click.argument("partition", required=False)
 @click.argument("offset", type=click.IntRange(0), required=False)
 def explain(config: Path, source: str, partition: str | None, offset: int | None) -> Answer[ExplainRecord]:
-    """Show one row's story: its times, each step, what set the watermark. With `-` instead of the three, the row is
-    read from standard input, as `rows --json` prints it."""
+    """Show one row's story. With `-` the row is read from standard input, as `rows --json` prints it."""
     from tidemark.report.text import explanation_view
 
     chosen = row_read(sys.stdin.read()) if source == "-" else source
@@ -269,12 +268,13 @@ def advise(config: Path, **options: Any) -> Answer[AdviseRecord]:
 @_command
 @config_argument
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: PIPELINE-report.html here.")
-def report(config: Path, out: Path | None) -> Answer[PathRecord]:
+@click.option("--samples/--no-samples", default=True, help="Whether the page has texts of rows that can't be read.")
+def report(config: Path, out: Path | None, samples: bool) -> Answer[PathRecord]:
     """Write one HTML page with charts of the fates of rows."""
     from tidemark.cli.text.runs import report_text
 
     with opened(config) as pipeline:
-        return Answer(pipeline.report(out).record, report_text)
+        return Answer(pipeline.report(out, samples=samples).record, report_text)
 
 
 @_command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidemark.report.page import advice, files, records, sections
+from tidemark.report.page import advice, files, quarantine, records, sections
 from tidemark.report.page.data.answers import Answers
 from tidemark.report.page.data.tables import Tables
 from tidemark.report.page.markup import Html, document, element
@@ -13,6 +13,7 @@ from tidemark.report.page.summary import summary, title
 _PARTS: dict[str, tuple[str, Callable[[Answers], Html]]] = {
     "fates": ("Fates", sections.fates),
     "moves": ("Adjusted and dropped", sections.moves),
+    "quarantined": ("Quarantined", quarantine.quarantine),
     "files": ("Files", files.files),
     "watermarks": ("The watermark", sections.watermarks),
     "progress": ("Progress", sections.progress),

@@ -57,7 +57,7 @@ th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); tex
   white-space: nowrap; overflow-wrap: normal }
 th { font-weight: 600; color: var(--soft) }
 .number { text-align: right; font-variant-numeric: tabular-nums }
-td .long { display: block; min-width: 16rem; white-space: normal; overflow-wrap: anywhere }
+td .long { max-width: 40rem; display: block; min-width: 16rem; white-space: normal; overflow-wrap: anywhere }
 code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
 figure { margin: 1rem 0 2rem; break-inside: avoid }
 figcaption { max-width: 46rem; margin-top: .25rem }

@@ -12,6 +12,7 @@ from tidemark.report.page.data.moves import by_reason
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Html, bullets, element, figure, paragraph
 from tidemark.report.page.measures import failed, once
+from tidemark.report.page.over import next_steps
 from tidemark.report.words import counted, duration, moment, percent
 
 _MOST_CAUSES = 3
@@ -42,22 +43,23 @@ def summary(answers: Answers) -> Iterator[Html]:
         yield paragraph("No run has committed anything yet.")
     elif not totals["batches"]:
         yield paragraph(f"No run: there are no {answers.tables.scope.words}.")
+    else:
+        yield paragraph(_coverage(answers), class_="quiet")
     looks = list(_look(answers))
     if looks:
-        yield element("div", element("h2", "Look at this"), *_said(looks), class_="look")
+        yield element("div", element("h2", "Look at this"), *_said(answers, looks), class_="look")
     elif totals["batches"]:
         yield paragraph("Nothing needs a look: no check failed, and nothing is out of the ordinary.", class_="calm")
     yield from shown_cause(answers)
-    if totals["batches"]:
-        yield paragraph(_coverage(answers))
     if totals["rows"]:
         yield _facts(answers)
         yield from map(paragraph, _sources(answers))
 
 
-def _said(looks: Sequence[str]) -> Iterator[Html]:
-    """Yield the first sentence on its own, as the answer, and the others as a list."""
+def _said(answers: Answers, looks: Sequence[str]) -> Iterator[Html]:
+    """Yield the first sentence on its own, as the answer, what it leads to, and the others as a list."""
     yield paragraph(looks[0], class_="first")
+    yield from next_steps(answers)
     if len(looks) > 1:
         yield bullets(looks[1:])
 
@@ -157,11 +159,19 @@ def _lost(answers: Answers) -> Iterator[str]:
             rows = judged.fates.totals[fate]
             if rows and (name, fate.value) not in explained:
                 share = percent(rows, judged.fates.rows)
-                yield f"{name}: {counted(rows, 'row')} {words(fate)} ({share}), in no stream."
+                yield f"{name}: {counted(rows, 'row')} {words(fate)} ({share}), in no stream{_why(judged, fate)}."
     for letters in answers.letters:
         if letters.letters:
             times = counted(letters.letters, "time")
             yield f"Stream {letters.stream}: {times} a row was late for a window, and is not in it."
+
+
+def _why(judged: SourceFates, fate: Fate) -> str:
+    """Return the most frequent reason of quarantined rows, with the file that has most of them."""
+    first = next(iter(judged.quarantined), None)
+    if fate is not Fate.QUARANTINED or first is None or first.file is None:
+        return ""
+    return f": {first.rows:,} {first.reason.replace('_', ' ')}, most from {first.file}"
 
 
 def _newest_failed(answers: Answers) -> list[Row]:

@@ -68,7 +68,7 @@ def _delays(delays: Sequence[Delay], names: Sequence[str], width: int) -> Spec:
     marks = {"domain": shown, "range": [_LINES[n % len(_LINES)] for n in range(len(shown))]}
     x = _instants([delay.as_of for delay in delays], width, "as_of of the run (UTC)")
     source = {"field": "source", "type": "nominal"}
-    colour = source | {"scale": scale, "legend": legend}
+    colour, shape = (source | {"scale": each, "legend": legend} for each in (scale, marks))
     return {
         "width": width - 70,
         "height": 180,
@@ -77,13 +77,7 @@ def _delays(delays: Sequence[Delay], names: Sequence[str], width: int) -> Spec:
             {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"x": x, "y": y, "color": colour}},
             {
                 "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": colour,
-                    "shape": source | {"scale": marks, "legend": legend},
-                    **HOVER,
-                },
+                "encoding": {"x": x, "y": y, "color": colour, "shape": shape, **HOVER},
             },
         ],
     }

@@ -26,7 +26,7 @@ from tidemark.report.page.charts.vega import (
 from tidemark.report.page.data.stretch import Key, Mark, Point, Stretch
 from tidemark.report.words import away, duration, moment
 
-_HEIGHT = 380
+_HEIGHT = 330
 _DASHES = ([1, 0], [6, 3], [2, 3], [9, 3, 2, 3], [4, 4], [1, 4])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidemark.core.policy import Fate
 from tidemark.records.status import StatusRecord
 from tidemark.report.causes.causes import Cause
 from tidemark.report.page.data.advised import Advised, advised_of
@@ -12,13 +13,15 @@ from tidemark.report.page.data.delays import Delay, Idle, delays_of, ends_of, id
 from tidemark.report.page.data.fates import FatesOverTime, fates_of
 from tidemark.report.page.data.findings import findings_of, quality_of
 from tidemark.report.page.data.lags import Lags, lags_of
-from tidemark.report.page.data.lost.files import Files, files_of
+from tidemark.report.page.data.lost.aftermath import Aftermath, aftermath_of
+from tidemark.report.page.data.lost.files import SourceFiles, files_of
 from tidemark.report.page.data.lost.missed import Missed, missed_of
+from tidemark.report.page.data.lost.samples import Quarantined, quarantined_of
 from tidemark.report.page.data.lost.shares import Shares, shares_of
 from tidemark.report.page.data.moves import Move, moves_of
 from tidemark.report.page.data.runs import Runs, runs_of
 from tidemark.report.page.data.stretch import Stretch, stretch_of
-from tidemark.report.page.data.tables import Row, Scope, SourceTable, Tables
+from tidemark.report.page.data.tables import Row, SourceTable, Tables
 
 
 def cause_of(tables: Tables, source: str) -> Cause | None:
@@ -39,11 +42,13 @@ class SourceFates:
     lags: Lags
     shares: Shares | None
     missed: tuple[Missed, ...]
-    files: Files
+    files: SourceFiles
+    quarantined: tuple[Quarantined, ...]
 
     @classmethod
-    def of(cls, source: SourceTable, scope: Scope, accounted: int, cause: Cause | None) -> SourceFates:
-        """Read one source's events; the stretch shows the cause, if there is one."""
+    def of(cls, source: SourceTable, tables: Tables, accounted: int) -> SourceFates:
+        """Read one source's events; the stretch shows its first cause, if there is one."""
+        scope, cause = tables.scope, cause_of(tables, source.name)
         held = source.held(scope, accounted)
         fates = fates_of(held, scope)
         stretch = stretch_of(held, scope, fates, cause)
@@ -57,6 +62,7 @@ class SourceFates:
             shares_of(held, scope, fates),
             missed_of(held, scope),
             files_of(source, scope),
+            quarantined_of(source, scope, fates.totals[Fate.QUARANTINED], tables.samples),
         )
 
 
@@ -75,6 +81,7 @@ class Answers:
     findings: list[Row]
     quality: list[Row]
     advised: list[Advised]
+    aftermath: Aftermath | None
 
     @classmethod
     def of(cls, tables: Tables) -> Answers:
@@ -88,10 +95,7 @@ class Answers:
             tables=tables,
             status=tables.status,
             runs=runs,
-            sources=tuple(
-                SourceFates.of(each, tables.scope, counted.get(each.name, 0), cause_of(tables, each.name))
-                for each in tables.sources
-            ),
+            sources=tuple(SourceFates.of(each, tables, counted.get(each.name, 0)) for each in tables.sources),
             ends=ends,
             delays=delays_of(tables, ends),
             idle=idle_of(tables, ends),
@@ -99,4 +103,5 @@ class Answers:
             findings=findings_of(tables),
             quality=quality_of(tables),
             advised=advised_of(tables),
+            aftermath=aftermath_of(tables.sources, tables.scope, next(iter(tables.causes or ()), None)),
         )

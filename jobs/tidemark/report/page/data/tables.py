@@ -81,7 +81,7 @@ class Tables:
     """The whole input of a page. `status` is the result of the command `status` (None: only charts are drawn, and no
     page); `letters` are the dead letters by stream. `quality` is not limited to committed batches, since a run that
     quality blocks is committed later or never. `causes` are those of what is abnormal, the heaviest first
-    (None: not looked for)."""
+    (None: not looked for). `samples`: the page may have the text of rows that can't be read."""
 
     pipeline: str
     config: str
@@ -96,6 +96,7 @@ class Tables:
     versions: Sequence[Row] = ()
     status: StatusRecord | None = None
     causes: Sequence[Cause] | None = None
+    samples: bool = True
 
 
 @contextmanager

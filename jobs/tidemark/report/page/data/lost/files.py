@@ -1,4 +1,4 @@
-"""Files with rows that were not simply on time."""
+"""SourceFiles with rows that were not simply on time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COUNTED = ", ".join(f"count(*) FILTER (_disposition = '{fate}') AS {fate}" for 
 
 
 @dataclass(frozen=True)
-class Files:
+class SourceFiles:
     """The files of one source: `total` of them, of which `hit` had a row that was not on time; `worst` are listed,
     with their numbers of rows and arrivals in microseconds UTC."""
 
@@ -23,10 +23,10 @@ class Files:
     worst: tuple[Row, ...] = ()
 
 
-def files_of(source: SourceTable, scope: Scope) -> Files:
+def files_of(source: SourceTable, scope: Scope) -> SourceFiles:
     """Count the rows of each file of a scope."""
     if source.events is None or scope.empty:
-        return Files()
+        return SourceFiles()
     found = ask(
         source.events,
         ["_file", "_disposition", "_arrival_time"],
@@ -38,4 +38,4 @@ def files_of(source: SourceTable, scope: Scope) -> Files:
         where=in_scope(scope),
     )
     worst = tuple(row for row in found if row["file"] is not None)
-    return Files(found[0]["total"], found[0]["hit"], worst) if found else Files()
+    return SourceFiles(found[0]["total"], found[0]["hit"], worst) if found else SourceFiles()
