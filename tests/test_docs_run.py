@@ -73,6 +73,9 @@ NOT_RUN = {
     "source .venv/bin/activate": "changes the shell that it is typed in",
     'eval "$(tidemark completion bash)"': "tests/test_completion.py evaluates it in bash",
     'eval "$(tidemark completion zsh)"': "tests/test_completion.py evaluates it in zsh",
+    'tidemark test docs/examples/terms-windows.yml --case "contains its start"': (
+        "runs in a clone; tests/e2e/test_case_examples.py runs the cases of the examples"
+    ),
     "make demo": "takes minutes; tests/demo/test_demo_run.py runs the demo in another folder",
     "make test": TESTS,
     """make test ARGS='-m "not spark"'""": TESTS,

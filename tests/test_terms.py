@@ -1,9 +1,11 @@
-"""The page of other systems' terms: its keys, columns, tables and commands are there, and its figures are true."""
+"""The pages of other systems' terms and operators: their keys, functions, tables and commands are there, each
+difference names a case that shows it, and their figures are true."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +26,12 @@ from tidemark.core.times import DAY, MINUTE, SECOND, format_time, parse_duration
 from tidemark.core.windows import FixedWindows
 from tidemark.ledger.tables.schemas import TABLES as LEDGER
 
-PAGE = (ROOT / "docs" / "terms.md").read_text(encoding="utf-8")
-PROSE = BLOCK.sub("", PAGE)
+PAGES = {name: (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("terms.md", "operators.md")}
+PAGE = PAGES["terms.md"]
+WITHOUT_CASES = "### Around the pipeline"
+SAME = re.compile("(equal[^.;]*)?")
+"""What a row without a case may say differs: nothing, or in which way the two are equal."""
+LINK = re.compile(r"\[([^][]+)\]\((examples/[^)]+\.test\.yml)\)")
 OF_SPARK = ("events", "streams", "dead_letters", "lifetimes", "open_lifetimes")
 TABLES = {*LEDGER, *(f"{kind}/<{of}>" for kind in OF_SPARK for of in ("source", "stream"))}
 
@@ -48,11 +54,11 @@ COLUMNS = SYSTEM_COLUMNS | {INDEX} | {name for schema in LEDGER.values() for nam
 WORDS = KEYS | COLUMNS | TABLES | {*Diagnostic, *Reason, *FATES, *FORMATS}
 
 
-def of_tidemark() -> Iterator[str]:
-    """What the page writes as code of tidemark: in sentences, and in tables outside the columns of other systems."""
-    for line in PROSE.splitlines():
+def of_tidemark(page: str) -> Iterator[str]:
+    """What a page writes as code of tidemark: in sentences, and in tables outside the columns of other systems."""
+    for line in BLOCK.sub("", page).splitlines():
         cells = re.split(r" ?\| ?", line.strip("| "))
-        ours = cells[4:] if len(cells) == 5 else cells[1:] if line.startswith("|") else cells
+        ours = cells[4:] if len(cells) == 6 else cells[1:] if line.startswith("|") else cells
         yield from (code for cell in ours for code in re.findall(r"`([^`]+)`", cell))
 
 
@@ -81,8 +87,9 @@ def unknown(code: str) -> str | None:
     return None
 
 
-def test_everything_that_the_page_calls_tidemarks_is_there():
-    found = [*of_tidemark()]
+@pytest.mark.parametrize("name", PAGES)
+def test_everything_that_a_page_calls_tidemarks_is_there(name):
+    found = [*of_tidemark(PAGES[name])]
     assert len(found) > 150
     assert [(code, why) for code in found if (why := unknown(code))] == []
 
@@ -93,6 +100,57 @@ def test_everything_that_the_page_calls_tidemarks_is_there():
 )
 def test_a_key_that_is_not_there_is_found(code):
     assert unknown(code)
+
+
+def table_rows(text: str) -> Iterator[list[str]]:
+    """The cells of each row of the tables that name cases, without heads: a missing last cell is empty."""
+    for section in re.split(r"^(?=##)", text, flags=re.MULTILINE):
+        width = 0
+        for line in BLOCK.sub("", section).splitlines():
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+            if cells and not width:
+                width = len(cells)
+                assert (cells[-1] == "case") != section.startswith(WITHOUT_CASES), cells
+            elif cells and not section.startswith(WITHOUT_CASES) and set(line) - set("|- "):
+                yield cells + [""] * (width - len(cells))
+            width = width if cells else 0
+
+
+def without_case(text: str) -> list[str]:
+    """Terms whose row states a difference and names no case."""
+    return [
+        cells[0]
+        for cells in table_rows(text)
+        if not (LINK.search(cells[-1]) or cells[1] == "not there" or SAME.fullmatch(cells[-2]))
+    ]
+
+
+def written_cases(path: Path) -> set[str]:
+    return {case["case"] for case in YAML(typ="safe", pure=True).load_all(path) if case}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_difference_of_a_page_names_a_case(name):
+    assert len([*table_rows(PAGES[name])]) > 90
+    assert without_case(PAGES[name]) == [], "name a case of docs/examples in the last column, one that shows it"
+
+
+def test_every_case_that_a_page_names_is_there_and_every_case_of_a_difference_is_named():
+    named: dict[str, set[str]] = {}
+    for case, path in LINK.findall("".join(PAGES.values())):
+        named.setdefault(path.removeprefix("examples/"), set()).add(case)
+    written = {path.name: written_cases(path) for path in (ROOT / "docs" / "examples").glob("*.test.yml")}
+    assert {path: cases - written[path] for path, cases in named.items() if cases - written[path]} == {}
+    unnamed = {path: cases - named.get(path, set()) for path, cases in written.items() if path.startswith("terms-")}
+    assert {path: cases for path, cases in unnamed.items() if cases} == {}
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["| `a` | `from` | equal; but later |", "| `a` | `from` | later | |", "| `a` | `from` | later | [x](y.md) |"],
+)
+def test_a_difference_without_a_case_is_found(row):
+    assert without_case(f"| term | here | what differs | case |\n|---|---|---|---|\n{row}\n") == ["`a`"]
 
 
 def test_the_pipeline_of_the_page_is_valid(tmp_path):
@@ -128,4 +186,4 @@ def test_windows_of_a_week_begin_on_the_days_that_the_page_names():
 
 
 def test_the_page_names_the_published_examples_of_atlas():
-    assert {name for name in EXAMPLES if name.startswith("atlas-")} <= {*of_tidemark()}
+    assert {name for name in EXAMPLES if name.startswith("atlas-")} <= {*of_tidemark(PAGE)}

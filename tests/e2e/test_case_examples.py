@@ -14,7 +14,8 @@ from tidemark.config import load_pipeline
 from tidemark.core.times import format_time
 
 FOLDER = ROOT / "docs" / "examples"
-PAGES = sorted(path for path in FOLDER.glob("*.md") if path.name not in ("README.md", "rules.md"))
+LONG = ["rules", *(path.stem for path in sorted(FOLDER.glob("terms-*.md")))]
+PAGES = sorted(path for path in FOLDER.glob("*.md") if path.stem not in ("README", *LONG))
 JUDGED = [name for name, example in EXAMPLES.items() if "expected" in example]
 
 
@@ -29,16 +30,19 @@ def test_each_page_of_the_examples_has_cases_that_pass(monkeypatch, capsys):
 
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
-def test_rules_that_were_worked_by_hand_hold(monkeypatch, capsys):
+@pytest.mark.parametrize("name", LONG)
+def test_rules_and_differences_that_were_worked_by_hand_hold(name, monkeypatch, capsys):
     monkeypatch.chdir(FOLDER)
-    (found,) = commands((FOLDER / "rules.md").read_text(encoding="utf-8"))
+    (found,) = commands((FOLDER / f"{name}.md").read_text(encoding="utf-8"))
+    assert found.typed == f"tidemark test {name}.yml"
     status, said = invoke(found.typed.split()[1:]), capsys.readouterr().out
     assert status == 0, said
 
 
 def test_the_index_names_every_page():
     index = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert [page.name for page in PAGES if f"]({page.name})" not in index] == []
+    named = [page.name for page in FOLDER.glob("*.md") if page.name != "README.md"]
+    assert [name for name in named if f"]({name})" not in index] == []
     assert {*EXAMPLES} <= {page.stem for page in PAGES}
 
 
