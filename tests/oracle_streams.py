@@ -352,7 +352,7 @@ class _Streams:
             after = latest(state.reached.get(part), parts.get(part), state.idle)
             state.reached[part] = after
             closed += self._close(name, window, state, part, after)
-        outside += self._passed(state)
+        outside += self._passed(state, number)
         flow_.brought = closed
         flow_.parts = {part: _pulled_back(window, reached) for part, reached in state.reached.items()}
         seen = list(flow_.parts.values())
@@ -456,10 +456,11 @@ class _Streams:
         return dead, outside
 
     @staticmethod
-    def _passed(state: _Stepping) -> int:
+    def _passed(state: _Stepping, number: int) -> int:
         """Pairs in no window count as outside when the step has passed their end."""
         reached = state.reached.get(())
-        passed = [item for item in state.adrift if reached is not None and item.end <= reached]
+        known = [item for item in state.adrift if item.known <= number]
+        passed = [item for item in known if reached is not None and item.end <= reached]
         state.adrift = [item for item in state.adrift if item not in passed]
         return len(passed)
 

@@ -20,7 +20,7 @@ from tidemark.config.models.pipeline import PIPELINE_KEYS, MicroBatchSpec, Reten
 from tidemark.config.models.punctuation import EdgeSpec, PunctuationSpec
 from tidemark.config.models.sources import SOURCE_KEYS, LateSpec, PartitionSpec, QualitySpec
 from tidemark.config.models.streams import STREAM_KEYS, HoppingSpec
-from tidemark.config.models.tumbling import TumblingSpec
+from tidemark.config.models.tumbling_windows import TumblingSpec
 from tidemark.config.schema import SCHEMA_FILE, schema_text
 from tidemark.core.times import parse_duration
 

@@ -8,7 +8,7 @@ import pytest
 
 from oracle_calendar import spans, utc, window_of, windows
 from tidemark.core.calendar.calendars import Calendar, Unit
-from tidemark.core.calendar.clocks import CYCLE, clock_of, database
+from tidemark.core.calendar.clocks import CYCLE, clock_of
 from tidemark.core.streams import StepRules, reach
 from tidemark.core.times import DAY, HOUR, MAX_TIME, MIN_TIME, MINUTE
 from tidemark.core.windows import CalendarWindows
@@ -129,7 +129,3 @@ def test_reach_is_the_longest_window_and_an_hour(unit, hours):
         end - start for (start, end), _ in zip(windows(unit, "Europe/Amsterdam", 0, FROM), range(400), strict=False)
     ]
     assert max(ends) <= hours * HOUR
-
-
-def test_the_database_has_a_version():
-    assert database() not in ("none", "unknown")

@@ -116,7 +116,7 @@ def test_left_and_anti_joins_and_what_is_over_them_equal_the_oracle_and_replay(t
     found = hold_equal(product, logs_, feed(product, logs_))
     assert all(found[name] >= 3 for name in (*JOINS, "long", "over_lives", "over_alone")), found
     assert found["outside over_alone"] > 0
-    for name in ("points", "lives", "nested"):
+    for name in ("points", "lives"):
         values = {row["y"] is None for row in product.table(f"streams/{name}")}
         assert values == {True, False}, name
     hold_replayed(product)

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 from airflow_home import AirflowHome, running
-from browser import REQUIRED, browsing, chromium, serious
 from dashboard_warehouse import write_file, write_tables
 from page_warehouse import two_runs
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, expect
+
+from browser import REQUIRED, browsing, chromium, serious
 
 pytestmark = pytest.mark.browser
 RUN = "manual__2026-01-01T13:00:00+00:00_{}"

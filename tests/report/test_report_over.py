@@ -58,8 +58,8 @@ def told(made: Warehouse, scope: Scope | None = None, **values: object) -> str:
     [
         ((30,), "Not known: no row of a has come since 2026-01-01 13:00:00."),
         ((30, 0), "Yes: of 60 rows of a that arrived since 2026-01-01 13:00:00 none was dropped (late)"),
-        ((30, 3, 2), "Yes: of 120 rows of a that arrived since 2026-01-01 13:00:00 5 (4.2 %) were dropped (late)"),
-        ((30, 4, 3), "No: of 120 rows of a that arrived since 2026-01-01 13:00:00 7 (5.8 %) were dropped (late)"),
+        ((30, 3, 2), "Yes: 5 of 120 rows of a that arrived since 2026-01-01 13:00:00 (4.2 %) were dropped (late)"),
+        ((30, 4, 3), "No: 7 of 120 rows of a that arrived since 2026-01-01 13:00:00 (5.8 %) were dropped (late)"),
     ],
     ids=["nothing came since", "none since", "a tenth of the share", "more than a tenth"],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from report_warehouse import record
@@ -41,9 +42,9 @@ def readings() -> list[Run]:
     return runs
 
 
-def judged(folder: Path) -> Path:
+def judged(folder: Path, **settings: Any) -> Path:
     """The configuration of a pipeline that has judged these days; its rows are those of the oracle."""
-    product, runs, engine = Product(folder, {"readings": TOLL}), readings(), RowEngine()
+    product, runs, engine = Product(folder, {"readings": TOLL}, settings), readings(), RowEngine()
     with pytest.MonkeyPatch.context() as patched:
         without_spark(patched)
         patched.setattr(RunContext, "engine", property(lambda _: engine))

@@ -14,6 +14,7 @@ from tidemark.core.calendar.clocks import clock_of
 from tidemark.core.times import DAY, HOUR, MAX_TIME, MIN_TIME, MINUTE
 from tidemark.core.windows import CalendarWindows
 from tidemark.spark.columns import JUDGED
+from tidemark.spark.session.zone_database import database
 from tidemark.spark.streams.numbers.calendars import number_in, start_in
 from tidemark.spark.streams.windows import AFTER, BEFORE, bounded, closing, late, outside, pulled_back
 
@@ -67,7 +68,7 @@ def test_windows_that_close_and_windows_that_rows_are_late_for_hold_an_instant(s
     frame = spark.createDataFrame(
         [(at(one), at(other), None, True, None, after) for one, other, after in rows], SYSTEM
     )
-    around = [found for found, _ in zip(windows("day", "Pacific/Apia", 0, begin), range(20), strict=False)]
+    around = [found for found, _ in zip(windows("day", "Pacific/Apia", 0, begin), range(40), strict=False)]
     over = [(one, other) for one, other in around if one < end and other > begin]
     assert (len(over), SKIPPED) == (4, over[1][0])
     everything = bounds_of(closing(frame, APIA, complete=True), APIA)
@@ -96,3 +97,7 @@ def test_points_count_in_one_window_each_and_the_watermark_is_pulled_back_to_ope
 def bounds_of(rows, window):
     times = [F.unix_micros(name) for name in ("_window_start", "_window_end")]
     return sorted(map(tuple, bounded(rows, window).select(*times).collect()))
+
+
+def test_the_zone_database_has_a_version():
+    assert database() not in ("none", "unknown")

@@ -18,7 +18,7 @@ from tidemark.config.models.fields import (
 )
 from tidemark.config.models.group_by import Groups
 from tidemark.config.models.lifetimes import Lifetime, UntilSpec
-from tidemark.config.models.tumbling import Tumbling, less_than
+from tidemark.config.models.tumbling_windows import Tumbling, less_than
 from tidemark.core.windows import FixedWindows, NumberedWindows, SessionWindows, SnapshotWindows, Windows
 
 

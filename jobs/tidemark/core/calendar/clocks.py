@@ -9,13 +9,11 @@ offset, and from 2100 on its changes repeat every 400 years, as the calendar doe
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-from zoneinfo import TZPATH, ZoneInfo
+from zoneinfo import ZoneInfo
 
 from tidemark.core.times import DAY, EPOCH, from_datetime
 
@@ -30,7 +28,7 @@ _STEPS = ((REPEATS, timedelta(days=4)), (REPEATS + CYCLE, timedelta(days=28)))
 
 
 @dataclass(frozen=True)
-class Stretch:
+class ClockStretch:
     """A time from `begin` to the next stretch in which the clock shows the instant plus `offset`, but never less than
     `reached`, the local time up to which it was shown before."""
 
@@ -43,7 +41,7 @@ class Stretch:
 class Clock:
     """The clock of a zone, as stretches up to `REPEATS` + `CYCLE`; both their begins and their reached times grow."""
 
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[ClockStretch, ...]
 
     def local(self, instant: int) -> int:
         """The latest local time that clocks have shown up to an instant."""
@@ -67,35 +65,10 @@ def repeated(time: int) -> int:
 def clock_of(zone: str) -> Clock:
     """The clock of a zone. Raises `zoneinfo.ZoneInfoNotFoundError`."""
     (_, offset), *changes = _offsets(ZoneInfo(zone))
-    found = [Stretch(_BEFORE, _BEFORE, offset)]
+    found = [ClockStretch(_BEFORE, _BEFORE, offset)]
     for begin, offset in changes:
-        found.append(Stretch(begin, begin + found[-1].offset, offset))
+        found.append(ClockStretch(begin, begin + found[-1].offset, offset))
     return Clock(tuple(found))
-
-
-def database() -> str:
-    """The version of the zone database that `zoneinfo` reads, such as 2026a."""
-    for folder in map(Path, TZPATH):
-        if folder.is_dir():
-            return _version_in(folder)
-    try:
-        return version("tzdata")
-    except PackageNotFoundError:
-        return "none"
-
-
-def _version_in(folder: Path) -> str:
-    for name, read in _VERSION_FILES.items():
-        if (folder / name).is_file():
-            with (folder / name).open() as file:
-                return read(file.readline())
-    return "unknown"
-
-
-_VERSION_FILES: dict[str, Callable[[str], str]] = {
-    "+VERSION": str.strip,
-    "tzdata.zi": lambda line: line.removeprefix("# version").strip(),
-}
 
 
 def _offsets(zone: ZoneInfo) -> Iterator[tuple[int, int]]:

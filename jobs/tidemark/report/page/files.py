@@ -6,7 +6,7 @@ from tidemark.core.policy import FATES
 from tidemark.report.page.data.answers import Answers
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table
-from tidemark.report.words import counted, moment
+from tidemark.report.words import counted, span
 
 
 def files(answers: Answers) -> Html:
@@ -21,12 +21,12 @@ def files(answers: Answers) -> Html:
             most = f"; the {len(found.worst):,} with most" if found.hit > len(found.worst) else ""
             inner.append(paragraph(f"{said}{most}{':' if found.worst else '.'}"))
         if found.worst:
-            heads = ("file", "rows", *(fate.replace("_", " ") for fate in FATES), "first arrival", "last arrival")
+            heads = ("file", "rows", *(fate.replace("_", " ") for fate in FATES), "arrived")
             inner.append(table(f"files-{judged.source.name}", heads, map(_file, found.worst)))
     return section("files", "Files", *inner or [paragraph("There is no file.")])
 
 
 def _file(found: Row) -> list[Cell | Html]:
-    times = (None if found[name] is None else moment(found[name]) for name in ("first", "last"))
+    arrived = None if found["first"] is None else span(found["first"], found["last"])
     name = element("span", found["file"], class_="long")
-    return [name, found["rows"], *(found[fate] for fate in FATES), *times]
+    return [name, found["rows"], *(found[fate] for fate in FATES), arrived]

@@ -39,7 +39,7 @@ def over(found: Aftermath) -> str:
     if not found.hit:
         return f"Yes: of {rows} none was {fate}{last}."
     answer = "Yes" if found.over else "No"
-    return f"{answer}: of {rows} {found.hit:,} ({percent(found.hit, found.rows)}) were {fate}{last}."
+    return f"{answer}: {found.hit:,} of {rows} ({percent(found.hit, found.rows)}) were {fate}{last}."
 
 
 def _command(config: str, cause: Cause) -> list[str]:

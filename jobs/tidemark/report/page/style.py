@@ -78,7 +78,9 @@ svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
   nav { display: none }
   .wide { overflow: visible; background: none }
   .more { display: none }
-  th, td { white-space: normal }
+  table { font-size: 8.5pt }
+  th, td { white-space: normal; overflow-wrap: anywhere; padding-right: .4rem }
+  td .long { min-width: 0 }
   h2, h3 { break-after: avoid }
   tr, .facts div { break-inside: avoid }
   .only-wide { display: block }

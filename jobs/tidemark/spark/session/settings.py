@@ -10,9 +10,9 @@ from importlib.metadata import version
 
 import tidemark
 from tidemark.config.models.sources import READING
-from tidemark.core.calendar.clocks import database
 from tidemark.spark.compat.plain import ASKED, is_asked_for
 from tidemark.spark.session.compiler import fingerprint
+from tidemark.spark.session.zone_database import database
 
 ARITHMETIC = "spark.tidemark.arithmetic"
 """Setting that names the rule for whole numbers. `EXACT`: a result that does not fit its type is null. `WRAPPING`: it

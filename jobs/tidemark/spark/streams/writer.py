@@ -235,10 +235,7 @@ class Outputs:
 
     def _session_windows(self, due: Due) -> SessionWindowState:
         step = self.spec.streams[due.step.name]
-
-        def along(span: Span) -> DataFrame | None:
-            return self._along(due, span)
-
+        along = partial(self._along, due)
         return SessionWindowState(
             self.spark, self.root, step, due, along, lambda rows: self._parts().with_passed_times(rows, due)
         )
