@@ -250,6 +250,7 @@ SAYS = {
     "tidemark abandon toll.yml RUN --reason ...": "takes its 1 object anew",
     "tidemark replay toll.yml --all": "All are identical.",
     "tidemark init LANDING --out FILE": "wrote proposed.yml",
+    "tidemark init --check FILE": "proposed.yml fits what lands now.",
     "tidemark verify toll.yml # every file, digest and batch; a sample of rows is judged again": "Sound: ",
     "tidemark verify toll.yml --bundle toll-audit.zip # also a file for an auditor": "toll-audit.zip",
 }

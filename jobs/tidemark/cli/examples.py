@@ -4,7 +4,11 @@ from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "tidemark": ("tidemark init ./landing", "tidemark run toll.yml", "tidemark status toll.yml"),
-    "init": ("tidemark init ./landing", "tidemark init ./landing --out proposed.yml"),
+    "init": (
+        "tidemark init ./landing",
+        "tidemark init ./landing --out proposed.yml",
+        "tidemark init --check proposed.yml    # does it still fit what lands?",
+    ),
     "validate": ("tidemark validate toll.yml", "tidemark validate toll.yml --deep"),
     "test": (
         "tidemark test --record toll.yml --mask car",

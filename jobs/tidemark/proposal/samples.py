@@ -24,6 +24,12 @@ _FEWEST = 50
 Values = list[object]
 
 
+class JsonText(str):
+    """Text of a JSON value that is no text itself."""
+
+    __slots__ = ()
+
+
 @dataclass
 class RowSample:
     """Rows of a sample.
@@ -55,8 +61,8 @@ class RowSample:
         return len(self.of)
 
 
-def sample(kind: str, objects: Sequence[ListedObject]) -> RowSample:
-    """Sample objects of one format, which are in log order."""
+def sample(kind: str, objects: Sequence[ListedObject], *, documents: bool = False) -> RowSample:
+    """Sample objects of one format, which are in log order. `documents`: rows are known to lie within documents."""
     chosen = sample_evenly([item for item in objects if item.size])
     found = RowSample(kind, chosen)
     share = max(MOST_ROWS // max(len(chosen), 1), _FEWEST)
@@ -64,18 +70,19 @@ def sample(kind: str, objects: Sequence[ListedObject]) -> RowSample:
     if not form.text:
         _columnar(found, share)
     else:
-        texts = [_lines(item, MOST_BYTES // max(len(chosen), 1)) for item in chosen]
+        texts = [text_lines(item, MOST_BYTES // max(len(chosen), 1)) for item in chosen]
         found.whole = all(whole and len(lines) <= share for lines, whole in texts)
         if form.by_place:
             _csv(found, [lines[:share] for lines, _ in texts])
         else:
-            _json(found, [lines for lines, _ in texts], share)
+            _json(found, [lines for lines, _ in texts], share, documents)
     if not form.by_place:
         _hold_names(found)
     return found
 
 
-def _lines(item: ListedObject, most: int) -> tuple[list[str], bool]:
+def text_lines(item: ListedObject, most: int) -> tuple[list[str], bool]:
+    """Return the first lines of an object, at most `most` bytes, and whether they are all; none if it is no text."""
     try:
         text, whole = text_of(item, most)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
@@ -83,9 +90,9 @@ def _lines(item: ListedObject, most: int) -> tuple[list[str], bool]:
     return lines_of(text), whole
 
 
-def _json(found: RowSample, texts: Sequence[list[str]], share: int) -> None:
+def _json(found: RowSample, texts: Sequence[list[str]], share: int, within: bool) -> None:
     rows: list[dict[str, object]] = []
-    spans = _spans(next((lines for lines in texts if lines), []))
+    spans = within or _spans(next((lines for lines in texts if lines), []))
     for number, lines in enumerate(texts):
         documents = documents_of("\n".join(lines)) if spans else None
         read = json_rows(lines[:share]) if documents is None else documents.rows[:share]
@@ -110,7 +117,7 @@ def _spans(lines: list[str]) -> bool:
 
 
 def _as_text(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value)
+    return value if value is None or isinstance(value, str) else JsonText(json.dumps(value))
 
 
 def _csv(found: RowSample, texts: Sequence[list[str]]) -> None:

@@ -1,4 +1,4 @@
-"""Record of `init`. Durations are microseconds, shares are from 0 to 1."""
+"""Records of `init`. Durations are microseconds, shares are from 0 to 1."""
 
 from __future__ import annotations
 
@@ -154,3 +154,48 @@ class InitRecord(TypedDict):
     path: str
     proposal: ProposalRecord
     warnings: list[ProblemRecord]
+
+
+class CheckedSample(TypedDict):
+    """The sampled objects, newest first, and rows. `whole`: these are all rows of the objects."""
+
+    objects: list[str]
+    rows: int
+    whole: bool
+
+
+class DriftSummary(TypedDict):
+    """One difference between the settings and what lands now. `kind`: format, header, rows, row, new, missing, type,
+    partition, time, landed_at, landing_delay, clock_skew, early, late or out_of_order; `key`: the setting of the
+    source; `rows`, `share`: sampled rows that it concerns (0: whole objects, or columns); `effect`: their fate,
+    `unread` (values are not read) or `none`; `proposed`: what would fit."""
+
+    kind: str
+    key: str
+    column: str | None
+    message: str
+    rows: int
+    share: float
+    effect: str
+    proposed: str | None
+
+
+class CheckedSource(TypedDict):
+    """One source and what lands now: its newest objects, the fates expected for the sampled rows (null: only Spark
+    can say), the differences, the costliest first, and what could not be compared."""
+
+    landing: str
+    objects: int
+    last_landed: str | None
+    sampled: CheckedSample
+    fates: RowsByFate | None
+    drifts: list[DriftSummary]
+    unseen: list[str]
+
+
+class CheckRecord(TypedDict):
+    """Record of `init --check`: the path of the configuration, and the comparison of each source."""
+
+    path: str
+    drifted: bool
+    sources: dict[str, CheckedSource]

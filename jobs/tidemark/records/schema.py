@@ -20,7 +20,7 @@ from tidemark.records.advice import AdviseRecord
 from tidemark.records.cases import CasesRecord, RecordedCaseRecord
 from tidemark.records.causes import WhyRecord
 from tidemark.records.failures import FailureRecord, ValidateRecord
-from tidemark.records.proposal import InitRecord
+from tidemark.records.proposal import CheckRecord, InitRecord
 from tidemark.records.rows import (
     CompletionRecord,
     ExplainRecord,
@@ -53,7 +53,7 @@ from tidemark.records.versions import (
 )
 
 COMMANDS: dict[str, tuple[type, ...]] = {
-    "init": (InitRecord,),
+    "init": (InitRecord, CheckRecord),
     "validate": (ValidateRecord,),
     "test": (CasesRecord, RecordedCaseRecord),
     "run": (RunRecord, PlanRecord),

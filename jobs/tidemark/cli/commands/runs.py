@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from tidemark import __version__
 from tidemark.cli import completion
 from tidemark.cli.commands.export import export, fitting, only_given, row_read, shown
+from tidemark.cli.commands.init import init
 from tidemark.cli.commands.options import as_json_option, config_argument, warm_option
 from tidemark.cli.output import Answer, progress_bars
 from tidemark.core.policy import FATES
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from tidemark.pipeline import Pipeline
     from tidemark.records.advice import AdviseRecord
     from tidemark.records.failures import ValidateRecord
-    from tidemark.records.proposal import InitRecord
     from tidemark.records.rows import ExplainRecord, PathRecord, TablePathRecord
     from tidemark.records.runs import DemoRecord, PlanRecord, ReleaseRecord, ReplayRecord, RunRecord
     from tidemark.records.status import StatusRecord
@@ -73,20 +73,7 @@ def opened(config: Path) -> Iterator[Pipeline]:
         yield Pipeline.load(config, progress=progress)
 
 
-@_command
-@click.argument("landing", shell_complete=completion.folders)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Default: <name of the folder>.yml here."
-)
-def init(landing: str, out: Path | None) -> Answer[InitRecord]:
-    """Propose a configuration for the files in the folder LANDING.
-
-    Looks at a sample, and writes a file with a remark on each proposed key.
-    """
-    from tidemark.cli.text.init import init_text
-    from tidemark.commands.init import init as propose
-
-    return Answer(propose(landing, out), init_text)
+tidemark.add_command(init)
 
 
 @_command

@@ -1,4 +1,4 @@
-"""Text of the record of `init`: what was found, what is proposed, what to do next."""
+"""Text of the records of `init`: what was found, what is proposed, what differs, what to do next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tidemark.report.words import brief, counted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tidemark.records.proposal import InitRecord, SourceProposal
+    from tidemark.records.proposal import CheckedSource, CheckRecord, DriftSummary, InitRecord, SourceProposal
+    from tidemark.records.runs import RowsByFate
 
 
 def init_text(record: InitRecord) -> RenderableType:
@@ -97,3 +98,36 @@ def _next(path: str) -> Table:
     table.add_row("", f"tidemark validate {name}", "after you have changed it")
     table.add_row("", f"tidemark run {name} --dry-run", "what a run would take")
     return table
+
+
+def check_text(record: CheckRecord) -> RenderableType:
+    """A table of the sources under their settings, and the differences."""
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    for place, head in enumerate(("source", "objects", "rows", "on time", "adjusted", "dropped", "quarantined")):
+        table.add_column(head, justify="right" if place else "left")
+    for name, source in record["sources"].items():
+        fates = source["fates"]
+        expected = ["-"] * 4 if fates is None else [f"{count:,}" for count in _counts(fates)]
+        table.add_row(name, f"{source['objects']:,}", f"{source['sampled']['rows']:,}", *expected)
+    lines = [line for name, source in record["sources"].items() for line in _differences(name, source)]
+    summary = "differs from what lands now:" if record["drifted"] else "fits what lands now."
+    text = "\n".join([f"{record['path']} {summary}", *lines])
+    return Group(Text("The newest rows of each source, as its settings judge them:"), table, Text(""), Text(text))
+
+
+def _counts(fates: RowsByFate) -> tuple[int, ...]:
+    return fates["on_time"], fates["adjusted"], fates["dropped"], fates["quarantined"]
+
+
+def _differences(name: str, source: CheckedSource) -> Iterator[str]:
+    if not source["objects"]:
+        yield f"  - {name}: nothing has landed yet."
+    yield from (f"  - {name}, {_difference(each)}." for each in source["drifts"])
+    yield from (f"  - {name}, not compared: {each}." for each in source["unseen"])
+
+
+def _difference(drift: DriftSummary) -> str:
+    cost = f" ({100 * drift['share']:.1f} % of the rows)" if drift["rows"] else ""
+    fate = "" if drift["effect"] in ("unread", "none") else f", {drift['effect']}"
+    proposed = "" if drift["proposed"] is None else f"; would fit: {drift['proposed']}"
+    return f"{drift['key']}: {drift['message']}{fate}{cost}{proposed}"

@@ -116,14 +116,15 @@ def _is_time(each: Candidate) -> bool:
 
 def _paths(sample: RowSample) -> Iterator[tuple[str, ...]]:
     for name, kind in sample.types.items():
-        yield from _below((name,), kind.type)
+        yield from paths_below((name,), kind.type)
 
 
-def _below(path: tuple[str, ...], kind: str) -> Iterator[tuple[str, ...]]:
+def paths_below(path: tuple[str, ...], kind: str) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of what may hold times in a column of this type: the column, or members of it."""
     read = parse_type(kind)
     if read.fields and len(path) < _DEEP:
         for member in read.fields:
-            yield from _below((*path, member.name), member.type)
+            yield from paths_below((*path, member.name), member.type)
     elif not read.nested and kind not in ("BOOLEAN", "BINARY"):
         yield path
 

@@ -38,6 +38,8 @@ FORMATS = (
     "dd/MMM/yyyy:HH:mm:ss Z",
 )
 """Formats for `to_timestamp` of texts in other forms. Where days and months are ambiguous, the first counts."""
+WAYS = ("timestamp", "date", *_UNITS, *(f"text {unit}" for unit in _UNITS), *FORMATS)
+"""All forms of times."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LETTERS = {
     "yyyy": r"(?P<year>[0-9]{4})",
