@@ -55,7 +55,8 @@ class Item:
 class Step:
     """One stream: its inputs (several: a union or, with `join`, the two sides), what it does to their rows, and
     whether it is published; a join always is. `unnest`: each row becomes one for each element of this column, before
-    all else. `until`: the end of each row (None: it has none), no later than `at_most` after its start."""
+    all else. `until`: the end of each row (None: it has none), no later than `at_most` after its start.
+    `preceding`: each row gets values of the rows before it, before all else."""
 
     inputs: tuple[str, ...]
     where: Callable[[Item], bool | None] | None = None
@@ -69,6 +70,7 @@ class Step:
     unnest: str | None = None
     until: Callable[[Item], int | None] | None = None
     at_most: int = 0
+    preceding: LookingBack | None = None
 
     @property
     def windowed(self) -> bool:
@@ -85,6 +87,12 @@ class Pairing(Protocol):
     def __call__(self, left: Item, right: Item) -> Item | None: ...
 
     def gaps(self, left: Item, rights: Sequence[tuple[int, Item]]) -> list[Item]: ...
+
+
+class LookingBack(Protocol):
+    """What a row is with values of the rows of its stream that come before it."""
+
+    def __call__(self, item: Item, rows: Sequence[Item]) -> Item: ...
 
 
 @dataclass(frozen=True)
@@ -207,6 +215,7 @@ class _Streams:
         self.flows = {name: _Flow() for name in [*sources, *steps]}
         self.windows = {name: _Stepping() for name in steps}
         self.waiting: dict[str, list[Item]] = {name: [] for name in steps}
+        self.ahead: dict[str, list[Item]] = {name: [] for name in steps}
         self.last_row: dict[str, int | None] = dict.fromkeys(sources)
         self.runs = len(next(iter(sources.values()))[1])
 
@@ -289,6 +298,8 @@ class _Streams:
         below = [self.flows[each] for each in step.inputs]
         if step.join is not None:
             items = self._joined(step, step.join)
+        elif step.preceding is not None:
+            items = self._passed_rows(name, step.preceding, below[0])
         else:
             items = [self._placed(item, index, step) for index, each in enumerate(below) for item in each.brought]
         if step.unnest is not None:
@@ -323,6 +334,13 @@ class _Streams:
         if join.how == "inner":
             return pairs
         return pairs + [gap for item in left.brought for gap in join.gaps(item, self.ever.get(step.inputs[1], []))]
+
+    def _passed_rows(self, name: str, preceding: LookingBack, below: _Flow) -> list[Item]:
+        """The rows whose start the stream below has passed by now: all that come before them are known."""
+        reached = -math.inf if below.watermark is None else below.watermark
+        waiting, rows = self.ahead[name] + below.brought, below.earlier + below.brought
+        self.ahead[name] = [item for item in waiting if item.start >= reached]
+        return [preceding(item, rows) for item in waiting if item.start < reached]
 
     @staticmethod
     def _placed(item: Item, index: int, step: Step) -> Item:

@@ -109,6 +109,9 @@ def _read(stream: StreamSpec, known: Mapping[str, TableLineage]) -> _Readable:
             found.add(f"{each}.{name}", lineage)
     if stream.unnest is not None:
         found.add(INDEX, replace(found[stream.unnest], derivation=Derivation.TRANSFORMATION))
+    if stream.preceding is not None:
+        made = {name: _made(text, found, Derivation.AGGREGATION) for name, text in stream.preceding.select.items()}
+        found.update({name.lower(): lineage for name, lineage in made.items()})
     return found
 
 

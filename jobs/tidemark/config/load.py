@@ -24,6 +24,7 @@ from tidemark.config.rules.expressions import expression_errors, expression_warn
 from tidemark.config.rules.imports import import_errors
 from tidemark.config.rules.joins import join_errors
 from tidemark.config.rules.read_streams import read_streams
+from tidemark.config.rules.rows_before import preceding_errors
 from tidemark.config.rules.several_windows import Places, plain_steps, written
 from tidemark.config.rules.sources import Source, pipeline_errors, pipeline_warnings, source_errors, source_warnings
 from tidemark.config.rules.streams import CheckedStreams, structure_errors, structure_warnings
@@ -109,7 +110,8 @@ def _warnings(
 
 
 def _errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
-    yield from (*structure_errors(streams), *join_errors(streams), *expression_errors(streams))
+    yield from (*structure_errors(streams), *join_errors(streams), *preceding_errors(streams))
+    yield from expression_errors(streams)
     yield from import_errors(streams.sources, streams.bad)
 
 

@@ -105,9 +105,9 @@ def _stream(spec: PipelineSpec, name: str) -> Types:
     own = times | _ROW
     if step.windowed:
         own = _WINDOW | dict.fromkeys(step.parts, _PLAIN["STRING"])
+    texts = ({} if step.preceding is None else step.preceding.select) | step.select
     payload = {
-        column.name: _selected(column.type, step.select.get(column.name, ""))
-        for column in columns_of(spec, name) or ()
+        column.name: _selected(column.type, texts.get(column.name, "")) for column in columns_of(spec, name) or ()
     }
     return own | _BATCH | payload
 

@@ -28,11 +28,11 @@ class Due:
     """One stream at the end of a run of batches `first_batch` to `last_batch`.
 
     `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
-    a source below; `ending`: these may end lifetimes of earlier ones; `joined`: pairs of a join reach the step;
-    `gapped`: gaps of one do, whose end may become known when it has been passed;
-    `straggling`: a partition of a punctuated source lies behind what its source had passed before the run. `parts`
-    are the partitions of the only source below a step with `partition_by`, `path` leads from it to the step, and
-    `states` are those of the steps before and after the run.
+    a source below; `ending`: these may end lifetimes of earlier ones; `joined`: pairs of a join, or rows with values
+    of the rows before them, reach the step; `gapped`: gaps of one do, whose end may become known when it has been
+    passed; `straggling`: a partition of a punctuated source lies behind what its source had passed before the run.
+    `parts` are the partitions of the only source below a step with `partition_by`, `path` leads from it to the step,
+    and `states` are those of the steps before and after the run.
     """
 
     step: StepRules

@@ -18,7 +18,7 @@ class StepRules:
     """Parts of a stream's declaration that its progress depends on. `sources` are all that lie below it. `lifetime`
     is the longest that the step gives. `endless`: rows of a source or a stream below live without a bound. `until`:
     each row has an end of its own, which may leave it no lifetime. `gapped`: the gaps of a join's left rows are
-    rows."""
+    rows. `within`: how far before a row the rows lie that it looks at."""
 
     name: str
     inputs: tuple[str, ...]
@@ -29,6 +29,7 @@ class StepRules:
     endless: bool = False
     gapped: bool = False
     until: bool = False
+    within: int = 0
 
     @property
     def fixed(self) -> NumberedWindows | None:
@@ -168,15 +169,15 @@ def part_watermark(path: Sequence[StepRules], states: Mapping[str, StreamState],
 
 
 def reach(steps: Sequence[StepRules]) -> int:
-    """Microseconds before an output time in which input may lie: windows, lifetimes and shifts summed along the
-    longest path. At least 0, as the rows of sources are outputs, too.
+    """Microseconds before an output time in which input may lie: windows, lifetimes, shifts and what `preceding`
+    looks at, summed along the longest path. At least 0, as the rows of sources are outputs, too.
 
     A gap begins where a pair ended: the right side of its join is needed from the start of the left row on.
     """
     longest: dict[str, int] = {}
     lives = longest_lives(steps)
     for step in steps:
-        own = step.shift + (step.lifetime or 0)
+        own = step.shift + (step.lifetime or 0) + step.within
         if step.windows is not None:
             own += step.windows.reach(max(lives.get(name, 1) for name in step.inputs))
         below = [longest.get(name, 0) for name in step.inputs]

@@ -76,6 +76,9 @@ def _operator(stream: StreamSpec) -> Iterator[str]:
         yield f"{how}join" + (f" on {', '.join(stream.on)}" if stream.on else "")
     if stream.unnest is not None:
         yield f"unnest {stream.unnest}"
+    if stream.preceding is not None:
+        by = ", ".join(stream.preceding.by)
+        yield f"preceding {format_duration(stream.preceding.within)}" + (f" by {by}" if by else "")
     if stream.shift:
         yield f"shift {format_duration(stream.shift)}"
     if isinstance(stream.lifetime, int):

@@ -216,8 +216,11 @@ def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
     endless = any(spec.sources[name].longest is None for name in below) or unbounded(spec.streams, step.name)
     most = step.lasts if step.sliding is None else None
     most = most if step.until is None else step.until.at_most
+    within = 0 if step.preceding is None else step.preceding.within
     until = step.until is not None
-    return StepRules(step.name, step.inputs, below, step.shift, most, step.windows, endless, step.gapped, until)
+    return StepRules(
+        step.name, step.inputs, below, step.shift, most, step.windows, endless, step.gapped, until, within
+    )
 
 
 def _keeps(source: SourceSpec) -> bool:

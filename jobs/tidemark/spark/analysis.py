@@ -25,6 +25,7 @@ from tidemark.spark.read import landed_rows
 from tidemark.spark.streams import stream_rows, windows
 from tidemark.spark.streams.gaps import joined
 from tidemark.spark.streams.joins import Side
+from tidemark.spark.streams.operators import steps
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.tables.time_range import Span
 from tidemark.spark.validity import column_of
@@ -121,7 +122,7 @@ def _add(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> No
 
 def _step(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> DataFrame:
     if step.join:
-        left, right = (Side(name, rows[name], stream_rows.names_of_order(rows[name]), None) for name in step.join)
+        left, right = (Side(name, rows[name], steps.names_of_order(rows[name]), None) for name in step.join)
         pairs = joined(step, left, right, 0, Span())
         rest = [name for name in stream_rows.SYSTEM if name not in pairs.columns]
         return _of_stream(
@@ -131,7 +132,7 @@ def _step(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -
         lambda one, other: one.unionByName(other, allowMissingColumns=True), [rows[n] for n in step.inputs]
     )
     payload = [column.name for column in columns_of(spec, step.inputs[0]) or ()]
-    stepped, _ = stream_rows.stepped(whole, step, payload, last=True)
+    stepped, _ = steps.stepped(whole, step, payload, last=True)
     return _windows(stepped, spec, step) if step.windowed else stepped
 
 

@@ -77,6 +77,7 @@ RANK = f"{_PREFIX}rank"
 SOURCE = f"{_PREFIX}source"
 WINDOW = f"{_PREFIX}window"
 FIRST = f"{_PREFIX}first"
+PRECEDING = f"{_PREFIX}preceding"
 
 
 def ordinal(rank: int | None = None, number: int = 0) -> str:

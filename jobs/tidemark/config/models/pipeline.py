@@ -34,7 +34,7 @@ _ABSENT_IN_SOURCES: Mapping[str, Any] = {
     "deduplicate": None,
 }
 """Settings of a source that count only if they are given, so that older fingerprints stay valid."""
-_ABSENT_IN_STREAMS: Mapping[str, Any] = {"except": [], "unnest": None, "how": "inner"}
+_ABSENT_IN_STREAMS: Mapping[str, Any] = {"except": [], "unnest": None, "how": "inner", "preceding": None}
 """Settings of a stream that count only if they are given, for the reason above."""
 
 

@@ -78,9 +78,9 @@ def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ..
 
 
 def has_pairs(streams: Mapping[str, StreamSpec], name: str) -> bool:
-    """True if pairs of a join reach a step by a way without windows."""
+    """True if pairs of a join, or rows with values of the rows before them, reach a step by a way without windows."""
     below = [streams[each] for each in streams[name].inputs if each in streams]
-    return any(step.join or (not step.windowed and has_pairs(streams, step.name)) for step in below)
+    return any(step.join or step.preceding or (not step.windowed and has_pairs(streams, step.name)) for step in below)
 
 
 def has_gaps(streams: Mapping[str, StreamSpec], name: str) -> bool:
@@ -131,7 +131,7 @@ def united(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns |
     input are unknown.
 
     Names are those of the first input. A column has a type if all inputs agree on it. With `unnest` the array's
-    column holds an element.
+    column holds an element; `preceding` adds the columns that it selects.
     """
     inputs = [columns for each in stream.inputs if (columns := known.get(each)) is not None]
     if not inputs or len(inputs) < len(stream.inputs):
@@ -141,6 +141,8 @@ def united(stream: StreamSpec, known: Mapping[str, Columns | None]) -> Columns |
         StreamColumn(name, kind if all(each.get(name.lower()) == kind for each in types) else None)
         for name, kind in ((column.name, column.type) for column in inputs[0])
     )
+    if stream.preceding is not None:
+        return (*found, *(StreamColumn(name, None) for name in stream.preceding.select))
     return found if stream.unnest is None else _unnested(stream.unnest, found)
 
 

@@ -18,6 +18,7 @@ from tidemark.config.models.fields import (
 )
 from tidemark.config.models.group_by import Groups
 from tidemark.config.models.lifetimes import Lifetime, UntilSpec
+from tidemark.config.models.rows_before import PrecedingSpec
 from tidemark.config.models.tumbling_windows import Tumbling, less_than
 from tidemark.core.windows import FixedWindows, NumberedWindows, SessionWindows, SnapshotWindows, Windows
 
@@ -66,6 +67,9 @@ class StreamSpec(Settings):
     )
     except_: Names = Field((), alias="except", description='Columns that select: "*" leaves out')
     unnest: str | None = Field(None, description="Array column: one row for each of its elements, numbered by _index")
+    preceding: PrecedingSpec | None = Field(
+        None, description="Columns computed from the rows before each row: {by, within, select}, and where"
+    )
     shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
     lifetime: Lifetime | None = Field(
         None, description="Every row lives this long from its start, or {until: EndTime, at_most: 1d}"

@@ -97,7 +97,7 @@ def _select(stream: Stream, row: ReadableColumns) -> Iterator[KeyFinding]:
             yield path, f"{name!r} is there twice (as {other!r}, whatever the case): rename one"
         if name.lower() in groups and stream.windowed:
             yield path, f"{name!r} is in group_by, whose columns are there anyway: remove it, or name it otherwise"
-        yield from ((path, message) for message in _name_findings(name))
+        yield from ((path, message) for message in name_findings(name))
         if stream.sound("group_by", "partition_by"):
             yield from ((path, message) for message in _selected(stream, text, row))
 
@@ -179,7 +179,7 @@ def _group_by(stream: Stream, before: Columns | None, row: ReadableColumns) -> I
 
 def _computed(stream: Stream, name: str, text: str, columns: ReadableColumns, row: ReadableColumns) -> Iterator[str]:
     """Problems of an expression that rows are grouped by, and of the name of its column."""
-    yield from _name_findings(name)
+    yield from name_findings(name)
     if columns.find(name) is not None:
         yield f"{name!r} is a column of {columns.of} already: name the expression otherwise"
     found = _of_one_row(text, row, "group_by", stream)
@@ -189,7 +189,8 @@ def _computed(stream: Stream, name: str, text: str, columns: ReadableColumns, ro
         yield f"{name!r} is {kind.text}: rows cannot be grouped by a MAP; write to_json({text})"
 
 
-def _name_findings(name: str) -> Iterator[str]:
+def name_findings(name: str) -> Iterator[str]:
+    """Problems of the name that a column is given."""
     if name.lower() in SYSTEM_COLUMNS:
         yield f"{name!r} is the name of a column that tables have themselves: call it {name.strip('_')!r} or so"
     if not name:

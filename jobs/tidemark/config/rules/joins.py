@@ -52,17 +52,23 @@ def _two_sides(stream: Stream) -> Iterator[KeyFinding]:
 def _nothing_behind(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
     """Require that no row can arrive after the pairs at its time have been written."""
     for index, side in enumerate(stream.spec.join):
-        below = streams.streams.get(side)
-        if below is not None and (below.windowed or below.spec.join):
-            continue
-        for name in sources_of_rows(streams, side):
-            source = streams.sources.get(name)
-            if source is not None and source.policy.out_of_order.action is Action.KEEP:
-                yield (
-                    ("join", index),
-                    f"{side!r} carries rows of the source {name!r}, which keeps what is out of order: such a row may"
-                    " come after its pairs were due; use drop or adjust there, or join windows over it",
-                )
+        for name in kept_below(side, streams):
+            yield (
+                ("join", index),
+                f"{side!r} carries rows of the source {name!r}, which keeps what is out of order: such a row may"
+                " come after its pairs were due; use drop or adjust there, or join windows over it",
+            )
+
+
+def kept_below(name: str, streams: CheckedStreams) -> Iterator[str]:
+    """Sources that keep what is out of order, and whose own rows a stream or source carries."""
+    below = streams.streams.get(name)
+    if below is not None and (below.windowed or below.spec.join):
+        return
+    for each in sources_of_rows(streams, name):
+        source = streams.sources.get(each)
+        if source is not None and source.policy.out_of_order.action is Action.KEEP:
+            yield each
 
 
 def _nothing_undone(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:

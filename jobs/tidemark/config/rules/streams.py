@@ -20,7 +20,10 @@ from tidemark.config.sql.row import KnownColumn, ReadableColumns
 from tidemark.config.types import parse_type
 from tidemark.core.policy import Action
 
-OPERATORS = ("union", "join", "unnest", "shift", "lifetime", "tumbling", "hopping", "session", "sliding", "snapshot")
+OPERATORS = (
+    "union", "join", "unnest", "preceding", "shift", "lifetime", "tumbling", "hopping", "session", "sliding",
+    "snapshot",
+)  # fmt: skip
 WINDOWS = frozenset({"tumbling", "hopping", "session", "sliding", "snapshot"})
 MOST_WINDOWS = 100_000
 """Most windows that one row may be in."""
@@ -234,6 +237,9 @@ def _partitioned(stream: Stream, streams: CheckedStreams) -> Iterator[str]:
         if below.spec.union or below.spec.join:
             what = "union" if below.spec.union else "join"
             yield f"{kind} cannot be over {here!r}, which is a {what}: parts are those of one source"
+            return
+        if below.spec.preceding is not None:
+            yield f"{kind} cannot be over {here!r}, whose `preceding` looks at rows of all parts"
             return
         if below.windowed and below.sound("partition_by") and below.spec.partition_by != kind:
             given = below.spec.partition_by

@@ -56,10 +56,11 @@ class Call:
         return f"{self.name}({self.arguments}){within} FILTER (WHERE {column}{also}){nulls}"
 
 
-def aggregate_findings(text: str, row: ReadableColumns, grouped: Container[str]) -> list[str]:
+def aggregate_findings(text: str, row: ReadableColumns, grouped: Container[str] | None) -> list[str]:
     """Problems of an expression over a window's rows, each of which is a `row`.
 
-    `grouped` has the lower-case names of columns that are equal in all rows of a window.
+    `grouped` has the lower-case names of columns that are equal in all rows of a window; None: any column may be read
+    beside the aggregates.
     """
     if not text.strip():
         return ["is empty: write an aggregate, such as count(*)"]
@@ -68,7 +69,7 @@ def aggregate_findings(text: str, row: ReadableColumns, grouped: Container[str])
     for call in calls:
         found += [f"{name}() within {call.name}(): aggregates cannot be nested" for name in call.nested]
     found = found or checks.findings(text, row, constants=True, aggregates=_USABLE)
-    if found:
+    if found or grouped is None:
         return found
     outside = checks.columns_read(_with_values(text, calls))
     loose = dict.fromkeys(names[0] for names in outside if names[0] != _VALUE[1:-1])

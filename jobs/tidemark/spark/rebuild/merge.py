@@ -215,6 +215,8 @@ class TableMerge:
         there is none."""
         step = spec.streams[stream]
         paths = paths_into(spec, step)
+        while len(paths) == 1 and paths[0].preceding and paths[0].lasts is None:
+            paths = paths[0].below(spec)
         if step.windowed or len(paths) != 1 or paths[0].joined or paths[0].windowed or not paths[0].points(spec):
             return None
         return paths[0].origin

@@ -17,7 +17,7 @@ from tidemark.spark.tables.time_range import Span
 
 @dataclass(frozen=True)
 class Path:
-    """The `steps` from an origin (a source, a windowed stream, or a join) to a stream.
+    """The `steps` from an origin (a source, a windowed stream, a join, or a stream with `preceding`) to a stream.
 
     `place` has its positions in unions, outermost first. `begin` moves start and end, microseconds. With `lasts`, the
     end is the start plus that instead, or sooner. `open_`: the end may be at any time, whatever the origin's is.
@@ -26,20 +26,29 @@ class Path:
     origin: str
     windowed: bool
     joined: bool = False
+    preceding: bool = False
     steps: tuple[StreamSpec, ...] = ()
     place: tuple[int, ...] = ()
     begin: int = 0
     lasts: int | None = None
     open_: bool = False
 
+    @property
+    def derived(self) -> bool:
+        """True if no run brings the rows: they come when they are due, since rows before or beside them count."""
+        return self.joined or self.preceding
+
+    def below(self, spec: PipelineSpec) -> list[Path]:
+        """Paths to what the origin reads."""
+        return [path for name in spec.streams[self.origin].inputs for path in paths_to(spec, name)]
+
     def points(self, spec: PipelineSpec) -> bool:
         """True if every row along the path is a point."""
-        return (
-            not self.open_
-            and self.lasts is None
-            and self.origin in spec.sources
-            and spec.sources[self.origin].longest == TICK
-        )
+        if self.open_ or self.lasts is not None:
+            return False
+        if self.preceding:
+            return all(path.points(spec) for path in self.below(spec))
+        return self.origin in spec.sources and spec.sources[self.origin].longest == TICK
 
     def through(self, step: StreamSpec) -> Path:
         """The path with one step more."""
@@ -68,6 +77,8 @@ def paths_into(spec: PipelineSpec, step: StreamSpec) -> list[Path]:
     """Paths through a step, or into its windows, in the order of their rows at one instant; of a join, its pairs."""
     if step.join:
         return [Path(step.name, windowed=False, joined=True)]
+    if step.preceding is not None:
+        return [Path(step.name, windowed=False, preceding=True)]
     found = []
     for index, name in enumerate(step.inputs):
         for path in paths_to(spec, name):
@@ -91,5 +102,7 @@ def _length(spec: PipelineSpec, path: Path) -> int | None:
     step = spec.streams[path.origin]
     if path.windowed:
         return step.fixed.lives(0) if step.fixed else None
+    if path.preceding:
+        return longest(spec, path.below(spec))
     sides = [longest(spec, paths_to(spec, name)) for name in (step.join[:1] if step.gapped else step.join)]
     return min((length for length in sides if length is not None), default=None)

@@ -9,26 +9,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.models.stream_graph import columns_of
 from tidemark.config.models.streams import StreamSpec
 from tidemark.core.times import TICK
-from tidemark.spark.columns import CAME, JUDGED, RANK, SOURCE, TENTATIVE, WAS, ordinal
-from tidemark.spark.expressions import value_of
+from tidemark.spark.columns import CAME, JUDGED, RANK, SOURCE, TENTATIVE, ordinal
 from tidemark.spark.plans.parameters import Parameter, constant
 from tidemark.spark.punctuation import lifetimes
 from tidemark.spark.streams.gaps import joined
 from tidemark.spark.streams.joins import Side
-from tidemark.spark.streams.lives.until import ENDS, living, outlived
+from tidemark.spark.streams.operators.rows_before import in_span, order_within
+from tidemark.spark.streams.operators.steps import names_of_order, stepped
 from tidemark.spark.streams.paths import Path, longest, paths_to
-from tidemark.spark.streams.unnest import unnested
 from tidemark.spark.tables import delta, file_pruning
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.tables.time_range import Span, between_edges, ends_before, needed
-from tidemark.spark.validity import fit
 
 SYSTEM = (
     "_system_timestamp",
@@ -78,6 +76,8 @@ class StreamRows:
     def _frame(self, path: Path, rank: int, span: Span, emptied: bool) -> DataFrame | None:
         if path.joined:
             rows = self._pairs(path, rank, span)
+        elif path.preceding:
+            rows = self._preceding(path, rank, span)
         else:
             rows = self._windows(path, rank, span) if path.windowed else self._events(path, span)
         if rows is None:
@@ -87,7 +87,8 @@ class StreamRows:
         for step in path.steps:
             last = step is path.steps[-1]
             rows, payload = stepped(rows, step, payload, last=last, emptied=emptied and last)
-        return rows.withColumns({RANK: F.lit(rank), SOURCE: F.lit(path.origin)})
+        source = F.col(SOURCE) if path.preceding else F.lit(path.origin)
+        return rows.withColumns({RANK: F.lit(rank), SOURCE: source})
 
     def _events(self, path: Path, span: Span) -> DataFrame | None:
         source = self.spec.sources[path.origin]
@@ -166,6 +167,27 @@ class StreamRows:
         none = [F.lit(None).cast(kind_of(name)).alias(name) for name in SYSTEM if name not in own]
         return pairs.select("*", *none, F.lit(False).alias(JUDGED))
 
+    def _preceding(self, path: Path, rank: int, span: Span) -> DataFrame | None:
+        """Rows of a span with columns of the rows before them, which are read, too; None if there are no rows."""
+        step, below = self.spec.streams[path.origin], path.below(self.spec)
+        looked_at = self._with_earlier(step, below, self._alive_sides(path, span))
+        rows = None if looked_at is None else self.along(below, looked_at)
+        if rows is None:
+            return None
+        payload = [column.name for column in columns_of(self.spec, step.inputs[0]) or ()]
+        rows, _ = stepped(rows, step, payload, last=False)
+        return order_within(rows.where(in_span(rows, path, span)), rank)
+
+    def _with_earlier(self, step: StreamSpec, below: Sequence[Path], span: Span) -> Span | None:
+        """Span of a span's rows and of those that `preceding` looks at for them; None if there are no rows."""
+        within = 0 if step.preceding is None else step.preceding.within
+        life = None if span.only else longest(self.spec, below)
+        if span.after is None and not span.only:
+            return span
+        bounded = span.after is not None and life is not None
+        first = (span.after or 0) - (life or 0) if bounded else self._first_start(below, span)
+        return None if first is None else replace(span, after=first - within, only=False)
+
     def _alive_sides(self, path: Path, span: Span) -> Span:
         """Span of the rows that make the pairs of a span."""
         after = None if span.after is None else span.after - path.begin - (path.lasts or 0)
@@ -191,84 +213,28 @@ class StreamRows:
         return Side(name, empty, names_of_order(empty), None)
 
     def _starts(self, step: StreamSpec, span: Span) -> Iterator[int]:
-        """By path to a join, the first start of rows that came or ended in batches from `since` on, microseconds."""
-        paths = [path for name in step.join for path in paths_to(self.spec, name)]
+        """By path to a step, the first start of rows that came or ended in batches from `since` on, microseconds."""
+        paths = [path for name in step.inputs for path in paths_to(self.spec, name)]
         for path in paths:
-            if path.joined:
+            if path.derived:
                 yield from (path.begin + start for start in self._starts(self.spec.streams[path.origin], span))
                 continue
-            rows = self.along([path], Span(since=span.since, only=True, behind=True))
-            start = None if rows is None else rows.agg(F.min(F.unix_micros("_system_timestamp"))).collect()[0][0]
+            start = self._first_start([path], Span(since=span.since, only=True, behind=True))
             if start is not None:
                 yield start
+
+    def _first_start(self, paths: Sequence[Path], span: Span) -> int | None:
+        """The first start of the rows of a span, microseconds; None if there are none."""
+        rows = self.along(paths, span)
+        start: int | None = None
+        if rows is not None:
+            start = rows.agg(F.min(F.unix_micros("_system_timestamp"))).collect()[0][0]
+        return start
 
     def _side(self, name: str, span: Span) -> Side | None:
         paths = paths_to(self.spec, name)
         rows = self.along(paths, span)
         return None if rows is None else Side(name, rows, names_of_order(rows), longest(self.spec, paths))
-
-
-def names_of_order(rows: DataFrame) -> list[str]:
-    """Columns of the sort key, total within a stream: start, path, then columns that differ among rows of one origin.
-
-    The last are offsets, if all rows come from sources.
-    """
-    own = sorted(name for name in rows.columns if name.startswith(ordinal()))
-    ends = [name for name in own if name.endswith("_end")]
-    values = [name for name in own if not name.endswith("_end")]
-    return ["_system_timestamp", RANK, *ends, "_partition", "_offset", *(["_substream"] if own else ()), *values]
-
-
-def order_of(rows: DataFrame) -> list[Column]:
-    """The sort key."""
-    return [F.col(name) for name in names_of_order(rows)]
-
-
-def stepped(
-    rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: bool, emptied: bool = False
-) -> tuple[DataFrame, list[str]]:
-    """Rows after one step, and the names of their payload columns; with `emptied`, those to which it leaves no
-    lifetime.
-
-    The `select` of a last step with windows is left out: it is for the windows.
-    """
-    key = f"streams.{step.name}"
-    if step.unnest is not None:
-        rows, payload = unnested(rows, step.unnest, payload, key)
-    if step.where is not None:
-        rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))
-    if step.until is not None:
-        rows = (outlived if emptied else living)(rows, step.until, f"{key}.lifetime.until")
-    left_out = {name.lower() for name in step.except_}
-    names = [name for name in payload if name.lower() not in left_out]
-    rows = rows.drop(*step.except_)
-    groups = {name: _selected(rows, text, f"{key}.group_by.{name}") for name, text in step.computed_groups.items()}
-    rows = rows.withColumns(groups) if groups else rows
-    if step.select and not (last and step.windowed):
-        kept = [name for name in rows.columns if name not in payload]
-        selected = [_selected(rows, text, f"{key}.select.{name}").alias(name) for name, text in step.select.items()]
-        rows, names = rows.select(*map(quoted, kept), *selected), list(step.select)
-    return _moved(rows, step), names
-
-
-def _selected(rows: DataFrame, text: str, key: str) -> Column:
-    value, kind = value_of(rows, text, key)
-    return fit(kind, value)
-
-
-def _moved(rows: DataFrame, step: StreamSpec) -> DataFrame:
-    if step.lasts is not None:
-        rows = rows.withColumn("_end_time", _plus("_system_timestamp", step.lasts)).drop(WAS)
-    if ENDS in rows.columns:
-        rows = rows.withColumn("_end_time", F.timestamp_micros(ENDS)).drop(ENDS, WAS)
-    if step.shift:
-        moved = ("_system_timestamp", "_end_time", "_watermark", WAS, TENTATIVE)
-        rows = rows.withColumns({name: _plus(name, step.shift) for name in moved if name in rows.columns})
-    return rows
-
-
-def _plus(name: str, micros: int) -> Column:
-    return F.timestamp_micros(F.unix_micros(name) + micros)
 
 
 def kind_of(name: str) -> str:

@@ -21,7 +21,7 @@ from tidemark.spark.expressions import aggregate_of
 from tidemark.spark.streams.distinct import with_firsts
 from tidemark.spark.streams.equal_values import alike, holds_floats
 from tidemark.spark.streams.numbers.window_numbers import numbers_of
-from tidemark.spark.streams.stream_rows import order_of
+from tidemark.spark.streams.operators.steps import order_of
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.validity import fit
 

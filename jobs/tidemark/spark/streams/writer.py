@@ -95,12 +95,11 @@ class Outputs:
         return tuple(digest for digest in digests if digest.rows)
 
     def outside(self, due: Due) -> int:
-        """Number of rows that the run brought, and of pairs that it passed, which lie in no window or, without
-        windows, have no lifetime."""
+        """Number of rows that came, and derived rows that were passed, in no window or, without windows, no life."""
         if not (due.gaps if due.step.windowed else due.leaving):
             return 0
         emptied = not due.step.windowed
-        rows = [self._new(due, emptied), self._passed_pairs(due, emptied)]
+        rows = [self._new(due, emptied, derived=False), self._passed_pairs(due, emptied)]
         found = [each if emptied else windows.outside(each, _window(due)) for each in rows if each is not None]
         return sum(each.count() for each in found)
 
@@ -273,19 +272,21 @@ class Outputs:
         return self.known("last", due.last_batch, beside).alias("_batch_id")
 
     def _passed_pairs(self, due: Due, emptied: bool) -> DataFrame | None:
-        """The pairs of joins that reach the step and whose end it has passed in this run."""
+        """The rows of joins and of `preceding` that reach the step and whose end it has passed in this run."""
         before, after = due.before.passed, None if due.after.complete else due.after.passed
         if not due.joined or due.before.complete or (after is None and not due.after.complete):
             return None
         step = self.spec.streams[due.step.name]
-        pairs = [path for path in paths_into(self.spec, step) if path.joined]
+        pairs = [path for path in paths_into(self.spec, step) if path.derived]
         span = passing_span(due, before, after)
         rows = self._rows(due).along(pairs, span, emptied=emptied)
         return None if rows is None else passing(rows, due, before, after)
 
-    def _new(self, due: Due, emptied: bool = False) -> DataFrame | None:
-        """The rows that the run brought to the step."""
-        return self._along(due, Span(since=due.first_batch, only=True), emptied)
+    def _new(self, due: Due, emptied: bool = False, *, derived: bool = True) -> DataFrame | None:
+        """The rows that the run brought to the step; `derived`: also those that come when they are due."""
+        paths = paths_into(self.spec, self.spec.streams[due.step.name])
+        wanted = [path for path in paths if derived or not path.derived]
+        return self._rows(due).along(wanted, Span(since=due.first_batch, only=True), emptied=emptied)
 
 
 def _window(due: Due) -> NumberedWindows:

@@ -1,0 +1,1 @@
+"""Operators that compute rows of a stream from rows that it reads, beyond one expression."""
