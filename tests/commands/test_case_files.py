@@ -161,7 +161,9 @@ def test_cases_of_other_pipeline_files_of_the_folder_are_left_out(config):
     assert [path.name for path in paths(config.parent)] == ["rates.yml", "toll.yml"]
 
 
-def test_a_pipeline_file_that_is_kept_says_what_the_case_ran(config, tmp_path):
+@pytest.mark.parametrize("tolerance", ["15s", "5s"])
+def test_a_pipeline_file_that_is_kept_says_what_the_case_ran(config, tmp_path, tolerance):
+    config.write_text(PIPELINE.replace("15s", tolerance))
     spec = placed(load_pipeline(config, {}).spec, tmp_path)
     config.write_text(value_text(as_file(spec)))
     again = load_pipeline(config, {}).spec
