@@ -14,8 +14,8 @@ CLASSES := $(VENV)/share/tidemark/classes.jsa
 JAVA := jvm/tools.lock $(shell find jvm/src/main -name "*.java")
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps
 CODE := jobs dags tests bench jvm .ci
-# Two processes: while one waits for its driver, the other judges.
-SIDE_BY_SIDE := -n 2 --dist worksteal --durations 12
+# Two processes: while one waits for its driver, the other judges. Of long tests more wait, most of them for Airflow.
+SIDE_BY_SIDE = -n $(1) --dist worksteal --durations 12
 
 .PHONY: help install install-s3 demo airflow env test test-long test-spark test-matrix build soak mutants lint site bench bench-full bench-check
 
@@ -41,10 +41,10 @@ env: ## make .env, the random passwords of docker-compose.yml; keeps those that 
 	|| echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)' $$name)" >> .env; done
 
 test: $(CLASSES) ## run the tests (about 20 minutes on 2 cores)
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
+	$(BIN)/python -m pytest $(call SIDE_BY_SIDE,2) $(ARGS)
 
 test-long: $(CLASSES) ## run the matrices and the long random runs (more than half an hour on 2 cores)
-	$(BIN)/python -m pytest -m long $(SIDE_BY_SIDE) $(ARGS)
+	$(BIN)/python -m pytest -m long $(call SIDE_BY_SIDE,3) $(ARGS)
 
 test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIONS=4.1.4; about 450 MB each)
 	$(BIN)/python .ci/spark_versions.py $(VERSIONS)

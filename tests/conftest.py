@@ -24,7 +24,7 @@ TESTS = Path(__file__).parent
 SPARK_FOLDERS = {"spark", "e2e"}
 
 os.environ.setdefault("TIDEMARK_MASTER", MASTER)
-os.environ.setdefault(CONF_VARIABLE, '{"spark.driver.memory": "4g"}')  # several sessions share the machine
+os.environ.setdefault(CONF_VARIABLE, '{"spark.driver.memory": "3g"}')  # several sessions share the machine
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseParallelGC")  # less work than the collector of a large heap
 hypothesis_settings.register_profile("same", derandomize=True)
 hypothesis_settings.load_profile("same")
