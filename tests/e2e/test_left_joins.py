@@ -126,7 +126,7 @@ def test_left_and_anti_joins_and_what_is_over_them_equal_the_oracle_and_replay(t
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [3])
 def test_left_joins_of_random_logs_cut_into_micro_batches_equal_the_oracle(tmp_path, seed):
-    logs_ = dense(seed, runs=5)
+    logs_ = dense(seed)
     product = made(tmp_path, logs_)
     hold_equal(product, logs_, feed(product, logs_, max_files=1))
     hold_replayed(product)

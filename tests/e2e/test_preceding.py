@@ -161,7 +161,7 @@ def test_rows_with_values_of_those_before_and_what_is_over_them_equal_the_oracle
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("seed", [3])
 def test_random_logs_of_many_runs_equal_the_oracle(tmp_path, seed):
-    logs_ = dense(seed, runs=5)
+    logs_ = dense(seed)
     product = made(tmp_path, logs_)
     hold_equal(product, logs_, feed(product, logs_))
 
