@@ -40,8 +40,8 @@ def placed(spec: PipelineSpec, folder: Path) -> PipelineSpec:
 
 
 def as_file(spec: PipelineSpec) -> dict[str, Any]:
-    """The settings of a pipeline as its file may have them, with references to the environment. A late arrival that is
-    the default must be written where rows arrive as they land."""
+    """The settings of a pipeline as its file may have them, with references to the environment. A late arrival that
+    is the default must be written where rows arrive as they land."""
     content = {key: each for key, each in spec.recorded(b"").items() if key != ENVIRONMENT}
     found: dict[str, Any] = _kept(content, spec.model_dump(mode="json", by_alias=True, exclude_defaults=True))
     for name, source in found["sources"].items():
