@@ -105,9 +105,3 @@ def test_calendar_windows_of_runs_that_are_cut_equal_the_oracle_and_replay(tmp_p
     assert product.table("dead_letters/days")
     hold_replayed(product)
     assert all('"zone database"' in batch["engine"] for batch in product.table("batches"))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [2])
-def test_calendar_windows_of_other_rows_equal_the_oracle(tmp_path, seed):
-    hold_equal(tmp_path, KEPT, seed)

@@ -157,15 +157,6 @@ def test_rows_with_values_of_those_before_and_what_is_over_them_equal_the_oracle
     hold_replayed(product)
 
 
-@pytest.mark.long
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("seed", [3])
-def test_random_logs_of_many_runs_equal_the_oracle(tmp_path, seed):
-    logs_ = dense(seed)
-    product = made(tmp_path, logs_)
-    hold_equal(product, logs_, feed(product, logs_))
-
-
 FEW = {name: CONFIGURED[name] for name in ("of_a", "before", "firsts")} | {"gaps": {"from": "firsts", **GAPS}}
 
 
