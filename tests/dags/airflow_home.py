@@ -20,6 +20,7 @@ from typing import Any
 
 from loopback import free_port
 from short_lived import SHORT_LIVED
+from tidemark.config.scheduling.placement import CONF_VARIABLE
 
 ROOT = Path(__file__).parents[2]
 SERVICES = ("api-server", "scheduler", "dag-processor")
@@ -87,7 +88,8 @@ class AirflowHome:
         }
         if self.database is not None:
             given["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = self.database
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW")}
+        foreign = ("AIRFLOW", CONF_VARIABLE)
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         return inherited | given | self.settings | SHORT_LIVED
 
     def tested(self, dag: str, *arguments: str) -> str:
