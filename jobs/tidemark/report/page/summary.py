@@ -37,19 +37,19 @@ def title(answers: Answers) -> str:
 
 
 def summary(answers: Answers) -> Iterator[Html]:
-    """Yield the beginning of a page: the answer, the picture that shows it, then the numbers."""
+    """Yield the beginning of a page: the answer, of which runs, the picture that shows it, then the numbers."""
     totals = answers.runs.totals
     if answers.status["as_of"] is None:
         yield paragraph("No run has committed anything yet.")
     elif not totals["batches"]:
         yield paragraph(f"No run: there are no {answers.tables.scope.words}.")
-    else:
-        yield paragraph(_coverage(answers), class_="quiet")
     looks = list(_look(answers))
     if looks:
         yield element("div", element("h2", "Look at this"), *_said(answers, looks), class_="look")
     elif totals["batches"]:
         yield paragraph("Nothing needs a look: no check failed, and nothing is out of the ordinary.", class_="calm")
+    if totals["batches"]:
+        yield paragraph(_coverage(answers), class_="quiet")
     yield from shown_cause(answers)
     if totals["rows"]:
         yield _facts(answers)
