@@ -380,6 +380,13 @@ def recuts(draw: st.DrawFn, objects: Sequence[Obj], max_runs: int = 6) -> tuple[
     return runs_of(objects, [*as_ofs, last])
 
 
+def cut_twice(source: Source) -> st.SearchStrategy[tuple[tuple[Run, ...], tuple[Run, ...]]]:
+    """A log of a source's two partitions, cut into runs in two ways."""
+    return lawful_logs(source, ("0", "1"), rows=(30, 50), impossible=False).flatmap(
+        lambda log: st.tuples(recuts(log.objects), recuts(log.objects))
+    )
+
+
 @st.composite
 def cuts(draw: st.DrawFn, objects: int) -> tuple[int, ...]:
     """Sizes of the micro-batches, in objects, that a run of `objects` objects is cut into."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 from samples import at, drawn, feed
 from test_joins import A, counted, dense
 from test_streams import Logs, hold_replayed, hold_told, payload, rows_with, wanted, written
@@ -19,7 +18,7 @@ from oracle_joins import Join
 from oracle_measured import Measured
 from oracle_streams import Item, Step, Window, flow
 from product import Product
-from strategies import lawful_logs, recuts
+from strategies import cut_twice
 
 MOST = 4 * SECOND
 REACH = 10 * SECOND
@@ -77,9 +76,10 @@ def made(folder: Path, logs_: Logs, names: Sequence[str] = tuple(CONFIGURED)) ->
 def hold_equal(product: Product, logs_: Logs, said: Sequence[dict[str, Any]], **more: Any) -> Counter[str]:
     """Every stream of every run is the oracle's; returns how many rows each wrote and lost."""
     found: Counter[str] = Counter()
+    runs = flow(logs_, STEPS, payload, **more)
     for name, step in STEPS.items():
         rows = written(product, step, name)
-        for number, run in enumerate(flow(logs_, STEPS, payload, **more)):
+        for number, run in enumerate(runs):
             where = f"{name}, run {number + 1}"
             batch = said[number]["batches"][-1]["batch_id"]
             if name in SEEN:
@@ -120,10 +120,7 @@ def test_law_4_rows_with_ends_of_their_own_from_a_start_on_are_those_of_a_run_fr
 @pytest.mark.long
 def test_law_1_ends_of_rows_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
     source = replace(A, landing_delay=20 * SECOND)
-    cuts = lawful_logs(source, ("0", "1"), rows=(30, 50), impossible=False).flatmap(
-        lambda log: st.tuples(recuts(log.objects), recuts(log.objects))
-    )
-    for number, both in enumerate(drawn(cuts, 1)):
+    for number, both in enumerate(drawn(cut_twice(source), 1)):
         tables = []
         last = max(run.as_of for runs in both for run in runs)
         for which, runs in enumerate(both):

@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 from samples import WhileClosing, at, drawn, feed
 from test_joins import A, dense
-from test_streams import Logs, hold_replayed, hold_told, payload, wanted, written
+from test_streams import Logs, hold_replayed, hold_runs, payload, written
 
 from oracle import SECOND, Run
 from oracle_joins import Join
 from oracle_preceding import Preceding
 from oracle_streams import Item, Step, Window, flow
 from product import Product
-from strategies import lawful_logs, recuts
+from strategies import cut_twice
 
 REACH = 14 * SECOND
 """Of the pipeline below: its longest path looks back 4 s, then 2 s, and leads through windows of 6 s."""
@@ -133,18 +132,8 @@ def made(folder: Path, logs_: Logs, streams: dict[str, Any] = CONFIGURED) -> Pro
 
 def hold_equal(product: Product, logs_: Logs, said: Sequence[dict[str, Any]], **more: Any) -> Counter[str]:
     """Every stream of every run is the oracle's; returns how many rows each wrote."""
-    found: Counter[str] = Counter()
-    runs = flow(logs_, STEPS, payload, **more)
-    for name in PUBLISHED:
-        rows = written(product, STEPS[name], name)
-        for number, run in enumerate(runs):
-            where = f"{name}, run {number + 1}"
-            batch = said[number]["batches"][-1]["batch_id"]
-            assert rows.get(batch, Counter()) == wanted(STEPS[name], run[name], COLUMNS[name]), where
-            hold_told(said[number]["streams"][name], run[name], where)
-            found[name] += len(run[name].written)
-            found[f"outside {name}"] += run[name].outside
-    return found
+    shown = {name: STEPS[name] for name in PUBLISHED}
+    return hold_runs(product, said, flow(logs_, STEPS, payload, **more), shown, COLUMNS.__getitem__)
 
 
 @pytest.mark.usefixtures("quick")
@@ -181,10 +170,7 @@ def test_law_4_rows_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_pa
 @pytest.mark.usefixtures("quick")
 def test_law_1_rows_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
     source = replace(A, landing_delay=20 * SECOND)
-    cuts = lawful_logs(source, ("0", "1"), rows=(30, 50), impossible=False).flatmap(
-        lambda log: st.tuples(recuts(log.objects), recuts(log.objects))
-    )
-    for number, both in enumerate(drawn(cuts, 1)):
+    for number, both in enumerate(drawn(cut_twice(source), 1)):
         last = max(run.as_of for runs in both for run in runs)
         tables = []
         for which, runs in enumerate(both):

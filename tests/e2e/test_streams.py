@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -273,6 +273,27 @@ def hold_told(told_: dict[str, Any], run: StepRun, where: str) -> None:
         text = told_["watermark"]
         found = None if text is None else micros(datetime.fromisoformat(text))
         assert found == (None if run.watermark is None else held(int(run.watermark))), (where, text, run.watermark)
+
+
+def hold_runs(
+    product: Product,
+    said: Sequence[dict[str, Any]],
+    runs: Sequence[Mapping[str, StepRun]],
+    steps: Mapping[str, Step],
+    columns: Callable[[str], list[str]],
+) -> Counter[str]:
+    """Each stream of every run is the oracle's; returns how many rows each wrote and left outside."""
+    found: Counter[str] = Counter()
+    for name, step in steps.items():
+        rows = written(product, step, name)
+        for number, run in enumerate(runs):
+            where = f"{name}, run {number + 1}"
+            batch = said[number]["batches"][-1]["batch_id"]
+            assert rows.get(batch, Counter()) == wanted(step, run[name], columns(name)), where
+            hold_told(said[number]["streams"][name], run[name], where)
+            found[name] += len(run[name].written)
+            found[f"outside {name}"] += run[name].outside
+    return found
 
 
 KEPT = Source(early=None, late=None, out_of_order=(2 * SECOND, "keep"), partitions=("0", "1"))

@@ -6,7 +6,7 @@ A small strict parser of its own: general SQL parsers guess where Spark refuses,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -124,12 +124,17 @@ def quoted(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else "`" + name.replace("`", "``") + "`"
 
 
-def _doubled(columns: tuple[Column, ...]) -> Iterator[str]:
+def doubled(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Names of columns that were there before, each with the problem."""
     first: dict[str, str] = {}
-    for column in columns:
-        other = first.setdefault(column.name.lower(), column.name)
-        if other is not column.name:
-            yield f"column {column.name!r} is there twice (as {other!r}, whatever the case): rename one"
+    for name in names:
+        if name.lower() in first:
+            yield name, f"{name!r} is there twice (as {first[name.lower()]!r}, whatever the case): rename one"
+        first.setdefault(name.lower(), name)
+
+
+def _doubled(columns: Iterable[Column]) -> Iterator[str]:
+    return (f"column {message}" for _, message in doubled(column.name for column in columns))
 
 
 def _name_findings(name: str) -> Iterator[str]:
@@ -232,7 +237,7 @@ class _DdlReader:
             fields.append(Column(name, self.type().text))
             self.remarks(name)
         self.expect(">")
-        doubled = next(_doubled(tuple(fields)), None)
+        doubled = next(_doubled(fields), None)
         if doubled:
             raise ValueError(f"in a STRUCT, {doubled}")
         body = ", ".join(f"{quoted(field.name)}: {field.type}" for field in fields)

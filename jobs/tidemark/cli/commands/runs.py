@@ -217,7 +217,8 @@ def rows(config: Path, kind: str, out: Path | None, **filters: Any) -> Answer[An
 @click.argument("partition", required=False)
 @click.argument("offset", type=click.IntRange(0), required=False)
 def explain(config: Path, source: str, partition: str | None, offset: int | None) -> Answer[ExplainRecord]:
-    """Show one row's story. With `-` the row is read from standard input, as `rows --json` prints it."""
+    """Show one row's story: its times, each step, what set the watermark. With `-` instead of the three, the row is
+    read from standard input, as `rows --json` prints it."""
     from tidemark.report.text import explanation_view
 
     chosen = row_read(sys.stdin.read()) if source == "-" else source

@@ -12,7 +12,7 @@ from tidemark.config.models.streams import StreamSpec
 from tidemark.config.rules.streams import CheckedStreams, Stream
 from tidemark.config.sql.expressions import expression_findings, plain_type, time_findings
 from tidemark.config.sql.row import KnownColumn, ReadableColumns
-from tidemark.config.types import SYSTEM_COLUMNS, parse_type, unstorable
+from tidemark.config.types import SYSTEM_COLUMNS, doubled, parse_type, unstorable
 
 
 def expression_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
@@ -89,12 +89,9 @@ def _select(stream: Stream, row: ReadableColumns) -> Iterator[KeyFinding]:
     if not stream.sound("select"):
         return
     groups = {name.lower() for name in stream.spec.group_by}
-    first: dict[str, str] = {}
+    yield from ((("select", name), message) for name, message in doubled(stream.spec.select))
     for name, text in stream.spec.select.items():
         path = ("select", name)
-        other = first.setdefault(name.lower(), name)
-        if other != name:
-            yield path, f"{name!r} is there twice (as {other!r}, whatever the case): rename one"
         if name.lower() in groups and stream.windowed:
             yield path, f"{name!r} is in group_by, whose columns are there anyway: remove it, or name it otherwise"
         yield from ((path, message) for message in name_findings(name))

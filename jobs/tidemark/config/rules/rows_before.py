@@ -15,6 +15,7 @@ from tidemark.config.rules.joins import kept_below
 from tidemark.config.rules.streams import CheckedStreams, Stream
 from tidemark.config.sql.expressions import expression_findings, plain_type, predicate_findings
 from tidemark.config.sql.row import ReadableColumns
+from tidemark.config.types import doubled
 
 _EXAMPLE = "{before: last(Speed), first: count(*) = 0}"
 
@@ -53,11 +54,8 @@ def _expressions(spec: PrecedingSpec, row: ReadableColumns) -> Iterator[KeyFindi
         yield from ((("where",), message) for message in predicate_findings(spec.where, row))
     if not spec.select:
         yield ("select",), f"names no column: write aggregates over the rows before, such as {_EXAMPLE}"
-    first: dict[str, str] = {}
+    yield from ((("select", name), message) for name, message in doubled(spec.select))
     for name, text in spec.select.items():
-        other = first.setdefault(name.lower(), name)
-        if other != name:
-            yield ("select", name), f"{name!r} is there twice (as {other!r}, whatever the case): rename one"
         yield from ((("select", name), message) for message in _selected(name, text, row))
 
 

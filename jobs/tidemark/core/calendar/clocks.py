@@ -1,5 +1,5 @@
-"""Clocks of time zones that never go back: while clocks repeat times after they were set back, such a clock stands
-still, and goes on when they show later times (time rules: calendar windows).
+"""Clocks of time zones that never go back: while clocks repeat times after they were set back, such a clock waits
+until they show later times (time rules: calendar windows).
 
 Zones come from the database that Python's `zoneinfo` finds. Instants are microseconds UTC; local times are
 microseconds from 1970-01-01T00:00 by the clock. Both may be any whole numbers: before 1800 a zone has its first

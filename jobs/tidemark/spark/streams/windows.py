@@ -42,8 +42,9 @@ def closing(
     rows = rows if complete else rows.where(F.col(AFTER).isNotNull())
     passed = F.greatest(F.col(BEFORE), _own()) if kept else F.col(BEFORE)
     if points and not window.overlap:
-        open_ = _lone(rows, window).where(passed.isNull() | (F.col(WINDOW) >= _first_open(window, passed)))
-        return open_ if complete else open_.where(F.col(WINDOW) < _first_open(window, F.col(AFTER)))
+        closes = numbers_of(window).end(F.col(WINDOW)) + window.lateness
+        open_ = _lone(rows, window).where(passed.isNull() | (closes > passed))
+        return open_ if complete else open_.where(closes <= F.col(AFTER))
     bound = F.lit(None).cast("long") if complete else _first_open(window, F.col(AFTER))
     first, last = F.greatest(_FIRST, _first_open(window, passed)), F.least(_LAST, bound - 1)
     return _in_windows(_numbered(rows, window), window, first, last)

@@ -258,10 +258,12 @@ class Outputs:
         after = window.start(window.first_open(min(known))) if len(known) == len(moved) else None
         return Span(after=after, before=None if due.after.complete else max(ends) - window.lateness)
 
-    def _along(self, due: Due, span: Span, emptied: bool = False) -> DataFrame | None:
-        """The rows that reach the step in a span; with `emptied`, those to which it leaves no lifetime."""
+    def _along(self, due: Due, span: Span, emptied: bool = False, derived: bool | None = None) -> DataFrame | None:
+        """The rows that reach the step in a span; with `emptied`, those to which it leaves no lifetime; with
+        `derived`, only those that come when they are due (True), or that a run brings (False)."""
         paths = paths_into(self.spec, self.spec.streams[due.step.name])
-        return self._rows(due).along(paths, span, emptied=emptied)
+        wanted = [path for path in paths if derived is None or path.derived == derived]
+        return self._rows(due).along(wanted, span, emptied=emptied)
 
     def _rows(self, due: Due) -> StreamRows:
         ahead = {table: rows for table, rows in self.ahead.items() if table not in self.written}
@@ -276,17 +278,12 @@ class Outputs:
         before, after = due.before.passed, None if due.after.complete else due.after.passed
         if not due.joined or due.before.complete or (after is None and not due.after.complete):
             return None
-        step = self.spec.streams[due.step.name]
-        pairs = [path for path in paths_into(self.spec, step) if path.derived]
-        span = passing_span(due, before, after)
-        rows = self._rows(due).along(pairs, span, emptied=emptied)
+        rows = self._along(due, passing_span(due, before, after), emptied, derived=True)
         return None if rows is None else passing(rows, due, before, after)
 
-    def _new(self, due: Due, emptied: bool = False, *, derived: bool = True) -> DataFrame | None:
-        """The rows that the run brought to the step; `derived`: also those that come when they are due."""
-        paths = paths_into(self.spec, self.spec.streams[due.step.name])
-        wanted = [path for path in paths if derived or not path.derived]
-        return self._rows(due).along(wanted, Span(since=due.first_batch, only=True), emptied=emptied)
+    def _new(self, due: Due, emptied: bool = False, derived: bool | None = None) -> DataFrame | None:
+        """The rows that the run brought to the step."""
+        return self._along(due, Span(since=due.first_batch, only=True), emptied, derived)
 
 
 def _window(due: Due) -> NumberedWindows:
