@@ -29,6 +29,8 @@ TESTS = (
     "tests/e2e/test_stored_state.py",
 )
 """Digests, each private way of Spark, row-by-row comparison, and state that earlier versions stored."""
+LEFT_OUT = "not every_other_combination_of_policies"
+"""Combinations of policies are judged by our own classes: those on the locked Spark are enough."""
 
 
 def versions() -> list[str]:
@@ -68,7 +70,7 @@ def main(asked: list[str]) -> int:
             return 1
         print(f"== Spark {version}", flush=True)
         try:
-            options = ("-m", "not soak", "--override-ini", "addopts=-q")
+            options = ("-m", "not soak", "-k", LEFT_OUT, "--override-ini", "addopts=-q")
             run(str(installed(version)), "-m", "pytest", *options, *TWO, *TESTS)
         except subprocess.CalledProcessError as failed:
             print(f"Spark {version}: {Path(failed.cmd[0]).name} failed, see above", file=sys.stderr)
