@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -28,25 +28,35 @@ class Join:
         matching = all(_equal(left.payload[column], right.payload[column]) for column in self.on)
         if start >= end or not matching or not self.where(left, right):
             return None
-        known = min(side.known for side in (left, right) if side.end == end)
-        return _row(start, end, (*left.sort_key, *right.sort_key), self.select(left, right), known)
+        ending = [side for side in (left, right) if side.end == end]
+        row = _row(start, end, (*left.sort_key, *right.sort_key), self.select(left, right))
+        return replace(
+            row,
+            known=min(side.known for side in ending),
+            strict=all(side.strict for side in ending),
+            tentative=self.how != "inner",
+        )
 
     def gaps(self, left: Item, rights: Sequence[tuple[int, Item]]) -> list[Item]:
         """The left row in each maximal interval of its lifetime in which no pair of it is alive. Such an interval
-        ends with the lifetime, or with a pair, which is known from the run on that brings its right row."""
-        pairs = [(run, pair) for run, right in rights if (pair := self(left, right)) is not None]
-        bounds = sorted({left.start, left.end, *(time for _, pair in pairs for time in (pair.start, pair.end))})
-        spans = [span for span in pairwise(bounds) if not any(pair.start <= span[0] < pair.end for _, pair in pairs)]
+        ends with the lifetime, or with a pair, which is known from the run on that brings its right row; if this may
+        turn out to be none, once it is passed."""
+        pairs = [(run, pair, right) for run, right in rights if (pair := self(left, right)) is not None]
+        bounds = sorted({left.start, left.end, *(time for _, pair, _ in pairs for time in (pair.start, pair.end))})
+        spans = [each for each in pairwise(bounds) if not any(p.start <= each[0] < p.end for _, p, _ in pairs)]
         starts = [start for start, _ in spans if start not in {end for _, end in spans}]
         ends = [end for _, end in spans if end not in {start for start, _ in spans}]
         found = []
         for start, end in zip(starts, ends, strict=True):
-            known = min((run for run, pair in pairs if pair.start == end), default=left.known)
-            found.append(_row(start, end, left.sort_key, self.select(left, None), known))
+            ending = [(run, right.tentative) for run, pair, right in pairs if pair.start == end]
+            known, strict = [run for run, _ in ending], [each for _, each in ending]
+            row = _row(start, end, left.sort_key, self.select(left, None))
+            row = replace(row, known=min(known, default=left.known), strict=all(strict) if strict else left.strict)
+            found.append(replace(row, tentative=True))
         return found
 
 
-def _row(start: int, end: int, order: tuple[Any, ...], payload: Payload, known: int) -> Item:
+def _row(start: int, end: int, order: tuple[Any, ...], payload: Payload) -> Item:
     return Item(
         start=start,
         end=end,
@@ -58,7 +68,6 @@ def _row(start: int, end: int, order: tuple[Any, ...], payload: Payload, known: 
         offset=None,
         judged=False,
         paired=True,
-        known=known,
     )
 
 

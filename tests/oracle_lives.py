@@ -121,6 +121,25 @@ def until(stream: Stream, end_of: Callable[[Life], int | None], at_most: int | N
     return replace(stream, lives=lives)
 
 
+def until_next(stream: Stream, by: Callable[[Life], Any], at_most: int | None = None) -> Stream:
+    """Every row ends where the next one of equal `by` starts, `at_most` after its own start at the latest; one whose
+    next starts with it is gone. Until that moment is passed, a row may be so. One that may turn out to be none ends
+    no other before."""
+
+    def lives(run: int) -> list[Life]:
+        rows, mark = stream.lives(run), stream.marks[run]
+        sure = [life for life in rows if life.tentative is None or (mark is not None and life.tentative < mark)]
+        found = []
+        for life in rows:
+            later = [each.start for each in sure if each.sort_key > life.sort_key and by(each) == by(life)]
+            most = COMPLETE if at_most is None else life.start + at_most
+            ended = replace(life, end=min([most, *later]), tentative=life.start)
+            found += [ended] if ended.end > life.start else []
+        return found
+
+    return replace(stream, lives=lives)
+
+
 def where(stream: Stream, wanted: Callable[[Life], bool]) -> Stream:
     return replace(stream, lives=lambda run: [life for life in stream.lives(run) if wanted(life)])
 

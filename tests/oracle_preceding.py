@@ -30,4 +30,4 @@ class Preceding:
             and self.where(each)
         ]
         before.sort(key=lambda each: each.sort_key)
-        return replace(item, payload={**item.payload, **self.select(item, before)}, paired=True)
+        return replace(item, payload={**item.payload, **self.select(item, before)}, paired=True, tentative=True)

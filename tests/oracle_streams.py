@@ -30,7 +30,8 @@ _LIVING = ("point", "interval")
 class Item:
     """One row of a stream, alive in [start, end). `order` ends the total order that `start` begins; `watermark`
     is that of its key before it, and a row that is not `judged` (of a window) has none and is never late. Its end is
-    known from the run `known` on: that of a gap may depend on a row that comes later than the left one."""
+    known from the run `known` on: a later row may give it. Until its stream has passed its start, one that is
+    `tentative` may turn out to be none; an end that only such rows give is `strict`: known when it is passed."""
 
     start: int
     end: int
@@ -45,6 +46,13 @@ class Item:
     judged: bool = True
     paired: bool = False
     known: int = 0
+    tentative: bool = False
+    strict: bool = False
+
+    def over(self, reached: Watermark, number: int) -> bool:
+        """True if the row has ended at a watermark, by what the runs up to `number` have brought."""
+        passed = reached is not None and (self.end < reached if self.strict else self.end <= reached)
+        return passed and self.known <= number
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -56,7 +64,8 @@ class Step:
     """One stream: its inputs (several: a union or, with `join`, the two sides), what it does to their rows, and
     whether it is published; a join always is. `unnest`: each row becomes one for each element of this column, before
     all else. `until`: the end of each row (None: it has none), no later than `at_most` after its start.
-    `preceding`: each row gets values of the rows before it, before all else."""
+    `preceding`: each row gets values of the rows of its stream before it, before all else. `following`: what a row is
+    that ends with the next one, among all that ever come, each with its run; None where another replaces it."""
 
     inputs: tuple[str, ...]
     where: Callable[[Item], bool | None] | None = None
@@ -70,7 +79,8 @@ class Step:
     unnest: str | None = None
     until: Callable[[Item], int | None] | None = None
     at_most: int = 0
-    preceding: LookingBack | None = None
+    preceding: Callable[[Item, Sequence[Item]], Item] | None = None
+    following: Callable[[Item, Sequence[tuple[int, Item]]], Item | None] | None = None
 
     @property
     def windowed(self) -> bool:
@@ -87,12 +97,6 @@ class Pairing(Protocol):
     def __call__(self, left: Item, right: Item) -> Item | None: ...
 
     def gaps(self, left: Item, rights: Sequence[tuple[int, Item]]) -> list[Item]: ...
-
-
-class LookingBack(Protocol):
-    """What a row is with values of the rows of its stream that come before it."""
-
-    def __call__(self, item: Item, rows: Sequence[Item]) -> Item: ...
 
 
 @dataclass(frozen=True)
@@ -180,14 +184,15 @@ def flow(
 ) -> list[dict[str, StepRun]]:
     """By run, what it did to each stream. All sources have as many runs, with the same as_of.
 
-    Gaps of joins are made from all rows of the right side, as a flow without them, or with those of joins further
-    below, has brought them: the flow is repeated until it brings the same rows again.
+    Gaps of joins, and ends that the next row gives, are made from all rows that ever come, as a flow without them, or
+    with those further below, has brought them: the flow is repeated until it brings the same rows again.
     """
     rows: dict[str, list[tuple[int, Item]]] = {}
+    later = any((step.join and step.join.how != "inner") or step.following for step in steps.values())
     while True:
         streams = _Streams(sources, steps, payload, start, rows)
         runs = streams.run()
-        if streams.rows == rows or not any(step.join and step.join.how != "inner" for step in steps.values()):
+        if streams.rows == rows or not later:
             return runs
         rows = streams.rows
 
@@ -228,9 +233,7 @@ class _Streams:
             flow_.brought = []
         for name in self.sources:
             self._bring(name, number)
-        done: dict[str, StepRun] = {}
-        for name in self._in_order():
-            done[name] = self._step(name, self.steps[name], number)
+        done = {name: self._step(name, self.steps[name], number) for name in self._in_order()}
         for name, flow_ in self.flows.items():
             self.rows[name] += [(number, item) for item in flow_.brought]
         return done
@@ -299,13 +302,14 @@ class _Streams:
         if step.join is not None:
             items = self._joined(step, step.join)
         elif step.preceding is not None:
-            items = self._passed_rows(name, step.preceding, below[0])
+            items = self._passed_rows(name, step, below[0])
         else:
             items = [self._placed(item, index, step) for index, each in enumerate(below) for item in each.brought]
         if step.unnest is not None:
             items = [element for item in items for element in _elements(item, step.unnest)]
         if step.where is not None:
             items = [item for item in items if step.where(item)]
+        items, lost = self._ended(step, items)
         flow_ = self.flows[name]
         if step.window is not None:
             return self._windows(name, step, step.window, items, number)
@@ -314,7 +318,7 @@ class _Streams:
         if step.select is not None:
             items = [replace(item, payload=step.select(item)) for item in items]
         left = items if step.until is None else [item for item in items if (_until(step, item) > item.start)]
-        gone = [item for item in items if item not in left]
+        gone = [*lost, *[item for item in items if item not in left]]
         flow_.brought = [_moved(item, step) for item in left]
         flow_.parts = {} if len(below) > 1 else {part: _plus(w, step.shift) for part, w in below[0].parts.items()}
         flow_.watermark = minimum([_plus(each.watermark, step.shift) for each in below], flow_.watermark)
@@ -335,12 +339,21 @@ class _Streams:
             return pairs
         return pairs + [gap for item in left.brought for gap in join.gaps(item, self.ever.get(step.inputs[1], []))]
 
-    def _passed_rows(self, name: str, preceding: LookingBack, below: _Flow) -> list[Item]:
+    def _ended(self, step: Step, items: list[Item]) -> tuple[list[Item], list[Item]]:
+        """The rows that end with the next one, and those that another replaces, a tick long."""
+        if step.following is None:
+            return items, []
+        rows = [each for each in self.ever.get(step.inputs[0], []) if step.where is None or step.where(each[1])]
+        ended = [(item, step.following(item, rows)) for item in items]
+        lost = [replace(item, end=item.start + 1, paired=True) for item, life in ended if life is None]
+        return [life for _, life in ended if life is not None], lost
+
+    def _passed_rows(self, name: str, step: Step, below: _Flow) -> list[Item]:
         """The rows whose start the stream below has passed by now: all that come before them are known."""
         reached = -math.inf if below.watermark is None else below.watermark
         waiting, rows = self.ahead[name] + below.brought, below.earlier + below.brought
         self.ahead[name] = [item for item in waiting if item.start >= reached]
-        return [preceding(item, rows) for item in waiting if item.start < reached]
+        return [step.preceding(item, rows) for item in waiting if step.preceding and item.start < reached]
 
     @staticmethod
     def _placed(item: Item, index: int, step: Step) -> Item:
@@ -350,12 +363,10 @@ class _Streams:
         if not step.publish and step.join is None:
             return ()
         waiting = self.waiting[name] + flow_.brought
-        reached = -math.inf if flow_.watermark is None else flow_.watermark
-        ended = [item.end <= reached and item.known <= number for item in waiting]
-        self.waiting[name] = [item for item, over in zip(waiting, ended, strict=True) if not over]
-        done = [item for item, over in zip(waiting, ended, strict=True) if over]
-        done = [item for item in done if self.start is None or item.end > self.start]
-        return tuple(sorted(done, key=lambda item: item.sort_key))
+        done = [item for item in waiting if item.over(flow_.watermark, number)]
+        self.waiting[name] = [item for item in waiting if item not in done]
+        shown = done if self.start is None else [item for item in done if item.end > self.start]
+        return tuple(sorted(shown, key=lambda item: item.sort_key))
 
     # -- windows
 
@@ -477,8 +488,7 @@ class _Streams:
     def _passed(state: _Stepping, number: int) -> int:
         """Pairs in no window count as outside when the step has passed their end."""
         reached = state.reached.get(())
-        known = [item for item in state.adrift if item.known <= number]
-        passed = [item for item in known if reached is not None and item.end <= reached]
+        passed = [item for item in state.adrift if item.over(reached, number)]
         state.adrift = [item for item in state.adrift if item not in passed]
         return len(passed)
 
@@ -572,8 +582,8 @@ def _moved(item: Item, step: Step) -> Item:
     end = item.end if step.lifetime is None else item.start + step.lifetime
     end = end if step.until is None else _until(step, item)
     own = None if item.watermark is None else item.watermark + step.shift
-    known = item.known if step.lifetime is None else 0
-    return replace(item, start=item.start + step.shift, end=end + step.shift, watermark=own, known=known)
+    item = item if step.lifetime is None else replace(item, known=0, strict=False)
+    return replace(item, start=item.start + step.shift, end=end + step.shift, watermark=own)
 
 
 def _until(step: Step, item: Item) -> int:

@@ -60,6 +60,14 @@ CONFIGURED: dict[str, dict[str, Any]] = {
     "sized_stays": {"from": "stays", "hopping": HOP, "select": TOLD},
     "alive_stays": {"from": "stays", "snapshot": {}, "select": TOLD},
     "with_stays": {"join": ["e", "stays"], "on": ["k"], "select": OF_E},
+    "rates": {"from": "i", "lifetime": {"until": "next", "by": ["k"]}, "publish": True},
+    "sized_rates": {"from": "rates", "hopping": HOP, "select": TOLD},
+    "alive_rates": {"from": "rates", "snapshot": {}, "select": TOLD},
+    "visits_rates": {"from": "rates", "session": VISITS, "group_by": ["k"], "select": TOLD},
+    "with_rates": {"join": ["e", "rates"], "on": ["k"], "select": OF_E},
+    "later_rates": {"from": "rates", "where": "k IS NOT NULL", "shift": "2s"},
+    "next_rates": {"from": "later_rates", "lifetime": {"until": "next", "at_most": "6s"}, "publish": True},
+    "idle_rates": {"from": "rates", "hopping": HOP, "select": TOLD, "idle_timeout": "4s"},
     "idle": {"from": "e", "hopping": HOP, "select": TOLD, "idle_timeout": "4s"},
     "idle_visits": {"from": "i", "session": VISITS, "group_by": ["k"], "select": TOLD, "idle_timeout": "4s"},
     "idle_moving": {"from": "i", "sliding": "4s", "select": TOLD, "idle_timeout": "4s"},
@@ -67,6 +75,7 @@ CONFIGURED: dict[str, dict[str, Any]] = {
 JOINS = ("pairs", "meets", "long_pairs", "sized_pairs", "visits_pairs", "moving_pairs", "alive_pairs")
 ROWS = ("moved", "gone", "longer", "both", "sized", "visits", "alive", "parts", "visits_parts", "alive_parts")
 IDLE = ("idle", "idle_visits", "idle_moving")
+NEXT = ("rates", "sized_rates", "alive_rates", "visits_rates", "with_rates", "next_rates", "idle_rates")
 
 POINTS = Source(count=3, delay=2 * SECOND, rows=True, partitions=("0", "1"), clock_skew=SECOND)
 INTERVALS = Source("adjust", "interval", period=4 * SECOND, delay=SECOND, rows=True, partitions=("0", "1"))
@@ -94,10 +103,14 @@ def outputs(given: Mapping[str, Log], start: int | None) -> dict[str, Callable[[
     both, pairs, meets = lives.union(i, moved, p, e), lives.joined(e, i), lives.joined(p, moved)
     long_pairs, longer = lives.lasting(pairs, 3 * SECOND), lives.lasting(e, 4 * SECOND)
     keyed, sliding = replace(SESSION, group_by=("k",)), Measured(size=4 * SECOND)
-    stays = lives.until(i, until)
+    stays, rates = lives.until(i, until), lives.until_next(i, lambda life: life.key)
+    later_rates = lives.shifted(lives.where(rates, lambda life: life.key is not None), 2 * SECOND)
     rows = {
         "stays": stays,
         "with_stays": lives.joined(e, stays),
+        "rates": rates,
+        "with_rates": lives.joined(e, rates),
+        "next_rates": lives.until_next(later_rates, lambda _: 0, 6 * SECOND),
         "gone": moved,
         "longer": longer,
         "both": both,
@@ -112,6 +125,10 @@ def outputs(given: Mapping[str, Log], start: int | None) -> dict[str, Callable[[
         "alive": lambda: lives.made(both, Measured(), start),
         "sized_stays": lambda: lives.windows(stays, WINDOW, start),
         "alive_stays": lambda: lives.made(stays, Measured(), start),
+        "sized_rates": lambda: lives.windows(rates, WINDOW, start),
+        "alive_rates": lambda: lives.made(rates, Measured(), start),
+        "visits_rates": lambda: lives.made(rates, keyed, start),
+        "idle_rates": lambda: lives.windows(rates, WINDOW, start, quiet["i"]),
         "alive_edges": lambda: lives.made(e, Measured(), start),
         "parts": lambda: lives.windows(moved, replace(WINDOW, **by), start),
         "visits_parts": lambda: lives.made(moved, replace(SESSION, **by), start),
@@ -265,6 +282,13 @@ def test_rows_whose_expression_gives_no_end_are_open_in_windows_and_pairs(tmp_pa
     assert all(found[name] >= 1 for name in ("stays", "sized_stays", "alive_stays")), found
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_rows_behind_the_stream_and_at_its_very_watermark_end_others_as_in_the_oracle(tmp_path):
+    _, found = hold(tmp_path, crafted(), ("later_rates", *NEXT[:-1]))
+    assert all(found[name] >= 1 for name in NEXT[:-1]), found
+
+
 def emptied(*ends: int) -> dict[str, Log]:
     """A lifetime (of "d") that was moved to the punctuation and ends there, cut into runs at these rows."""
     rows = [points(5, kind="start"), points(20, kind="cti"), points(15, kind="start", key="d")]
@@ -318,11 +342,12 @@ def written_by(given: Mapping[str, Log], name: str) -> int:
         pytest.param(ROWS, EDGES, id="rows"),
         pytest.param(JOINS, EDGES, id="joins"),
         pytest.param(IDLE, replace(IMPORTING, partitions=()), id="idle"),
+        pytest.param(NEXT, EDGES, id="next"),
     ],
 )
 def test_streams_over_any_punctuated_sources_equal_the_oracle_and_replay(tmp_path, names, edges):
     given = with_undeclared(names, e=edges)
-    needed = ("moved", *names) if names is JOINS else names
+    needed = (*names, *{JOINS: ["moved"], NEXT: ["later_rates"]}.get(names, []))
     _, found = hold(tmp_path, given, needed, max_files=5)
     assert sum(found[name] > 0 for name in names) > len(names) // 2, found
 

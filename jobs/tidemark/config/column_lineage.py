@@ -86,13 +86,16 @@ def _step(spec: PipelineSpec, stream: StreamSpec, known: Mapping[str, TableLinea
         row["_end_time"] = _made(
             f"greatest({stream.until.until}, _system_timestamp)", before, Derivation.TRANSFORMATION
         )
+    if stream.until_next is not None:
+        ends = [*stream.until_next.by, "_system_timestamp"]
+        row["_end_time"] = _made(f"coalesce({', '.join(ends)})", before, Derivation.TRANSFORMATION)
     if not stream.select and not stream.windowed:
         return {name: before[name] for name in _payload(spec, stream.name)} | row
     of_all = Derivation.AGGREGATION if stream.windowed else Derivation.TRANSFORMATION
     times = (*(_OF_WINDOWS if stream.windowed else ()), *_ENDS)
     if stream.windowed or stream.join or stream.shift or stream.lasts is not None:
-        ends = frozenset(each for name in _ENDS if name in before for each in before[name].inputs)
-        row |= dict.fromkeys(times, ColumnLineage(ends, of_all))
+        bounds = frozenset(each for name in _ENDS if name in before for each in before[name].inputs)
+        row |= dict.fromkeys(times, ColumnLineage(bounds, of_all))
     computed = stream.computed_groups
     kept = [name for name in _payload(spec, stream.name) if name not in (*stream.select, *computed)]
     groups = {name: before[name] for name in kept}

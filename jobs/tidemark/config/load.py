@@ -23,6 +23,7 @@ from tidemark.config.models.values import shown
 from tidemark.config.rules.expressions import expression_errors, expression_warnings
 from tidemark.config.rules.imports import import_errors
 from tidemark.config.rules.joins import join_errors
+from tidemark.config.rules.next_rows import next_row_errors
 from tidemark.config.rules.read_streams import read_streams
 from tidemark.config.rules.rows_before import preceding_errors
 from tidemark.config.rules.several_windows import Places, plain_steps, written
@@ -111,7 +112,7 @@ def _warnings(
 
 def _errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
     yield from (*structure_errors(streams), *join_errors(streams), *preceding_errors(streams))
-    yield from expression_errors(streams)
+    yield from (*next_row_errors(streams), *expression_errors(streams))
     yield from import_errors(streams.sources, streams.bad)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemark.core.streams import StepRules, StreamState, part_watermark
+from tidemark.core.times import MIN_TIME
 from tidemark.core.windows import DataDrivenWindows
 
 OUTPUTS = ("streams", "dead_letters", "before_start")
@@ -28,11 +29,12 @@ class Due:
     """One stream at the end of a run of batches `first_batch` to `last_batch`.
 
     `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
-    a source below; `ending`: these may end lifetimes of earlier ones; `joined`: pairs of a join, or rows with values
-    of the rows before them, reach the step; `gapped`: gaps of one do, whose end may become known when it has been
-    passed; `straggling`: a partition of a punctuated source lies behind what its source had passed before the run.
-    `parts` are the partitions of the only source below a step with `partition_by`, `path` leads from it to the step,
-    and `states` are those of the steps before and after the run.
+    a source below; `ending`: these may end lifetimes of earlier ones; `joined`: rows that no run brings reach the
+    step (`has_pairs`); `gapped`: rows that a later one ends do, so that their end may become known when it has been
+    passed (`has_open_ends`); `straggling`: a partition of a punctuated source lies behind what its source had passed
+    before the run.
+    `parts` are the partitions of the only source below a step with `partition_by`, and `path` leads from it to the
+    step. `states` are those of the steps before and after the run.
     """
 
     step: StepRules
@@ -145,6 +147,12 @@ class Due:
         """A time before which no window that was open before the run, and no row of one, starts; None if it is not
         known."""
         return None if self.unbounded else self.before.back
+
+    def certain(self, name: str) -> tuple[int, int | None]:
+        """Times before which a stream below had all its rows before the run, and has them after it (None: all)."""
+        before, after = (states.get(name, StreamState()) for states in self.states)
+        marks = [MIN_TIME if state.watermark is None else state.watermark for state in (before, after)]
+        return marks[0], None if after.complete else marks[1]
 
     @property
     def unbounded(self) -> bool:

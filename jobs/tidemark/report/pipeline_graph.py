@@ -85,6 +85,9 @@ def _operator(stream: StreamSpec) -> Iterator[str]:
         yield f"lifetime {format_duration(stream.lifetime)}"
     if stream.until is not None:
         yield f"lifetime until {stream.until.until}"
+    if stream.until_next is not None:
+        by = ", ".join(stream.until_next.by)
+        yield "lifetime until next" + (f" by {by}" if by else "")
     kind = next((kind for kind in _OPERATORS if getattr(stream, kind) is not None), None)
     if kind is not None:
         yield " ".join([kind, *_sizes(stream, kind)])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tidemark.config import PipelineSpec, SourceSpec
+from tidemark.config.models.stream_graph import unbounded
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.stream_output import OUTPUTS
 from tidemark.core.streams import reach
@@ -146,7 +147,8 @@ class Keeping:
             if end is not None and end.state.complete:
                 continue
             back = None if end is None or end.state.back is None else end.state.back - moved
-            back = None if step.gapped and step.endless else back
+            open_ = (step.gapped and step.endless) or unbounded(self.spec.streams, step.name)
+            back = None if open_ else back
             for name in step.sources:
                 other = found.get(name, back)
                 found[name] = None if back is None or other is None else min(back, other)

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 from tidemark.config import PipelineSpec, SourceSpec
-from tidemark.config.models.stream_graph import has_gaps, has_pairs, has_windows, in_order, sources_below, unbounded
+from tidemark.config.models.stream_graph import (
+    has_open_ends,
+    has_pairs,
+    has_windows,
+    in_order,
+    sources_below,
+    unbounded,
+)
 from tidemark.config.models.streams import StreamSpec
 from tidemark.core.advance import Key, States
 from tidemark.core.batch_result import BatchRecord, TableDigest
@@ -147,13 +154,14 @@ class StreamProgress:
             brought=any(source in step.sources for source, _ in ending.brought),
             ending=any(source.lifetimes.edges for source in below),
             joined=has_pairs(self.spec.streams, step.name),
-            gapped=has_gaps(self.spec.streams, step.name),
+            gapped=has_open_ends(self.spec.streams, step.name),
             straggling=any(_straggles(source, ending) for source in below),
+            states=(before, after),
         )
         if step.partition_by is None:
             return due
         parts = tuple(_parts(step.sources[0], ending))
-        return replace(due, parts=parts, path=tuple(lineage(self.steps, step.name)), states=(before, after))
+        return replace(due, parts=parts, path=tuple(lineage(self.steps, step.name)))
 
 
 def take_on(
@@ -215,9 +223,9 @@ def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
     below = sources_below(spec.streams, step.name)
     endless = any(spec.sources[name].longest is None for name in below) or unbounded(spec.streams, step.name)
     most = step.lasts if step.sliding is None else None
-    most = most if step.until is None else step.until.at_most
+    most = most if step.own_ends is None else step.own_ends.at_most
     within = 0 if step.preceding is None else step.preceding.within
-    until = step.until is not None
+    until = step.own_ends is not None
     return StepRules(
         step.name, step.inputs, below, step.shift, most, step.windows, endless, step.gapped, until, within
     )

@@ -67,8 +67,8 @@ LIFE = f"{_PREFIX}life"
 """Start, end and `WAS` of a row of a join with gaps, and whether it is a gap."""
 
 TENTATIVE = f"{_PREFIX}tentative"
-"""The start of an open lifetime that was moved to the punctuation. If the lifetime ends there, too, it never was a
-row."""
+"""The start of a row that may turn out to be none, until its stream has passed that time: of an open lifetime that
+was moved to the punctuation, and may end there, too; of a row that another of that time may replace."""
 
 OPEN_UNTIL = f"{_PREFIX}open_until"
 
@@ -78,6 +78,7 @@ SOURCE = f"{_PREFIX}source"
 WINDOW = f"{_PREFIX}window"
 FIRST = f"{_PREFIX}first"
 PRECEDING = f"{_PREFIX}preceding"
+NEXT = f"{_PREFIX}next"
 
 
 def ordinal(rank: int | None = None, number: int = 0) -> str:

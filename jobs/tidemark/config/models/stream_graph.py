@@ -78,16 +78,21 @@ def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ..
 
 
 def has_pairs(streams: Mapping[str, StreamSpec], name: str) -> bool:
-    """True if pairs of a join, or rows with values of the rows before them, reach a step by a way without windows."""
+    """True if pairs of a join, rows with values of the rows before them, or rows that end with the next one, reach a
+    step, or the end of it, by a way without windows."""
     below = [streams[each] for each in streams[name].inputs if each in streams]
-    return any(step.join or step.preceding or (not step.windowed and has_pairs(streams, step.name)) for step in below)
+    return streams[name].until_next is not None or any(
+        step.join or step.preceding or (not step.windowed and has_pairs(streams, step.name)) for step in below
+    )
 
 
-def has_gaps(streams: Mapping[str, StreamSpec], name: str) -> bool:
-    """True if a stream has rows for the gaps of a join that is the stream or reaches it by a way without windows."""
+def has_open_ends(streams: Mapping[str, StreamSpec], name: str) -> bool:
+    """True if rows whose end a later row gives (gaps of a join, rows that end with the next one) are in a stream:
+    made there or below, by a way without windows."""
     step = streams[name]
     below = [streams[each] for each in step.inputs if each in streams]
-    return step.gapped or any(not each.windowed and has_gaps(streams, each.name) for each in below)
+    own = step.gapped or step.until_next is not None
+    return own or any(not each.windowed and has_open_ends(streams, each.name) for each in below)
 
 
 def has_windows(streams: Mapping[str, StreamSpec], name: str) -> bool:
@@ -97,9 +102,9 @@ def has_windows(streams: Mapping[str, StreamSpec], name: str) -> bool:
 
 
 def unbounded(streams: Mapping[str, StreamSpec], name: str) -> bool:
-    """True if rows of a stream, or of one below it, may have any end that an expression gives."""
+    """True if rows of a stream, or of one below it, may have any end that an expression or the next row gives."""
     step = streams[name]
-    own = step.until is not None and step.until.at_most is None
+    own = step.own_ends is not None and step.own_ends.at_most is None
     return own or any(unbounded(streams, each) for each in step.inputs if each in streams)
 
 

@@ -72,7 +72,9 @@ class StreamSpec(Settings):
     )
     shift: SignedDuration = Field(0, description="Moves both ends of every lifetime; may be negative")
     lifetime: Lifetime | None = Field(
-        None, description="Every row lives this long from its start, or {until: EndTime, at_most: 1d}"
+        None,
+        description="Every row lives this long from its start, or {until: EndTime, at_most: 1d}, or until the next"
+        " row: {until: next, by: [Toll], at_most: 30d}",
     )
     tumbling: Tumbling | None = Field(
         None, description="Windows one after the other: 1m, {size, offset}, or {calendar, zone, offset}"
@@ -139,9 +141,19 @@ class StreamSpec(Settings):
         return given if isinstance(given, int) else None
 
     @property
+    def own_ends(self) -> UntilSpec | None:
+        """What gives each row an end of its own; None if the step has a constant lifetime or none."""
+        return self.lifetime if isinstance(self.lifetime, UntilSpec) else None
+
+    @property
     def until(self) -> UntilSpec | None:
         """The expression that gives each row its end; None if the step has none."""
-        return self.lifetime if isinstance(self.lifetime, UntilSpec) else None
+        return None if self.own_ends is None or self.own_ends.next_row else self.own_ends
+
+    @property
+    def until_next(self) -> UntilSpec | None:
+        """Set if each row ends where the next one starts."""
+        return self.own_ends if self.own_ends is not None and self.own_ends.next_row else None
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def _row(stream: Stream, streams: CheckedStreams) -> ReadableColumns:
 def _expressions(spec: PrecedingSpec, row: ReadableColumns) -> Iterator[KeyFinding]:
     for index, text in enumerate(spec.by):
         path: KeyPath = ("by",) if len(spec.by) == 1 else ("by", index)
-        yield from ((path, message) for message in _key_findings(text, row))
+        yield from ((path, message) for message in key_findings(text, row))
     if spec.where is not None:
         yield from ((("where",), message) for message in predicate_findings(spec.where, row))
     if not spec.select:
@@ -59,7 +59,8 @@ def _expressions(spec: PrecedingSpec, row: ReadableColumns) -> Iterator[KeyFindi
         yield from ((("select", name), message) for message in _selected(name, text, row))
 
 
-def _key_findings(text: str, row: ReadableColumns) -> list[str]:
+def key_findings(text: str, row: ReadableColumns) -> list[str]:
+    """Problems of an expression by whose values rows are put together."""
     found = expression_findings(text, row)
     kind = None if found else plain_type(text, row)
     if kind is not None and any(part.key for part in kind.parts()):

@@ -96,7 +96,7 @@ def structure_warnings(streams: CheckedStreams) -> Iterator[KeyFinding]:
                 "has no effect but that windows close later: no row can be late for a window, since no source of"
                 " its rows has out_of_order with action keep, and the step has no idle_timeout",
             )
-        if spec.until is not None and spec.until.at_most is None:
+        if spec.own_ends is not None and spec.own_ends.at_most is None:
             yield (
                 ("streams", name, "lifetime"),
                 "has no at_most: a row may live for ever, so every run and every backfill reads all rows from the"
@@ -240,6 +240,9 @@ def _partitioned(stream: Stream, streams: CheckedStreams) -> Iterator[str]:
             return
         if below.spec.preceding is not None:
             yield f"{kind} cannot be over {here!r}, whose `preceding` looks at rows of all parts"
+            return
+        if below.spec.until_next is not None:
+            yield f"{kind} cannot be over {here!r}, whose rows end with the next one of any part"
             return
         if below.windowed and below.sound("partition_by") and below.spec.partition_by != kind:
             given = below.spec.partition_by

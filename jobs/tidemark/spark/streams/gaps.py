@@ -7,16 +7,18 @@ lie between them, before the first and after the last.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
-from tidemark.core.times import MAX_TIME
-from tidemark.spark.columns import CELL, LIFE, WAS
+from tidemark.core.times import MAX_TIME, MIN_TIME
+from tidemark.spark.columns import CELL, EARLIER, LIFE, WAS
 from tidemark.spark.streams.joins import END, START, Side, combined, condition, paired, selected
+from tidemark.spark.streams.lives.next_rows import Known
 from tidemark.spark.tables.time_range import Span
-from tidemark.spark.times import came, timestamp_of
+from tidemark.spark.times import timestamp_of
 
 _NEVER = (1 << 63) - 1
 """The end of an open lifetime, microseconds."""
@@ -25,17 +27,30 @@ _FROM, _TO, _BEFORE, _NUMBER, _REACHED, _NEXT, _KNOWN, _FIRST_KNOWN = (
 )
 
 
-def joined(step: StreamSpec, left: Side, right: Side, rank: int, span: Span) -> DataFrame:
+def joined(
+    step: StreamSpec,
+    left: Side,
+    right: Side,
+    rank: int,
+    span: Span,
+    certain: tuple[int, int | None] = (MIN_TIME, None),
+) -> DataFrame:
     """Rows of a join that are alive in a span, as `paired` gives pairs.
 
     Those of a gap have the left row's columns, and null for the right one's. With `span.since`, `WAS` is the end that
     a gap had by the rows of earlier batches, if it was another, and rows outside the span are not left out. `right`
     must have all rows alive since the start of a left row in the span, and those that begin when the span ends.
+    `certain` are the times before which the join had all its rows before the run, and has them after it (None: all):
+    a right row that may turn out to be none ends no gap before that.
     """
     if not step.gapped:
         return paired(step, left, right, rank)
+    known = Known(span.since, certain)
+    right = replace(right, rows=right.rows.where(known.now(right.rows.columns)))
+    if span.since is not None:
+        right = replace(right, rows=right.rows.withColumn(EARLIER, known.before(right.rows.columns, span.since)))
     both = combined(step, left, right, "left")
-    lives = _lives(step, _in_order(step, both, left, right, span.since), left, right, span)
+    lives = _lives(step, _in_order(step, both, left, right), left, right, span)
     rows = lives.select(*_sides(left, right), LIFE)
     start, end, was = (F.timestamp_micros(F.col(f"{LIFE}.{name}")) for name in ("start", "end", "was"))
     never = F.col(f"{LIFE}.was") == _NEVER
@@ -44,9 +59,9 @@ def joined(step: StreamSpec, left: Side, right: Side, rank: int, span: Span) -> 
     return selected(rows, step, (left, right), rank, (start.alias(START), ending.alias(END), *before))
 
 
-def _in_order(step: StreamSpec, both: DataFrame, left: Side, right: Side, since: int | None) -> DataFrame:
+def _in_order(step: StreamSpec, both: DataFrame, left: Side, right: Side) -> DataFrame:
     """Left rows with each of their pairs, or with none: its life, the latest end of a pair so far, the start of the
-    next pair, and of the next and the first of those known before batch `since`; microseconds."""
+    next pair, and of the next and the first of those known before the batches that are looked at; microseconds."""
     matches = right.column(START).isNotNull()
     if step.where is not None:
         matches = matches & F.coalesce(condition(both, step), F.lit(False))
@@ -56,7 +71,7 @@ def _in_order(step: StreamSpec, both: DataFrame, left: Side, right: Side, since:
     own = Window.partitionBy(*[left.column(name) for name in left.order])
     ordered = own.orderBy(F.col(_FROM).asc_nulls_last())
     passed = ordered.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    earlier = F.lit(False) if since is None else came(right.rows.columns, right.column) < since
+    earlier = right.column(EARLIER) if EARLIER in right.rows.columns else F.lit(False)
     rows = rows.withColumn(_BEFORE, F.when(earlier, F.col(_FROM)))
     return rows.withColumns(
         {

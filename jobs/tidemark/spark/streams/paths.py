@@ -1,7 +1,9 @@
 """Paths from sources and windows to a stream.
 
 A stream is the union of its paths. Along each, a row's start is its origin's start moved by a constant. Its end is
-the origin's end moved by one, or the start plus a lifetime: a fixed one, or that of an expression.
+the origin's end moved by one, or the start plus a lifetime: a fixed one, or that of an expression. A stream whose
+rows end with the next one, or that looks at the rows before each, is an origin itself: it reads more rows than it
+has.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from tidemark.spark.tables.time_range import Span
 
 @dataclass(frozen=True)
 class Path:
-    """The `steps` from an origin (a source, a windowed stream, a join, or a stream with `preceding`) to a stream.
+    """The `steps` from an origin (a source, a windowed stream, a join, or a stream with `preceding` or `until: next`)
+    to a stream.
 
     `place` has its positions in unions, outermost first. `begin` moves start and end, microseconds. With `lasts`, the
     end is the start plus that instead, or sooner. `open_`: the end may be at any time, whatever the origin's is.
@@ -27,6 +30,7 @@ class Path:
     windowed: bool
     joined: bool = False
     preceding: bool = False
+    until_next: bool = False
     steps: tuple[StreamSpec, ...] = ()
     place: tuple[int, ...] = ()
     begin: int = 0
@@ -36,7 +40,12 @@ class Path:
     @property
     def derived(self) -> bool:
         """True if no run brings the rows: they come when they are due, since rows before or beside them count."""
-        return self.joined or self.preceding
+        return self.joined or self.preceding or self.until_next
+
+    def certain(self, spec: PipelineSpec) -> bool:
+        """True if a row that has come stays one: no other of the time that the stream has reached can undo it."""
+        gapped = self.joined and spec.streams[self.origin].gapped
+        return not (gapped or self.preceding or self.until_next)
 
     def below(self, spec: PipelineSpec) -> list[Path]:
         """Paths to what the origin reads."""
@@ -44,7 +53,7 @@ class Path:
 
     def points(self, spec: PipelineSpec) -> bool:
         """True if every row along the path is a point."""
-        if self.open_ or self.lasts is not None:
+        if self.open_ or self.lasts is not None or self.until_next:
             return False
         if self.preceding:
             return all(path.points(spec) for path in self.below(spec))
@@ -77,8 +86,9 @@ def paths_into(spec: PipelineSpec, step: StreamSpec) -> list[Path]:
     """Paths through a step, or into its windows, in the order of their rows at one instant; of a join, its pairs."""
     if step.join:
         return [Path(step.name, windowed=False, joined=True)]
-    if step.preceding is not None:
-        return [Path(step.name, windowed=False, preceding=True)]
+    if step.preceding is not None or step.until_next is not None:
+        until_next = step.until_next is not None
+        return [Path(step.name, windowed=False, preceding=not until_next, until_next=until_next)]
     found = []
     for index, name in enumerate(step.inputs):
         for path in paths_to(spec, name):
@@ -102,6 +112,8 @@ def _length(spec: PipelineSpec, path: Path) -> int | None:
     step = spec.streams[path.origin]
     if path.windowed:
         return step.fixed.lives(0) if step.fixed else None
+    if step.until_next is not None:
+        return step.until_next.at_most
     if path.preceding:
         return longest(spec, path.below(spec))
     sides = [longest(spec, paths_to(spec, name)) for name in (step.join[:1] if step.gapped else step.join)]

@@ -15,12 +15,13 @@ from pyspark.sql import functions as F
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.models.stream_graph import columns_of
 from tidemark.config.models.streams import StreamSpec
-from tidemark.core.times import TICK
+from tidemark.core.times import MIN_TIME, TICK
 from tidemark.spark.columns import CAME, JUDGED, RANK, SOURCE, TENTATIVE, ordinal
 from tidemark.spark.plans.parameters import Parameter, constant
 from tidemark.spark.punctuation import lifetimes
 from tidemark.spark.streams.gaps import joined
 from tidemark.spark.streams.joins import Side
+from tidemark.spark.streams.lives.next_rows import Known
 from tidemark.spark.streams.operators.rows_before import in_span, order_within
 from tidemark.spark.streams.operators.steps import names_of_order, stepped
 from tidemark.spark.streams.paths import Path, longest, paths_to
@@ -49,7 +50,8 @@ class StreamRows:
 
     `ahead` has, by table, rows that are about to be written; they are read as if they were there. `given` are rows
     that replace the only events table that is read, with all rows that are needed. `known` gives plan parameters,
-    `empty` the frame of a stream that has no table yet.
+    `empty` the frame of a stream that has no table yet. `certain` are, by stream, the times before which it had all
+    its rows before the run, and has them after it (None: all).
     """
 
     spark: SparkSession
@@ -60,6 +62,7 @@ class StreamRows:
     given: DataFrame | None = None
     known: Parameter = constant
     empty: Callable[[str], DataFrame] | None = None
+    certain: Callable[[str], tuple[int, int | None]] = lambda _: (MIN_TIME, None)
 
     def along(self, paths: Sequence[Path], span: Span, *, emptied: bool = False) -> DataFrame | None:
         """Rows with `SYSTEM` columns, columns of their order, and payload; None if no origin has a row yet. With
@@ -78,6 +81,8 @@ class StreamRows:
             rows = self._pairs(path, rank, span)
         elif path.preceding:
             rows = self._preceding(path, rank, span)
+        elif path.until_next:
+            rows = self._until_next(path, rank, span, emptied and not path.steps)
         else:
             rows = self._windows(path, rank, span) if path.windowed else self._events(path, span)
         if rows is None:
@@ -87,7 +92,7 @@ class StreamRows:
         for step in path.steps:
             last = step is path.steps[-1]
             rows, payload = stepped(rows, step, payload, last=last, emptied=emptied and last)
-        source = F.col(SOURCE) if path.preceding else F.lit(path.origin)
+        source = F.col(SOURCE) if SOURCE in rows.columns else F.lit(path.origin)
         return rows.withColumns({RANK: F.lit(rank), SOURCE: source})
 
     def _events(self, path: Path, span: Span) -> DataFrame | None:
@@ -158,7 +163,7 @@ class StreamRows:
         right = self._matching(step.join[1], left, alive) if step.gapped else self._side(step.join[1], alive)
         if left is None or right is None:
             return None
-        pairs = joined(step, left, right, rank, alive)
+        pairs = joined(step, left, right, rank, alive, self.certain(step.name))
         if path.lasts is not None:
             start = F.col("_system_timestamp")
             known = needed(start, start, path.begin, path.lasts, replace(span, since=None))
@@ -177,6 +182,29 @@ class StreamRows:
         payload = [column.name for column in columns_of(self.spec, step.inputs[0]) or ()]
         rows, _ = stepped(rows, step, payload, last=False)
         return order_within(rows.where(in_span(rows, path, span)), rank)
+
+    def _until_next(self, path: Path, rank: int, span: Span, emptied: bool) -> DataFrame | None:
+        """Rows of a span that end with the next one, which is read, too; None if there are no rows. With `emptied`,
+        those that another of their time replaces."""
+        step, below = self.spec.streams[path.origin], path.below(self.spec)
+        looked_at = self._with_later(step, below, self._alive_sides(path, span))
+        rows = None if looked_at is None else self.along(below, looked_at)
+        if rows is None:
+            return None
+        payload = [column.name for column in columns_of(self.spec, step.inputs[0]) or ()]
+        known = Known(span.since, self.certain(step.name))
+        rows, _ = stepped(_marked(rows, below, self.spec), step, payload, last=False, emptied=emptied, known=known)
+        return order_within(rows.where(in_span(rows, path, span)), rank)
+
+    def _with_later(self, step: StreamSpec, below: Sequence[Path], span: Span) -> Span | None:
+        """Span of the rows that are alive in a span if each ends with the next one, and of those that end them; None
+        if there are no rows."""
+        most = None if step.until_next is None else step.until_next.at_most
+        if span.only:
+            first = self._first_start(below, span)
+            return None if first is None else replace(span, after=first, only=False)
+        after = None if span.after is None or most is None else span.after - most
+        return replace(span, after=after, before=None if span.before is None else span.before + TICK)
 
     def _with_earlier(self, step: StreamSpec, below: Sequence[Path], span: Span) -> Span | None:
         """Span of a span's rows and of those that `preceding` looks at for them; None if there are no rows."""
@@ -207,8 +235,10 @@ class StreamRows:
             after = after if start is None else min(after, start - TICK)
         before = None if span.before is None else span.before + TICK
         found = self._side(name, replace(span, after=after, before=before))
-        if found is not None or self.empty is None:
-            return found
+        if found is not None:
+            return replace(found, rows=_marked(found.rows, paths_to(self.spec, name), self.spec))
+        if self.empty is None:
+            return None
         empty = self.empty(name)
         return Side(name, empty, names_of_order(empty), None)
 
@@ -235,6 +265,14 @@ class StreamRows:
         paths = paths_to(self.spec, name)
         rows = self.along(paths, span)
         return None if rows is None else Side(name, rows, names_of_order(rows), longest(self.spec, paths))
+
+
+def _marked(rows: DataFrame, paths: Sequence[Path], spec: PipelineSpec) -> DataFrame:
+    """Rows of these paths, marked as `TENTATIVE` if a row that has come may turn out to be none."""
+    if all(path.certain(spec) for path in paths):
+        return rows
+    start = F.col("_system_timestamp")
+    return rows.withColumn(TENTATIVE, F.coalesce(TENTATIVE, start) if TENTATIVE in rows.columns else start)
 
 
 def kind_of(name: str) -> str:

@@ -132,7 +132,8 @@ def _alone(files: SelectedFiles) -> bool:
 
 
 def _without_times(due: Due) -> Due:
-    return replace(due, before=_bare(due.before), after=_bare(due.after), first_batch=0, last_batch=0)
+    before, after = _bare(due.before), _bare(due.after)
+    return replace(due, before=before, after=after, first_batch=0, last_batch=0, states=({}, {}))
 
 
 def _bare(state: StreamState) -> StreamState:

@@ -268,13 +268,14 @@ class Outputs:
     def _rows(self, due: Due) -> StreamRows:
         ahead = {table: rows for table, rows in self.ahead.items() if table not in self.written}
         empty = partial(empty_rows, self.spark, self.spec)
-        return StreamRows(self.spark, self.root, self.spec, due.last_batch, ahead, self.given, self.known, empty)
+        made = StreamRows(self.spark, self.root, self.spec, due.last_batch, ahead, self.given, self.known, empty)
+        return replace(made, certain=due.certain)
 
     def _batch(self, due: Due, beside: str) -> Column:
         return self.known("last", due.last_batch, beside).alias("_batch_id")
 
     def _passed_pairs(self, due: Due, emptied: bool) -> DataFrame | None:
-        """The rows of joins and of `preceding` that reach the step and whose end it has passed in this run."""
+        """The rows that no run brings, that reach the step and whose end it has passed in this run."""
         before, after = due.before.passed, None if due.after.complete else due.after.passed
         if not due.joined or due.before.complete or (after is None and not due.after.complete):
             return None

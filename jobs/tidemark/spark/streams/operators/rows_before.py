@@ -70,7 +70,8 @@ def in_span(rows: DataFrame, path: Path, span: Span) -> Column:
         found = needed(start, start, path.begin, path.lasts, alone)
     if span.since is None:
         return found
-    ended = F.col(WAS).isNotNull() if WAS in rows.columns else F.lit(False)
+    asked = WAS in rows.columns and (span.behind or not span.only)
+    ended = F.col(WAS).isNotNull() if asked else F.lit(False)
     return found | (came(rows.columns) >= span.since) | ended
 
 

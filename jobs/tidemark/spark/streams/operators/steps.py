@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from tidemark.config.models.streams import StreamSpec
 from tidemark.spark.columns import RANK, TENTATIVE, WAS, ordinal
 from tidemark.spark.expressions import value_of
+from tidemark.spark.streams.lives.next_rows import Known, ending_next
 from tidemark.spark.streams.lives.until import ENDS, living, outlived
 from tidemark.spark.streams.operators.rows_before import with_preceding
 from tidemark.spark.streams.operators.unnest import unnested
@@ -34,10 +35,16 @@ def order_of(rows: DataFrame) -> list[Column]:
 
 
 def stepped(
-    rows: DataFrame, step: StreamSpec, payload: Sequence[str], *, last: bool, emptied: bool = False
+    rows: DataFrame,
+    step: StreamSpec,
+    payload: Sequence[str],
+    *,
+    last: bool,
+    emptied: bool = False,
+    known: Known | None = None,
 ) -> tuple[DataFrame, list[str]]:
     """Rows after one step, and the names of their payload columns; with `emptied`, those to which it leaves no
-    lifetime. With `preceding`, `rows` are all that matter.
+    lifetime. With `preceding` or `until: next`, `rows` are all that matter; `known` is for the latter.
 
     The `select` of a last step with windows is left out: it is for the windows.
     """
@@ -49,6 +56,10 @@ def stepped(
         rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))
     if step.until is not None:
         rows = (outlived if emptied else living)(rows, step.until, f"{key}.lifetime.until")
+    if step.until_next is not None:
+        rows = ending_next(
+            rows, step.until_next, order_of(rows), f"{key}.lifetime", known or Known(), emptied=emptied
+        )
     left_out = {name.lower() for name in step.except_}
     names = [name for name in payload if name.lower() not in left_out]
     rows = rows.drop(*step.except_)
