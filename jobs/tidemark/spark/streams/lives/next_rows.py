@@ -45,6 +45,10 @@ class Known:
         return F.coalesce(F.unix_micros(TENTATIVE) < bound, F.lit(True))
 
 
+NOW = Known()
+"""Every row that has come ends others."""
+
+
 def ending_next(
     rows: DataFrame, until: UntilSpec, order: Sequence[Column], key: str, known: Known, *, emptied: bool
 ) -> DataFrame:

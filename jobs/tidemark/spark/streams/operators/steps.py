@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from tidemark.config.models.streams import StreamSpec
 from tidemark.spark.columns import RANK, TENTATIVE, WAS, ordinal
 from tidemark.spark.expressions import value_of
-from tidemark.spark.streams.lives.next_rows import Known, ending_next
+from tidemark.spark.streams.lives.next_rows import NOW, Known, ending_next
 from tidemark.spark.streams.lives.until import ENDS, living, outlived
 from tidemark.spark.streams.operators.rows_before import with_preceding
 from tidemark.spark.streams.operators.unnest import unnested
@@ -41,12 +41,11 @@ def stepped(
     *,
     last: bool,
     emptied: bool = False,
-    known: Known | None = None,
+    known: Known = NOW,
 ) -> tuple[DataFrame, list[str]]:
-    """Rows after one step, and the names of their payload columns; with `emptied`, those to which it leaves no
-    lifetime. With `preceding` or `until: next`, `rows` are all that matter; `known` is for the latter.
+    """Rows after one step, and the names of their payload columns; with `emptied`, those to which it leaves no life.
 
-    The `select` of a last step with windows is left out: it is for the windows.
+    `rows` has all that `preceding` or `until: next` look at. The `select` of a last step with windows is left out.
     """
     key = f"streams.{step.name}"
     if step.unnest is not None:
@@ -54,12 +53,7 @@ def stepped(
     rows, payload = with_preceding(rows, step, payload, order_of(rows))
     if step.where is not None:
         rows = rows.where(value_of(rows, step.where, f"{key}.where")[0].cast("boolean"))
-    if step.until is not None:
-        rows = (outlived if emptied else living)(rows, step.until, f"{key}.lifetime.until")
-    if step.until_next is not None:
-        rows = ending_next(
-            rows, step.until_next, order_of(rows), f"{key}.lifetime", known or Known(), emptied=emptied
-        )
+    rows = _ended(rows, step, known, emptied=emptied)
     left_out = {name.lower() for name in step.except_}
     names = [name for name in payload if name.lower() not in left_out]
     rows = rows.drop(*step.except_)
@@ -70,6 +64,16 @@ def stepped(
         selected = [_selected(rows, text, f"{key}.select.{name}").alias(name) for name, text in step.select.items()]
         rows, names = rows.select(*map(quoted, kept), *selected), list(step.select)
     return _moved(rows, step), names
+
+
+def _ended(rows: DataFrame, step: StreamSpec, known: Known, *, emptied: bool) -> DataFrame:
+    """Rows with an end that each has of its own; with `emptied`, those to which the step leaves no lifetime."""
+    key = f"streams.{step.name}.lifetime"
+    if step.until is not None:
+        return (outlived if emptied else living)(rows, step.until, f"{key}.until")
+    if step.until_next is not None:
+        return ending_next(rows, step.until_next, order_of(rows), key, known, emptied=emptied)
+    return rows
 
 
 def _selected(rows: DataFrame, text: str, key: str) -> Column:
