@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,13 +16,13 @@ from samples import WhileClosing, at, drawn, feed
 from test_joins import TUMBLING, A, counted, dense
 from test_streams import Logs, hold_replayed, hold_runs, payload, written
 
-from oracle import SECOND, Run
+from oracle import SECOND, Obj, Row, Run, Source
 from oracle_joins import Join
 from oracle_measured import Measured
 from oracle_next import Next
 from oracle_preceding import Preceding
 from oracle_streams import Item, Step, Window, flow
-from product import Product
+from product import Product, micros
 from strategies import cut_twice
 
 MOST = 5 * SECOND
@@ -145,6 +147,66 @@ def test_law_4_rows_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_pa
         assert unbatched(product, name) == later, name
 
 
+AS_OF_ALONE = ("rates_now", "as_of_left", "as_of", "per_two")
+EVENTS = Source(
+    early=None,
+    late=(15 * SECOND, "adjust"),
+    out_of_order=(15 * SECOND, "adjust"),
+    landing_delay=40 * SECOND,
+    single=True,
+)
+"""No row of `landing` is moved under these tolerances."""
+
+
+def landing(seed: int, later: int) -> tuple[Obj, ...]:
+    """Objects of rows that happened up to 15 s before they landed, in disorder, each landed so much later (s)."""
+    dice = Random(seed)  # noqa: S311 - the same rows each time
+    made_ = []
+    for number in range(12):
+        arrivals = [at(4 * number) - dice.randint(0, 5) * SECOND for _ in range(5)]
+        rows = [
+            Row(None, each - dice.randint(0, 10) * SECOND, each, dice.choice(("a", "b", None))) for each in arrivals
+        ]
+        made_.append(Obj(f"{number:02}", at(4 * number + later), tuple(rows)))
+    return tuple(made_)
+
+
+def cut(objects: Sequence[Obj], seconds: Sequence[int]) -> tuple[Run, ...]:
+    """Runs at these times; the last is so late that all has passed."""
+    bounds = [at(-1), *map(at, seconds)]
+    runs = [Run(end, tuple(o for o in objects if begin < o.modified <= end)) for begin, end in pairwise(bounds)]
+    return (*runs, Run(at(900)))
+
+
+def rated(trades: Sequence[Obj], rates: Sequence[Obj]) -> Counter[Any]:
+    """Each trade's key, its time, and the time of the last rate of its key that is not older than `MOST`, if any."""
+    known = [row for obj in rates for row in obj.rows]
+    found: Counter[Any] = Counter()
+    for row in [row for obj in trades for row in obj.rows]:
+        times = [
+            each.event for each in known if each.substream == row.substream is not None and each.event <= row.event
+        ]
+        valid = [time for time in times if time > row.event - MOST]
+        found[row.substream, row.event, max(valid, default=None)] += 1
+    return found
+
+
+@pytest.mark.usefixtures("quick")
+def test_law_1_each_trade_has_the_rate_of_its_time_in_any_order_of_landing_and_any_cut_into_runs(tmp_path):
+    for later, ends in ((0, (20, 33, 60)), (25, (41, 80))):
+        trades, rates = landing(1, 0), landing(2, later)
+        logs_: Logs = {"a": (EVENTS, cut(trades, ends)), "b": (EVENTS, cut(rates, ends))}
+        product = made(tmp_path / str(later), logs_, AS_OF_ALONE)
+        feed(product, logs_)
+        wanted = rated(trades, rates)
+        assert min(Counter(y is None for _, _, y in wanted.elements()).values()) > 10
+        assert Counter((row["k"], row["x"], row["y"]) for row in product.table("streams/as_of_left")) == wanted
+        per_two = Counter((k, x - x % (2 * SECOND)) for k, x, y in wanted.elements() if y is not None)
+        windows = product.table("streams/per_two")
+        assert {(row["k"], micros(row["_window_start"])): row["n"] for row in windows} == per_two
+
+
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_law_1_as_of_joins_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
     source = replace(A, landing_delay=20 * SECOND)

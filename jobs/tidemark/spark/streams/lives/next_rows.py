@@ -1,7 +1,8 @@
 """Rows that end where the next row of equal keys starts (time rules: more operators on streams).
 
-The next row is found among all that have come. One that starts after the stream's watermark may not be the next for
-long, but the end is not before the watermark then, whichever row will be it: nothing that is due depends on it.
+The next row is found among all that have come. Another row may still come before one that starts after the stream's
+watermark. It cannot start before the watermark, so that the end is not before it in any case, and nothing that is due
+changes.
 """
 
 from __future__ import annotations
