@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ from config.pipeline_files import Files
 from tidemark.config import changes, from_resolved
 from tidemark.config.column_lineage import SourceColumn, streams_lineage
 from tidemark.config.models.stream_graph import columns_of, has_open_ends, has_pairs
-from tidemark.core.streams import reach
+from tidemark.core.streams import StreamEnd, StreamState, reach
 from tidemark.core.times import DAY, MINUTE
 from tidemark.errors import ConfigError
 from tidemark.report.pipeline_graph import graph
+from tidemark.runner.maintenance import Keeping
 from tidemark.runner.stream_progress import rules_of_streams
 from tidemark.spark.streams.paths import longest, paths_to
 
@@ -66,6 +68,15 @@ def test_the_lineage_of_an_end_has_what_rows_are_compared_by(files: Files) -> No
     spec = files.spec({"streams": {"a": until_next(), "b": cut, "c": {"from": "b", "select": {"end": "_end_time"}}}})
     names = {"DeviceId", "_system_timestamp"}
     assert streams_lineage(spec)["c"]["end"].inputs == {SourceColumn("readings", name) for name in names}
+
+
+@pytest.mark.parametrize("until", ["next", "EnqueuedAt"])
+def test_retention_keeps_rows_that_may_still_be_alive(files: Files, until: str) -> None:
+    last: Any = SimpleNamespace(streams={"a": StreamEnd(StreamState(watermark=40 * DAY))})
+    for at_most, needed in (("30d", 10 * DAY), (None, None)):
+        streams = {"a": until_next(until=until, by=None, at_most=at_most)}
+        spec = files.spec({"streams": streams}, **EVENTS)
+        assert Keeping(spec, None, None).needed(last) == {"readings": needed}  # type: ignore[arg-type]
 
 
 def test_a_column_with_the_name_next_is_written_in_backquotes(files: Files) -> None:
