@@ -1,6 +1,6 @@
 """Judges rows under tolerance policies, in the JVM (time rules: judging a row).
 
-A row dropped or adjusted by the out-of-order step never raises the watermark above where it already is. So the
+A row dropped or adjusted by the out-of-order step, or one that ends where this step moves it, never raises the watermark above where it already is. So the
 watermark before a row is a running maximum over the times left by the early and late steps alone, and can be computed
 chunk by chunk, in one pass over sorted rows.
 """
@@ -19,6 +19,7 @@ from tidemark.spark.columns import (
     ARRIVAL,
     BAD,
     CHUNK,
+    END,
     EVENT,
     FATE,
     IMPORTED,
@@ -71,7 +72,7 @@ def stage(
     """Send rows to their tasks, with offset, arrival, and the time that the early and late steps leave them
     (`STAGED`).
 
-    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps. Columns not needed for judging
+    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps, and for intervals that end there. Columns not needed for judging
     are packed in `REST`. `start` holds the watermark of `opening.unseen` and `tasks` the tasks of partitions; both
     are plan parameters. Duplicates are found if the keys `seen` before the batch are given.
     """
@@ -136,7 +137,8 @@ def judge(
     else:
         group = [run["group"], F.lit(None).cast("binary")]
     high = run["high"] if layout.cells and not keyed else F.lit(None).cast("long")
-    return staged.withColumn(FATE, fate(source.policy, group, before, high)).drop(_PLACE)
+    end = F.lit(None).cast("long") if source.interval_end is None else F.col(END)
+    return staged.withColumn(FATE, fate(source.policy, group, before, high, end)).drop(_PLACE)
 
 
 def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Layout) -> DataFrame:
@@ -180,4 +182,5 @@ def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> 
     if source.timestamp_by is not None:
         event = F.col(EVENT)
     timed = rows.withColumns({EVENT: event, SKIPPED: skipped})
-    return timed.withColumn(STAGED, F.when(F.col(BAD).isNull() & ~F.col(SKIPPED), bounded(source.policy)))
+    time = bounded(source.policy, source.interval_end is not None)
+    return timed.withColumn(STAGED, F.when(F.col(BAD).isNull() & ~F.col(SKIPPED), time))
