@@ -3,8 +3,8 @@
 Law: the outcome is a function of the source's settings, the objects and the as_of values, of nothing else.
 All times are int microseconds since the epoch, UTC; durations are int microseconds. Nothing of the product is
 imported here. Sources of the rules: semantics sections 1 (the log), 2 (judging a row), 3 (progress),
-6 (`start`, with reach 0), 7 (diagnostics) and 8 (requirements, duplicates), and of intervals under tolerances: the
-start is judged; a row whose start is moved to its end or past it is dropped. Punctuation, streams and windows are outside.
+6 (`start`, with reach 0), 7 (diagnostics) and 8 (requirements, duplicates), and for intervals: their start is judged;
+a row whose start is moved to its end or past it is dropped (`empty`). Punctuation, streams and windows are outside.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Identity = tuple[int | str | None, ...]
 class Source:
     """Settings of a source; `None` as early or late is `off`, `single` means the one partition "0". With `require` a
     row needs a substream, and one that is not "b". Rows with equal `by` (names of `PARTS`) are duplicates for
-    `within`; without `by` none are. With `interval` a row lives up to its `end`, which must be after its event time."""
+    `within`; without `by` none are. With `interval` a row lives up to its `end`, which must be after its start."""
 
     early: Policy | None = (300 * SECOND, "drop")
     late: Policy | None = (5 * SECOND, "adjust")
@@ -367,8 +367,8 @@ class _Oracle:
     def _steps(
         self, event: int, arrival: int, watermark: int | None, end: int | None
     ) -> tuple[int | None, str, tuple[str, ...]]:
-        """The three steps of section 2: (system timestamp, disposition, reasons). A row that a step drops, or moves to
-        its end, meets no later one."""
+        """The three steps of section 2: (system timestamp, disposition, reasons). A row that a step drops, or whose
+        start it moves to its end, meets no later one."""
         stamp = event
         reasons: tuple[str, ...] = ()
         if self.early is not None and event > arrival + self.early[0]:

@@ -11,17 +11,17 @@ from random import Random
 from typing import Any
 
 import pytest
-from samples import WhileClosing, at, drawn, feed, hold_conservation, hold_replay
-from test_streams import Logs, declared, hold_runs, payload, told, wanted, written
+from samples import WhileClosing, at, drawn, feed, hold_conservation
+from test_backfill_any import Case, hold_case
+from test_streams import Logs, declared, hold_runs, payload, told, written
 
 import oracle
-import oracle_versions
 from oracle import SECOND, Obj, Row, Run, Source
 from oracle_joins import Join
 from oracle_measured import Measured
 from oracle_streams import Item, Step, Window, flow
 from product import Product, expected, verdicts
-from strategies import TICK, cut_twice
+from strategies import TICK, Log, cut_twice
 from tidemark.spark.judge.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -50,7 +50,7 @@ SELECTED = {
     "least": "min(k)",
     "first": "first(k)",
 }
-K = {"k": "k"}
+K, X = {"k": "k"}, "unix_micros(lost._event_time)"
 COUNTED = {"select": {"n": "count(*)"}}
 STREAMS: dict[str, dict[str, Any]] = {
     "both": {"union": ["moved", "keyed"], "select": K, "publish": True},
@@ -59,7 +59,11 @@ STREAMS: dict[str, dict[str, Any]] = {
     "later": declared(LATER, "kept", SELECTED),
     "alive": {"from": "lost", "snapshot": {}, **COUNTED},
     "visits": {"from": "moved", "session": {"gap": "1s", "max_duration": "20s"}, "group_by": ["k"], **COUNTED},
-    "pairs": {"join": ["moved", "lost"], "on": ["k"], "select": {"k": "moved.k", "x": "unix_micros(lost._event_time)"}},
+    "pairs": {
+        "join": ["moved", "lost"],
+        "on": ["k"],
+        "select": {"k": "moved.k", "x": "unix_micros(lost._event_time)"},
+    },
 }
 
 
@@ -77,15 +81,19 @@ STEPS = {
     "over": Step(("moved",), window=OVER),
     "later": Step(("kept",), window=LATER),
     "alive": Step(("lost",), measured=Measured(aggregate=counted)),
-    "visits": Step(
-        ("moved",), measured=Measured(group_by=("k",), aggregate=counted, session=(SECOND, 20 * SECOND))
-    ),
+    "visits": Step(("moved",), measured=Measured(group_by=("k",), aggregate=counted, session=(SECOND, 20 * SECOND))),
     "pairs": Step(("moved", "lost"), join=Join(("k",), paired)),
 }
 
 
 def columns(name: str) -> list[str]:
-    shown = {"over": ["k", *SELECTED], "later": [*SELECTED], "alive": ["n"], "visits": ["k", "n"], "pairs": ["k", "x"]}
+    shown = {
+        "over": ["k", *SELECTED],
+        "later": [*SELECTED],
+        "alive": ["n"],
+        "visits": ["k", "n"],
+        "pairs": ["k", "x"],
+    }
     return shown.get(name, ["k"])
 
 
@@ -152,13 +160,11 @@ def test_streams_are_the_oracles(fed):
     assert product.table("dead_letters/later")
 
 
-@pytest.mark.parametrize("source", ["landing", "events"])
+@pytest.mark.parametrize("source", ["landing", pytest.param("events", marks=pytest.mark.long)])
 def test_a_replay_gives_each_row_its_fate_again(request, spark, product, source):
-    """In compiled code and several tasks, which cut a partition, too."""
-    options: dict[str, Any] = {}
-    if source == "landing":
-        request.getfixturevalue("compiled")
-        options = {"tasks": 3, "cell_bits": 1}
+    """In compiled code and several tasks, which cut a partition; and from events, in public ways."""
+    request.getfixturevalue("compiled" if source == "landing" else "public_ways")
+    options: dict[str, Any] = {"tasks": 3, "cell_bits": 1} if source == "landing" else {}
     pipeline = product.pipeline()
     pipeline.context.__dict__["engine"] = Engine(spark, pipeline.ledger.folder, **options)
     found = pipeline.replay(all_batches=True, input=source)
@@ -178,3 +184,40 @@ def test_counts_rows_and_stories_name_what_was_moved_to_its_end(product):
         assert (step["step"], step["outcome"], step["reference"]) == ("empty", "dropped", story["row"]["end_time"])
         assert step["time"] >= step["reference"]
         assert story["on_time_with"]
+
+
+@pytest.mark.long
+def test_a_bounded_backfill_under_other_tolerances_is_that_of_two_whole_runs(tmp_path):
+    _, runs = LOGS["moved"]
+    other = replace(MOVED, late=(2 * SECOND, "adjust"), out_of_order=(0, "adjust"))
+    hold_case(tmp_path, Case(Log(MOVED, runs), other, at(32), at(50)))
+
+
+@pytest.mark.long
+def test_law_4_intervals_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_path):
+    names = ("both", "over", "visits")
+    logs_ = {name: LOGS[name] for name in ("moved", "keyed")}
+    streams = {name: STREAMS[name] for name in names}
+    started = {name: (replace(source, start=at(40)), runs) for name, (source, runs) in logs_.items()}
+    product, full = made(tmp_path / "started", started, streams), made(tmp_path / "full", logs_, streams)
+    feed(product, started)
+    feed(full, logs_)
+    for name in names:
+        later, found = (sum(written(each, STEPS[name], name).values(), Counter()) for each in (full, product))
+        assert found == {row: times for row, times in later.items() if row[0][1] > at(40)} != {}, name
+
+
+@pytest.mark.long
+def test_law_1_intervals_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
+    source = replace(MOVED, landing_delay=20 * SECOND, partitions=("0", "1"))
+    streams, tables = {"over": declared(OVER, "a", SELECTED)}, []
+    ((first, second),) = drawn(cut_twice(source), 1)
+    last = max(run.as_of for runs in (first, second) for run in runs)
+    for which, runs in enumerate((first, second)):
+        logs_: Logs = {"a": (source, (*runs, Run(last + 60 * SECOND, close=True)))}
+        product = made(tmp_path / str(which), logs_, streams)
+        feed(product, logs_)
+        fates = verdicts(product.events("a"), *EXACT)
+        tables.append((fates, sum(written(product, STEPS["over"], "over").values(), Counter())))
+    assert tables[0] == tables[1]
+    assert "empty" in {reason for row in tables[0][0] for reason in row[6]}

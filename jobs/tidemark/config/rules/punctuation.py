@@ -60,9 +60,7 @@ def _beside_tolerances(given: Collection[str]) -> Iterator[KeyFinding]:
         yield ("over",), "cannot be beside `punctuation`: punctuations are of partitions, which have no substreams"
 
 
-def _shape_under_tolerances(
-    spec: SourceSpec, given: Collection[str], bad: Collection[str]
-) -> Iterator[KeyFinding]:
+def _shape_under_tolerances(spec: SourceSpec, given: Collection[str], bad: Collection[str]) -> Iterator[KeyFinding]:
     if spec.shape.interval is None:
         yield (
             ("shape",),

@@ -90,9 +90,7 @@ def staged_sql(policy: Policy) -> str:
 
 
 TIMES = ("_event_time", "_arrival_time", "_end_time")
-TIMED = (
-    "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, epoch_us(_end_time) AS z, * FROM earlier)"
-)
+TIMED = "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, epoch_us(_end_time) AS z, * FROM earlier)"
 """Rows of `earlier` with the columns that `staged_sql` needs, made of those in `TIMES`."""
 
 

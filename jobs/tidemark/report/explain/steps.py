@@ -78,10 +78,9 @@ def _lasting(end: int, start: int | None, day: str | None) -> Comparison:
     if start is None:
         sentence = "Empty: not reached, an earlier step had dropped it."
         return Comparison(Reason.EMPTY, NOT_REACHED, reference=end, sentence=sentence)
-    alive = start < end
-    says = f"before its end {moment(end, day)}: {PASSED}" if alive else f"not before its end {moment(end, day)}: {DROPPED}"
-    sentence = f"Empty: its start {moment(start, day)} is {says}."
-    outcome, after = (PASSED, start) if alive else (DROPPED, None)
+    outcome, after = (PASSED, start) if start < end else (DROPPED, None)
+    where = "before" if start < end else "not before"
+    sentence = f"Empty: its start {moment(start, day)} is {where} its end {moment(end, day)}: {outcome}."
     return Comparison(Reason.EMPTY, outcome, start, end, after, sentence=sentence)
 
 

@@ -8,7 +8,19 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.config.types import EVENT_COLUMNS
 from tidemark.core.times import DAY
-from tidemark.spark.columns import ARRIVAL, BEYOND, END, EVENT, OBJECT, OFFSET, PARTITION, RAW, REST, SKIPPED, SUBSTREAM
+from tidemark.spark.columns import (
+    ARRIVAL,
+    BEYOND,
+    END,
+    EVENT,
+    OBJECT,
+    OFFSET,
+    PARTITION,
+    RAW,
+    REST,
+    SKIPPED,
+    SUBSTREAM,
+)
 from tidemark.spark.judge.policy import verdict
 from tidemark.spark.punctuation.verdict import verdict as punctuated_verdict
 from tidemark.spark.read.object_columns import Objects

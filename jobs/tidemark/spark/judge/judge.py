@@ -1,6 +1,6 @@
 """Judges rows under tolerance policies, in the JVM (time rules: judging a row).
 
-A row dropped or adjusted by the out-of-order step, or one that ends where this step moves it, never raises the watermark above where it already is. So the
+A row dropped or adjusted by the out-of-order step never raises the watermark above where it already is. So the
 watermark before a row is a running maximum over the times left by the early and late steps alone, and can be computed
 chunk by chunk, in one pass over sorted rows.
 """
@@ -72,8 +72,8 @@ def stage(
     """Send rows to their tasks, with offset, arrival, and the time that the early and late steps leave them
     (`STAGED`).
 
-    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps, and for intervals that end there. Columns not needed for judging
-    are packed in `REST`. `start` holds the watermark of `opening.unseen` and `tasks` the tasks of partitions; both
+    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps, and for intervals that are over
+    by then. Columns not needed for judging are packed in `REST`. `start` holds the watermark of `opening.unseen` and `tasks` the tasks of partitions; both
     are plan parameters. Duplicates are found if the keys `seen` before the batch are given.
     """
     seed, run = F.col(SEED), F.col(_RUN)

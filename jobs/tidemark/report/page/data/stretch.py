@@ -42,8 +42,8 @@ _COLUMNS = [
 
 @dataclass(frozen=True)
 class Point:
-    """One row; times in microseconds UTC, None where it has none. `watermark` is the one in force before it, `end` the end of
-    an interval."""
+    """One row; times in microseconds UTC, None where it has none. `watermark` is the one in force before it,
+    `end` the end of an interval."""
 
     key: Key
     offset: int
