@@ -13,9 +13,9 @@ from tidemark_verify.verify import Chain, Flaw, Row, grouped, micros, settings
 FIRST_INSTANT = -62_135_596_800 * 10**6
 COLUMNS = (
     "_partition", "_offset", "_batch_id", "_arrival_time", "_event_time", "_system_timestamp", "_disposition",
-    "_reasons", "_watermark", "_substream", "_end_time",
-)  # fmt: skip
+    "_reasons", "_watermark", "_substream", "_end_time")  # fmt: skip
 Tolerance = tuple[int, str]
+Verdict = tuple[int | None, str, list[str]]
 
 
 class Rules(NamedTuple):
@@ -42,27 +42,20 @@ class Rules(NamedTuple):
         """How far the watermark trails the highest time."""
         return self.order[0] if self.late is None or self.order[1] == "keep" else min(self.order[0], self.late[0])
 
-    def judged(
-        self, arrival: int, event: int, watermark: int | None, end: int | None = None
-    ) -> tuple[int | None, str, list[str]]:
-        """Time, fate and reasons of a row. `end` is that of an interval, which is dropped where its start reaches
-        it."""
+    def judged(self, arrival: int, event: int, mark: int | None, end: int | None) -> Verdict:
+        """Time, fate and reasons of a row. An interval whose start is moved to its `end` or past it is dropped."""
+        steps = [("early", self.early, 1), ("late", self.late, -1)]
+        bounds = [(name, each, arrival + sign * each[0], sign) for name, each, sign in steps if each is not None]
+        if mark is not None and self.order[1] != "keep":
+            bounds.append(("out_of_order", self.order, mark, -1))
         stamp, reasons = event, list[str]()
-        for name, step, sign in (("early", self.early, 1), ("late", self.late, -1)):
-            if step is not None and sign * (event - arrival) > step[0]:
-                reasons.append(name)
+        for name, step, bound, sign in bounds:
+            if sign * (stamp - bound) > 0:
+                stamp, reasons = bound, [*reasons, name]
                 if step[1] == "drop":
                     return None, "dropped", reasons
-                stamp = arrival + sign * step[0]
                 if end is not None and stamp >= end:
                     return None, "dropped", [*reasons, "empty"]
-        if self.order[1] != "keep" and watermark is not None and stamp < watermark:
-            reasons.append("out_of_order")
-            if self.order[1] == "drop":
-                return None, "dropped", reasons
-            stamp = watermark
-            if end is not None and stamp >= end:
-                return None, "dropped", [*reasons, "empty"]
         return stamp, "adjusted" if reasons else "on_time", reasons
 
 

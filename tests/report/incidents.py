@@ -302,6 +302,7 @@ def judged(w: World) -> tuple[JudgedSource, RowScope]:
         "_arrival_time": _times([v.arrival for v in outcome.verdicts]),
         "_event_time": _times([v.event for v in outcome.verdicts]),
         "_watermark": _times([v.watermark for v in outcome.verdicts]),
+        "_end_time": _times([v.end_time for v in outcome.verdicts]),
         "_substream": pa.array([v.substream for v in outcome.verdicts], pa.string()),
         "_batch_id": pa.array([v.run + 1 for v in outcome.verdicts], pa.int64()),
     }

@@ -42,7 +42,8 @@ def missed_of(source: SourceTable, scope: Scope) -> tuple[Missed, ...]:
         ["_disposition", "_reasons", "_arrival_time", "_event_time", "_end_time", "_watermark"],
         "WITH times AS (SELECT _reasons[-1] AS reason, epoch_us(_arrival_time) AS a, epoch_us(_event_time) AS e, "  # noqa: S608 - of numbers
         "epoch_us(_end_time) AS z, epoch_us(_watermark) AS w FROM t), "
-        f"distances AS (SELECT reason, {_distance(source.policy)} AS missed FROM times) SELECT reason, count(*) AS n, [{within}] AS within, {QUANTILES.format('missed')} "
+        f"distances AS (SELECT reason, {_distance(source.policy)} AS missed FROM times) "
+        f"SELECT reason, count(*) AS n, [{within}] AS within, {QUANTILES.format('missed')} "
         "FROM distances WHERE missed IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1",
         where=in_scope(scope, pc.field("_disposition") == Fate.DROPPED.value),
     )
