@@ -110,8 +110,6 @@ class Advising:
             return why_not(source.punctuation.core())
         if source.timestamp_by is None:
             return "arrival is its event time (it has no timestamp_by), so that no row is late or out of order"
-        if source.interval_end is not None:
-            return "its rows are intervals, and which tolerances would move one to its end is not counted"
         return None
 
     def _on(self, source: SourceSpec, asked: Asked) -> Advice | DelayAdvice:

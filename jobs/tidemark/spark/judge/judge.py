@@ -72,10 +72,9 @@ def stage(
     """Send rows to their tasks, with offset, arrival, and the time that the early and late steps leave them
     (`STAGED`).
 
-    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps, and for intervals that are over
-    by then. Columns not needed for judging are packed in `REST`. `start` holds the watermark of `opening.unseen` and
-    `tasks` the tasks of partitions; both are plan parameters. Duplicates are found if the keys `seen` before the
-    batch are given.
+    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps, and for intervals that end by
+    then. Columns not needed for judging are packed in `REST`. `start` holds the watermark of `opening.unseen` and
+    `tasks` the tasks of partitions; both are plan parameters. Duplicates are found if the keys `seen` are given.
     """
     seed, run = F.col(SEED), F.col(_RUN)
     own_time = source.timestamp_by is not None
