@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +36,11 @@ the constants that Hypothesis finds in modules: examples would follow from which
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--verify` checks every warehouse that a test leaves, and that it is what a trace of the model leaves."""
+    """`--verify` checks every warehouse that a test leaves, and that it is what a trace of the model leaves.
+    `--until` is for a run with little time: modules come in an order that `--order` chooses."""
     parser.addoption("--verify", action="store_true", help="check the warehouses that tests leave")
+    parser.addoption("--until", type=float, help="seconds since 1970 after which no test begins; others are skipped")
+    parser.addoption("--order", default="", help="any text: another order of modules for each")
 
 
 @pytest.fixture(autouse=True)
@@ -54,15 +59,21 @@ def sound_warehouses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
         assert list(sound_warehouses.faults(made, folder, request.node.name)) == []
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of the folders that need Java are marked `spark`, so that `-m "not spark"` runs the others alone."""
     for item in items:
         if SPARK_FOLDERS & set(item.path.relative_to(TESTS).parts[:-1]):
             item.add_marker(pytest.mark.spark)
+    if order := config.getoption("order"):
+        items.sort(key=lambda item: sha256(f"{order} {item.path.relative_to(TESTS)}".encode()).digest())
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Without Java such a test fails with the one line that says what to install; it is never skipped."""
+    until = item.config.getoption("until")
+    if until is not None and time.time() > until:
+        pytest.skip("there was no time left")
     if item.get_closest_marker("spark") is None:
         return
     try:
