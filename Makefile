@@ -40,10 +40,10 @@ env: ## make .env, the random passwords of docker-compose.yml; keeps those that 
 	@umask 077; touch .env; for name in $(SECRETS); do grep -q "^$$name=" .env \
 	|| echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)' $$name)" >> .env; done
 
-test: $(CLASSES) ## run the tests (about 20 minutes on 2 cores)
+test: $(CLASSES) ## run the tests (about an hour on 2 cores)
 	$(BIN)/python -m pytest $(call SIDE_BY_SIDE,2) $(ARGS)
 
-test-long: $(CLASSES) ## run the matrices and the long random runs (more than half an hour on 2 cores)
+test-long: $(CLASSES) ## run the matrices and the long random runs (about an hour on 2 cores)
 	$(BIN)/python -m pytest -m long $(call SIDE_BY_SIDE,3) $(ARGS)
 
 test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIONS=4.1.4; about 450 MB each)
