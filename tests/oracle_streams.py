@@ -277,10 +277,9 @@ class _Streams:
 
     def _item(self, name: str, verdict: Any) -> Item:
         assert verdict.system_timestamp is not None
-        ends = verdict.end_time if isinstance(verdict, Verdict) or verdict.mark == "interval" else None
         return Item(
             start=verdict.system_timestamp,
-            end=verdict.system_timestamp + 1 if ends is None else ends,
+            end=verdict.end if getattr(verdict, "mark", None) == "interval" else verdict.system_timestamp + 1,
             order=(verdict.partition.encode(), verdict.offset),
             payload=self.payload(name, self._row(name, verdict)),
             source=name,

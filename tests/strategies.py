@@ -119,15 +119,13 @@ def sources(draw: st.DrawFn, names: Sequence[str] = NAMES, *, law4: bool = False
 
 
 def admitting(source: T) -> T:
-    """The source, in half of the cases with requirements, or with duplicates, or with both, and one in five with
-    intervals. Which follows from its settings, so that no draw depends on it."""
+    """The source, in half of the cases with requirements, or with duplicates, or with both. Which follows from its
+    settings, so that no draw depends on it."""
     dice = Random(repr(source))  # noqa: S311 - the same choice each time
     changed: dict[str, Any] = {"require": True} if dice.random() < 0.25 else {}
     if dice.random() < 0.35:
         by = dice.choice((("k",), ("e",), ("k", "e"), ("k", "decade")))
         changed |= {"by": by, "within": dice.choice((TICK, 2 * SECOND, 6 * SECOND, 40 * SECOND))}
-    if isinstance(source, Source) and source.timestamp_by and dice.random() < 0.2:
-        changed["interval"] = True
     return replace(source, **changed)  # type: ignore[type-var] # a source of either kind
 
 
@@ -186,16 +184,8 @@ class _Writer:
         substream = dice.pick(SUBSTREAMS)
         arrival = self._arrival(dice, obj.modified) if self.source.arrival_column else None
         event = self._event(dice, (partition, substream), obj.modified if arrival is None else arrival)
-        row = self._spoil(dice, Row(partition, event, arrival, substream))
-        self.last = replace(row, end=self._end(dice, row.event)) if self.source.interval else row
+        self.last = self._spoil(dice, Row(partition, event, arrival, substream))
         return self.last
-
-    def _end(self, dice: _Dice, event: int | None) -> int | None:
-        """Mostly some seconds after the start; now and then nowhere, at the start or before it."""
-        lasts = dice.pick((1, 2, 3, 4, 6, 9, 15, 40, 0, -1, None)) if not dice.one_in(6) else TICK / SECOND
-        if lasts is None or event is None:
-            return None
-        return min(max(event + round(lasts * SECOND), MIN_TIME), MAX_TIME)
 
     def _arrival(self, dice: _Dice, modified: int) -> int:
         """Mostly somewhat before the object landed, in no order; sometimes at the bounds of clock skew."""

@@ -235,8 +235,7 @@ def wanted_letters(run: StepRun) -> Counter[Any]:
 
 
 def hold_equal(folder: Path, logs_: Logs, **options: Any) -> Product:
-    """Every stream of every run is the oracle's. With a `start`, rows are read from its reach before it, all rows
-    where intervals may reach into it from any time."""
+    """Every stream of every run is the oracle's. With a `start`, rows are read from its reach before it."""
     a = logs_["a"][0]
     keyed = isinstance(a, Source) and a.over and a.timestamp_by
     configured, steps = pipeline(keyed)
@@ -248,9 +247,7 @@ def hold_equal(folder: Path, logs_: Logs, **options: Any) -> Product:
     said = feed(product, logs_, **options)
     start = logs_["a"][0].start
     if start is not None:
-        unbounded = any(getattr(source, "interval", False) for source, _ in logs_.values())
-        first = None if unbounded else start - REACH
-        logs_ = {name: (replace(source, start=first), runs) for name, (source, runs) in logs_.items()}
+        logs_ = {name: (replace(source, start=start - REACH), runs) for name, (source, runs) in logs_.items()}
     oracle_runs = flow(logs_, steps, payload, start)
     for name, step in steps.items():
         if not (step.publish or step.window):

@@ -35,8 +35,8 @@ class Landing:
 
 @st.composite
 def landings(draw: st.DrawFn) -> Landing:
-    """One to four sources of any kind, with runs at equal times; intervals are those of punctuated ones."""
-    first = draw(logs(draw(points()), rows=(20, 50), runs=(1, 3), close=False))
+    """One to four sources of any kind, with runs at equal times."""
+    first = draw(logs(rows=(20, 50), runs=(1, 3), close=False))
     dice = Random(repr(first))  # noqa: S311 - Hypothesis prefers small numbers, and so the same choices
     found: dict[str, tuple[Given, tuple[Run, ...]]] = {}
     formats: dict[str, str] = {}
@@ -51,15 +51,11 @@ def landings(draw: st.DrawFn) -> Landing:
     return Landing(found, formats)
 
 
-def points() -> st.SearchStrategy[Source]:
-    return sources().map(lambda source: replace(source, interval=False))
-
-
 def _another(draw: st.DrawFn, dice: Random) -> Given:
     if dice.random() < 0.4:
         given = draw(strategies_punctuation.sources(dice.choice(strategies_punctuation.SHAPES)))
         return replace(given, final=True, violations=dice.choice(("drop", "adjust")))
-    given = draw(points()) if dice.random() < 0.6 else dice.choice(every_policy())[1]
+    given = draw(sources()) if dice.random() < 0.6 else dice.choice(every_policy())[1]
     return replace(given, timestamp_by=False) if dice.random() < 0.15 else given
 
 

@@ -42,7 +42,7 @@ def no_spark():
 def plain_logs(draw: st.DrawFn) -> Any:
     """Logs of sources that the engine judges: with a time of their own, without substreams, all rows judged."""
     source = draw(sources().filter(lambda each: each.timestamp_by and not each.over))
-    return draw(logs(source=replace(source, require=False, by=(), interval=False)))
+    return draw(logs(source=replace(source, require=False, by=())))
 
 
 class Steps:

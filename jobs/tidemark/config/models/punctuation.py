@@ -1,4 +1,4 @@
-"""Models of `shape` and of `punctuation`."""
+"""Models of punctuated sources: `shape` and `punctuation`."""
 
 from __future__ import annotations
 

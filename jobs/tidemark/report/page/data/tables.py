@@ -28,7 +28,6 @@ READ = (
     "_disposition",
     "_reasons",
     "_watermark",
-    "_end_time",
     "_batch_id",
 )
 """Columns of events that a report reads."""
