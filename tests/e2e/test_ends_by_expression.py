@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import at, drawn, feed
+from samples import drawn, feed
 from test_joins import A, counted, dense
-from test_streams import Logs, hold_replayed, hold_told, payload, rows_with, wanted, written
+from test_streams import Logs, hold_replayed, hold_start, hold_told, of_all_runs, payload, rows_with, wanted, written
 
 from oracle import SECOND, Run
 from oracle_joins import Join
@@ -106,14 +106,7 @@ def test_what_is_over_rows_with_ends_of_their_own_equals_the_oracle_and_replays(
 @pytest.mark.long
 def test_law_4_rows_with_ends_of_their_own_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_path):
     logs_ = dense(9, runs=4)
-    started = {name: (replace(source, start=at(13)), runs) for name, (source, runs) in logs_.items()}
-    product, full = made(tmp_path / "started", started), made(tmp_path / "full", logs_)
-    feed(product, started)
-    feed(full, logs_)
-    for name in SEEN:
-        later = sum(written(full, STEPS[name], name).values(), Counter())
-        wanted_ = {row: times for row, times in later.items() if row[0][1] > at(13)}
-        assert sum(written(product, STEPS[name], name).values(), Counter()) == wanted_, name
+    hold_start(tmp_path, made, logs_, 13, {name: STEPS[name] for name in SEEN})
 
 
 @pytest.mark.usefixtures("quick")
@@ -127,6 +120,6 @@ def test_law_1_ends_of_rows_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_pa
             logs_: Logs = {"a": (source, (*runs, Run(last + 60 * SECOND, close=True)))}
             product = made(tmp_path / f"{number}-{which}", logs_, ("unseen", "sized"))
             feed(product, logs_)
-            tables.append(sum(written(product, STEPS["sized"], "sized").values(), Counter()))
+            tables.append(of_all_runs(product, STEPS["sized"], "sized"))
         assert tables[0] == tables[1]
         assert tables[0].total() > 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from samples import WhileClosing, at, drawn, feed
-from test_streams import Logs, hold_replayed, hold_runs, payload, wanted, written
+from test_streams import Logs, hold_replayed, hold_runs, hold_start, of_all_runs, payload, wanted, written
 
 from oracle import SECOND, Obj, Row, Run, Source
 from oracle_joins import Join
@@ -232,17 +232,9 @@ def test_joins_of_random_logs_cut_into_micro_batches_equal_the_oracle(tmp_path, 
 @pytest.mark.parametrize("seconds", [13])
 def test_law_4_pairs_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_path, seconds):
     logs_ = dense(9, runs=4)
-    started = {name: (replace(source, start=at(seconds)), runs) for name, (source, runs) in logs_.items()}
-    product = made(tmp_path / "started", started)
-    said = feed(product, started)
-    full = made(tmp_path / "full", logs_)
-    feed(full, logs_)
+    product, said = hold_start(tmp_path, made, logs_, seconds, {name: STEPS[name] for name in JOINS})
     reading = {name: (replace(source, start=at(seconds) - REACH), runs) for name, (source, runs) in logs_.items()}
     hold_equal(product, reading, said, start=at(seconds))
-    for name in JOINS:
-        later = sum(written(full, STEPS[name], name).values(), Counter())
-        wanted_ = {row: times for row, times in later.items() if row[0][1] > at(seconds)}
-        assert sum(written(product, STEPS[name], name).values(), Counter()) == wanted_, name
 
 
 @pytest.mark.usefixtures("quick")
@@ -258,7 +250,7 @@ def test_law_1_pairs_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
             logs_: Logs = {"a": (source, ended)}
             product = made(tmp_path / f"{number}-{which}", logs_, of_one(streams))
             feed(product, logs_)
-            tables.append({name: unbatched(product, name) for name in ("points", "over_points")})
+            tables.append({name: of_all_runs(product, STEPS[name], name) for name in ("points", "over_points")})
         assert tables[0] == tables[1]
         assert tables[0]["points"].total() > 0
 
@@ -266,7 +258,3 @@ def test_law_1_pairs_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
 def of_one(streams: dict[str, Any]) -> dict[str, Any]:
     """The streams with the only source in both places."""
     return streams | {"lasting": {"from": "a", "lifetime": "4s"}}
-
-
-def unbatched(product: Product, name: str) -> Counter[Any]:
-    return sum(written(product, STEPS[name], name).values(), Counter())

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from samples import drawn, feed
 from test_joins import GAPS, OVERLAPPING, TOLD, TUMBLING, A, X, dense, not_after
-from test_streams import Logs, hold_replayed, hold_runs, payload, written
+from test_streams import Logs, hold_replayed, hold_runs, hold_start, of_all_runs, payload
 
 from oracle import SECOND, Run
 from oracle_joins import Join
 from oracle_streams import Item, Step, flow
 from product import Product
-from strategies import at, cut_twice
+from strategies import cut_twice
 
 REACH = 14 * SECOND
 """Of the pipeline below: a left row may live for 4 s, and the right rows that decide about it for 4 s before; windows
@@ -95,10 +96,6 @@ def hold_equal(product: Product, logs_: Logs, said: Sequence[dict[str, Any]], **
     return hold_runs(product, said, flow(logs_, STEPS, payload, **more), shown, columns)
 
 
-def all_of(product: Product, name: str) -> Counter[Any]:
-    return sum(written(product, STEPS[name], name).values(), Counter())
-
-
 @pytest.mark.usefixtures("quick")
 def test_left_and_anti_joins_and_what_is_over_them_equal_the_oracle_and_replay(tmp_path):
     logs_ = dense(32)
@@ -135,7 +132,9 @@ def test_law_1_gaps_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
             logs_: Logs = {"a": (source, (*runs, Run(last + 60 * SECOND, close=True)))}
             product = made(tmp_path / f"{number}-{which}", logs_, streams)
             feed(product, logs_)
-            tables.append({name: all_of(product, name) for name in ("points", "alone", "over_alone")})
+            tables.append(
+                {name: of_all_runs(product, STEPS[name], name) for name in ("points", "alone", "over_alone")}
+            )
         assert tables[0] == tables[1]
         assert tables[0]["points"].total() > 0
 
@@ -146,12 +145,6 @@ def test_law_1_gaps_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
 def test_law_4_gaps_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_path, seconds):
     logs_ = dense(9, runs=4)
     streams = {name: CONFIGURED[name] for name in ("lasting", "living", "lives", "alone", "over_alone")}
-    started = {name: (replace(source, start=at(seconds)), runs) for name, (source, runs) in logs_.items()}
-    product = made(tmp_path / "started", started, streams)
-    feed(product, started)
-    full = made(tmp_path / "full", logs_, streams)
-    feed(full, logs_)
-    for name in ("lives", "alone", "over_alone"):
-        wanted_ = Counter({row: n for row, n in all_of(full, name).items() if row[0][1] > at(seconds)})
-        assert wanted_.total() > 2
-        assert all_of(product, name) == wanted_, name
+    shown = {name: STEPS[name] for name in ("lives", "alone", "over_alone")}
+    product, _ = hold_start(tmp_path, partial(made, streams=streams), logs_, seconds, shown)
+    assert all(of_all_runs(product, step, name).total() > 2 for name, step in shown.items())

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import WhileClosing, at, drawn, feed
+from samples import WhileClosing, drawn, feed
 from test_joins import A, dense
-from test_streams import Logs, hold_replayed, hold_runs, payload, written
+from test_streams import Logs, hold_replayed, hold_runs, hold_start, of_all_runs, payload
 
 from oracle import SECOND, Run
 from oracle_joins import Join
@@ -149,22 +149,12 @@ def test_rows_with_values_of_those_before_and_what_is_over_them_equal_the_oracle
 FEW = {name: CONFIGURED[name] for name in ("of_a", "before", "firsts")} | {"gaps": {"from": "firsts", **GAPS}}
 
 
-def unbatched(product: Product, name: str) -> Counter[Any]:
-    return sum(written(product, STEPS[name], name).values(), Counter())
-
-
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("seconds", [13])
 def test_law_4_rows_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_path, seconds):
     logs_ = dense(9, runs=4)
-    started = {name: (replace(source, start=at(seconds)), runs) for name, (source, runs) in logs_.items()}
-    product, full = made(tmp_path / "started", started), made(tmp_path / "full", logs_)
-    feed(full, logs_)
-    feed(product, started)
-    for name in PUBLISHED:
-        later = {row: times for row, times in unbatched(full, name).items() if row[0][1] > at(seconds)}
-        assert unbatched(product, name) == later, name
+    hold_start(tmp_path, made, logs_, seconds, {name: STEPS[name] for name in PUBLISHED})
 
 
 @pytest.mark.usefixtures("quick")
@@ -177,6 +167,6 @@ def test_law_1_rows_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
             logs_: Logs = {"a": (source, (*runs, Run(last + 60 * SECOND, close=True)))}
             product = made(tmp_path / f"{number}-{which}", logs_, FEW)
             feed(product, logs_)
-            tables.append({name: unbatched(product, name) for name in ("before", "firsts", "gaps")})
+            tables.append({name: of_all_runs(product, STEPS[name], name) for name in ("before", "firsts", "gaps")})
         assert tables[0] == tables[1]
         assert tables[0]["before"].total() > 0

@@ -15,7 +15,7 @@ from typing import Any
 import conformance
 import pytest
 from samples import KEYED, Crash, CrashAt, at, hold_conservation, hold_replay, obj
-from test_streams import SELECTED, WINDOWS, columns_of, declared, payload, rows_with, wanted, written
+from test_streams import SELECTED, WINDOWS, columns_of, declared, of_all_runs, payload, rows_with, wanted
 
 from interpreted import forget_tables
 from oracle import SECOND, Obj, Run, judge
@@ -206,7 +206,7 @@ def hold_oracle(soak: Soak) -> None:
     outputs = flow({"a": (SOURCE, runs)}, STEPS, payload)
     for name, step in STEPS.items():
         columns = columns_of(name, STREAMS)
-        found = sum(written(soak.product, step, name).values(), Counter())
+        found = of_all_runs(soak.product, step, name)
         assert rows_with(columns, found) == sum((wanted(step, run[name], columns) for run in outputs), Counter()), (
             name
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from samples import WhileClosing, drawn, feed
+from samples import WhileClosing, at, drawn, feed
 
 from oracle import SECOND, Run, Source
 from oracle_streams import COMPLETE, Item, Step, StepRun, Window, flow, held
@@ -273,6 +273,26 @@ def hold_told(told_: dict[str, Any], run: StepRun, where: str) -> None:
         text = told_["watermark"]
         found = None if text is None else micros(datetime.fromisoformat(text))
         assert found == (None if run.watermark is None else held(int(run.watermark))), (where, text, run.watermark)
+
+
+def of_all_runs(product: Product, step: Step, name: str) -> Counter[Any]:
+    """The rows of a stream's table, whatever run wrote them."""
+    return sum(written(product, step, name).values(), Counter())
+
+
+def hold_start(
+    folder: Path, make: Callable[[Path, Logs], Product], logs_: Logs, seconds: int, steps: Mapping[str, Step]
+) -> tuple[Product, list[dict[str, Any]]]:
+    """Law 4: what a pipeline with a `start` has is what one from the beginning has after it. Returns the former, and
+    what its runs said."""
+    started = {name: (replace(source, start=at(seconds)), runs) for name, (source, runs) in logs_.items()}
+    product, full = make(folder / "started", started), make(folder / "full", logs_)
+    said = feed(product, started)
+    feed(full, logs_)
+    for name, step in steps.items():
+        later = {row: times for row, times in of_all_runs(full, step, name).items() if row[0][1] > at(seconds)}
+        assert of_all_runs(product, step, name) == later, name
+    return product, said
 
 
 def hold_runs(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from samples import WhileClosing, at, drawn, feed
 from test_joins import TUMBLING, A, counted, dense
-from test_streams import Logs, hold_replayed, hold_runs, payload, written
+from test_streams import Logs, hold_replayed, hold_runs, hold_start, of_all_runs, payload
 
 from oracle import SECOND, Obj, Row, Run, Source
 from oracle_joins import Join
@@ -135,21 +135,11 @@ def test_rows_of_random_logs_that_end_with_the_next_one_equal_the_oracle(tmp_pat
     hold_equal(product, logs_, feed(product, logs_, max_files=1))
 
 
-def unbatched(product: Product, name: str) -> Counter[Any]:
-    return sum(written(product, STEPS[name], name).values(), Counter())
-
-
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_law_4_rows_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_path):
     logs_ = dense(9, runs=4)
-    started = {name: (replace(source, start=at(13)), runs) for name, (source, runs) in logs_.items()}
-    product, full = made(tmp_path / "started", started), made(tmp_path / "full", logs_)
-    feed(product, started)
-    feed(full, logs_)
-    for name in SEEN:
-        later = {row: times for row, times in unbatched(full, name).items() if row[0][1] > at(13)}
-        assert unbatched(product, name) == later, name
+    hold_start(tmp_path, made, logs_, 13, {name: STEPS[name] for name in SEEN})
 
 
 AS_OF_ALONE = {name: CONFIGURED[name] for name in ("rates_now", "as_of_left")}
@@ -225,6 +215,6 @@ def test_law_1_as_of_joins_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_pat
             logs_: Logs = {"a": (source, (*runs, Run(last + 60 * SECOND, close=True)))}
             product = Product(tmp_path / f"{number}-{which}", {"a": source}, {"streams": streams})
             feed(product, logs_)
-            tables.append({name: unbatched(product, name) for name in streams})
+            tables.append({name: of_all_runs(product, STEPS[name], name) for name in streams})
         assert tables[0] == tables[1]
         assert all(rows.total() > 0 for rows in tables[0].values())
