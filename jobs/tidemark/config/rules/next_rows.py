@@ -12,8 +12,8 @@ from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.stream_graph import ROW_COLUMNS
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.rules.joins import kept_below
-from tidemark.config.rules.rows_before import key_findings
 from tidemark.config.rules.streams import CheckedStreams, Stream, sources_of_rows
+from tidemark.config.sql.expressions import comparison_findings
 from tidemark.config.sql.row import ReadableColumns
 from tidemark.core.policy import Action
 
@@ -41,7 +41,7 @@ def _of_one(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
     row = ReadableColumns(None if before is None else (*before, *ROW_COLUMNS), repr(stream.spec.from_))
     for index, text in enumerate(until.by):
         path: KeyPath = ("lifetime", "by") if len(until.by) == 1 else ("lifetime", "by", index)
-        yield from ((path, message) for message in key_findings(text, row))
+        yield from ((path, message) for message in comparison_findings(text, row))
 
 
 def _final(below: str, streams: CheckedStreams) -> Iterator[str]:

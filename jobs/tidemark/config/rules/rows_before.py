@@ -13,7 +13,7 @@ from tidemark.config.models.stream_graph import ROW_COLUMNS
 from tidemark.config.rules.expressions import name_findings
 from tidemark.config.rules.joins import kept_below
 from tidemark.config.rules.streams import CheckedStreams, Stream
-from tidemark.config.sql.expressions import expression_findings, plain_type, predicate_findings
+from tidemark.config.sql.expressions import comparison_findings, predicate_findings
 from tidemark.config.sql.row import ReadableColumns
 from tidemark.config.types import doubled
 
@@ -49,7 +49,7 @@ def _row(stream: Stream, streams: CheckedStreams) -> ReadableColumns:
 def _expressions(spec: PrecedingSpec, row: ReadableColumns) -> Iterator[KeyFinding]:
     for index, text in enumerate(spec.by):
         path: KeyPath = ("by",) if len(spec.by) == 1 else ("by", index)
-        yield from ((path, message) for message in key_findings(text, row))
+        yield from ((path, message) for message in comparison_findings(text, row))
     if spec.where is not None:
         yield from ((("where",), message) for message in predicate_findings(spec.where, row))
     if not spec.select:
@@ -57,15 +57,6 @@ def _expressions(spec: PrecedingSpec, row: ReadableColumns) -> Iterator[KeyFindi
     yield from ((("select", name), message) for name, message in doubled(spec.select))
     for name, text in spec.select.items():
         yield from ((("select", name), message) for message in _selected(name, text, row))
-
-
-def key_findings(text: str, row: ReadableColumns) -> list[str]:
-    """Problems of an expression by whose values rows are put together."""
-    found = expression_findings(text, row)
-    kind = None if found else plain_type(text, row)
-    if kind is not None and any(part.key for part in kind.parts()):
-        return [f"{text!r} is {kind.text}: rows cannot be compared by a MAP; write to_json({text})"]
-    return found
 
 
 def _selected(name: str, text: str, row: ReadableColumns) -> Iterator[str]:

@@ -44,6 +44,15 @@ def key_findings(text: str, row: ReadableColumns) -> list[str]:
     return findings
 
 
+def comparison_findings(text: str, row: ReadableColumns) -> list[str]:
+    """Problems of an expression by whose equal values rows are put together; a plain column must hold no MAP."""
+    findings = expression_findings(text, row)
+    plain = None if findings else plain_type(text, row)
+    if plain is not None and any(part.key for part in plain.parts()):
+        return [f"{text!r} is {plain.text}: rows cannot be compared by a MAP; write to_json({text})"]
+    return findings
+
+
 def predicate_findings(text: str, row: ReadableColumns) -> list[str]:
     """Problems of an expression that must be true or false; a plain column must be BOOLEAN."""
     findings = expression_findings(text, row)

@@ -13,10 +13,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
-from tidemark.core.times import MAX_TIME, MIN_TIME
+from tidemark.core.times import MAX_TIME
 from tidemark.spark.columns import CELL, EARLIER, LIFE, WAS
 from tidemark.spark.streams.joins import END, START, Side, combined, condition, paired, selected
-from tidemark.spark.streams.lives.next_rows import Known
+from tidemark.spark.streams.lives.next_rows import NOW, Known
 from tidemark.spark.tables.time_range import Span
 from tidemark.spark.times import timestamp_of
 
@@ -27,25 +27,16 @@ _FROM, _TO, _BEFORE, _NUMBER, _REACHED, _NEXT, _KNOWN, _FIRST_KNOWN = (
 )
 
 
-def joined(
-    step: StreamSpec,
-    left: Side,
-    right: Side,
-    rank: int,
-    span: Span,
-    certain: tuple[int, int | None] = (MIN_TIME, None),
-) -> DataFrame:
+def joined(step: StreamSpec, left: Side, right: Side, rank: int, span: Span, known: Known = NOW) -> DataFrame:
     """Rows of a join that are alive in a span, as `paired` gives pairs.
 
     Those of a gap have the left row's columns, and null for the right one's. With `span.since`, `WAS` is the end that
     a gap had by the rows of earlier batches, if it was another, and rows outside the span are not left out. `right`
     must have all rows alive since the start of a left row in the span, and those that begin when the span ends.
-    `certain` are the times before which the join had all its rows before the run, and has them after it (None: all):
-    a right row that may turn out to be none ends no gap before that.
+    `known` tells which right rows end gaps.
     """
     if not step.gapped:
         return paired(step, left, right, rank)
-    known = Known(span.since, certain)
     right = replace(right, rows=right.rows.where(known.now(right.rows.columns)))
     if span.since is not None:
         right = replace(right, rows=right.rows.withColumn(EARLIER, known.before(right.rows.columns, span.since)))

@@ -86,9 +86,10 @@ def paths_into(spec: PipelineSpec, step: StreamSpec) -> list[Path]:
     """Paths through a step, or into its windows, in the order of their rows at one instant; of a join, its pairs."""
     if step.join:
         return [Path(step.name, windowed=False, joined=True)]
-    if step.preceding is not None or step.until_next is not None:
-        until_next = step.until_next is not None
-        return [Path(step.name, windowed=False, preceding=not until_next, until_next=until_next)]
+    if step.preceding is not None:
+        return [Path(step.name, windowed=False, preceding=True)]
+    if step.until_next is not None:
+        return [Path(step.name, windowed=False, until_next=True)]
     found = []
     for index, name in enumerate(step.inputs):
         for path in paths_to(spec, name):

@@ -163,7 +163,7 @@ class StreamRows:
         right = self._matching(step.join[1], left, alive) if step.gapped else self._side(step.join[1], alive)
         if left is None or right is None:
             return None
-        pairs = joined(step, left, right, rank, alive, self.certain(step.name))
+        pairs = joined(step, left, right, rank, alive, Known(alive.since, self.certain(step.name)))
         if path.lasts is not None:
             start = F.col("_system_timestamp")
             known = needed(start, start, path.begin, path.lasts, replace(span, since=None))

@@ -268,8 +268,8 @@ class Outputs:
     def _rows(self, due: Due) -> StreamRows:
         ahead = {table: rows for table, rows in self.ahead.items() if table not in self.written}
         empty = partial(empty_rows, self.spark, self.spec)
-        made = StreamRows(self.spark, self.root, self.spec, due.last_batch, ahead, self.given, self.known, empty)
-        return replace(made, certain=due.certain)
+        given, known = self.given, self.known
+        return StreamRows(self.spark, self.root, self.spec, due.last_batch, ahead, given, known, empty, due.certain)
 
     def _batch(self, due: Due, beside: str) -> Column:
         return self.known("last", due.last_batch, beside).alias("_batch_id")

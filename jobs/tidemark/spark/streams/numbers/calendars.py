@@ -49,6 +49,8 @@ def _instant(clock: Clock, local: Column) -> Column:
 
 def _clock_time(time: Column, stretches: Sequence[tuple[int, int, int]]) -> Column:
     """A time by another clock, from the begin, the least time and the shift of each stretch."""
+    if len(stretches) == 1:
+        return time + stretches[0][2]
     tables = [",".join(map(str, numbers)) for numbers in zip(*stretches, strict=True)]
     return call("rows.ClockTime", time, settings=(*tables, REPEATS, CYCLE))
 
