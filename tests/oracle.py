@@ -3,8 +3,8 @@
 Law: the outcome is a function of the source's settings, the objects and the as_of values, of nothing else.
 All times are int microseconds since the epoch, UTC; durations are int microseconds. Nothing of the product is
 imported here. Sources of the rules: semantics sections 1 (the log), 2 (judging a row), 3 (progress),
-6 (`start`, with reach 0), 7 (diagnostics) and 8 (requirements, duplicates). Punctuation, streams and windows are
-outside.
+6 (`start`, with reach 0), 7 (diagnostics) and 8 (requirements, duplicates), and for intervals: their start is judged;
+a row whose start is moved to its end or past it is dropped (`empty`). Punctuation, streams and windows are outside.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Identity = tuple[int | str | None, ...]
 class Source:
     """Settings of a source; `None` as early or late is `off`, `single` means the one partition "0". With `require` a
     row needs a substream, and one that is not "b". Rows with equal `by` (names of `PARTS`) are duplicates for
-    `within`; without `by` none are."""
+    `within`; without `by` none are. With `interval` a row lives up to its `end`, which must be after its start."""
 
     early: Policy | None = (300 * SECOND, "drop")
     late: Policy | None = (5 * SECOND, "adjust")
@@ -44,6 +44,7 @@ class Source:
     require: bool = False
     by: tuple[str, ...] = ()
     within: int = 0
+    interval: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Row:
     arrival: int | None = None
     substream: str | None = None
     broken: bool = False
+    end: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The fate of one row, columns as in the events table; `watermark_after` is its key's after the row."""
+    """The fate of one row, columns as in the events table; `watermark_after` is its key's after the row, `end_time`
+    the end of an interval, None for points."""
 
     partition: str
     offset: int
@@ -88,6 +91,7 @@ class Verdict:
     run: int
     uri: str
     position: int
+    end_time: int | None = None
 
 
 @dataclass(frozen=True)
@@ -267,6 +271,7 @@ class _Oracle:
             self.found[name, "LandedTooLate"] += 1
 
         event = row.event if readable(row.event) else None
+        end = row.end if self.source.interval and readable(row.end) else None
         if not self.source.timestamp_by:
             event = arrival
         before = after = stamp = None
@@ -282,7 +287,7 @@ class _Oracle:
             if repeats(partition.before, self.source.by, self.source.within, row, arrival):
                 disposition, reasons = "dropped", ("duplicate",)
             else:
-                stamp, disposition, reasons = self._steps(event, arrival, before)
+                stamp, disposition, reasons = self._steps(event, arrival, before, end)
             if stamp is not None:
                 self._move(partition, key, stamp)
             after = self._watermark(partition, key)
@@ -303,6 +308,7 @@ class _Oracle:
             run=index,
             uri=obj.uri,
             position=position,
+            end_time=end,
         )
 
     def _name(self, row: Row) -> str:
@@ -345,15 +351,24 @@ class _Oracle:
             return ("invalid_time",)
         if self.source.timestamp_by and not readable(row.event):
             return ("invalid_time",)
+        if self.source.interval and not self._lasts(row):
+            return ("invalid_time",)
         return unmet(row) if self.source.require else ()
+
+    def _lasts(self, row: Row) -> bool:
+        """Whether an interval ends, and after its event time."""
+        return row.end is not None and readable(row.end) and row.event is not None and row.end > row.event
 
     def _has_unfit_payload(self, row: Row) -> bool:
         """Whether a time that nothing asks for lies outside the years 1 to 9999, as no value of the schema does."""
         asked = ((row.event, self.source.timestamp_by), (row.arrival, self.source.arrival_column))
         return any(not needed and time is not None and not readable(time) for time, needed in asked)
 
-    def _steps(self, event: int, arrival: int, watermark: int | None) -> tuple[int | None, str, tuple[str, ...]]:
-        """The three steps of section 2: (system timestamp, disposition, reasons)."""
+    def _steps(
+        self, event: int, arrival: int, watermark: int | None, end: int | None
+    ) -> tuple[int | None, str, tuple[str, ...]]:
+        """The three steps of section 2: (system timestamp, disposition, reasons). A row that a step drops, or whose
+        start it moves to its end, meets no later one."""
         stamp = event
         reasons: tuple[str, ...] = ()
         if self.early is not None and event > arrival + self.early[0]:
@@ -366,11 +381,15 @@ class _Oracle:
             if self.late[1] == "drop":
                 return None, "dropped", reasons
             stamp = arrival - self.late[0]
+            if end is not None and stamp >= end:
+                return None, "dropped", (*reasons, "empty")
         if self.out_of_order[1] != "keep" and watermark is not None and stamp < watermark:
             reasons += ("out_of_order",)
             if self.out_of_order[1] == "drop":
                 return None, "dropped", reasons
             stamp = watermark
+            if end is not None and stamp >= end:
+                return None, "dropped", (*reasons, "empty")
         return stamp, "adjusted" if reasons else "on_time", reasons
 
     def _move(self, partition: _Partition, name: str | None, stamp: int) -> None:

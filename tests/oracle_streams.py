@@ -277,9 +277,10 @@ class _Streams:
 
     def _item(self, name: str, verdict: Any) -> Item:
         assert verdict.system_timestamp is not None
+        ends = verdict.end_time if isinstance(verdict, Verdict) or verdict.mark == "interval" else None
         return Item(
             start=verdict.system_timestamp,
-            end=verdict.end if getattr(verdict, "mark", None) == "interval" else verdict.system_timestamp + 1,
+            end=verdict.system_timestamp + 1 if ends is None else ends,
             order=(verdict.partition.encode(), verdict.offset),
             payload=self.payload(name, self._row(name, verdict)),
             source=name,

@@ -45,6 +45,8 @@ def declared(source: oracle.Source) -> dict[str, Any]:
 
     keys: dict[str, Any] = {"format": "json", "schema": SCHEMA, "clock_skew": f"{source.clock_skew}us"}
     keys |= oracle.admission(source)
+    if source.interval:
+        keys |= {"schema": f"{SCHEMA}, v TIMESTAMP", "shape": {"interval": {"end_time": "v"}}}
     if not source.single:
         keys["partition"] = {"column": "p"}
         keys["partitions"] = list(source.partitions)
@@ -63,15 +65,11 @@ def declared(source: oracle.Source) -> dict[str, Any]:
 
 
 def line(row: oracle.Row) -> str:
-    times = {name: iso(time) for name, time in (("e", row.event), ("a", row.arrival)) if time is not None}
+    given = (("e", row.event), ("a", row.arrival), ("v", row.end))
+    times = {name: iso(time) for name, time in given if time is not None}
     broken = {"n": "not a number"} if row.broken else {}
-    more = {} if type(row) is oracle.Row else punctuated(row)
+    more = {"t": row.kind} if hasattr(row, "kind") else {}  # of rows of punctuated sources
     return json.dumps({"p": row.partition, "k": row.substream, **times, **broken, **more})
-
-
-def punctuated(row: Any) -> dict[str, Any]:
-    """What rows of punctuated sources have besides."""
-    return {"t": row.kind, **({} if row.end is None else {"v": iso(row.end)})}
 
 
 @dataclass

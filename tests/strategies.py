@@ -94,9 +94,10 @@ def policies(actions: Sequence[str]) -> st.SearchStrategy[Policy]:
 
 
 @st.composite
-def sources(draw: st.DrawFn, names: Sequence[str] = NAMES, *, law4: bool = False) -> Source:
+def sources(draw: st.DrawFn, names: Sequence[str] = NAMES, *, law4: bool = False, intervals: bool = False) -> Source:
     """Any legal source that declares some of `names` (now and then one that no row has). `law4`: early, late
-    on, event time, every partition declared: the premises of start invariance."""
+    on, event time, every partition declared: the premises of start invariance. `intervals`: in a third of those
+    with event time, rows last from a start to an end."""
     over = draw(st.booleans())
     timestamp_by = law4 or draw(st.sampled_from((True,) * 5 + (False,)))
     arrival_column = draw(st.sampled_from((True,) * 4 + (False,)))
@@ -115,7 +116,9 @@ def sources(draw: st.DrawFn, names: Sequence[str] = NAMES, *, law4: bool = False
         partitions=() if single else tuple(names) if law4 else draw(declared),
         single=single,
     )
-    return admitting(source)
+    found = admitting(source)
+    lasting = intervals and timestamp_by and draw(st.sampled_from((False, False, True)))
+    return replace(found, interval=True) if lasting else found
 
 
 def admitting(source: T) -> T:
@@ -184,8 +187,16 @@ class _Writer:
         substream = dice.pick(SUBSTREAMS)
         arrival = self._arrival(dice, obj.modified) if self.source.arrival_column else None
         event = self._event(dice, (partition, substream), obj.modified if arrival is None else arrival)
-        self.last = self._spoil(dice, Row(partition, event, arrival, substream))
+        row = self._spoil(dice, Row(partition, event, arrival, substream))
+        self.last = replace(row, end=self._end(dice, row.event)) if self.source.interval else row
         return self.last
+
+    def _end(self, dice: _Dice, event: int | None) -> int | None:
+        """Mostly some seconds after the start; now and then nowhere, at the start or before it."""
+        lasts = dice.pick((1, 2, 3, 4, 6, 9, 15, 40, 0, -1, None)) if not dice.one_in(6) else TICK / SECOND
+        if lasts is None or event is None:
+            return None
+        return min(max(event + round(lasts * SECOND), MIN_TIME), MAX_TIME)
 
     def _arrival(self, dice: _Dice, modified: int) -> int:
         """Mostly somewhat before the object landed, in no order; sometimes at the bounds of clock skew."""

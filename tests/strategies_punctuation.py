@@ -111,7 +111,7 @@ def log_of(given: Source | oracle.Source, seed: int, runs: Sequence[Run], names:
         objects = sorted(run.objects, key=lambda obj: (obj.modified, obj.uri.encode()))
         full = [replace(obj, rows=writer.rows(writer.dice.randint(0, 2 * rows), obj.modified)) for obj in objects]
         if not isinstance(given, Source):
-            full = [replace(obj, rows=tuple(map(_plain, obj.rows))) for obj in full]
+            full = [replace(obj, rows=tuple(_plain(given, row) for row in obj.rows)) for obj in full]
         made.append(replace(run, objects=tuple(full)))
     return given, tuple(made)
 
@@ -121,8 +121,9 @@ def _stand_in(source: oracle.Source) -> Source:
     return Source(arrival_column=source.arrival_column, single=source.single, clock_skew=source.clock_skew)
 
 
-def _plain(row: oracle.Row) -> oracle.Row:
-    return oracle.Row(row.partition, row.event, row.arrival, row.substream, row.broken)
+def _plain(given: oracle.Source, row: Row) -> oracle.Row:
+    end = row.end if given.interval else None
+    return oracle.Row(row.partition, row.event, row.arrival, row.substream, row.broken, end)
 
 
 @st.composite

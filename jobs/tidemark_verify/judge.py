@@ -13,9 +13,9 @@ from tidemark_verify.verify import Chain, Flaw, Row, grouped, micros, settings
 FIRST_INSTANT = -62_135_596_800 * 10**6
 COLUMNS = (
     "_partition", "_offset", "_batch_id", "_arrival_time", "_event_time", "_system_timestamp", "_disposition",
-    "_reasons", "_watermark", "_substream",
-)  # fmt: skip
+    "_reasons", "_watermark", "_substream", "_end_time")  # fmt: skip
 Tolerance = tuple[int, str]
+Verdict = tuple[int | None, str, list[str]]
 
 
 class Rules(NamedTuple):
@@ -42,20 +42,20 @@ class Rules(NamedTuple):
         """How far the watermark trails the highest time."""
         return self.order[0] if self.late is None or self.order[1] == "keep" else min(self.order[0], self.late[0])
 
-    def judged(self, arrival: int, event: int, watermark: int | None) -> tuple[int | None, str, list[str]]:
-        """Time, fate and reasons of a row."""
+    def judged(self, arrival: int, event: int, mark: int | None, end: int | None) -> Verdict:
+        """Time, fate and reasons of a row. An interval whose start is moved to its `end` or past it is dropped."""
+        steps = [("early", self.early, 1), ("late", self.late, -1)]
+        bounds = [(name, each, arrival + sign * each[0], sign) for name, each, sign in steps if each is not None]
+        if mark is not None and self.order[1] != "keep":
+            bounds.append(("out_of_order", self.order, mark, -1))
         stamp, reasons = event, list[str]()
-        for name, step, sign in (("early", self.early, 1), ("late", self.late, -1)):
-            if step is not None and sign * (event - arrival) > step[0]:
-                reasons.append(name)
+        for name, step, bound, sign in bounds:
+            if sign * (stamp - bound) > 0:
+                stamp, reasons = bound, [*reasons, name]
                 if step[1] == "drop":
                     return None, "dropped", reasons
-                stamp = arrival + sign * step[0]
-        if self.order[1] != "keep" and watermark is not None and stamp < watermark:
-            reasons.append("out_of_order")
-            if self.order[1] == "drop":
-                return None, "dropped", reasons
-            stamp = watermark
+                if end is not None and stamp >= end:
+                    return None, "dropped", [*reasons, "empty"]
         return stamp, "adjusted" if reasons else "on_time", reasons
 
 
@@ -86,7 +86,7 @@ class Judge:
         """Judge a batch's rows of a partition: what is wrong with the first wrong one, and the last arrival."""
         source, wrong = settings(self.chain.committed[rows[0][2]])["sources"][self.source], None
         rules, (floor, reached) = Rules.of(source), self._state(rows[0][2], rows[0][0], source["partitions"])
-        for _, offset, _, arrival, event, stamp, fate, reasons, mark, key in rows:
+        for _, offset, _, arrival, event, stamp, fate, reasons, mark, key, end in rows:
             if arrival is not None and arrival < last:
                 wrong = wrong or f"offset {offset}: it arrived before the row ahead"
             last = last if arrival is None else arrival
@@ -95,7 +95,7 @@ class Judge:
             given = (floor, keys.get(key)) if key in keys or whole else (floor, mark if rules.over else reached)
             before = max((each for each in given if each is not None), default=None)
             repeats = source.get("deduplicate") and reasons == ["duplicate"]
-            expected = (None, "dropped", reasons) if repeats else rules.judged(arrival, event, before)
+            expected = (None, "dropped", reasons) if repeats else rules.judged(arrival, event, before, end)
             if mark != before or (stamp, fate, reasons) != expected:
                 then = f"{expected[1]} at {expected[0]} under {before}"
                 wrong = wrong or f"offset {offset}: {fate} at {stamp} under watermark {mark}, by the rules {then}"

@@ -51,6 +51,13 @@ def test_the_longest_lifetime_is_a_tick_or_what_the_data_say(files: Files, shape
     assert (source.lifetimes == POINT) == (longest == 1)
 
 
+def test_tolerances_judge_intervals(files: Files) -> None:
+    source = files.source(**EVENTS, shape={"interval": {"end_time": "local"}})
+    assert (source.interval_end, source.longest, source.punctuated) == ("local", None, None)
+    assert source.policy == files.source(**EVENTS).policy
+    assert files.source(**EVENTS, punctuation=TEN, shape={"interval": {"end_time": "local"}}).interval_end is None
+
+
 def test_a_configuration_is_read_back_as_it_was_recorded(files: Files) -> None:
     spec = files.spec(**EVENTS, punctuation=TEN | {"every": "5s"}, shape={"interval": {"end_time": "local"}})
     recorded = json.loads(json.dumps(spec.resolved()))
@@ -79,6 +86,15 @@ def test_another_punctuation_needs_a_backfill(files: Files) -> None:
         ({"punctuation": TEN | {"row": "Speed"}}, "punctuation.row", "is DOUBLE, not true or false"),
         ({"punctuation": TEN | {"row": "nothing = 1"}}, "punctuation.row", "'nothing' is not a column"),
         ({"shape": "point"}, "shape", "needs `punctuation`"),
+        ({"shape": {"edge": EDGE}}, "shape", "write {interval: {end_time: column}}, or remove it"),
+        ({"shape": {"interval": {"end_time": "Speed"}}}, "shape.interval.end_time", "is a number"),
+        ({"shape": {"interval": {"end_time": "Left"}}}, "shape.interval.end_time", "'Left' is not a column"),
+        ({"shape": {"interval": {}}}, "shape.interval.end_time", "is missing"),
+        (
+            {"shape": {"interval": {"end_time": "local"}}, "timestamp_by": None},
+            "timestamp_by",
+            "is missing: with shape interval",
+        ),
         ({"punctuation": TEN, "shape": "line"}, "shape", "is not a shape"),
         ({"punctuation": TEN, "over": "DeviceId"}, "over", "cannot be beside `punctuation`"),
         (

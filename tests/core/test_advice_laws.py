@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -71,7 +72,7 @@ def highs_of(source: Source, rows: Sequence[Verdict], batch: int) -> dict[tuple[
 @LAW
 @given(st.data())
 def test_delays_and_late_starts_are_those_of_runs_with_each_pair_of_tolerances(data: st.DataObject) -> None:
-    source = data.draw(sources().filter(lambda each: each.timestamp_by))
+    source = data.draw(sources(intervals=True).filter(lambda each: each.timestamp_by))
     source = replace(source, single=False, partitions=data.draw(st.sampled_from(((), ("0",), source.partitions))))
     log: Log = data.draw(logs(source, rows=(25, 40), runs=(3, 5)))  # partitions begin late
     made = recorded(data, log)
@@ -114,7 +115,7 @@ def starts_of(source: Source, outcome: oracle.Outcome) -> dict[str, int]:
 @LAW
 @given(st.data())
 def test_floors_follow_from_the_arrivals_that_earlier_runs_left(data: st.DataObject) -> None:
-    source = data.draw(sources().filter(lambda each: each.timestamp_by))
+    source = data.draw(sources(intervals=True).filter(lambda each: each.timestamp_by))
     source = replace(source, late=(0, "adjust"), partitions=("0", "1", "2", "silent"))
     log: Log = data.draw(logs(source, close=False))
     floors, wanted = {}, []
@@ -183,12 +184,22 @@ def test_a_partition_without_an_arrival_has_no_floor_to_follow() -> None:
 @dataclass(frozen=True)
 class Counted:
     """One row: quarantined, dropped or moved by the early step, late under the first `late` tolerances, and out of
-    order under the first `order[lane][late]`."""
+    order under the first `order[lane][late]`. An interval is moved to its end if it is late under the first `short`,
+    or out of order under the first `over[lane][late]`."""
 
     quarantined: bool
     early: str | None
     late: int
     order: tuple[tuple[int, ...], ...]
+    short: int = 0
+    over: tuple[tuple[int, ...], ...] = ((0, 0, 0), (0, 0, 0))
+
+    def left(self, i: int) -> bool:
+        """Whether the late step leaves a row that it may adjust some time."""
+        return i >= min(self.short, self.late)
+
+    def ended(self, lane: int, i: int) -> int:
+        return min(self.over[lane][i], self.order[lane][i])
 
     def fate(self, i: int, j: int, actions: tuple[Action, Action]) -> str:
         """The fate under the tolerances at two places of a grid."""
@@ -197,9 +208,13 @@ class Counted:
         late, lane = i < self.late, int(actions[0] is DROP)
         if self.early == "drop" or (late and actions[0] is DROP):
             return "dropped"
+        if not lane and not self.left(i):
+            return "empty"
         behind = j < self.order[lane][i] and actions[1] is not KEEP
         if behind and actions[1] is DROP:
             return "dropped"
+        if behind and j < self.ended(lane, i):
+            return "empty"
         return "adjusted" if self.early or late or behind else "on_time"
 
 
@@ -212,6 +227,8 @@ ROWS = st.lists(
         st.sampled_from((None, None, "drop", "adjust")),
         st.integers(0, 2),
         ORDERS,
+        st.integers(0, 2),
+        ORDERS,
     )
 )
 
@@ -222,11 +239,16 @@ def counted(rows: Sequence[Counted]) -> GridCounts:
     numbers = []
     for lane in range(2):
         for i in range(len(GRID.lates)):
-            living = [row for row in judged if lane == 0 or i >= row.late]
+            living = [row for row in judged if (row.left(i) if lane == 0 else i >= row.late)]
             for moved in (False, True):
                 mine = [row for row in living if bool(row.early or i < row.late) == moved]
                 numbers += [sum(row.order[lane][i] == n for row in mine) for n in range(len(GRID.disorders) + 1)]
     numbers += [sum(i < row.late for row in judged) for i in range(len(GRID.lates))]
+    numbers += [sum(not row.left(i) for row in judged) for i in range(len(GRID.lates))]
+    for lane in range(2):
+        for i in range(len(GRID.lates)):
+            living = [row for row in judged if (row.left(i) if lane == 0 else i >= row.late)]
+            numbers += [sum(row.ended(lane, i) == n for row in living) for n in range(len(GRID.disorders) + 1)]
     numbers.append(sum(row.early == "drop" and not row.quarantined for row in rows))
     return GridCounts(GRID, [*numbers, sum(row.quarantined for row in rows)])
 
@@ -239,8 +261,9 @@ def test_counts_of_a_grid_give_the_fates_of_rows_under_each_cell(rows: list[Coun
     for i in range(len(GRID.lates)):
         for j in range(len(GRID.disorders)):
             for actions in [(late, order) for late in (DROP, ADJUST) for order in Action]:
-                fates = [row.fate(i, j, actions) for row in rows + more]
-                assert found.fates(i, j, actions) == (fates.count("adjusted"), fates.count("dropped"))
+                fates = Counter(row.fate(i, j, actions) for row in rows + more)
+                assert found.fates(i, j, actions) == (fates["adjusted"], fates["dropped"] + fates["empty"])
+                assert actions != (ADJUST, ADJUST) or found.emptied(i, j) == fates["empty"]
 
 
 def test_each_cell_has_its_costs_in_all_and_by_partition() -> None:

@@ -338,7 +338,7 @@ def check_nothing_goes_back(outcome: Outcome) -> None:
 
 
 @LAW
-@given(logs())
+@given(sources(intervals=True).flatmap(logs))
 def test_every_row_has_exactly_one_fate_and_nothing_goes_back(log: Log) -> None:
     outcome = judge(log.source, log.runs)
     check_conservation(log, outcome)
@@ -371,7 +371,7 @@ def fates(outcome: Outcome) -> dict[tuple[str, int], tuple[Any, ...]]:
 @LAW
 @given(st.data())
 def test_law_1_fates_are_the_same_however_the_log_is_cut_into_runs(data: st.DataObject) -> None:
-    log: LawfulLog = data.draw(lawful_logs())
+    log: LawfulLog = data.draw(lawful_logs(data.draw(sources(intervals=True))))
     one, other = data.draw(recuts(log.objects)), data.draw(recuts(log.objects))
     assert [len(o.rows) for r in one for o in r.objects] == [len(o.rows) for r in other for o in r.objects]
     assert fates(judge(log.source, one)) == fates(judge(log.source, other))
@@ -394,7 +394,7 @@ def fates_from(start: int, outcome: Outcome) -> dict[tuple[str, int], tuple[Any,
 @given(st.data())
 def test_law_4_rows_from_the_start_on_are_as_in_a_run_from_the_beginning(data: st.DataObject) -> None:
     """Save rows that landed too late: a floor may have lifted one past the start, which its arrival is before."""
-    source = data.draw(sources(law4=True))
+    source = data.draw(sources(law4=True, intervals=True))
     log: Log = data.draw(logs(source))
     begun = data.draw(started(source, [obj for run in log.runs for obj in run.objects]))
     assert begun.start is not None

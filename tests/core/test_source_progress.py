@@ -16,7 +16,7 @@ import oracle
 import oracle_punctuation
 import strategies_punctuation
 from oracle import SECOND
-from strategies import Log, logs
+from strategies import Log, logs, sources
 from tidemark.core.punctuation import Marks
 from tidemark.core.watermarks import Combined
 
@@ -38,7 +38,7 @@ PUNCTUATED = (
 @LAW
 @given(st.data())
 def test_tolerance_sources_progress_as_the_oracles_do_however_runs_are_cut(data: st.DataObject) -> None:
-    log: Log = data.draw(logs())
+    log: Log = data.draw(logs(data.draw(sources(intervals=True))))
     rules = {"s": rules_of("s", log.source)}
     found, wanted, closed = NOWHERE, oracle.judge(log.source, log.runs), False
     for number, (run, end) in enumerate(zip(log.runs, wanted.ends, strict=True)):

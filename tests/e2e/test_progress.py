@@ -79,7 +79,7 @@ def hold_all(product: Product, source: Source, runs: Sequence[Run]) -> None:
 @st.composite
 def cut_logs(draw: st.DrawFn, source: Source | None, partitions: int) -> tuple[Source, Sequence[Run], Sequence[Run]]:
     """A lawful log, cut into runs in two ways."""
-    whole = draw(sources(wide_names(partitions))) if source is None else source
+    whole = draw(sources(wide_names(partitions), intervals=True)) if source is None else source
     log = draw(wide_lawful_logs(whole, partitions=partitions, max_objects=4).filter(lambda log: len(log.objects) > 2))
     return log.source, draw(recuts(log.objects, 3)), draw(recuts(log.objects, 4))
 
@@ -325,7 +325,7 @@ def hold_law_4(product: Product, whole: oracle.Outcome, start: int) -> None:
 @st.composite
 def started_logs(draw: st.DrawFn, source: Source | None, partitions: int) -> tuple[Source, Source, Sequence[Run]]:
     """A source, the same with a start, and a log."""
-    whole = draw(sources(wide_names(partitions), law4=True)) if source is None else source
+    whole = draw(sources(wide_names(partitions), law4=True, intervals=True)) if source is None else source
     log: Log = draw(wide_logs(whole, partitions=partitions, runs=(3, 3), close=False))
     begun = draw(started(whole, [item for run in log.runs for item in run.objects]))
     return whole, begun, log.runs

@@ -20,6 +20,7 @@ import pyarrow.dataset as ds
 from oracle import Obj, Row, Run, Source, judge
 from tidemark.core.advance import SourceRules
 from tidemark.core.policy import Action, Policy, Tolerance
+from tidemark.core.punctuation import POINT, Shape
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
 from tidemark.report.causes.causes import Cause
 from tidemark.report.causes.cells import HISTORY, JudgedSource, RowScope
@@ -284,8 +285,8 @@ ROWS = {
 FILES = {"replayed_file": _replayed, "bad_file": _bad_file, "slow_landing": _slow}
 
 
-def judged(w: World) -> tuple[JudgedSource, RowScope]:
-    """The world's rows as the oracle judges them in daily runs, and its scope."""
+def runs_of(w: World) -> list[Run]:
+    """The world's files in daily runs."""
     ends = [w.start + (day + 1) * DAY + 2 * HOUR for day in range(w.days)]
     late = max((f.modified for f in w.files), default=0)
     ends += [late] * (late > ends[-1])
@@ -293,7 +294,13 @@ def judged(w: World) -> tuple[JudgedSource, RowScope]:
     for end in ends:
         runs.append(Run(end, tuple(f for f in w.files if before < f.modified <= end)))
         before = end
-    outcome = judge(w.source, runs)
+    return runs
+
+
+def judged(w: World) -> tuple[JudgedSource, RowScope]:
+    """The world's rows as the oracle judges them in daily runs, and its scope."""
+    runs = runs_of(w)
+    ends, outcome = [run.as_of for run in runs], judge(w.source, runs)
     columns = {
         "_partition": pa.array([v.partition for v in outcome.verdicts]),
         "_file": pa.array([v.uri for v in outcome.verdicts]),
@@ -302,6 +309,7 @@ def judged(w: World) -> tuple[JudgedSource, RowScope]:
         "_arrival_time": _times([v.arrival for v in outcome.verdicts]),
         "_event_time": _times([v.event for v in outcome.verdicts]),
         "_watermark": _times([v.watermark for v in outcome.verdicts]),
+        "_end_time": _times([v.end_time for v in outcome.verdicts]),
         "_substream": pa.array([v.substream for v in outcome.verdicts], pa.string()),
         "_batch_id": pa.array([v.run + 1 for v in outcome.verdicts], pa.int64()),
     }
@@ -309,7 +317,8 @@ def judged(w: World) -> tuple[JudgedSource, RowScope]:
     early, tardy, order = (
         Tolerance(t[0], Action(t[1])) for t in (w.source.early, w.source.late, w.source.out_of_order)
     )
-    rules = SourceRules("s", Policy(early, tardy, order), w.source.partitions, w.source.landing_delay, w.source.over)
+    policy, shape = Policy(early, tardy, order), Shape("v") if w.source.interval else POINT
+    rules = SourceRules("s", policy, w.source.partitions, w.source.landing_delay, w.source.over, shape=shape)
     source = JudgedSource(rules, ds.dataset(pa.table(columns)), landed)
     if w.scoped == 1:
         return source, RowScope(w.days, len(runs), history=ends[w.days - 2] - HISTORY, as_of=ends[-1])

@@ -159,6 +159,7 @@ def _row(verdict: Verdict, own: Mapping[tuple[str, int], int | None]) -> dict[st
         verdict.arrival,
         _partition=verdict.partition,
         _event_time=verdict.event,
+        _end_time=verdict.end_time,
         _system_timestamp=verdict.system_timestamp,
         _disposition=verdict.disposition,
         _reasons=list(verdict.reasons),

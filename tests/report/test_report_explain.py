@@ -15,11 +15,12 @@ from report_warehouse import FakeLedger, Recorded, event, facts_of, record, tabl
 
 from oracle import SECOND, Obj, Row, Run, Source, Verdict, judge
 from published import EXAMPLES
-from strategies import BASE, Log, logs
+from strategies import BASE, Log, logs, sources
 from tidemark.core.times import DAY, MINUTE, parse_time
 from tidemark.errors import UsageError
 from tidemark.report.explain.explain import explain
 from tidemark.report.explain.tolerances import LeastSetting
+from tidemark.report.words import iso
 
 AS_OF = parse_time("2026-01-01T12:30:00Z")
 DROP = Source(early=(5 * MINUTE, "drop"), late=(5 * MINUTE, "drop"), out_of_order=(MINUTE, "drop"), single=True)
@@ -278,6 +279,35 @@ def test_a_row_skipped_before_start_is_told_apart_from_one_that_never_was(tmp_pa
         explain(events, facts_of(DROP), FakeLedger(), "0", 1)
 
 
+LASTING = replace(DROP, late=(5 * MINUTE, "adjust"), out_of_order=(MINUTE, "adjust"), interval=True)
+
+
+def lasted(place: Path, *spans: tuple[int, int]) -> Recorded:
+    """Rows that arrive at BASE, each from a second to another after it."""
+    rows = tuple(Row("0", BASE + n * SECOND, BASE, end=BASE + m * SECOND) for n, m in spans)
+    return record(place, LASTING, [Run(BASE, (Obj("a", BASE, rows),))])
+
+
+def test_an_interval_that_is_moved_to_its_end_is_told_the_step_that_moved_it_there(tmp_path: Path) -> None:
+    recorded = lasted(tmp_path / "t", (0, 60), (-400, -300), (-200, -60), (-200, -59))
+    late, behind, kept = (explained(recorded, offset) for offset in (1, 2, 3))
+    assert [step["outcome"] for step in late["steps"]] == ["passed", "adjusted", "not_reached", "dropped"]
+    assert late["steps"][3] | {"sentence": ""} == {
+        "step": "empty", "outcome": "dropped", "tolerance": None, "tolerance_micros": None, "action": None,
+        "time": iso(BASE - 300 * SECOND), "reference": iso(BASE - 300 * SECOND), "difference": "0s",
+        "difference_micros": 0, "after": None, "sentence": "",
+    }  # fmt: skip
+    assert late["sentences"][-3].startswith("Empty: its start ")
+    assert late["sentences"][-3].endswith(": dropped.")
+    assert late["sentences"][-2] == "Result: dropped (late, empty). It moved no watermark."
+    assert not any(sentence.startswith("Out of order:") for sentence in late["sentences"])
+    assert [need["setting"] for need in late["on_time_with"]] == ["late_arrival", "out_of_order"]
+    assert [step["outcome"] for step in behind["steps"]] == ["passed", "passed", "adjusted", "dropped"]
+    assert behind["sentences"][-2] == "Result: dropped (out_of_order, empty). It moved no watermark."
+    assert [step["outcome"] for step in kept["steps"]] == ["passed", "passed", "adjusted", "passed"]
+    assert kept["row"]["end_time"] == iso(BASE - 59 * SECOND)
+
+
 # -- any log
 
 
@@ -342,14 +372,14 @@ QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(Heal
 
 
 @QUICK
-@given(log=logs())
+@given(log=sources(intervals=True).flatmap(logs))
 def test_every_story_names_the_true_setter_and_the_least_tolerances(log: Log) -> None:
     check_stories(log, most=6)
 
 
 @pytest.mark.long
 @settings(QUICK, max_examples=60)
-@given(log=logs(), most=st.just(40))
+@given(log=sources(intervals=True).flatmap(logs), most=st.just(40))
 def test_every_story_of_long_random_logs_is_true(log: Log, most: int) -> None:
     check_stories(log, most)
 

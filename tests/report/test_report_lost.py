@@ -25,10 +25,20 @@ EARLY, LATE = 5 * MINUTE, 10 * MINUTE
 LATE_MOVED = replace(SETTINGS, out_of_order=(2 * MINUTE, "drop"))
 """Late rows are moved to the limit, and dropped if that is behind the watermark."""
 LATE_DROPPED = replace(LATE_MOVED, late=(LATE, "drop"))
+LASTING = replace(SETTINGS, interval=True)
+"""Rows that last for four minutes, and are moved by every step but the first."""
 
 
 def lossy(place: Path, source: Source = LATE_MOVED, *names: str) -> Warehouse:
-    return warehouse(place, source, two_runs(*names))
+    runs = two_runs(*names)
+    if source.interval:
+        runs = [replace(run, objects=tuple(map(lasting, run.objects))) for run in runs]
+    return warehouse(place, source, runs)
+
+
+def lasting(obj: Obj) -> Obj:
+    rows = [replace(row, end=None if row.event is None else row.event + 4 * MINUTE) for row in obj.rows]
+    return replace(obj, rows=tuple(rows))
 
 
 def judged_of(made: Warehouse) -> SourceFates:
@@ -45,18 +55,30 @@ def distance(verdict: Verdict) -> int:
         return verdict.arrival - LATE - verdict.event
     if reason == "early":
         return verdict.event - verdict.arrival - EARLY
+    moved = max(verdict.event, verdict.arrival - LATE)
+    if reason == "empty":
+        assert verdict.end_time is not None
+        return max(moved, verdict.watermark or moved) - verdict.end_time
     assert verdict.watermark is not None
-    return verdict.watermark - max(verdict.event, verdict.arrival - LATE)
+    return verdict.watermark - moved
 
 
-@pytest.mark.parametrize("source", [LATE_MOVED, LATE_DROPPED], ids=["late moved", "late dropped"])
-def test_each_dropped_row_is_in_the_class_of_its_distance_from_the_limit(tmp_path: Path, source: Source) -> None:
+REASONS = {
+    "late moved": (LATE_MOVED, {"early", "out_of_order"}),
+    "late dropped": (LATE_DROPPED, {"early", "late", "out_of_order"}),
+    "lasting": (LASTING, {"early", "empty"}),
+}
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_each_dropped_row_is_in_the_class_of_its_distance_from_the_limit(tmp_path: Path, name: str) -> None:
+    source, reasons = REASONS[name]
     made = lossy(tmp_path, source)
     wanted = defaultdict(list)
     for verdict in made.outcome.verdicts:
         if verdict.disposition == "dropped":
             wanted[verdict.reasons[-1]].append(distance(verdict))
-    assert set(wanted) == {"early", "out_of_order"} | ({"late"} if source is LATE_DROPPED else set())
+    assert set(wanted) == reasons
     found = {each.reason: each for each in judged_of(made).missed}
     assert set(found) == set(wanted)
     for reason, sizes in wanted.items():

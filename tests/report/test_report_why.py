@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from incidents import KINDS, chosen, found, named
+from incidents import KINDS, chosen, found, named, runs_of
 from rich.console import Console
 from toll_week import T0, TOLL, judged, readings
 
+import oracle
+from oracle import Row
 from product import Product
 from tidemark.cli import invoke
 from tidemark.cli.text.runs import run_text
 from tidemark.cli.text.why import run_cause
-from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
+from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_duration, parse_time
 from tidemark.errors import UsageError
 from tidemark.pipeline import Pipeline
 from tidemark.report.causes.causes import clocks_change
@@ -146,3 +150,35 @@ def test_words_of_hours_distances_and_names():
     assert span_of(3 * SECOND, 3 * SECOND) == "3s"
     assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
     assert of_total(90, 90, "dropped") == "all 90 dropped rows"
+
+
+@pytest.mark.parametrize("order", ["adjust", "drop"])
+def test_of_intervals_that_were_moved_to_their_end_those_that_a_tolerance_keeps_are_counted(order):
+    w = chosen("intervals", "late_sender")
+    w.source = replace(w.source, late=(MINUTE, "adjust"), out_of_order=(10 * SECOND, order), interval=True)
+    w.files = [replace(file, rows=tuple(map(lasting, file.rows))) for file in w.files]
+    cause = found(w)[0]
+    assert (cause.kind, cause.fate, cause.reason) == ("late_sender", "dropped", "late")
+    wanted = dict(re.findall(r"(\w+) (\d+[smh])\b", cause.remedy.split(" would have kept ")[0]))
+    least = {key: parse_duration(text) for key, text in wanted.items()}
+    wider = replace(
+        w.source,
+        late=(least["late_arrival"], "adjust"),
+        out_of_order=(least.get("out_of_order", 10 * SECOND), order),
+    )
+    before, after = (oracle.judge(each, runs_of(w)).verdicts for each in (w.source, wider))
+    kept = sum(
+        was.reasons[:1] == ("late",)
+        and was.disposition == "dropped"
+        and now.disposition != "dropped"
+        and cause.first <= (was.arrival or 0) <= cause.last
+        and was.partition in cause.partitions
+        for was, now in zip(before, after, strict=True)
+    )
+    assert 0 < (cause.kept or 0) <= kept <= cause.rows
+    assert order == "drop" or cause.kept == kept
+
+
+def lasting(row: Row) -> Row:
+    """The row with an end a minute after its start."""
+    return replace(row, end=None if row.event is None else row.event + MINUTE)

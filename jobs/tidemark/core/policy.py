@@ -34,6 +34,7 @@ class Reason(StrEnum):
     EARLY = "early"
     LATE = "late"
     OUT_OF_ORDER = "out_of_order"
+    EMPTY = "empty"
     VIOLATION = "violation"
     UNMATCHED = "unmatched"
     INVALID_TIME = "invalid_time"

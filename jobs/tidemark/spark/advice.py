@@ -25,7 +25,7 @@ from tidemark.core.advice.grid import Grid, GridCounts
 from tidemark.core.advice.history import Cells
 from tidemark.core.advice.maxima import High, before_chunks
 from tidemark.core.policy import Action, Fate, Reason
-from tidemark.spark.columns import ARRIVAL, BAD, BATCH, CHUNK, EVENT, KEY, OFFSET, PARTITION, STAGED
+from tidemark.spark.columns import ARRIVAL, BAD, BATCH, CHUNK, END, EVENT, KEY, OFFSET, PARTITION, STAGED
 from tidemark.spark.compat.jvm import context_of, scala_columns
 from tidemark.spark.judge.engine import Engine
 from tidemark.spark.judge.policy import bounded
@@ -71,8 +71,9 @@ class AdvisedRows:
 
     @property
     def bits(self) -> int:
-        """Rows of a chunk as a power of two: about a quarter of a task's rows, if there are several tasks."""
-        if self.tasks == 1:
+        """Rows of a chunk as a power of two: about a quarter of a task's rows, if there are several tasks. Partitions
+        of intervals are not cut: what is left of a late one depends on the candidate."""
+        if self.tasks == 1 or self.source.interval_end is not None:
             return _WHOLE
         return max(self.engine.cell_bits, (self.rows // (4 * self.tasks)).bit_length())
 
@@ -113,7 +114,7 @@ class AdvisedRows:
         made = java_class("count.CandidateAccumulator")
         counts = [made.registered(context_of(self.engine.spark)) for _ in range(2)]
         function = java_class("count.CandidateCounter").function(*counts, self._parameters(grid, highs, starts))
-        given = (ARRIVAL, EVENT, _FLOOR_ARRIVAL)
+        given = (ARRIVAL, EVENT, END, _FLOOR_ARRIVAL)
         columns = [F.col(PARTITION).cast("binary"), self._part, *map(F.col, given), _period(newest)]
         compared = Column(function.apply(scala_columns(columns)))
         self._in_order(arrivals).where(compared).count()
@@ -134,6 +135,7 @@ class AdvisedRows:
             F.col("_offset").alias(OFFSET),
             F.unix_micros("_arrival_time").alias(ARRIVAL),
             F.when(sound, F.unix_micros("_event_time")).alias(EVENT),
+            F.unix_micros("_end_time").alias(END),
             *([key_of_substream().alias(KEY)] if self._keyed else []),
             *more,
         )

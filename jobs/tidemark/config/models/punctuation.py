@@ -1,4 +1,4 @@
-"""Models of punctuated sources: `shape` and `punctuation`."""
+"""Models of `shape` and of `punctuation`."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class SourceSpec(Settings):
         _policy("{tolerance: 0s, action: adjust}", can_be_off=False),
     ] = Field(OutOfOrderSpec(tolerance="0s", action="adjust"), description="Event time before the watermark")  # type: ignore[arg-type] # parsed
     shape: Annotated[ShapeSpec, BeforeValidator(shape_of), PlainSerializer(written_shape)] = Field(
-        POINTS, description="How long rows live: point, {interval: ...} or {edge: ...}; needs punctuation"
+        POINTS, description="How long rows live: point, {interval: ...} or {edge: ...}; edges need punctuation"
     )
     punctuation: PunctuationSpec | None = Field(
         None, description="What says how far the source has come, instead of tolerances"
@@ -242,6 +242,11 @@ class SourceSpec(Settings):
     def lifetimes(self) -> Shape:
         """The shape of rows, as a value of the time rules."""
         return self.shape.core()
+
+    @property
+    def interval_end(self) -> str | None:
+        """The expression of the ends of intervals that tolerances judge; None for other sources."""
+        return self.lifetimes.end_time if self.punctuation is None else None
 
     @property
     def longest(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Rules for the keys of one punctuated source (time rules: punctuated sources).
+"""Rules for `shape`, and for the keys of one punctuated source (time rules: punctuated sources).
 
 As in `rules/sources.py`, each rule gives (key path, sentence) and is silent about keys that are wrong in themselves.
 """
@@ -19,7 +19,7 @@ def punctuation_errors(spec: SourceSpec, given: Collection[str], bad: Collection
     """Problems that make `shape` and `punctuation` impossible; `given` keys were written, `bad` ones are wrong."""
     if "punctuation" not in given:
         if "shape" in given and "shape" not in bad:
-            yield ("shape",), "needs `punctuation`: only punctuations say when lifetimes are complete; add it"
+            yield from _shape_under_tolerances(spec, given, bad)
         return
     yield from _beside_tolerances({key for key in given if key not in bad})
     row = ReadableColumns(None if "schema" in bad else spec.columns)
@@ -58,6 +58,17 @@ def _beside_tolerances(given: Collection[str]) -> Iterator[KeyFinding]:
             )
     if "over" in given:
         yield ("over",), "cannot be beside `punctuation`: punctuations are of partitions, which have no substreams"
+
+
+def _shape_under_tolerances(spec: SourceSpec, given: Collection[str], bad: Collection[str]) -> Iterator[KeyFinding]:
+    if spec.shape.interval is None:
+        yield (
+            ("shape",),
+            "needs `punctuation`: tolerances judge points, or intervals, whose rows say when they end; add"
+            " punctuation, write {interval: {end_time: column}}, or remove it",
+        )
+        return
+    yield from _shape(spec, given, ReadableColumns(None if "schema" in bad else spec.columns))
 
 
 def _shape(spec: SourceSpec, given: Collection[str], row: ReadableColumns) -> Iterator[KeyFinding]:

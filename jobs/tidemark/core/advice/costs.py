@@ -16,9 +16,9 @@ DEFAULT_TARGET = 0.01
 
 @dataclass(frozen=True)
 class FateCounts:
-    """Numbers of rows: `adjusted` if late and out-of-order rows were adjusted, `dropped` if they were dropped, and
-    both under the source's own two actions. All of them include the rows of the early step; `rows` is the number of
-    all rows."""
+    """Numbers of rows: `adjusted` if late and out-of-order rows were adjusted, intervals that end where they are
+    moved to as well, `dropped` if they were dropped, and both under the source's own two actions. All of them include
+    the rows of the early step; `rows` is the number of all rows."""
 
     rows: int
     adjusted: int
@@ -109,4 +109,5 @@ def _smallness(cell: ToleranceCost) -> tuple[float, float, int]:
 def _fates(tally: GridCounts, place: tuple[int, int], policy: Policy) -> FateCounts:
     adjusted, _ = tally.fates(*place, (Action.ADJUST, Action.ADJUST))
     _, dropped = tally.fates(*place, (Action.DROP, Action.DROP))
+    adjusted += tally.emptied(*place)
     return FateCounts(tally.rows, adjusted, dropped, *tally.fates(*place, own_actions(policy)))

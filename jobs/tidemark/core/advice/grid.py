@@ -55,8 +55,10 @@ class GridCounts:
 
     First come rows out of order: for each lane, each late tolerance, rows that no earlier step has moved and rows
     that one has, and each n from 0 to the number of out-of-order tolerances: the rows that are out of order under the
-    first n of these and under no other. Then, by late tolerance, the late rows; then those that the early step drops,
-    and last the quarantined ones.
+    first n of these and under no other. Then, by late tolerance, the late rows, and the intervals that the late step
+    moves to their end if it adjusts. Then, for each lane, late tolerance and n, the intervals that the out-of-order
+    step moves to their end under the first n tolerances. Then the rows that the early step drops, and last the
+    quarantined ones.
     """
 
     grid: Grid
@@ -66,7 +68,7 @@ class GridCounts:
     def rows(self) -> int:
         """Number of all rows, quarantined ones too."""
         judged = sum(self._ordered(LATE_ADJUSTED, 0, 0)) + sum(self._ordered(LATE_ADJUSTED, 0, 1))
-        return judged + self._early_dropped + self.numbers[-1]
+        return judged + self._emptied_late(0) + self._early_dropped + self.numbers[-1]
 
     def fates(self, late: int, disorder: int, actions: tuple[Action, Action]) -> tuple[int, int]:
         """(adjusted, dropped): numbers of rows in the cell at these two places, under the actions of the late and
@@ -74,13 +76,19 @@ class GridCounts:
         dropping = actions[0] is Action.DROP
         lane = LATE_DROPPED if dropping else LATE_ADJUSTED
         still, moved = self._ordered(lane, late, 0), self._ordered(lane, late, 1)
-        gone = self._early_dropped + (self.numbers[self._after_lanes + late] if dropping else 0)
+        gone = self._early_dropped
+        gone += self.numbers[self._after_lanes + late] if dropping else self._emptied_late(late)
         behind = disorder + 1
         if actions[1] is Action.KEEP:
             return sum(moved), gone
         if actions[1] is Action.ADJUST:
-            return sum(moved) + sum(still[behind:]), gone
+            emptied = self._emptied_behind(lane, late, behind)
+            return sum(moved) + sum(still[behind:]) - emptied, gone + emptied
         return sum(moved[:behind]), gone + sum(still[behind:]) + sum(moved[behind:])
+
+    def emptied(self, late: int, disorder: int) -> int:
+        """Number of intervals that are moved to their end in the cell at these two places, if both steps adjust."""
+        return self._emptied_late(late) + self._emptied_behind(LATE_ADJUSTED, late, disorder + 1)
 
     def plus(self, other: GridCounts) -> GridCounts:
         """The counts of both's rows."""
@@ -94,6 +102,14 @@ class GridCounts:
     def _early_dropped(self) -> int:
         return self.numbers[-2]
 
+    def _emptied_late(self, late: int) -> int:
+        return self.numbers[self._after_lanes + len(self.grid.lates) + late]
+
+    def _emptied_behind(self, lane: int, late: int, behind: int) -> int:
+        lates, size = len(self.grid.lates), len(self.grid.disorders) + 1
+        first = self._after_lanes + 2 * lates + (lane * lates + late) * size
+        return sum(self.numbers[first + behind : first + size])
+
     def _ordered(self, lane: int, late: int, moved: int) -> Sequence[int]:
         size = len(self.grid.disorders) + 1
         first = ((lane * len(self.grid.lates) + late) * 2 + moved) * size
@@ -103,7 +119,7 @@ class GridCounts:
 def nothing(grid: Grid) -> GridCounts:
     """The counts of no rows."""
     lates = len(grid.lates)
-    return GridCounts(grid, [0] * (4 * lates * (len(grid.disorders) + 1) + lates + 2))
+    return GridCounts(grid, [0] * (6 * lates * (len(grid.disorders) + 1) + 2 * lates + 2))
 
 
 def rungs(known: Collection[int | None], most: int | None = None) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ def _schema(kinds: Kinds) -> pa.Schema:
 TIME: pa.DataType = pa.timestamp("us", tz="UTC")
 _LONG, _TEXT, _FLAG = pa.int64(), pa.string(), pa.bool_()
 
-REASONS = tuple(reason for reason in Reason if reason is not Reason.DUPLICATE)
+REASONS = tuple(reason for reason in Reason if reason not in (Reason.DUPLICATE, Reason.EMPTY))
 """Reasons that are counted in a struct. Others came later: they have rows of their own."""
 _REASONS: Kinds = {reason.value: _LONG for reason in REASONS}
 _FURTHER: Kinds = {"source": _TEXT, "partition": _TEXT, "reason": _TEXT, "rows": _LONG}

@@ -30,6 +30,7 @@ _COLUMNS = [
     "_reasons",
     "_arrival_time",
     "_event_time",
+    "_end_time",
     "_watermark",
     "_batch_id",
 ]
@@ -104,7 +105,7 @@ def details(look: CountedSource, partitions: tuple[str, ...], span: Incident) ->
     look.connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE found AS SELECT * FROM (
             SELECT _partition p, _file f, {at} a, epoch_us(_event_time) e, epoch_us(_watermark) w, _batch_id b,
-                {"_substream" if substreams else "NULL"} s
+                epoch_us(_end_time) z, {"_substream" if substreams else "NULL"} s
             FROM read LEFT JOIN landed ON f = _file WHERE coalesce(_reasons[1], '') = '{reason}')
         WHERE a // {HOUR} BETWEEN {span.first} AND {span.last} AND {look.asked.inside("a", "b")}""")  # noqa: S608
     rows, first, last = look.connection.execute("SELECT count(*), min(a), max(a) FROM found").fetchall()[0]
@@ -115,9 +116,9 @@ def details(look: CountedSource, partitions: tuple[str, ...], span: Incident) ->
     found = Details(rows, first, last, _largest(look, "p"), _largest(look, "f"), substream=most)
     if reason not in SETTINGS:
         return found
-    policy = look.source.rules.policy
-    keeping, kept = _keeping(look.connection, policy, Reason(reason)) if fate == Fate.DROPPED else ((), 0)
-    return replace(found, beyond=_beyond(look.connection, policy, Reason(reason)), keeping=keeping, kept=kept)
+    rules = look.source.rules
+    keeping, kept = _keeping(look.connection, rules, Reason(reason)) if fate == Fate.DROPPED else ((), 0)
+    return replace(found, beyond=_beyond(look.connection, rules.policy, Reason(reason)), keeping=keeping, kept=kept)
 
 
 def _largest(look: CountedSource, column: str) -> tuple[tuple[str, int], ...]:
@@ -126,11 +127,24 @@ def _largest(look: CountedSource, column: str) -> tuple[tuple[str, int], ...]:
     return tuple((str(name), int(number)) for name, number in look.connection.execute(query).fetchall())
 
 
-def _distance(policy: Policy, reason: Reason) -> str:
-    """SQL of the tolerance that a row would have needed."""
+def _distance(policy: Policy, reason: Reason, time: str = "e") -> str:
+    """SQL of the tolerance that a row would have needed to have its start at a time or before it."""
     if reason is Reason.LATE:
-        return "a - e"
-    return "e - a" if reason is Reason.EARLY else f"w + {policy.disorder} - e"
+        return f"a - {time}"
+    return "e - a" if reason is Reason.EARLY else f"w + {policy.disorder} - {time}"
+
+
+def _least(policy: Policy, reason: Reason) -> str:
+    """SQL of the tolerance that would have kept a dropped row: where rows are adjusted, these are intervals that were
+    moved to their end."""
+    found = _setting(policy, reason)
+    adjusted = found is not None and found.action is Action.ADJUST
+    return _distance(policy, reason, "(z - 1)" if adjusted and reason is not Reason.EARLY else "e")
+
+
+def _setting(policy: Policy, reason: str) -> Tolerance | None:
+    found: dict[str, Tolerance | None] = {Reason.LATE: policy.late, Reason.EARLY: policy.early}
+    return policy.out_of_order if reason == Reason.OUT_OF_ORDER else found.get(reason)
 
 
 def _beyond(connection: duckdb.DuckDBPyConnection, policy: Policy, reason: Reason) -> Beyond:
@@ -142,23 +156,26 @@ def _beyond(connection: duckdb.DuckDBPyConnection, policy: Policy, reason: Reaso
 
 
 def _keeping(
-    connection: duckdb.DuckDBPyConnection, policy: Policy, reason: Reason
+    connection: duckdb.DuckDBPyConnection, rules: SourceRules, reason: Reason
 ) -> tuple[tuple[tuple[str, int], ...], int]:
     """The smallest round tolerances that keep at least 95 % of the dropped rows, and how many they keep.
 
-    Late rows may also be too far behind the watermark: where that drops them, both tolerances are raised.
+    Late rows may also be too far behind the watermark: where that drops them, or moves them to their end, both
+    tolerances are raised.
     """
     chosen: list[tuple[str, int]] = []
     where = "true"
-    steps = [reason, *[Reason.OUT_OF_ORDER] * (reason is Reason.LATE and policy.out_of_order.action is Action.DROP)]
+    policy, order = rules.policy, rules.policy.out_of_order.action
+    dropping = order is Action.DROP or (order is Action.ADJUST and rules.shape.end_time is not None)
+    steps = [reason, *[Reason.OUT_OF_ORDER] * (reason is Reason.LATE and dropping)]
     for step in steps:
-        away = _distance(policy, step)
+        away = _least(policy, step)
         need = connection.execute(f"SELECT quantile_disc({away}, 0.95) FROM found WHERE {where}").fetchall()[0][0]  # noqa: S608
         wanted = None if need is None else next((each for each in ROUND if each >= need), None)
         if wanted is None:
             return (), 0
-        present = getattr(policy, "out_of_order" if step is Reason.OUT_OF_ORDER else step.value)
-        if step is not reason and isinstance(present, Tolerance) and wanted <= present.micros:
+        present = _setting(policy, step)
+        if step is not reason and present is not None and wanted <= present.micros:
             wanted = present.micros
         else:
             chosen.append((SETTINGS[step], wanted))
@@ -213,7 +230,5 @@ def ordinarily_repeated(look: CountedSource, partitions: tuple[str, ...]) -> flo
 
 def tolerance_of(rules: SourceRules, reason: str) -> int | None:
     """The tolerance in force for a reason, microseconds; None if it has none."""
-    policy = rules.policy
-    found: dict[str, Tolerance | None] = {Reason.LATE: policy.late, Reason.EARLY: policy.early}
-    tolerance = policy.out_of_order if reason == Reason.OUT_OF_ORDER else found.get(reason)
+    tolerance = _setting(rules.policy, reason)
     return None if tolerance is None else tolerance.micros

@@ -61,8 +61,14 @@ class PolicyHistory:
         return None if late is None or arrived is None else clamp(arrived - late.micros)
 
 
-def staged(policy: Policy, event: int, arrival: int) -> int | None:
-    """Return the time that a row has after the early and late steps; None: one of them drops it."""
+def staged(policy: Policy, event: int, arrival: int, end: int | None = None) -> int | None:
+    """Return the time that a row has after the early and late steps; None: one of them drops it, or moves it to its
+    end or past it."""
+    time = _bounded(policy, event, arrival)
+    return None if time is not None and end is not None and time >= end else time
+
+
+def _bounded(policy: Policy, event: int, arrival: int) -> int | None:
     early, late = policy.early, policy.late
     if early is not None and event > arrival + early.micros:
         return arrival + early.micros if early.action is Action.ADJUST else None
@@ -72,14 +78,20 @@ def staged(policy: Policy, event: int, arrival: int) -> int | None:
 
 
 def staged_sql(policy: Policy) -> str:
-    """Return `staged` as SQL over the columns `e` (event time) and `a` (arrival), in microseconds."""
+    """Return `staged` as SQL over the columns `e` (event time), `a` (arrival) and `z` (end), in microseconds."""
     cases = [
         f"WHEN e {sign} a {side} {tolerance.micros} THEN "
         + (f"a {side} {tolerance.micros}" if tolerance.action is Action.ADJUST else "NULL")
         for tolerance, sign, side in ((policy.early, ">", "+"), (policy.late, "<", "-"))
         if tolerance is not None
     ]
-    return f"CASE {' '.join(cases)} ELSE e END" if cases else "e"
+    time = f"CASE {' '.join(cases)} ELSE e END" if cases else "e"
+    return f"CASE WHEN {time} >= z THEN NULL ELSE {time} END"
+
+
+TIMES = ("_event_time", "_arrival_time", "_end_time")
+TIMED = "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, epoch_us(_end_time) AS z, * FROM earlier)"
+"""Rows of `earlier` with the columns that `staged_sql` needs, made of those in `TIMES`."""
 
 
 def may_be_staged(policy: Policy, time: int) -> Condition:
@@ -93,14 +105,18 @@ def may_be_staged(policy: Policy, time: int) -> Condition:
 
 
 def outcome(
-    policy: Policy, event: int, arrival: int, watermark: int | None
+    policy: Policy, event: int, arrival: int, watermark: int | None, end: int | None = None
 ) -> tuple[str, tuple[str, ...], int | None]:
-    """Return the fate, the reasons and the time that a policy gives a row, given the watermark before it."""
-    time, reasons = staged(policy, event, arrival), list(_acted(policy, event, arrival))
-    order = policy.out_of_order.action
-    if time is not None and order is not Action.KEEP and watermark is not None and time < watermark:
+    """Return the fate, the reasons and the time that a policy gives a row, given the watermark before it; `end` is
+    that of an interval."""
+    time, reasons = _bounded(policy, event, arrival), list(_acted(policy, event, arrival))
+    order, alive = policy.out_of_order.action, staged(policy, event, arrival, end) is not None
+    if alive and time is not None and order is not Action.KEEP and watermark is not None and time < watermark:
         reasons.append("out_of_order")
         time = watermark if order is Action.ADJUST else None
+    if time is not None and end is not None and time >= end:
+        reasons.append("empty")
+        time = None
     return "dropped" if time is None else "adjusted" if reasons else "on_time", tuple(reasons), time
 
 
@@ -108,7 +124,7 @@ def follows(policy: Policy, row: EventRow) -> bool:
     """True if a row's fate, reasons and time are those that a policy gives it."""
     if row.event_time is None or row.arrival_time is None:
         return False
-    found = outcome(policy, row.event_time, row.arrival_time, row.watermark)
+    found = outcome(policy, row.event_time, row.arrival_time, row.watermark, row.end_time)
     return found == (row.disposition, row.reasons, row.system_timestamp)
 
 

@@ -17,7 +17,7 @@ from tidemark.core.times import MAX_TIME
 from tidemark.core.watermarks import MIN_TIME, UNKNOWN, PartitionState
 from tidemark.records.rows import OriginRecord
 from tidemark.report.events import EventRow, instant, read_row
-from tidemark.report.explain.history import PolicyHistory, Span, may_be_staged, staged, staged_sql
+from tidemark.report.explain.history import TIMED, TIMES, PolicyHistory, Span, may_be_staged, staged, staged_sql
 from tidemark.report.scan import UNREPEATED, Condition, both, first_offset, single, sql, stream
 from tidemark.report.words import iso
 
@@ -215,20 +215,19 @@ def _reached(past: Past, watermark: int, span: Span) -> Origin | None:
     row = _at(past, offset)
     if row is None or row.event_time is None or row.arrival_time is None:
         return None
-    left = staged(policy, row.event_time, row.arrival_time)
+    left = staged(policy, row.event_time, row.arrival_time, row.end_time)
     return Origin(OriginKind.ROW, watermark, row=row, policy=policy, time=left)
 
 
 def _first(past: Past, where: Condition, policy: Policy, time: int, *, least: bool) -> int | None:
     """Return the smallest offset among the row's partition or substream that fulfils `where` and whose time after the
     early and late steps is `time` (`least`: or earlier)."""
-    columns = ["_offset", "_event_time", "_arrival_time", "_reasons", *(["_substream"] if past.key else [])]
+    columns = ["_offset", *TIMES, "_reasons", *(["_substream"] if past.key else [])]
     key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""
     with sql() as connection:
         connection.register("earlier", stream(past.events, columns, where))
-        timed = "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, * FROM earlier)"
         reached = f"{UNREPEATED} AND {staged_sql(policy)} {'<=' if least else '='} {time}"
-        return single(connection, f"SELECT min(_offset) FROM {timed} WHERE {reached} {key}", past.key or ())  # noqa: S608
+        return single(connection, f"SELECT min(_offset) FROM {TIMED} WHERE {reached} {key}", past.key or ())  # noqa: S608
 
 
 def _was_so(past: Past, row: EventRow) -> bool:

@@ -1,4 +1,4 @@
-"""The three steps of judging one row, as numbers and sentences (time rules: judging a row)."""
+"""The steps of judging one row, as numbers and sentences (time rules: judging a row)."""
 
 from __future__ import annotations
 
@@ -57,14 +57,31 @@ class Comparison:
 
 
 def steps_of(row: EventRow, policy: Policy, day: str | None) -> list[Comparison]:
-    """Return the steps of a judged row, including those not reached. A step acted if its reason is recorded."""
+    """Return the steps of a judged row, including those not reached. A step acted if its reason is recorded. Of an
+    interval the last one compares its start with its end."""
     time = row.event_time
+    emptied: int | None = None
     found: list[Comparison] = []
     for reason, tolerance in _tolerances(policy):
         step = _step(row, reason, tolerance, time)
         found.append(replace(step, sentence=f"{_TITLES[reason]}: {_sentence(step, day)}."))
         time = step.after
+        if time is not None and row.end_time is not None and time >= row.end_time:
+            emptied, time = time, None
+    if row.end_time is not None:
+        found.append(_lasting(row.end_time, time if emptied is None else emptied, day))
     return found
+
+
+def _lasting(end: int, start: int | None, day: str | None) -> Comparison:
+    """Return the comparison of an interval's start, after the other steps, with its end."""
+    if start is None:
+        sentence = "Empty: not reached, an earlier step had dropped it."
+        return Comparison(Reason.EMPTY, NOT_REACHED, reference=end, sentence=sentence)
+    outcome, after = (PASSED, start) if start < end else (DROPPED, None)
+    where = "before" if start < end else "not before"
+    sentence = f"Empty: its start {moment(start, day)} is {where} its end {moment(end, day)}: {outcome}."
+    return Comparison(Reason.EMPTY, outcome, start, end, after, sentence=sentence)
 
 
 def _tolerances(policy: Policy) -> Iterator[tuple[Reason, Tolerance | None]]:

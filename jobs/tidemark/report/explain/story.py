@@ -10,7 +10,7 @@ from tidemark.report.explain.arrival import Arrival
 from tidemark.report.explain.late import LateWindow, outcome
 from tidemark.report.explain.origin import Origin, OriginKind, Past
 from tidemark.report.explain.punctuated import kept_with, punctuation_sentences
-from tidemark.report.explain.steps import DROPPED, Comparison
+from tidemark.report.explain.steps import NOT_REACHED, Comparison
 from tidemark.report.explain.tolerances import LeastSetting
 from tidemark.report.words import day_of, duration, moment, signed
 
@@ -63,9 +63,10 @@ def _judged(past: Past, steps: Sequence[Comparison], origin: Origin | None, day:
         yield "The source has no timestamp_by: arrival is the event time, and no tolerance can act."
     else:
         yield from (step.sentence for step in steps[:2])
-    if not any(step.outcome == DROPPED for step in steps[:2]):
+    if steps[2].outcome != NOT_REACHED:
         yield _watermark(past, origin, day)
         yield steps[2].sentence
+    yield from (step.sentence for step in steps[3:] if step.outcome != NOT_REACHED)
 
 
 def _where(past: Past, day: str | None) -> str:

@@ -15,7 +15,7 @@ from tidemark.core.policy import Action, Policy, Tolerance
 from tidemark.core.times import format_duration
 from tidemark.records.rows import NeedRecord
 from tidemark.report.events import instant
-from tidemark.report.explain.history import staged_sql
+from tidemark.report.explain.history import TIMED, TIMES, staged_sql
 from tidemark.report.explain.origin import Past
 from tidemark.report.scan import UNREPEATED, single, sql, stream
 from tidemark.report.words import duration
@@ -103,14 +103,13 @@ def _high(past: Past, policy: Policy, event: int) -> int | None:
     substream; None if there is none. The late step acts on none of these rows: its tolerance is wide enough for
     the row, and arrival never goes back."""
     where = past.earlier() & (pc.field("_event_time") > instant(event)) & (pc.field("_disposition") != "quarantined")
-    columns = ["_event_time", "_arrival_time", "_reasons", *(["_substream"] if past.key else [])]
+    columns = [*TIMES, "_reasons", *(["_substream"] if past.key else [])]
     key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""
-    timed = "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, * FROM earlier)"
     with sql() as connection:
         connection.register("earlier", stream(past.events, columns, where))
         high = single(
             connection,
-            f"SELECT max({staged_sql(policy)}) FROM {timed} WHERE {UNREPEATED} {key}",  # noqa: S608
+            f"SELECT max({staged_sql(policy)}) FROM {TIMED} WHERE {UNREPEATED} {key}",  # noqa: S608
             past.key or (),
         )
     return high if high is not None and high > event else None

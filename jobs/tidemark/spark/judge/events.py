@@ -8,7 +8,19 @@ from pyspark.sql import functions as F
 from tidemark.config import SourceSpec
 from tidemark.config.types import EVENT_COLUMNS
 from tidemark.core.times import DAY
-from tidemark.spark.columns import ARRIVAL, BEYOND, EVENT, OBJECT, OFFSET, PARTITION, RAW, REST, SKIPPED, SUBSTREAM
+from tidemark.spark.columns import (
+    ARRIVAL,
+    BEYOND,
+    END,
+    EVENT,
+    OBJECT,
+    OFFSET,
+    PARTITION,
+    RAW,
+    REST,
+    SKIPPED,
+    SUBSTREAM,
+)
 from tidemark.spark.judge.policy import verdict
 from tidemark.spark.punctuation.verdict import verdict as punctuated_verdict
 from tidemark.spark.read.object_columns import Objects
@@ -34,7 +46,7 @@ def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataF
         "_arrival_time": arrival,
         "_arrival_date": F.date_from_unix_date(days.cast("int")),
         "_event_time": F.timestamp_micros(F.col(EVENT)),
-        "_end_time": F.lit(None).cast("timestamp"),
+        "_end_time": F.lit(None).cast("timestamp") if source.interval_end is None else F.timestamp_micros(END),
         **fates,
         "_substream": rest[SUBSTREAM],
         "_batch_id": named["batch"],

@@ -19,6 +19,7 @@ from tidemark.spark.columns import (
     ARRIVAL,
     BAD,
     CHUNK,
+    END,
     EVENT,
     FATE,
     IMPORTED,
@@ -71,9 +72,9 @@ def stage(
     """Send rows to their tasks, with offset, arrival, and the time that the early and late steps leave them
     (`STAGED`).
 
-    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps. Columns not needed for judging
-    are packed in `REST`. `start` holds the watermark of `opening.unseen` and `tasks` the tasks of partitions; both
-    are plan parameters. Duplicates are found if the keys `seen` before the batch are given.
+    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps, and for intervals that end by
+    then. Columns not needed for judging are packed in `REST`. `start` holds the watermark of `opening.unseen` and
+    `tasks` the tasks of partitions; both are plan parameters. Duplicates are found if the keys `seen` are given.
     """
     seed, run = F.col(SEED), F.col(_RUN)
     own_time = source.timestamp_by is not None
@@ -136,7 +137,8 @@ def judge(
     else:
         group = [run["group"], F.lit(None).cast("binary")]
     high = run["high"] if layout.cells and not keyed else F.lit(None).cast("long")
-    return staged.withColumn(FATE, fate(source.policy, group, before, high)).drop(_PLACE)
+    end = F.lit(None).cast("long") if source.interval_end is None else F.col(END)
+    return staged.withColumn(FATE, fate(source.policy, group, before, high, end)).drop(_PLACE)
 
 
 def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Layout) -> DataFrame:
@@ -180,4 +182,5 @@ def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> 
     if source.timestamp_by is not None:
         event = F.col(EVENT)
     timed = rows.withColumns({EVENT: event, SKIPPED: skipped})
-    return timed.withColumn(STAGED, F.when(F.col(BAD).isNull() & ~F.col(SKIPPED), bounded(source.policy)))
+    time = bounded(source.policy, source.interval_end is not None)
+    return timed.withColumn(STAGED, F.when(F.col(BAD).isNull() & ~F.col(SKIPPED), time))

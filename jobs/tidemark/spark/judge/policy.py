@@ -10,25 +10,28 @@ from pyspark.sql import functions as F
 
 from tidemark.core.policy import Policy, Tolerance
 from tidemark.core.watermarks import MIN_TIME
-from tidemark.spark.columns import ARRIVAL, BAD, EVENT, FATE, STAGED
+from tidemark.spark.columns import ARRIVAL, BAD, END, EVENT, FATE, STAGED
 from tidemark.spark.jvm_functions import invoked, java_class, or_none
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 
-def bounded(policy: Policy) -> Column:
-    """The time that the early and late steps leave a row, null if one of them drops it or it has no time."""
-    return invoked("rows.TolerancePolicy", F.col(ARRIVAL), F.col(EVENT), settings=(_in_java(policy),))
+def bounded(policy: Policy, intervals: bool = False) -> Column:
+    """The time that the early and late steps leave a row, null if one of them drops it or it has no time. Of
+    `intervals` it is null, too, if it is not before their `END`."""
+    times = [F.col(name) for name in (ARRIVAL, EVENT, *([END] if intervals else []))]
+    return invoked("rows.TolerancePolicy", *times, settings=(_in_java(policy),))
 
 
-def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column) -> Column:
+def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column, end: Column) -> Column:
     """Fate of staged rows, sorted by group: a struct of `stamp`, `fate`, `reasons` and `watermark`.
 
     `group` names a row's group, in two parts as in `greatest_before` or in three as in `greatest_before_in_runs`.
-    `before` is the watermark known before a group's rows, and `high` the greatest time of rows before them.
+    `before` is the watermark known before a group's rows, and `high` the greatest time of rows before them. `end` is
+    where a row ends, null for points.
     """
-    times = [or_none(F.col(name)) for name in (ARRIVAL, EVENT, STAGED)]
+    times = [or_none(column) for column in (F.col(ARRIVAL), F.col(EVENT), F.col(STAGED), end)]
     settings = (_in_java(policy), policy.disorder, MIN_TIME)
     return invoked("rows.RowJudge", *group, F.col(BAD), *times, or_none(before), or_none(high), settings=settings)
 

@@ -20,6 +20,7 @@ from tidemark.spark.columns import (
     CELL,
     CHUNK,
     COUNTED_BEFORE,
+    END,
     EVENT,
     MARK,
     OBJECT,
@@ -42,7 +43,8 @@ _CELL = (PARTITION, OBJECT, BLOCK, CELL)
 
 def cut_skewed(rows: DataFrame, source: SourceSpec, opening: Opening, layout: Layout, scattered: bool) -> Layout:
     """Layout whose skewed partitions are cut into chunks, each with the state before it."""
-    narrow = [*ORDER, PARTITION, OWN, EVENT, BAD, *([MARK] if source.punctuated else [])]
+    more = [MARK] if source.punctuated else [] if source.interval_end is None else [END]
+    narrow = [*ORDER, PARTITION, OWN, EVENT, BAD, *more]
     skewed = rows.where(F.col(PARTITION).isin(list(layout.skewed))).select(
         *narrow, cell_of_row(layout.bits).alias(CELL)
     )

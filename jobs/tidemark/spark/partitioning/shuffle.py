@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _NARROW = (*ORDER, PARTITION, OWN, EVENT, BAD)
 _MARKS = (IDENTITY, MARK, END, MATCH)
-"""Further columns that judging needs, in rows of sources with duplicates and of punctuated ones."""
+"""Further columns that judging needs, in rows of sources with duplicates or intervals and of punctuated ones."""
 _WHOLE, _NOT_CHUNKED = 0, -1
 """Chunk numbers of partitions that are not cut: if no partition is cut, and if others are."""
 _FIELDS = ("rows", "watermark", "high", "counted", "period")

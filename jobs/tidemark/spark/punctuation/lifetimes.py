@@ -86,7 +86,7 @@ def forget_ended(spark: SparkSession, root: str, source: str, through: int) -> N
 def of_stream(source: SourceSpec, events: DataFrame) -> DataFrame:
     """Surviving event rows of a source without edges as rows of its stream, with their `_end_time`."""
     if source.punctuated is None:
-        return events.withColumn("_end_time", _next_tick())
+        return events if source.longest is None else events.withColumn("_end_time", _next_tick())
     mark = mark_columns(events, source.punctuated, source.lifetimes)[MARK]
     rows = events.where(mark.isin(Mark.POINT.value, Mark.INTERVAL.value))
     return rows if source.longest is None else rows.withColumn("_end_time", _next_tick())

@@ -51,11 +51,6 @@ def mark_columns(rows: DataFrame, punctuation: Punctuation, shape: Shape) -> dic
     return {MARK: mark, END: end, MATCH: match}
 
 
-def endless(event: Column) -> Column:
-    """True if a row must have an end and has none after its start."""
-    return F.col(MARK).isin(*WITH_END) & (F.col(END).isNull() | (F.col(END) <= event))
-
-
 class PunctuationColumns(NamedTuple):
     """Columns from which punctuations are computed; null where a row has no value.
 

@@ -36,7 +36,7 @@ from tidemark.spark.columns import (
 from tidemark.spark.expressions import text_of
 from tidemark.spark.local_frames import Columns, small_frame
 from tidemark.spark.partitioning.layout import POSITION_BITS
-from tidemark.spark.punctuation.state import endless, mark_columns
+from tidemark.spark.punctuation.state import WITH_END, mark_columns
 from tidemark.spark.read import formats
 from tidemark.spark.read.format import Sight, row_text
 from tidemark.spark.read.formats import look_at
@@ -161,7 +161,8 @@ def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
     timeless = F.col(OWN).isNull() | (F.col(EVENT).isNull() if source.timestamp_by else F.lit(False))
     broken = F.col(CORRUPT) | (F.col(PARTITION) == UNKNOWN)
     if source.punctuation is not None:
-        broken, timeless = broken | F.col(MARK).isNull(), timeless | _endless(source)
+        broken = broken | F.col(MARK).isNull()
+    timeless = timeless | _endless(source)
     reason = F.when(broken, Reason.INVALID_ROW.value).when(timeless, Reason.INVALID_TIME.value)
     reason = reason.otherwise(unmet(parsed, source))
     timed = (
@@ -186,18 +187,26 @@ def _judgeable(source: SourceSpec, parsed: DataFrame) -> DataFrame:
 
 
 def _with_marks(source: SourceSpec, rows: DataFrame) -> DataFrame:
-    """Rows of a punctuated source with `MARK`, `END` and `MATCH`; others unchanged."""
-    if source.punctuated is None:
-        return rows
-    return rows.withColumns(mark_columns(rows, source.punctuated, source.lifetimes))
+    """Rows of a punctuated source with `MARK`, `END` and `MATCH`, intervals of others with `END`."""
+    if source.punctuated is not None:
+        return rows.withColumns(mark_columns(rows, source.punctuated, source.lifetimes))
+    if source.interval_end is not None:
+        return rows.withColumn(END, micros_of(rows, source.interval_end, "shape.end_time"))
+    return rows
 
 
 def _endless(source: SourceSpec) -> Column:
-    return endless(F.col(EVENT)) if source.lifetimes.end_time is not None else F.lit(False)
+    """Condition that a row must have an end and has none after its start."""
+    if source.lifetimes.end_time is None:
+        return F.lit(False)
+    wrong = F.col(END).isNull() | (F.col(END) <= F.col(EVENT))
+    return wrong if source.punctuation is None else F.col(MARK).isin(*WITH_END) & wrong
 
 
 def _marks(source: SourceSpec) -> tuple[str, ...]:
-    return () if source.punctuation is None else (MARK, END, MATCH)
+    if source.punctuation is None:
+        return () if source.interval_end is None else (END,)
+    return MARK, END, MATCH
 
 
 def _partition(source: SourceSpec, parsed: DataFrame) -> Column:

@@ -33,6 +33,7 @@ _COLUMNS = [
     "_offset",
     "_arrival_time",
     "_event_time",
+    "_end_time",
     "_system_timestamp",
     "_disposition",
     "_watermark",
@@ -41,7 +42,8 @@ _COLUMNS = [
 
 @dataclass(frozen=True)
 class Point:
-    """One row; times in microseconds UTC, None where it has none. `watermark` is the one in force before it."""
+    """One row; times in microseconds UTC, None where it has none. `watermark` is the one in force before it,
+    `end` the end of an interval."""
 
     key: Key
     offset: int
@@ -50,6 +52,7 @@ class Point:
     event: int | None
     system: int | None
     watermark: int | None
+    end: int | None = None
 
     @property
     def drawable(self) -> bool:
@@ -133,7 +136,7 @@ def _by(policy: Policy, point: Point) -> bool:
     """True if a policy may have judged a row."""
     if point.fate is Fate.QUARANTINED or point.event is None or point.arrival is None:
         return True
-    fate, _, time = outcome(policy, point.event, point.arrival, point.watermark)
+    fate, _, time = outcome(policy, point.event, point.arrival, point.watermark, point.end)
     return (fate, time) == (point.fate.value, point.system)
 
 
@@ -183,7 +186,7 @@ def _points(source: SourceTable, where: Condition, order: str) -> tuple[Point, .
 
 
 def _rows(query: Query, order: str) -> list[Row]:
-    times = ("_arrival_time", "_event_time", "_system_timestamp", "_watermark")
+    times = ("_arrival_time", "_event_time", "_end_time", "_system_timestamp", "_watermark")
     columns = ", ".join(f"epoch_us({name}) AS {name}" for name in times)
     found = f"SELECT _partition, _substream, _offset, _disposition, {columns} FROM t"  # noqa: S608
     return query.rows(f"{found} WHERE {UNREPEATED} {order}")
@@ -198,4 +201,5 @@ def _point(row: Row, substreams: bool) -> Point:
         event=row["_event_time"],
         system=row["_system_timestamp"],
         watermark=row["_watermark"],
+        end=row["_end_time"],
     )

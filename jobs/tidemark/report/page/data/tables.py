@@ -28,6 +28,7 @@ READ = (
     "_disposition",
     "_reasons",
     "_watermark",
+    "_end_time",
     "_batch_id",
 )
 """Columns of events that a report reads."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from tidemark.core.policy import Fate, Policy, Reason, Tolerance
+from tidemark.core.policy import Action, Fate, Policy, Reason, Tolerance
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND
 from tidemark.report.page.data.moves import QUANTILES, Sizes, sizes_of
 from tidemark.report.page.data.tables import Scope, SourceTable, ask, in_scope
@@ -39,10 +39,11 @@ def missed_of(source: SourceTable, scope: Scope) -> tuple[Missed, ...]:
     within = ", ".join(f"count(*) FILTER (missed <= {bound})" for bound in BOUNDS)
     found = ask(
         source.events,
-        ["_disposition", "_reasons", "_arrival_time", "_event_time", "_watermark"],
+        ["_disposition", "_reasons", "_arrival_time", "_event_time", "_end_time", "_watermark"],
         "WITH times AS (SELECT _reasons[-1] AS reason, epoch_us(_arrival_time) AS a, epoch_us(_event_time) AS e, "  # noqa: S608 - of numbers
-        f"epoch_us(_watermark) AS w FROM t), distances AS (SELECT reason, {_distance(source.policy)} AS missed "
-        f"FROM times) SELECT reason, count(*) AS n, [{within}] AS within, {QUANTILES.format('missed')} "
+        "epoch_us(_end_time) AS z, epoch_us(_watermark) AS w FROM t), "
+        f"distances AS (SELECT reason, {_distance(source.policy)} AS missed FROM times) "
+        f"SELECT reason, count(*) AS n, [{within}] AS within, {QUANTILES.format('missed')} "
         "FROM distances WHERE missed IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1",
         where=in_scope(scope, pc.field("_disposition") == Fate.DROPPED.value),
     )
@@ -55,7 +56,7 @@ def missed_of(source: SourceTable, scope: Scope) -> tuple[Missed, ...]:
 
 def _distance(policy: Policy) -> str:
     """Return SQL for the distance from the limit of a row's last reason: from arrival, or of its time after the steps
-    before from the watermark."""
+    before from the watermark, or from its end."""
     time = "e"
     if policy.early is not None:
         time = f"least({time}, a + {policy.early.micros})"
@@ -64,8 +65,13 @@ def _distance(policy: Policy) -> str:
     late, early = (_micros(each) for each in (policy.late, policy.early))
     return (
         f"CASE reason WHEN '{Reason.LATE}' THEN a - e - {late} WHEN '{Reason.EARLY}' THEN e - a - {early} "
-        f"WHEN '{Reason.OUT_OF_ORDER}' THEN w - {time} END"
+        f"WHEN '{Reason.OUT_OF_ORDER}' THEN w - {time} WHEN '{Reason.EMPTY}' THEN {_start(policy, time)} - z END"
     )
+
+
+def _start(policy: Policy, time: str) -> str:
+    """Return SQL for the start to which the steps move an interval."""
+    return time if policy.out_of_order.action is Action.KEEP else f"greatest({time}, w)"
 
 
 def _micros(tolerance: Tolerance | None) -> int:

@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.api.java.UDF6;
+import org.apache.spark.sql.api.java.UDF7;
 import org.apache.spark.sql.expressions.UserDefinedFunction;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
@@ -22,7 +22,7 @@ import org.apache.spark.util.TaskCompletionListener;
  * lane and late tolerance. A larger out-of-order tolerance has no later watermark, so one number describes a row: how
  * many of these tolerances it is behind.
  */
-public final class CandidateCounter implements UDF6<byte[], Object, Long, Long, Long, Long, Boolean> {
+public final class CandidateCounter implements UDF7<byte[], Object, Long, Long, Long, Long, Long, Boolean> {
     private static final long serialVersionUID = 1L;
 
     private static final int ADJUSTING = 0;
@@ -66,11 +66,12 @@ public final class CandidateCounter implements UDF6<byte[], Object, Long, Long, 
      * @param partition the partition's name in UTF-8
      * @param part the rest of the group's name: the number of a chunk, or the bytes of a substream
      * @param event the event time, null of a quarantined row
+     * @param end the end of an interval, null of a point
      * @param reached the arrival from which the partition's floor follows, or null
      * @param period the number of the period that the row counts for, beside its partition
      */
     @Override
-    public Boolean call(byte[] partition, Object part, Long arrival, Long event, Long reached, Long period) {
+    public Boolean call(byte[] partition, Object part, Long arrival, Long event, Long end, Long reached, Long period) {
         if (countsByPartition == null) {
             begin();
         }
@@ -89,12 +90,12 @@ public final class CandidateCounter implements UDF6<byte[], Object, Long, Long, 
         if (event == null) {
             increment(grid.quarantinedRows());
         } else {
-            count(arrival, event, reached == null ? CandidateGrid.NONE : reached);
+            count(arrival, event, end == null ? Long.MAX_VALUE : end, reached == null ? CandidateGrid.NONE : reached);
         }
         return true;
     }
 
-    private void count(long arrival, long event, long reached) {
+    private void count(long arrival, long event, long end, long reached) {
         boolean isEarly = grid.hasEarly && event > arrival + grid.early;
         if (isEarly && !grid.adjustsEarly) {
             increment(grid.earlyRows());
@@ -106,26 +107,40 @@ public final class CandidateCounter implements UDF6<byte[], Object, Long, Long, 
             long tolerance = grid.lates[late];
             long floor = isOff || reached == CandidateGrid.NONE ? CandidateGrid.NONE : reached - tolerance;
             if (isOff || arrival - event <= tolerance) {
-                judge(ADJUSTING, late, stamp, isEarly, floor);
-                judge(DROPPING, late, stamp, isEarly, floor);
+                judge(ADJUSTING, late, stamp, isEarly, floor, end);
+                judge(DROPPING, late, stamp, isEarly, floor, end);
             } else {
-                judge(ADJUSTING, late, arrival - tolerance, true, floor);
+                if (arrival - tolerance < end) {
+                    judge(ADJUSTING, late, arrival - tolerance, true, floor, end);
+                } else {
+                    increment(grid.emptiedLate(late));
+                }
                 increment(grid.lateRows(late));
             }
         }
     }
 
-    private void judge(int lane, int late, long stamp, boolean moved, long floor) {
+    private void judge(int lane, int late, long stamp, boolean moved, long floor, long end) {
         long high = highs[lane][late];
-        long[] behind = grid.behind[late];
-        int many = 0;
-        while (many < behind.length && (stamp < floor || stamp < high - behind[many] || stamp < start(late, many))) {
-            many++;
-        }
+        int many = behind(stamp + 1, late, high, floor);
         increment(grid.place(lane, late, moved, many));
+        int emptied = many == 0 ? 0 : behind(end, late, high, floor);
+        if (emptied > 0) {
+            increment(grid.emptiedBehind(lane, late, emptied));
+        }
         if (stamp > high) {
             highs[lane][late] = stamp;
         }
+    }
+
+    /** Returns under how many tolerances the watermark is at a time or after it. */
+    private int behind(long time, int late, long high, long floor) {
+        long[] behind = grid.behind[late];
+        int many = 0;
+        while (many < behind.length && Math.max(Math.max(floor, high - behind[many]), start(late, many)) >= time) {
+            many++;
+        }
+        return many;
     }
 
     private void increment(int place) {

@@ -74,11 +74,11 @@ final class CandidateGrid implements Serializable {
     }
 
     /**
-     * Returns the number of counts of a partition: those at `place`, then late rows by late tolerance, rows dropped
-     * as early, and quarantined rows.
+     * Returns the number of counts of a partition: those at `place`, late rows by late tolerance, intervals that the
+     * late step and those that the out-of-order step moves to their end, rows dropped as early, and quarantined rows.
      */
     int size() {
-        return lateRows(lates.length) + 2;
+        return emptiedBehind(LANES, 0, 0) + 2;
     }
 
     /** Returns the place of the count of rows that are out of order under the first `many` tolerances. */
@@ -89,6 +89,16 @@ final class CandidateGrid implements Serializable {
     /** Returns the place of the count of late rows. */
     int lateRows(int late) {
         return LANES * lates.length * 2 * (outOfOrders() + 1) + late;
+    }
+
+    /** Returns the place of the count of intervals that the late step moves to their end. */
+    int emptiedLate(int late) {
+        return lateRows(lates.length) + late;
+    }
+
+    /** Returns the place of the count of intervals that a watermark moves to their end under the first `many` tolerances. */
+    int emptiedBehind(int lane, int late, int many) {
+        return emptiedLate(lates.length) + (lane * lates.length + late) * (outOfOrders() + 1) + many;
     }
 
     /** Returns the place of the count of rows that are dropped as early. */

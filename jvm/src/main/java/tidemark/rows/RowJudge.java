@@ -1,6 +1,7 @@
 package tidemark.rows;
 
 import java.io.Serializable;
+import java.util.ArrayList;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -21,10 +22,12 @@ public final class RowJudge implements Serializable {
 
     private static final String RESULT =
         "stamp TIMESTAMP, fate STRING NOT NULL, reasons ARRAY<STRING> NOT NULL, watermark TIMESTAMP";
-    /** Bits of the steps that act on a row. */
-    private static final int OUT_OF_ORDER = 1;
-    private static final int EARLY = 2;
-    private static final int LATE = 4;
+    /** Names of the steps, in the order in which they act; their bits are in this order, too. */
+    private static final String[] STEPS = {"early", "late", "out_of_order", "empty"};
+    private static final int EARLY = 1;
+    private static final int LATE = 2;
+    private static final int OUT_OF_ORDER = 4;
+    private static final int EMPTY = 8;
 
     private final PrecedingMaximum highs = new PrecedingMaximum();
     private final TolerancePolicy policy;
@@ -67,15 +70,16 @@ public final class RowJudge implements Serializable {
      * @param part the second part, or null
      * @param badReason the reasons for which the row is quarantined, with commas between; `duplicate` if it is one;
      *     else null
-     * @param staged the time after the early and the late step
+     * @param staged the time after the early and the late step; `NONE` if it is not before the end
+     * @param end the end of an interval; `NONE` for a point
      * @param watermark the watermark known before the group
      * @param high the highest time of rows before the group
      */
     public InternalRow judge(
             long group, byte[] part, UTF8String badReason,
-            long arrival, long event, long staged, long watermark, long high) {
+            long arrival, long event, long staged, long end, long watermark, long high) {
         Long groupHigh = this.highs.advance(group, part, staged);
-        return judge(groupHigh, badReason, arrival, event, staged, watermark, high);
+        return judge(groupHigh, badReason, arrival, event, staged, end, watermark, high);
     }
 
     /**
@@ -88,14 +92,14 @@ public final class RowJudge implements Serializable {
      */
     public InternalRow judge(
             long run, UTF8String one, UTF8String other, UTF8String badReason,
-            long arrival, long event, long staged, long watermark, long high) {
+            long arrival, long event, long staged, long end, long watermark, long high) {
         Long groupHigh = this.highs.advance(run, one, other, staged);
-        return judge(groupHigh, badReason, arrival, event, staged, watermark, high);
+        return judge(groupHigh, badReason, arrival, event, staged, end, watermark, high);
     }
 
     private InternalRow judge(
             Long groupHigh, UTF8String badReason,
-            long arrival, long event, long staged, long knownWatermark, long knownHigh) {
+            long arrival, long event, long staged, long end, long knownWatermark, long knownHigh) {
         if (this.row == null) {
             initialize();
         }
@@ -119,6 +123,10 @@ public final class RowJudge implements Serializable {
         } else if (this.policy.isLate(arrival, event)) {
             steps |= LATE;
         }
+        if (end != Nullable.NONE && (stamp >= end || this.policy.isEmptied(arrival, event, end))) {
+            stamp = Nullable.NONE;
+            steps |= EMPTY;
+        }
         UTF8String fate = stamp == Nullable.NONE ? this.dropped : steps == 0 ? this.onTime : this.adjusted;
         return verdict(Nullable.box(stamp), fate, this.reasons[steps], Nullable.box(watermark));
     }
@@ -141,16 +149,21 @@ public final class RowJudge implements Serializable {
         this.quarantined = UTF8String.fromString("quarantined");
         this.duplicate = UTF8String.fromString("duplicate");
         this.duplicates = array(this.duplicate);
-        UTF8String early = UTF8String.fromString("early");
-        UTF8String late = UTF8String.fromString("late");
-        UTF8String outOfOrder = UTF8String.fromString("out_of_order");
-        this.reasons = new ArrayData[EARLY + LATE + OUT_OF_ORDER];
-        this.reasons[0] = array();
-        this.reasons[OUT_OF_ORDER] = array(outOfOrder);
-        this.reasons[EARLY] = array(early);
-        this.reasons[EARLY + OUT_OF_ORDER] = array(early, outOfOrder);
-        this.reasons[LATE] = array(late);
-        this.reasons[LATE + OUT_OF_ORDER] = array(late, outOfOrder);
+        this.reasons = new ArrayData[2 * EMPTY];
+        for (int steps = 0; steps < this.reasons.length; steps++) {
+            this.reasons[steps] = array(namesOf(steps));
+        }
+    }
+
+    /** Returns the names of the steps that act, in the order in which they do. */
+    private static Object[] namesOf(int steps) {
+        var names = new ArrayList<Object>();
+        for (int step = 0; step < STEPS.length; step++) {
+            if ((steps & 1 << step) != 0) {
+                names.add(UTF8String.fromString(STEPS[step]));
+            }
+        }
+        return names.toArray();
     }
 
     private static ArrayData reasonsOf(UTF8String badReason) {

@@ -36,7 +36,10 @@ public final class TolerancePolicy implements Serializable {
         this.keepsOutOfOrder = KEEP.equals(outOfOrderAction);
     }
 
-    /** Returns the staged time as a column of arrival and event time, microseconds. It is null if one of them is. */
+    /**
+     * Returns the staged time as a column of arrival and event time, and for intervals of their end, microseconds. It
+     * is null if one of them is.
+     */
     public static Column function(Seq<Column> arguments, TolerancePolicy policy) {
         return Invoked.plain(policy, "stagedTime", DataTypes.LongType, arguments);
     }
@@ -50,6 +53,17 @@ public final class TolerancePolicy implements Serializable {
             return this.adjustsLate ? arrival - this.late : null;
         }
         return event;
+    }
+
+    /** Returns the time after the early and the late step; null if one of them drops the row or moves it to its end. */
+    public Long stagedTime(long arrival, long event, long end) {
+        Long staged = stagedTime(arrival, event);
+        return staged != null && staged < end ? staged : null;
+    }
+
+    /** Returns true if the late step moves a row to its end or past it: the early step moves no start forward. */
+    boolean isEmptied(long arrival, long event, long end) {
+        return this.adjustsLate && isLate(arrival, event) && arrival - this.late >= end;
     }
 
     /** Returns true if the event time is later than the tolerance for early rows reaches. */

@@ -40,7 +40,8 @@ class CandidateCounterTest {
     private long[] counted(CandidateGrid grid, Long[]... rows) {
         var counter = new CandidateCounter(partitions, periods, grid);
         for (Long[] row : rows) {
-            counter.call(PARTITION, 0L, row[0], row[1], row[2], row[0] / 100);
+            Long end = row.length > 3 ? row[3] : null;
+            counter.call(PARTITION, 0L, row[0], row[1], end, row[2], row[0] / 100);
         }
         assertTrue(partitions.isZero() && periods.isZero(), "before the task ends");
         task.markTaskCompleted(Option.empty());
@@ -63,6 +64,26 @@ class CandidateCounterTest {
         expected[grid.lateRows(0)]++;
         expected[grid.quarantinedRows()]++;
         Long[][] rows = {{100L, 100L, null}, {101L, 97L, null}, {120L, 80L, null}, {121L, null, null}};
+        assertArrayEquals(expected, counted(grid, rows));
+    }
+
+    @Test
+    @DisplayName("intervals that the late step or a watermark moves to their end are counted besides, and move nothing")
+    void intervals() throws IOException {
+        CandidateGrid grid = grid("null", "{}");
+        long[] expected = new long[grid.size()];
+        for (int lane = 0; lane < CandidateGrid.LANES; lane++) {
+            for (int late = 0; late < 2; late++) {
+                expected[grid.place(lane, late, false, 0)]++;
+                expected[grid.place(lane, late, false, 2)]++; // the second is behind 100 and 95
+                expected[grid.emptiedBehind(lane, late, 1)]++; // and over at 96
+            }
+            expected[grid.place(lane, 1, false, 2)] += 2; // without a limit the others are out of order, and last
+        }
+        expected[grid.emptiedLate(0)]++; // with one the third is over at 110, where it is moved
+        expected[grid.place(0, 0, true, 0)]++; // and the fourth is not
+        expected[grid.lateRows(0)] += 2;
+        Long[][] rows = {{100L, 100L, null, 200L}, {101L, 94L, null, 96L}, {120L, 80L, null, 110L}, {120L, 80L, null, 111L}};
         assertArrayEquals(expected, counted(grid, rows));
     }
 

@@ -31,9 +31,11 @@ class CandidateGridTest {
                 for (int lane = 0; lane < CandidateGrid.LANES; lane++) {
                     assertTrue(places.add(grid.place(lane, late, false, many)));
                     assertTrue(places.add(grid.place(lane, late, true, many)));
+                    assertTrue(places.add(grid.emptiedBehind(lane, late, many)));
                 }
             }
             assertTrue(places.add(grid.lateRows(late)));
+            assertTrue(places.add(grid.emptiedLate(late)));
         }
         assertTrue(places.add(grid.earlyRows()));
         assertTrue(places.add(grid.quarantinedRows()));

@@ -26,7 +26,17 @@ class RowJudgeTest {
     /** Judges a row of group 1 that arrives at `ARRIVAL`, as the two steps of the policy leave it. */
     private static String judged(RowJudge judge, TolerancePolicy policy, long event, long watermark, long high) {
         Long staged = policy.stagedTime(ARRIVAL, event);
-        return text(judge.judge(1, null, null, ARRIVAL, event, staged == null ? NONE : staged, watermark, high));
+        return text(judge.judge(1, null, null, ARRIVAL, event, orNone(staged), NONE, watermark, high));
+    }
+
+    /** Judges an interval of group 1 that arrives at `ARRIVAL`. */
+    private static String lasting(RowJudge judge, TolerancePolicy policy, long event, long end, long watermark) {
+        Long staged = policy.stagedTime(ARRIVAL, event, end);
+        return text(judge.judge(1, null, null, ARRIVAL, event, orNone(staged), end, watermark, NONE));
+    }
+
+    private static long orNone(Long time) {
+        return time == null ? NONE : time;
     }
 
     /** The first row of a group that has nothing before it but a watermark. */
@@ -97,15 +107,41 @@ class RowJudgeTest {
     @DisplayName("a group begins without the times of other groups, and mixed groups have times of their own")
     void groups() {
         RowJudge judge = judge(this.adjusting);
-        judge.judge(1, null, null, ARRIVAL, 1_000, 1_000, NONE, NONE);
-        assertEquals("970 on_time [] null", text(judge.judge(2, null, null, ARRIVAL, 970, 970, NONE, NONE)));
+        judge.judge(1, null, null, ARRIVAL, 1_000, 1_000, NONE, NONE, NONE);
+        assertEquals("970 on_time [] null", text(judge.judge(2, null, null, ARRIVAL, 970, 970, NONE, NONE, NONE)));
         RowJudge mixed = judge(this.adjusting);
         UTF8String p = UTF8String.fromString("p");
         UTF8String q = UTF8String.fromString("q");
-        mixed.judge(0, p, p, null, ARRIVAL, 1_000, 1_000, NONE, NONE);
-        assertEquals("970 on_time [] null", text(mixed.judge(0, p, q, null, ARRIVAL, 970, 970, NONE, NONE)));
-        String behind = text(mixed.judge(0, p, p, null, ARRIVAL, 970, 970, NONE, NONE));
+        mixed.judge(0, p, p, null, ARRIVAL, 1_000, 1_000, NONE, NONE, NONE);
+        assertEquals("970 on_time [] null", text(mixed.judge(0, p, q, null, ARRIVAL, 970, 970, NONE, NONE, NONE)));
+        String behind = text(mixed.judge(0, p, p, null, ARRIVAL, 970, 970, NONE, NONE, NONE));
         assertEquals("980 adjusted [out_of_order] 980", behind);
+    }
+
+    @Test
+    @DisplayName("an interval that a step moves to its end or past it is dropped, and meets no later step")
+    void empty() {
+        assertEquals("950 adjusted [late] null", lasting(judge(this.adjusting), this.adjusting, 900, 951, NONE));
+        assertEquals("null dropped [late,empty] null", lasting(judge(this.adjusting), this.adjusting, 900, 950, NONE));
+        assertEquals("null dropped [late,empty] 990", lasting(judge(this.adjusting), this.adjusting, 900, 950, 990));
+        assertEquals("990 adjusted [out_of_order] 990", lasting(judge(this.adjusting), this.adjusting, 960, 991, 990));
+        String behind = lasting(judge(this.adjusting), this.adjusting, 960, 990, 990);
+        assertEquals("null dropped [out_of_order,empty] 990", behind);
+        String both = lasting(judge(this.adjusting), this.adjusting, 900, 951, 990);
+        assertEquals("null dropped [late,out_of_order,empty] 990", both);
+        assertEquals("null dropped [late] 990", lasting(judge(this.dropping), this.dropping, 900, 950, 990));
+        assertEquals("null dropped [out_of_order] 990", lasting(judge(this.dropping), this.dropping, 960, 990, 990));
+        assertEquals("1030 adjusted [early] null", lasting(judge(this.adjusting), this.adjusting, 1_031, 1_032, NONE));
+        assertEquals("960 on_time [] null", lasting(judge(this.adjusting), this.adjusting, 960, 961, NONE));
+    }
+
+    @Test
+    @DisplayName("an interval that is dropped moves no watermark")
+    void emptyMovesNothing() {
+        RowJudge judge = judge(this.adjusting);
+        assertEquals("null dropped [late,empty] null", lasting(judge, this.adjusting, 900, 950, NONE));
+        assertEquals("960 on_time [] null", lasting(judge, this.adjusting, 960, 980, NONE));
+        assertEquals("960 on_time [] 940", lasting(judge, this.adjusting, 960, 980, NONE));
     }
 
     @Test
@@ -113,7 +149,7 @@ class RowJudgeTest {
     void quarantined() {
         RowJudge judge = judge(this.adjusting);
         UTF8String reason = UTF8String.fromString("invalid_time");
-        InternalRow row = judge.judge(1, null, reason, ARRIVAL, NONE, NONE, 990, NONE);
+        InternalRow row = judge.judge(1, null, reason, ARRIVAL, NONE, NONE, NONE, 990, NONE);
         assertEquals("null quarantined [invalid_time] null", text(row));
         assertEquals("990 on_time [] 990", judged(judge, this.adjusting, 990, 990, NONE));
     }
@@ -123,10 +159,10 @@ class RowJudgeTest {
     void severalReasonsAndDuplicates() {
         RowJudge judge = judge(this.adjusting);
         UTF8String reasons = UTF8String.fromString("require.one,require.two");
-        InternalRow row = judge.judge(1, null, reasons, ARRIVAL, 1_000, NONE, 990, NONE);
+        InternalRow row = judge.judge(1, null, reasons, ARRIVAL, 1_000, NONE, NONE, 990, NONE);
         assertEquals(2, row.getArray(2).numElements());
         assertEquals("null quarantined [require.one,require.two] null", text(row));
-        row = judge.judge(1, null, UTF8String.fromString("duplicate"), ARRIVAL, 1_031, NONE, 990, NONE);
+        row = judge.judge(1, null, UTF8String.fromString("duplicate"), ARRIVAL, 1_031, NONE, NONE, 990, NONE);
         assertEquals("null dropped [duplicate] 990", text(row));
         assertEquals("990 on_time [] 990", judged(judge, this.adjusting, 990, 990, NONE));
     }

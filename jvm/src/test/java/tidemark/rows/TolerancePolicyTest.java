@@ -46,6 +46,23 @@ class TolerancePolicyTest {
     }
 
     @Test
+    @DisplayName("an interval needs a time before its end, and only the late step moves a start there")
+    void ends() {
+        var policy = new TolerancePolicy(30, "adjust", 50, "adjust", "drop");
+        assertEquals(950L, policy.stagedTime(ARRIVAL, 949, 951));
+        assertNull(policy.stagedTime(ARRIVAL, 949, 950));
+        assertFalse(policy.isEmptied(ARRIVAL, 949, 951));
+        assertTrue(policy.isEmptied(ARRIVAL, 949, 950));
+        assertFalse(policy.isEmptied(ARRIVAL, 950, 950));
+        assertEquals(1_030L, policy.stagedTime(ARRIVAL, 1_031, 1_032));
+        var dropping = new TolerancePolicy(30, "drop", 50, "drop", "drop");
+        assertNull(dropping.stagedTime(ARRIVAL, 949, 2_000));
+        assertFalse(dropping.isEmptied(ARRIVAL, 949, 950));
+        var off = new TolerancePolicy(null, null, null, null, "drop");
+        assertFalse(off.isEmptied(ARRIVAL, 0, 1));
+    }
+
+    @Test
     @DisplayName("rows behind the watermark are dropped, adjusted or kept")
     void outOfOrder() {
         var drop = new TolerancePolicy(null, null, null, null, "drop");
