@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
+from pyspark.errors import SparkRuntimeException
 from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
@@ -97,6 +98,19 @@ def test_sorted_windows_are_those_of_a_fold_in_the_order_of_the_sort_key(rows):
         assert row["total"] == total
         assert row["every"] == [one["n"] for one in mine]
         assert (row["first"], row["last"]) == (mine[0]["n"], mine[-1]["n"])
+
+
+@pytest.mark.parametrize("windows", [10_000_000, 10_000_001])
+def test_a_row_in_too_many_windows_for_an_array_is_named_with_its_life(spark, windows):
+    own = ("p", 0, None, 0, True, None, windows, "a", 1.0, 1)
+    row = spark.createDataFrame([(at(0), at(windows), None, *own)], SYSTEM)
+    counted = closing(row, FixedWindows(1, 1), complete=False)
+    if windows == 10_000_000:
+        assert counted.count() == windows
+        return
+    said = "lives from 1970-01-01 00:00:00 to 1970-01-01 00:00:10.000001 is in 10,000,001 windows"
+    with pytest.raises(SparkRuntimeException, match=said):
+        counted.count()
 
 
 def test_only_aggregates_that_depend_on_order_are_sorted(rows):

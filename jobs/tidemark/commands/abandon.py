@@ -159,8 +159,8 @@ def stuck(error: Exception, records: Sequence[BatchRecord], config: str) -> Tide
     return TidemarkError(
         f"run {run} is planned and fails: {type(error).__name__}: {_said(error)}"[:1000],
         where=config,
-        hint=f"remove the cause and run again; if it is the configuration, `tidemark abandon {config} {run} "
-        "--reason ...` sets the run aside: then edit the file and run again",
+        hint=f"remove the cause and run again; if it is the configuration or an object, `tidemark abandon {config} "
+        f"{run} --reason ...` sets the run aside: then edit the file, or move the object away, and run again",
     )
 
 

@@ -27,6 +27,10 @@ from tidemark.spark.validity import fit
 
 _FIRST, _LAST = f"{WINDOW}_first", f"{WINDOW}_last"
 _BOUNDS = ("_window_start", "_window_end")
+_LIFE = ("_system_timestamp", "_end_time")
+_MOST = 10_000_000
+"""Windows of one row that a run may close: a task holds their numbers in an array."""
+_TOO_MANY = f"a row that lives from %s to %s is in %,d windows that the run closes: more than {_MOST:,}"
 BEFORE, AFTER = f"{WINDOW}_before", f"{WINDOW}_after"
 """Times that a row's part of the step had passed when the run began, and when it ended; microseconds or null."""
 
@@ -184,7 +188,11 @@ def _lone(rows: DataFrame, window: NumberedWindows) -> DataFrame:
 
 def _in_windows(rows: DataFrame, window: NumberedWindows, first: Column, last: Column) -> DataFrame:
     rows = rows.withColumns({_FIRST: first, _LAST: last}).where(F.col(_FIRST) <= F.col(_LAST))
-    found = rows.withColumn(WINDOW, F.explode(F.sequence(_FIRST, _LAST))).drop(_FIRST, _LAST)
+    count = F.col(_LAST) - F.col(_FIRST) + 1
+    said = F.format_string(_TOO_MANY, *(F.col(time).cast("string") for time in _LIFE), count)
+    numbers = F.when(count > _MOST, F.raise_error(said).cast("array<bigint>"))
+    numbers = numbers.otherwise(F.sequence(_FIRST, _LAST))
+    found = rows.withColumn(WINDOW, F.explode(numbers)).drop(_FIRST, _LAST)
     held = numbers_of(window).held(F.col(WINDOW))
     return found if held is None else found.where(held)
 
