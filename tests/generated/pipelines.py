@@ -18,9 +18,10 @@ from aggregates import AGGREGATES, CONDITIONS, VALUES, Expression, fitting
 
 SECOND = 1_000_000
 SYSTEM = ("_o", "_s", "_e", "_p", "_k", "_f", "_w")
+HOUR = 3600 * SECOND
 OPERATORS = (
-    "select", "shift", "lifetime", "union", "join", "unnest", "tumbling", "hopping", "gaps", "session", "snapshot",
-    "sliding",
+    "select", "shift", "lifetime", "until_next", "preceding", "union", "join", "unnest", "tumbling", "hopping",
+    "gaps", "calendar", "session", "snapshot", "sliding",
 )  # fmt: skip
 _GROUPED = ("STRING", "BOOLEAN", "INT")
 
@@ -86,6 +87,10 @@ class Author:
             self._unnest(name)
         elif operator in ("select", "shift", "lifetime"):
             self._moved(name, operator, below)
+        elif operator == "until_next":
+            self._until_next(name, below)
+        elif operator == "preceding":
+            self._preceding(name, below)
         else:
             self._windows(name, operator, below)
 
@@ -127,6 +132,67 @@ class Author:
             ),
         )  # fmt: skip
         self._publish(name)
+
+    def _until_next(self, name: str, below: str) -> None:
+        stream = self.known[below]
+        if stream.kept or stream.moved:
+            return
+        by, most = self._equal(stream), self.dice.choice((None, 1, 2 * SECOND, 10 * SECOND))
+        until: dict[str, Any] = {"until": "next", "by": by} | ({"at_most": f"{most}us"} if most else {})
+        whose = f"PARTITION BY {', '.join(by)} " if by else ""
+        rows = f"SELECT *, lead(_s) OVER ({whose}ORDER BY _o) AS _next FROM {below}"
+        end = f"least(_next, _s + {most})" if most else "_next"
+        system = [f"{end} AS _e" if each == "_e" else each for each in SYSTEM]
+        query = f"SELECT {', '.join([*system, *stream.columns])} FROM ({rows}) WHERE _next IS DISTINCT FROM _s"
+        passed = stream.below | {"until_next"}
+        self._add(
+            name, {"from": below, "lifetime": until}, query,
+            replace(stream, open=most is None, single=False, below=passed),
+        )  # fmt: skip
+        self._publish(name)
+
+    def _preceding(self, name: str, below: str) -> None:
+        stream = self.known[below]
+        if stream.kept:
+            return
+        by, within = self._equal(stream), self.dice.choice((1, 2 * SECOND, 5 * SECOND, 60 * SECOND))
+        options = tuple(each for each in AGGREGATES if "DISTINCT" not in each.spark)
+        chosen = self._chosen(name, options, stream.columns, 3)
+        keys: dict[str, Any] = {"within": f"{within}us"} | ({"by": by} if by else {})
+        keys["select"] = {as_: each.spark.format(c=of) for as_, (each, of) in chosen.items()}
+        found = [f"r._o < l._o AND r._s > l._s - {within}", *[f"l.{c} IS NOT DISTINCT FROM r.{c}" for c in by]]
+        possible = fitting(CONDITIONS, stream.columns)
+        if possible and self.dice.random() < 0.4:
+            condition, column = self.dice.choice(possible)
+            keys["where"] = condition.spark.format(c=column)
+            found.append(f"({condition.duck.format(c=f'r.{column}')})")
+        before = f"SELECT l._o AS _of, r.* FROM {below} l JOIN {below} r ON {' AND '.join(found)}"
+        values = ", ".join(f"{each.duck.format(c=of)} AS {as_}" for as_, (each, of) in chosen.items())
+        known, none = (
+            f"SELECT _of, {values} FROM ({before}) GROUP BY _of",
+            f"SELECT {values} FROM {below} WHERE false",
+        )
+        shown = [f"CASE WHEN k._of IS NULL THEN z.{as_} ELSE k.{as_} END AS {as_}" for as_ in chosen]
+        own = [f"b.{each}" for each in (*SYSTEM, *stream.columns)]
+        query = (
+            f"SELECT {', '.join([*own, *shown])} FROM {below} b"
+            f" LEFT JOIN ({known}) k ON k._of = b._o CROSS JOIN ({none}) z"
+        )
+        types = dict(stream.columns) | {as_: each.gives for as_, (each, _) in chosen.items()}
+        passed = stream.below | {"preceding"}
+        self._count([each.kind for each, _ in chosen.values()], passed)
+        self._add(
+            name,
+            {"from": below, "preceding": keys},
+            query,
+            replace(stream, columns=types, single=False, below=passed),
+        )
+        self._publish(name)
+
+    def _equal(self, stream: Stream) -> list[str]:
+        """At most one column whose values set rows apart."""
+        possible = sorted(column for column, type_ in stream.columns.items() if type_ in _GROUPED)
+        return self.dice.sample(possible, k=1) if possible and self.dice.random() < 0.7 else []
 
     def _publish(self, name: str) -> None:
         if self.dice.random() < 0.4:
@@ -205,7 +271,7 @@ class Author:
 
     def _windows(self, name: str, operator: str, below: str) -> None:
         stream = self.known[below]
-        fixed = operator in ("tumbling", "hopping", "gaps")
+        fixed = operator in ("tumbling", "hopping", "gaps", "calendar")
         if stream.open or (stream.kept and not fixed):
             return
         keys: dict[str, Any] = {"from": below}
@@ -264,22 +330,36 @@ class Author:
         return ["_p"] if by == "partition" else ["_p", "_k"]
 
     def _fixed(self, name: str, keys: dict[str, Any], operator: str, below: str, _: Sequence[str]) -> str:
-        size = self.dice.choice((1, 2, 4, 7)) * SECOND
-        hop = {"tumbling": size, "hopping": max(size // 2, SECOND // 2), "gaps": size + 3 * SECOND}[operator]
-        offset = self.dice.choice((0, 0, 1, hop - 1, hop // 2))
         late = self.dice.choice((0, 0, 2 * SECOND)) if self.known[below].kept else 0
-        shape = {"size": f"{size}us", "offset": f"{offset}us"}
-        keys |= {"tumbling": shape} if operator == "tumbling" else {"hopping": shape | {"hop": f"{hop}us"}}
+        placed = (self._calendar if operator == "calendar" else self._sized)(keys, operator, below)
         if late:
             keys["allowed_lateness"] = f"{late}us"
-        first, last = f"floor_div(_s - {offset} - {size}, {hop}) + 1", f"floor_div(_e - 1 - {offset}, {hop})"
-        rows = f"SELECT *, unnest(generate_series({first}, {last})) AS _n FROM {below}"
-        bounds = f"_n * {hop} + {offset}"
-        placed = f"SELECT *, {bounds} AS _ws, {bounds} + {size} AS _we FROM ({rows})"
         if self.known[below].kept:
             letters = f"SELECT _p, _f, _ws, _we FROM ({placed}) WHERE _w >= _we + {late}"
             self.done.tables.append(Table(f"dead_letters/{name}", letters))
         return f"SELECT * FROM ({placed}) WHERE _w IS NULL OR _w < _we + {late}"
+
+    def _sized(self, keys: dict[str, Any], operator: str, below: str) -> str:
+        """Rows with the bounds of each of their windows of one size."""
+        size = self.dice.choice((1, 2, 4, 7)) * SECOND
+        hop = {"tumbling": size, "hopping": max(size // 2, SECOND // 2), "gaps": size + 3 * SECOND}[operator]
+        offset = self.dice.choice((0, 0, 1, hop - 1, hop // 2))
+        shape = {"size": f"{size}us", "offset": f"{offset}us"}
+        keys |= {"tumbling": shape} if operator == "tumbling" else {"hopping": shape | {"hop": f"{hop}us"}}
+        first, last = f"floor_div(_s - {offset} - {size}, {hop}) + 1", f"floor_div(_e - 1 - {offset}, {hop})"
+        rows = f"SELECT *, unnest(generate_series({first}, {last})) AS _n FROM {below}"
+        bounds = f"_n * {hop} + {offset}"
+        return f"SELECT *, {bounds} AS _ws, {bounds} + {size} AS _we FROM ({rows})"
+
+    def _calendar(self, keys: dict[str, Any], _: str, below: str) -> str:
+        """As above, of a calendar: clocks of zones that never change, since other tests are about those that do."""
+        unit, (zone, ahead) = self.dice.choice(("day", "week", "month")), self.dice.choice(_ZONES)
+        offset = self.dice.choice((0, 0, 4 * HOUR))
+        keys["tumbling"] = {"calendar": unit, "zone": zone} | ({"offset": f"{offset}us"} if offset else {})
+        back, step = ahead - offset, f"INTERVAL 1 {unit}"
+        first, last = (f"date_trunc('{unit}', make_timestamp({time} + {back}))" for time in ("_s", "_e - 1"))
+        rows = f"SELECT *, unnest(generate_series({first}, {last}, {step})) AS _n FROM {below}"
+        return f"SELECT *, epoch_us(_n) - {back} AS _ws, epoch_us(_n + {step}) - {back} AS _we FROM ({rows})"
 
     def _data_driven(self, _: str, keys: dict[str, Any], operator: str, below: str, by: Sequence[str]) -> str:
         whose = f"PARTITION BY {', '.join(by)} " if by else ""
@@ -357,6 +437,8 @@ def _joined(left: str, right: str, on: str, how: str, selected: Mapping[str, str
 
 
 _NEVER = 1 << 62
+_ZONES = (("UTC", 0), ("Etc/GMT-14", 14 * HOUR), ("Etc/GMT+9", -9 * HOUR))
+"""Time zones, and how far their clocks are ahead of UTC."""
 _TRUE = Expression("", "true", "true", "BOOLEAN")
 
 
