@@ -19,6 +19,8 @@ def _spec(path: str, letters: str, plus: str = "0s") -> LandedAtSpec:
     ("path", "letters", "plus", "uri", "time"),
     [
         (r"dt=([0-9-]{10})/", "yyyy-MM-dd", "1d", "a/dt=2026-01-31/x.json", "2026-02-01T00:00:00Z"),
+        (r"(.*)\.gz", "yyyy-MM-dd-H", "1h", "2026-01-01-7.gz", "2026-01-01T08:00:00Z"),
+        (r"(.*)\.gz", "yyyy-MM-dd-H", "1h", "2026-01-01-17.gz", "2026-01-01T18:00:00Z"),
         (r"(\d{4})/", "yyyy", "0s", "2026/x", "2026-01-01T00:00:00Z"),
         (r"(\d{6})", "yyyyMM", "0s", "202602", "2026-02-01T00:00:00Z"),
         (r"_(.*)\.gz", "yyyyMMdd'T'HHmmss", "0s", "a_20260228T235959.gz", "2026-02-28T23:59:59Z"),

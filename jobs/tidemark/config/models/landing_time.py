@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
@@ -11,9 +12,9 @@ from pydantic import Field, field_validator
 from tidemark.config.models.fields import Duration, Settings
 from tidemark.core.times import MAX_TIME, MILLISECOND, from_datetime
 
-_LETTERS = {
-    "yyyy": ("year", 4), "MM": ("month", 2), "dd": ("day", 2), "HH": ("hour", 2), "mm": ("minute", 2),
-    "ss": ("second", 2), "SSS": ("millisecond", 3), "SSSSSS": ("microsecond", 6),
+_LETTERS: Mapping[str, tuple[str, int | str]] = {
+    "yyyy": ("year", 4), "MM": ("month", 2), "dd": ("day", 2), "HH": ("hour", 2), "H": ("hour", "1,2"),
+    "mm": ("minute", 2), "ss": ("second", 2), "SSS": ("millisecond", 3), "SSSSSS": ("microsecond", 6),
 }  # fmt: skip
 _ORDER = {"year": 0, "month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0}
 """Parts of a time, coarsest first, with the value of a part that is left out."""
@@ -35,7 +36,7 @@ class LandedAtSpec(Settings):
     """`landed_at`: what `path` finds in an object's URI, read as `format` in UTC, plus `plus`."""
 
     path: str = Field(description="Regular expression with one group, searched in the object's URI")
-    format: str = Field(description="Java letters yyyy MM dd HH mm ss SSS and literals, such as yyyy-MM-dd")
+    format: str = Field(description="Java letters yyyy MM dd HH H mm ss SSS and literals, such as yyyy-MM-dd")
     plus: Duration = Field(0, description="Added to the time found, such as 1d for a file a day")
 
     @field_validator("path")
@@ -91,7 +92,7 @@ def _format_pattern(text: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _letters(text: str, letters: str) -> tuple[str, int]:
+def _letters(text: str, letters: str) -> tuple[str, int | str]:
     if letters not in _LETTERS:
         raise ValueError(
             f"{text!r}: {letters!r} is not known: there are {', '.join(_LETTERS)}; put other letters"
