@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tidemark.config.models.sources import SourceSpec
-from tidemark.config.types import Column, parse_type, quoted
+from tidemark.config.types import Column, Type, parse_type, quoted
 from tidemark.proposal.drift.findings import Drift
 from tidemark.proposal.drift.rows import LandedRows
 from tidemark.proposal.drift.values import holds, read_as
 from tidemark.proposal.objects import ListedObject
+from tidemark.proposal.samples import RowSample
 
 _LONGEST = 40
 
@@ -58,10 +59,31 @@ def _path(spec: SourceSpec, found: LandedRows) -> Iterator[Drift]:
 
 
 def _new(spec: SourceSpec, found: LandedRows) -> Iterator[Drift]:
-    for name, kind in found.new.items():
-        where = f"kept in {spec.rescue}" if spec.rescue else "not read"
-        message = f"{name} is new, of type {kind.type}: {where} until the schema has it"
-        yield Drift("new", "schema", message, effect="unread", column=name, proposed=f"{quoted(name)} {kind.type}")
+    where = f"kept in {spec.rescue}" if spec.rescue else "not read"
+    columns = [(name, kind.type, f"{quoted(name)} {kind.type}") for name, kind in found.new.items()]
+    members = (each for column in _columns(spec) for each in _new_members(column, found.sample))
+    for name, kind, proposed in [*columns, *((name, kind, f"{name}: {kind}") for name, kind in members)]:
+        message = f"{name} is new, of type {kind}: {where} until the schema has it"
+        yield Drift("new", "schema", message, effect="unread", column=name, proposed=proposed)
+
+
+def _new_members(column: Column, taken: RowSample) -> Iterator[tuple[str, str]]:
+    """Yield path and type of the members within a column that its type lacks."""
+    found = taken.types.get(column.name)
+    if found is not None:
+        yield from _members_beyond(quoted(column.name), parse_type(column.type), parse_type(found.type))
+
+
+def _members_beyond(path: str, declared: Type, found: Type) -> Iterator[tuple[str, str]]:
+    if declared.element is not None and found.element is not None and (declared.key is None) == (found.key is None):
+        yield from _members_beyond(f"{path}[]", declared.element, found.element)
+    known = {member.name: member.type for member in declared.fields}
+    for member in found.fields if known else ():
+        name = f"{path}.{quoted(member.name)}"
+        if member.name not in known:
+            yield name, member.type
+        else:
+            yield from _members_beyond(name, parse_type(known[member.name]), parse_type(member.type))
 
 
 def _columns(spec: SourceSpec) -> Iterator[Column]:
