@@ -590,9 +590,11 @@ def test_init_tells_what_needs_a_look(landing, capsys):
     assert status == 0
     for part in (
         "Left out, in the landing folder itself: JSON lines: 2 files (a.json).",
-        "other: no column holds times; rows count as of the landing of their file.",
-        "other: 20 sampled lines would be quarantined: no row can be read.",
-        "other: 1 file of another kind would be quarantined.",
+        "Guessed, the most expensive first:\n  - other.timestamp_by: no column holds times; rows count as of the"
+        " landing of their file (600 sampled rows: mistimed).\n"
+        "  - other.format: no row can be read from some lines as json (20 sampled rows: quarantined).\n"
+        "  - other.landing: its folder holds 1 file of another kind, such as other/x.txt (rows not sampled:"
+        " quarantined).\n",
     ):
         assert part in out
     assert "header_columns: {_raw: raw}" in Path("toll_readings.yml").read_text()

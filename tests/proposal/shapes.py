@@ -272,7 +272,7 @@ def _of_exports() -> Iterator[Shape]:
     yield Shape(
         "Bike rides: started_at and ended_at without zone",
         csv_file(trips("started_at", "ended_at", plain, station=lambda n: n % 12)),
-        {"timestamp_by": "started_at", "arrival_time": "ended_at", "remark": "it says no zone"},
+        {"timestamp_by": "started_at", "arrival_time": "ended_at", "remark": "started_at says no zone"},
     )
     yield Shape(
         "Taxi rides in Parquet: tpep_pickup_datetime and tpep_dropoff_datetime",

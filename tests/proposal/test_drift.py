@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from landing_files import HOUR, SECOND, START, cells, iso, lines, millis, put, readings
 from pyarrow import parquet
+from service_shapes import service_shapes
 from shapes import Shape, shapes
 from test_init import FILES
 
@@ -56,7 +57,9 @@ def land(folder: Path, change: Callable[[int, Row], Row] = lambda _, row: row) -
 
 
 @pytest.mark.parametrize(
-    "shape", [each for each in shapes() if "error" not in each.choice], ids=lambda each: each.name
+    "shape",
+    [each for each in (*shapes(), *service_shapes()) if "error" not in each.choice],
+    ids=lambda each: each.name,
 )
 def test_a_file_just_proposed_fits_what_lands(shape: Shape, tmp_path):
     shape.write(tmp_path / "landing")
@@ -107,6 +110,14 @@ def test_a_change_in_the_newest_rows_is_found_with_what_it_costs(kind, change, w
     assert found["kind"] == kind
     if wanted.get("effect") in source["fates"]:
         assert source["fates"][wanted["effect"]] == wanted["rows"]
+
+
+def test_a_new_member_within_a_column_is_found(tmp_path):
+    land(tmp_path, lambda n, row: row | {"at": {"lane": n, "b": 2.5}, "of": [{"a": 1, "c": {"d": "x"}}]})
+    columns = "event_time TIMESTAMP, received_at TIMESTAMP, device STRING, at STRUCT<lane: BIGINT>"
+    written(tmp_path, schema=f"{columns}, of ARRAY<STRUCT<a: BIGINT, c: STRUCT<b: STRING>>>")
+    found = [(each["kind"], each["proposed"], each["effect"]) for each in checked(tmp_path)["drifts"]]
+    assert found == [("new", "at.b: DOUBLE", "unread"), ("new", "of[].c.d: STRING", "unread")]
 
 
 def test_tolerances_are_held_to_the_limits_of_quality(tmp_path):

@@ -339,7 +339,7 @@ def test_a_month_in_a_name_is_a_landing_time_too(landing):
 
 
 def test_a_day_alone_says_how_to_add_the_time_of_day(landing):
-    put(landing / "a.csv", cells([["day", "clock"], *[["2026-01-01", f"08:{n:02}:00"] for n in range(ROWS)]]), at(9))
+    put(landing / "a.csv", cells([["day", "n"], *[["2026-01-01", n] for n in range(ROWS)]]), at(9))
     only(landing)
     assert "to_timestamp(concat(day, ' ', it))" in (landing.parent / "proposed.yml").read_text()
 

@@ -75,6 +75,8 @@ def test_numbers_since_1970_are_told_by_their_size(time, unit):
         (["2026-01-01T00:00:00Z"] * 9 + ["yesterday"], "timestamp", "t"),
         (["2026-01-01", "2026-01-02"], "date", "t"),
         (["1/2/2026 9:00", "1/13/2026 9:00"], FORMATS[2], f"to_timestamp(t, '{FORMATS[2]}')"),
+        (["1/2/2026", "1/13/2026"], "M/d/yyyy", "to_timestamp(t, 'M/d/yyyy')"),
+        (["2026-01-01 08:00:00+00"], "timestamp", "t"),
         (["1/2/2026 9:00", "13/1/2026 9:00"], FORMATS[3], f"to_timestamp(t, '{FORMATS[3]}')"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ _BINARY: Sequence[tuple[bytes, str, str, Callable[[ListedObject], Sequence[str]]
 )
 """Formats that are no text: first bytes of a file, name, name for people, columns of an object."""
 _FEW = 100
+_NO_ENDING = re.compile(r"\.(?=.*[0-9]).{4,}")
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,10 @@ class Look:
 
 
 def suffix(uri: str) -> str:
-    """Return the ending of a name in lower case, ignoring `.gz`."""
+    """Return the ending of a name in lower case, ignoring `.gz`. Ids and times after a dot are no ending."""
     name = PurePosixPath(uri).name.lower().removesuffix(".gz")
-    return PurePosixPath(name).suffix
+    ending = PurePosixPath(name).suffix
+    return "" if _NO_ENDING.fullmatch(ending) else ending
 
 
 def look(item: ListedObject) -> Look:

@@ -13,7 +13,7 @@ from tidemark.proposal.columns.types import cell_type
 from tidemark.proposal.columns.words import TIME_WORDS, words_of
 
 SEPARATORS = (",", ";", "\t", "|")
-NULLS = ("NA", "N/A", "null", "NULL", "None", "\\N", "-", "nan")
+NULLS = ("NA", "N/A", "n/a", "#N/A", "null", "NULL", "(null)", "None", "\\N", "-", "--", "nan", "?", "M")
 _FEW = 300
 _MOST_ALIKE = 0.9
 _DOUBLED = re.compile(r'""')

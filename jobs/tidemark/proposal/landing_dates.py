@@ -11,25 +11,25 @@ from tidemark.proposal.columns.times import SKEW, Times
 from tidemark.proposal.columns.words import DATED, words_of
 from tidemark.proposal.objects import ListedObject, in_log_order
 
-_LETTERS = {"yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ss": 2}
-_PIECE = re.compile(r"'([^']*)'|(yyyy|MM|dd|HH|mm|ss)|([^A-Za-z'])")
+_LETTERS = {"yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "H": "1,2", "mm": 2, "ss": 2}
+_PIECE = re.compile(r"'([^']*)'|(yyyy|MM|dd|HH|H|mm|ss)|([^A-Za-z'])")
 _FORMS = (
     *("yyyy/MM/dd/HH/mm/ss", "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd'T'HH-mm-ss", "yyyy-MM-dd_HH-mm-ss"),
     *("yyyy-MM-dd-HH-mm-ss", "yyyyMMdd'T'HHmmss", "yyyyMMdd_HHmmss", "yyyyMMdd-HHmmss", "yyyyMMddHHmmss"),
     *("yyyy/MM/dd/HH/mm", "yyyy-MM-dd'T'HH:mm", "yyyy-MM-dd'T'HH-mm", "yyyy-MM-dd_HH-mm", "yyyy-MM-dd-HH-mm"),
     *("yyyyMMdd'T'HHmm", "yyyyMMdd_HHmm", "yyyyMMdd-HHmm", "yyyyMMddHHmm"),
     *("yyyy/MM/dd/HH", "yyyy-MM-dd/HH", "yyyy-MM-dd'T'HH", "yyyy-MM-dd_HH", "yyyy-MM-dd-HH", "yyyyMMdd/HH"),
-    *("yyyyMMdd'T'HH", "yyyyMMdd_HH", "yyyyMMdd-HH", "yyyyMMddHH"),
+    *("yyyyMMdd'T'HH", "yyyyMMdd_HH", "yyyyMMdd-HH", "yyyyMMddHH", "yyyy-MM-dd-H"),
     *("yyyy/MM/dd", "yyyy-MM-dd", "yyyy_MM_dd", "yyyyMMdd"),
     *("yyyy-MM", "yyyy/MM"),
 )
 """Formats of times in names, the most exact first."""
-_PLUS = {"ss": ("0s", "1m", "5m", "15m", "1h"), "mm": ("0s", "1m", "5m", "15m", "1h"), "HH": ("1h",), "dd": ("1d",),
-         "MM": ("31d",)}  # fmt: skip
+_PLUS = {"ss": ("0s", "1m", "5m", "15m", "1h"), "mm": ("0s", "1m", "5m", "15m", "1h"), "HH": ("1h",), "H": ("1h",),
+         "dd": ("1d",), "MM": ("31d",)}  # fmt: skip
 """Durations that may be added to a time, by its finest part, the shortest first. An hour, day or month gets its own
 length, since a file holds the rows of that whole time. A minute or second may be when a file was begun or when it
 was written."""
-_UNITS = {"HH": "hour", "dd": "day", "MM": "month"}
+_UNITS = {"HH": "hour", "H": "hour", "dd": "day", "MM": "month"}
 _FOLDERS = {
     "MM": {"month", "mm", "mon", "m"}, "dd": {"day", "dd", "d"}, "HH": {"hour", "hr", "hh", "h"},
     "mm": {"minute", "min"},

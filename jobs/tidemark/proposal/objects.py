@@ -26,15 +26,14 @@ def in_log_order(objects: Sequence[ListedObject]) -> list[ListedObject]:
     return sorted(objects, key=lambda item: (item.modified, item.uri.encode("utf-8", "surrogateescape")))
 
 
-def sample_evenly(objects: Sequence[ListedObject], most: int = MOST_OBJECTS) -> list[ListedObject]:
-    """Return at most `most` of the objects, which are in log order: pairs of neighbours, spread evenly from first to
-    last, so that disorder from one object to the next shows, too."""
+def sample_newest(objects: Sequence[ListedObject], most: int = MOST_OBJECTS) -> list[ListedObject]:
+    """Return at most `most` of the objects, which are in log order: half of them the newest, since rows to come are
+    like those; the others pairs of neighbours, spread evenly over the older ones, so that disorder from one object to
+    the next shows, too."""
     if len(objects) <= most:
         return list(objects)
-    pairs = most // 2
-    if pairs < 2:
-        return list(objects[:most])
-    last = len(objects) - 2
-    starts = [number * last // (pairs - 1) for number in range(pairs)]
+    newest, pairs = most - most // 4 * 2, most // 4
+    last = len(objects) - newest - 2
+    starts = [number * last // max(pairs - 1, 1) for number in range(pairs)]
     chosen = {place for start in starts for place in (start, start + 1)}
-    return [objects[place] for place in sorted(chosen)]
+    return [*(objects[place] for place in sorted(chosen)), *objects[-newest:]]

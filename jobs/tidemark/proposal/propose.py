@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from tidemark.core.times import MINUTE
 from tidemark.proposal.columns.partition_keys import Keys, keys_of
+from tidemark.proposal.columns.time_orders import TimeOrder, time_orders
 from tidemark.proposal.columns.times import SKEW, Times, candidates, choose, without_event
 from tidemark.proposal.durations import rounded_up
 from tidemark.proposal.landing_dates import agree, copied, dated, redated
@@ -50,6 +52,11 @@ class ProposedSource:
     landed_at: dict[str, str] | None = None
     copied: bool = False
     strays: tuple[str, ...] = ()
+
+    @cached_property
+    def orders(self) -> list[TimeOrder]:
+        """Times of which one is never before the other, the closest first."""
+        return time_orders(self.times)
 
     @property
     def quarantined(self) -> int:
@@ -147,4 +154,5 @@ def _landing_delay(taken: RowSample, times: Times) -> int | None:
 
 
 def _in_order(times: Times) -> bool:
-    return times.event is not None and times.event.ordered >= 0.999 and times.event.landed >= 0.98
+    event = times.event
+    return event is not None and event.ordered >= 0.999 and event.landed >= 0.98 and not event.reading.dated

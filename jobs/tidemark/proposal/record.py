@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
 from tidemark.core.times import format_time
 from tidemark.proposal.columns.partition_keys import Partition
-from tidemark.proposal.columns.times import Candidate, Times
+from tidemark.proposal.columns.times import Candidate
+from tidemark.proposal.guesses import guesses_of
 from tidemark.proposal.propose import ProposedSource
 from tidemark.proposal.samples import Values
 from tidemark.proposal.settings import settings_of
@@ -17,6 +18,7 @@ from tidemark.records.proposal import (
     CandidateTime,
     ColumnSummary,
     CostSummary,
+    GuessSummary,
     MeasuredSummary,
     PartitionProposal,
     SourceProposal,
@@ -39,7 +41,7 @@ def source_record(source: ProposedSource) -> SourceProposal:
         "last_landed": format_time(source.objects[-1].modified),
         "interval": {"median": source.interval.median, "longest": source.interval.longest},
         "sampled": {
-            "objects": [item.uri for item in found.objects],
+            "objects": [item.uri for item in found.objects[::-1]],
             "rows": found.rows,
             "whole": found.whole,
             "unread": found.unread,
@@ -47,7 +49,7 @@ def source_record(source: ProposedSource) -> SourceProposal:
         },
         "columns": [_column(source, name) for name in found.types],
         "left_out": found.left_out,
-        "times": _times(source.times),
+        "times": _times(source),
         "partition": None if partition is None else _partition(partition),
         "over": list(source.keys.over),
         "landing_delay": source.landing_delay,
@@ -57,12 +59,31 @@ def source_record(source: ProposedSource) -> SourceProposal:
     }
 
 
-def _times(times: Times) -> TimesSummary:
+def guess_records(sources: Sequence[ProposedSource]) -> list[GuessSummary]:
+    """Return what is guessed of all sources, the most expensive first."""
+    return [
+        {"source": name, "key": each.key, "message": each.message, "effect": each.effect, "rows": each.rows}
+        for name, each in guesses_of(sources)
+    ]
+
+
+def _times(source: ProposedSource) -> TimesSummary:
+    times = source.times
     return {
         "event_time": None if times.event is None else times.event.column,
         "arrival_time": None if times.arrival is None else times.arrival.column,
         "confidence": times.sure,
         "candidates": [_candidate(each) for each in times.candidates],
+        "orders": [
+            {
+                "later": each.later.expression,
+                "earlier": each.earlier.expression,
+                "rows": each.rows,
+                "median": each.median,
+                "largest": each.largest,
+            }
+            for each in source.orders
+        ],
     }
 
 
@@ -112,6 +133,7 @@ def _candidate(each: Candidate) -> CandidateTime:
         "not_after_landing": round(each.landed, 4),
         "in_order": round(each.ordered, 4),
         "before_landing": each.lag,
+        "without_zone": each.zoneless,
     }
 
 

@@ -17,7 +17,7 @@ from tidemark.proposal.columns.types import Inferred, arrow_type, cell_type, jso
 from tidemark.proposal.detect import json_rows, lines_of, text_of
 from tidemark.proposal.dialect import Dialect, dialect_of, header_of, null_word, padded
 from tidemark.proposal.nested_rows import documents_of, wrapped
-from tidemark.proposal.objects import MOST_BYTES, MOST_ROWS, ListedObject, sample_evenly
+from tidemark.proposal.objects import MOST_BYTES, MOST_ROWS, ListedObject, sample_newest
 from tidemark.storage import seen
 
 _FEWEST = 50
@@ -45,6 +45,8 @@ class RowSample:
     values: dict[str, Values] = field(default_factory=dict)
     types: dict[str, Inferred] = field(default_factory=dict)
     native: set[str] = field(default_factory=set)
+    zoneless: set[str] = field(default_factory=set)
+    """Native columns whose files name no zone."""
     options: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     """Names in the files of columns that are named differently here."""
@@ -52,6 +54,10 @@ class RowSample:
     """Path of the rows in JSON documents."""
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
+    cut: dict[str, int] = field(default_factory=dict)
+    """Numbers of times with nanoseconds, by native column."""
+    nulled: int = 0
+    """Number of rows with a word that is taken for null."""
     unread: int = 0
     whole: bool = True
     """True if every row of every sampled object is in the sample."""
@@ -63,7 +69,7 @@ class RowSample:
 
 def sample(kind: str, objects: Sequence[ListedObject], *, documents: bool = False) -> RowSample:
     """Sample objects of one format, which are in log order. `documents`: rows are known to lie within documents."""
-    chosen = sample_evenly([item for item in objects if item.size])
+    chosen = sample_newest([item for item in objects if item.size])
     found = RowSample(kind, chosen)
     share = max(MOST_ROWS // max(len(chosen), 1), _FEWEST)
     form = FORMATS[kind]
@@ -142,6 +148,7 @@ def _csv(found: RowSample, texts: Sequence[list[str]]) -> None:
     null = null_word(columns)
     if null:
         found.options["nullValue"] = null
+        found.nulled = sum(null in row for row in rows)
     names = _header_held(found, header.names) or [f"c{place}" for place in range(1, width + 1)]
     for name, column in zip(names, columns, strict=True):
         found.values[name] = [None if cell == null else cell for cell in column]
@@ -241,15 +248,24 @@ def _column(found: RowSample, name: str, kinds: Sequence[pa.DataType], tables: S
         written = ", ".join(dict.fromkeys(map(str, kinds)))
         found.left_out[name] = f"it is {written} in the files, which no type of a schema reads"
         return
-    zones = {kind.tz is None for kind in kinds if isinstance(kind, pa.TimestampType)}
-    note = "has no zone: taken as UTC" if True in zones else ""
-    found.types[name] = Inferred(merged, note)
+    if any(isinstance(kind, pa.TimestampType) and kind.tz is None for kind in kinds):
+        found.zoneless.add(name)
+    found.types[name] = Inferred(merged)
     values: Values = []
     for table in tables:
         values += _values(table, name, merged)
     found.values[name] = values
     if merged == "TIMESTAMP":
         found.native.add(name)
+        found.cut[name] = sum(_nanoseconds(table, name) for table in tables)
+
+
+def _nanoseconds(table: pa.Table, name: str) -> int:
+    """Count the times that microseconds do not hold."""
+    kind = table.schema.field(name).type if name in table.schema.names else None
+    if not isinstance(kind, pa.TimestampType) or kind.unit != "ns":
+        return 0
+    return sum(value is not None and value % 1000 != 0 for value in table[name].cast(pa.int64()).to_pylist())
 
 
 def _values(table: pa.Table, name: str, kind: str) -> Values:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from tidemark.config.formats import FORMATS
 from tidemark.config.types import quoted
 from tidemark.core.times import DAY, MINUTE, format_duration, format_time
-from tidemark.proposal.columns.times import SKEW, Candidate
+from tidemark.proposal.columns.time_orders import other_arrivals
+from tidemark.proposal.columns.times import SKEW, Candidate, Times
 from tidemark.proposal.durations import brief
+from tidemark.proposal.guesses import order_doubt, zone_doubt
 from tidemark.proposal.landing_dates import remark
 from tidemark.proposal.propose import ProposedSource
 from tidemark.proposal.tolerances import FEW_BEHIND, FEW_LATE, Cost, MeasuredTolerances
@@ -90,6 +93,7 @@ def _options(source: ProposedSource) -> Iterator[Setting]:
 def _schema(source: ProposedSource) -> Setting:
     found = source.sample
     remarks = [f"{name}: {kind.note}." for name, kind in found.types.items() if kind.note]
+    remarks += [f"{zone_doubt(each)}." for each in _others(source.times) if each.zoneless]
     remarks += [f"{name} is left out: {why}." for name, why in found.left_out.items()]
     if FORMATS[found.format].by_place and next(iter(found.types), "") == "c1":
         remarks.append("Without a header columns go by their places: give them any names.")
@@ -97,6 +101,11 @@ def _schema(source: ProposedSource) -> Setting:
         remarks.append(f"{found.unread:,} of the sampled lines are no rows: they would be quarantined.")
     schema = tuple(f"{quoted(name)} {kind.type}" for name, kind in found.types.items())
     return Setting("schema", schema, ("Types that hold every sampled value; where unsure, text.", *remarks))
+
+
+def _others(times: Times) -> list[Candidate]:
+    """Return the times that are neither the event nor the arrival."""
+    return [each for each in times.candidates if each not in (times.event, times.arrival)]
 
 
 def _names(source: ProposedSource) -> Iterator[Setting]:
@@ -124,6 +133,10 @@ def _partition(source: ProposedSource) -> Iterator[Setting]:
 
 def _times(source: ProposedSource) -> Iterator[Setting]:
     times, rows = source.times, source.sample.rows
+    orders = list(islice(other_arrivals(times, source.orders), _SOME)) if times.arrival is None else []
+    if orders:
+        doubts = tuple(f"{order_doubt(order)}." for order in orders)
+        yield Setting("arrival_time", None, doubts, orders[0].later.expression)
     if times.arrival is not None:
         arrival = times.arrival
         yield Setting("arrival_time", arrival.expression, tuple(_arrival_remarks(source, arrival)))
@@ -161,18 +174,20 @@ def _longest(source: ProposedSource) -> str:
 def _arrival_remarks(source: ProposedSource, arrival: Candidate) -> Iterator[str]:
     yield f"When a row arrived ({_sure(source, arrival.named_arrival)}): {arrival.reading.words}, {_facts(arrival)}."
     yield from _missing(arrival, source.sample.rows)
+    yield from (f"{order_doubt(order)}." for order in islice(other_arrivals(source.times, source.orders), _SOME))
     if source.times.event is None:
-        others = [each.column for each in source.times.candidates if each is not arrival]
+        others = [each.column for each in _others(source.times)]
         more = f" Other times: {', '.join(others[:_SOME])}." if others else ""
         yield f"It is the event time, too: nothing is ever late then.{more}"
 
 
 def _event_remarks(source: ProposedSource, event: Candidate, rows: int) -> Iterator[str]:
-    others = [each.column for each in source.times.candidates if each not in (event, source.times.arrival)]
+    others = [each.column for each in _others(source.times)]
     first = format_time(next(time for time in event.micros if time is not None))
     yield f"When it happened ({_sure(source, event.named_event)}): {event.reading.words}, e.g. {first}."
-    if event.reading.way == "date":
-        both = f"to_timestamp(concat({event.column}, ' ', it))"
+    if event.reading.dated:
+        form = "" if event.reading.way == "date" else f", '{event.reading.way} HH:mm:ss'"
+        both = f"to_timestamp(concat({event.column}, ' ', it){form})"
         yield f"It says a day alone. If another column says the time of day: {both}."
     if others:
         yield f"Other times in the rows: {', '.join(others[:_SOME])}."
@@ -188,8 +203,10 @@ def _missing(chosen: Candidate, rows: int) -> Iterator[str]:
     lost = sum(time is None for time in chosen.micros)
     if lost:
         yield f"{lost:,} of {rows:,} sampled rows ({share(lost / rows)}) have no such time and would be quarantined."
-    if chosen.remark:
-        yield f"{chosen.remark[0].upper()}{chosen.remark[1:]}."
+    if chosen.swapped:
+        yield "Days and months may be the other way round."
+    if chosen.zoneless:
+        yield f"{zone_doubt(chosen)}."
 
 
 def _facts(arrival: Candidate) -> str:

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from tidemark.core.times import format_time
+from tidemark.proposal.guesses import Guess, guesses_of, touched
 from tidemark.proposal.propose import ProposedSource
 from tidemark.proposal.settings import Setting, settings_of
 
@@ -26,6 +27,8 @@ def document(pipeline: str, path: str, sources: Sequence[ProposedSource], notes:
         f"#   tidemark run {path} --dry-run",
         "# After the first run `tidemark advise` says what tolerances cost, counted over all rows.",
         *(line for note in notes for line in _remark(note, "")),
+        "# Guessed, the most expensive first, with what it touches, as proposed or if it is otherwise:",
+        *(line for name, each in guesses_of(sources) for line in _guess(name, each)),
         "",
         f"pipeline: {pipeline}",
         "",
@@ -34,6 +37,12 @@ def document(pipeline: str, path: str, sources: Sequence[ProposedSource], notes:
     for source in sources:
         lines += _source(source)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _guess(name: str, guess: Guess) -> Iterator[str]:
+    first, *more = _remark(f"{name}.{guess.key}: {guess.message} ({touched(guess.rows, guess.effect)}).", "  ")
+    yield f"# -{first[3:]}"
+    yield from (f"#  {line[3:]}" for line in more)
 
 
 def _taken(sources: Sequence[ProposedSource]) -> str:

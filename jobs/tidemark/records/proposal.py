@@ -18,8 +18,8 @@ class IntervalSummary(TypedDict):
 
 
 class SampleSummary(TypedDict):
-    """The sampled objects and rows. `whole`: these are all rows of the objects; `unread` counts lines that are no
-    rows, `without_time` rows that lack a required time."""
+    """The sampled objects, newest first, and rows. `whole`: these are all rows of the objects; `unread` counts lines
+    that are no rows, `without_time` rows that lack a required time."""
 
     objects: list[str]
     rows: int
@@ -40,7 +40,7 @@ class ColumnSummary(TypedDict):
 
 class CandidateTime(TypedDict):
     """A column that holds times, its SQL expression, its scores, and shares of its values. `before_landing` is the
-    median from the time to the landing."""
+    median from the time to the landing, `without_zone` the number of values that name no zone."""
 
     column: str
     expression: str
@@ -52,15 +52,29 @@ class CandidateTime(TypedDict):
     not_after_landing: float
     in_order: float
     before_landing: int
+    without_zone: int
+
+
+class TimeOrderSummary(TypedDict):
+    """Two times by their SQL expressions: `later` is never before `earlier` in the `rows` sampled rows that have
+    both; it is after it by `median`, and by `largest` at most."""
+
+    later: str
+    earlier: str
+    rows: int
+    median: int
+    largest: int
 
 
 class TimesSummary(TypedDict):
-    """Columns of the event time and of the arrival (null: none), and how sure that is."""
+    """Columns of the event time and of the arrival (null: none), how sure that is, and the pairs of times of which
+    one is never before the other, the closest first."""
 
     event_time: str | None
     arrival_time: str | None
     confidence: str
     candidates: list[CandidateTime]
+    orders: list[TimeOrderSummary]
 
 
 class PartitionProposal(TypedDict):
@@ -137,13 +151,27 @@ class SourceProposal(TypedDict):
     strays: list[str]
 
 
+class GuessSummary(TypedDict):
+    """Something taken for granted: the source and its setting, and `effect`, what happens to rows as proposed or if
+    it is otherwise: quarantined, dropped, mistimed, adjusted, delayed, unread or text (values are text). `rows`:
+    sampled rows that it touches (null: only rows outside the sample can say)."""
+
+    source: str
+    key: str
+    message: str
+    effect: str
+    rows: int | None
+
+
 class ProposalRecord(TypedDict):
-    """The proposed sources, and the kinds of files that no source takes, by folder."""
+    """The proposed sources, what is guessed of them, the most expensive first, and the kinds of files that no source
+    takes, by folder."""
 
     landing: str
     pipeline: str
     objects: int
     sources: dict[str, SourceProposal]
+    guesses: list[GuessSummary]
     left_out: dict[str, list[str]]
     notes: list[str]
 

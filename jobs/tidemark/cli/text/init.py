@@ -10,12 +10,20 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from tidemark.proposal.guesses import touched
 from tidemark.report.words import brief, counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tidemark.records.proposal import CheckedSource, CheckRecord, DriftSummary, InitRecord, SourceProposal
+    from tidemark.records.proposal import (
+        CheckedSource,
+        CheckRecord,
+        DriftSummary,
+        GuessSummary,
+        InitRecord,
+        SourceProposal,
+    )
     from tidemark.records.runs import RowsByFate
 
 
@@ -29,10 +37,12 @@ def init_text(record: InitRecord) -> RenderableType:
         f"Looked at {counted(rows, 'row')} in {objects:,} of {counted(proposal['objects'], 'object')},"
         f" and wrote {record['path']}: {counted(len(sources), 'source')}, each key with a remark."
     )
-    notes = [f"  - {note}" for note in (*proposal["notes"], *_notes(sources), *_warnings(record))]
+    notes = [f"  - {note}" for note in (*proposal["notes"], *_warnings(record))]
     parts: list[RenderableType] = [Text(summary), Text(""), _sources(sources)]
     if notes:
         parts += [Text(""), Text("\n".join(["Look at this:", *notes]))]
+    guesses = ["Guessed, the most expensive first:", *map(_guess, proposal["guesses"])]
+    parts += [Text(""), Text("\n".join(guesses))]
     return Group(*parts, Text(""), _next(str(record["path"])))
 
 
@@ -67,23 +77,9 @@ def _tolerances(source: SourceProposal) -> Iterator[str]:
     yield f"{100 * fates['adjusted'] / max(judged, 1):.1f} %"
 
 
-def _notes(sources: Mapping[str, SourceProposal]) -> Iterator[str]:
-    for name, source in sources.items():
-        sampled, times = source["sampled"], source["times"]
-        if times["confidence"] != "clear":
-            yield f"{name}: which column is which time is {times['confidence']}."
-        if times["event_time"] is None and times["arrival_time"] is None:
-            yield f"{name}: no column holds times; rows count as of the landing of their file."
-        if sampled["without_time"]:
-            share = 100 * sampled["without_time"] / sampled["rows"]
-            lost = counted(sampled["without_time"], "sampled row")
-            yield f"{name}: {lost} ({share:.1f} %) would be quarantined, for want of a time that can be."
-        if sampled["unread"]:
-            yield f"{name}: {counted(sampled['unread'], 'sampled line')} would be quarantined: no row can be read."
-        if source["strays"]:
-            yield f"{name}: {counted(len(source['strays']), 'file')} of another kind would be quarantined."
-        for column, why in source["left_out"].items():
-            yield f"{name}: the column {column} is left out: {why}."
+def _guess(guess: GuessSummary) -> str:
+    effect = touched(guess["rows"], guess["effect"])
+    return f"  - {guess['source']}.{guess['key']}: {guess['message']} ({effect})."
 
 
 def _warnings(record: InitRecord) -> Iterator[str]:

@@ -20,7 +20,7 @@ from tidemark.proposal.columns.words import identifier
 from tidemark.proposal.detect import look
 from tidemark.proposal.objects import ListedObject, in_log_order
 from tidemark.proposal.propose import ProposedSource, propose_source
-from tidemark.proposal.record import source_record
+from tidemark.proposal.record import guess_records, source_record
 from tidemark.proposal.sources import Grouped, SkippedFiles, grouped
 from tidemark.proposal.yaml_document import document
 from tidemark.records.failures import ProblemRecord
@@ -56,6 +56,7 @@ def init(landing: Path | str, out: Path | str | None = None) -> InitRecord:
         "pipeline": identifier(target.stem, "pipeline"),
         "objects": len(objects),
         "sources": {source.name: source_record(source) for source in sources},
+        "guesses": guess_records(sources),
         "left_out": {folder or ".": [str(kind) for kind in kinds] for folder, kinds in found.rest.items()},
         "notes": notes,
     }

@@ -14,6 +14,8 @@ from tidemark.proposal.samples import RowSample
 
 MOST_PARTITIONS = 64
 _FOLDER = re.compile(r"(?:^|/)([A-Za-z_][A-Za-z0-9_.-]*)=([^/]+)(?=/)")
+_OFFSETS = r"(?:^|/)[^/+]+\+([0-9]+)\+[0-9]+[^/+]*$"
+"""Names that Kafka Connect gives: topic, partition and first offset."""
 _PLAIN = ("STRING", "BIGINT", "INT", "SMALLINT", "TINYINT", "BOOLEAN")
 _ROWS_EACH = 5
 
@@ -75,8 +77,8 @@ def _text(value: object) -> str:
 
 
 def _by_path(objects: Sequence[ListedObject], folders: Sequence[str]) -> Partition | None:
-    """Return the partition in folders such as p=0 that contain all objects, or in the folders that rows of one kind
-    are spread over."""
+    """Return the partition in folders such as p=0 that contain all objects, in names that have the partition of a
+    topic, or in the folders that rows of one kind are spread over."""
     found: dict[str, set[str]] = {}
     for item in objects:
         for name, value in _FOLDER.findall(item.uri):
@@ -94,6 +96,10 @@ def _by_path(objects: Sequence[ListedObject], folders: Sequence[str]) -> Partiti
         return Partition(
             path=rf"(?:^|/){re.escape(name)}=([^/]+)/", found=values, why="all objects lie in such folders"
         )
+    numbers = {match[1] if (match := re.search(_OFFSETS, item.uri)) else "" for item in objects}
+    if "" not in numbers and len(numbers) <= MOST_PARTITIONS:
+        why = "names of objects are topic, partition and offset"
+        return Partition(path=_OFFSETS, found=tuple(sorted(numbers)), why=why)
     if 1 < len(folders) <= MOST_PARTITIONS:
         why = "rows of one kind lie in these folders"
         return Partition(path="^([^/]+)/", found=tuple(sorted(folders)), why=why)

@@ -6,18 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from tidemark.config.sql.functions import KEYWORDS, SESSION_WORDS
 from tidemark.config.types import parse_type, quoted
 from tidemark.core.times import DAY, MINUTE
-from tidemark.proposal.columns.timestamps import TimeFormat, ambiguous, has_zone, reading_of
-from tidemark.proposal.columns.words import AGAINST, ARRIVAL, BEGINNINGS, ENDS, EVENT, weight
+from tidemark.proposal.columns.timestamps import TimeFormat, ambiguous, are_clocks, has_zone, joined, reading_of
+from tidemark.proposal.columns.words import AGAINST, ARRIVAL, BEGINNINGS, ENDS, EVENT, weight, words_of
 from tidemark.proposal.samples import RowSample, Values, at_path
 
 SKEW = 5 * MINUTE
 """Default for the most that an arrival may be after its object's landing, microseconds."""
 _DEEP = 3
-_OLD = 20 * DAY
+OLD = 20 * DAY
+"""Longest median from an event to its arrival that is plausible, microseconds."""
 _RECENT = 31 * DAY
 _NAMED = 2
 _LIKELY = 0.9
@@ -32,7 +34,9 @@ class Candidate:
 
     Shares: `fits` of values that are times, `filled` of rows that have a time, `landed` of times not after the
     landing of their object, `ordered` of times not before the one above in the file. `lag`: median from the time
-    to the landing, microseconds. `constant`: all rows have one single time.
+    to the landing, microseconds. `constant`: all rows have one single time. `swapped`: days and months could be the
+    other way round. `zoneless`: number of times that name no zone, and are read as UTC. `clock`: the
+    column, in SQL, with the time of day, if `path` has the day alone.
     """
 
     path: tuple[str, ...]
@@ -43,8 +47,10 @@ class Candidate:
     landed: float
     ordered: float
     lag: int
-    remark: str = ""
     constant: bool = False
+    swapped: bool = False
+    zoneless: int = 0
+    clock: str = ""
 
     @property
     def column(self) -> str:
@@ -52,30 +58,38 @@ class Candidate:
         return ".".join(map(quoted, self.path))
 
     @property
+    def name(self) -> str:
+        """The name that says what the time is: of members such as `$date` the one above."""
+        return next((part for part in reversed(self.path) if not part.startswith("$")), self.path[-1])
+
+    @property
     def expression(self) -> str:
         """Spark SQL of the time."""
+        if self.clock:
+            return self.reading.of_parts(_safe(self.path), self.clock)
         plain = self.reading.expression("")
         return self.reading.expression(self.column) if not plain else self.reading.expression(_safe(self.path))
 
     @property
     def named_event(self) -> float:
-        return weight(self.path[-1], EVENT) - weight(self.path[-1], AGAINST)
+        return weight(self.name, EVENT) - weight(self.name, AGAINST)
 
     @property
     def named_arrival(self) -> float:
-        return weight(self.path[-1], ARRIVAL) - weight(self.path[-1], AGAINST)
+        return weight(self.name, ARRIVAL) - weight(self.name, AGAINST)
 
     @property
     def event_score(self) -> float:
-        """Suitability as event time; more is better."""
-        score = self.named_event + 2 * self.filled + 2 * self.landed - 1 * (self.reading.way == "date")
+        """Suitability as event time; more is better. Of equal columns, the one with the plainest name is."""
+        plain = 0.1 * (len(words_of(self.name)) - 1) + 0.25 * (len(self.path) - 1)
+        score = self.named_event + 2 * self.filled + 2 * self.landed - self.reading.dated
         score += self.ordered - 5 * self.constant
-        return score - 3 * (self.lag > _OLD) - max(self.named_arrival, 0) / 2
+        return score - 3 * (self.lag > OLD) - plain - max(self.named_arrival, 0) / 2
 
     @property
     def arrival_score(self) -> float:
         """Suitability as arrival; more is better."""
-        return self.named_arrival + self.filled + 2 * self.landed + self.ordered - 2 * (self.reading.way == "date")
+        return self.named_arrival + self.filled + 2 * self.landed + self.ordered - 2 * self.reading.dated
 
 
 def _safe(path: Sequence[str]) -> str:
@@ -104,13 +118,29 @@ def candidates(sample: RowSample) -> list[Candidate]:
         read = (TimeFormat("timestamp", native=True), 1.0) if native else reading_of(there) if there else None
         if there and read is not None:
             found.append(_candidate(sample, path, values, *read))
+    whole = list(_of_parts(sample, [each for each in found if each.reading.dated and len(each.path) == 1]))
+    found = [each for each in found if all(each.path != other.path for other in whole)] + whole
     return [each for each in found if not each.reading.counted or _is_time(each)]
+
+
+def _of_parts(sample: RowSample, days: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Yield the times that a column of days and the column of times of day that follows it are together."""
+    names = list(sample.values)
+    for day in days:
+        name, *_ = day.path
+        clock = next(iter(names[names.index(name) + 1 :]), "")
+        if not clock or not are_clocks(sample.values[clock]):
+            continue
+        values = joined(sample.values[name], sample.values[clock])
+        read = reading_of([value for value in values if value is not None])
+        if read is not None:
+            yield replace(_candidate(sample, day.path, values, *read), clock=_safe((clock,)))
 
 
 def _is_time(each: Candidate) -> bool:
     """True if numbers in the range of times are times: by their name, or since they are
     shortly before the landing."""
-    named = any(weight(each.path[-1], words) for words in (EVENT, ARRIVAL, AGAINST))
+    named = any(weight(each.name, words) for words in (EVENT, ARRIVAL, AGAINST))
     return named or (each.landed >= _LIKELY and each.lag <= _RECENT)
 
 
@@ -139,6 +169,7 @@ def _candidate(
         if time is not None
     )
     late = sum(lag < -SKEW for lag in lags)
+    texts = [value for value in values if isinstance(value, str)]
     return Candidate(
         path,
         reading,
@@ -148,22 +179,19 @@ def _candidate(
         landed=1 - late / len(lags),
         ordered=_ordered(sample.of, micros),
         lag=lags[len(lags) // 2],
-        remark=_remark(path, reading, [value for value in values if isinstance(value, str)], late),
         constant=len(micros) > 1 and len({*micros} - {None}) == 1,
+        swapped=ambiguous(reading, texts),
+        zoneless=len(lags) if path[0] in sample.zoneless else _zoneless(reading, values),
     )
 
 
-def _remark(path: tuple[str, ...], reading: TimeFormat, texts: Sequence[str], late: int) -> str:
-    """Return doubts about how texts are read: the order of day and month, the zone."""
-    found = ["days and months may be the other way round"] if ambiguous(reading, texts) else []
-    zoned = reading.counted or "Z" in reading.way or any(map(has_zone, texts[:100]))
-    if texts and not zoned:
-        signs = ", but some values lie after the landing" if late else ""
-        found.append(
-            f"it says no zone and is read as UTC{signs}: if it is local time, write"
-            f" to_utc_timestamp({'.'.join(map(quoted, path))}, 'Europe/Berlin') or so"
-        )
-    return "; ".join(found)
+def _zoneless(reading: TimeFormat, values: Values) -> int:
+    """Count the times of day that name no zone."""
+    if reading.native or reading.counted or reading.dated or "Z" in reading.way:
+        return 0
+    local = sum(isinstance(value, datetime) and value.tzinfo is None for value in values)
+    texts = (value for value in values if isinstance(value, str) and not has_zone(value))
+    return local + sum(reading.micros(value) is not None for value in texts)
 
 
 def _ordered(of: Sequence[int], micros: Micros) -> float:
@@ -193,19 +221,20 @@ def choose(found: Sequence[Candidate]) -> Times:
     return Times(event, arrival, tuple(ranked), _sureness(event, arrival, others))
 
 
+def may_arrive(each: Candidate) -> bool:
+    """True if a column's values do not forbid that it is the arrival."""
+    return each.landed >= 0.98 and each.filled >= 0.5 and not each.reading.dated and not each.constant
+
+
 def _arrival(found: Sequence[Candidate]) -> Candidate | None:
-    possible = [
-        each
-        for each in found
-        if each.landed >= 0.98 and each.filled >= 0.5 and each.reading.way != "date" and not each.constant
-    ]
+    possible = [each for each in found if may_arrive(each)]
     named = [each for each in possible if each.named_arrival >= _NAMED and each.named_arrival > each.named_event]
     if named:
         return max(named, key=lambda each: each.arrival_score)
     shown = [
         each
         for each in possible
-        if weight(each.path[-1], AGAINST) == 0 and any(_shows(each, other) for other in found if other is not each)
+        if weight(each.name, AGAINST) == 0 and any(_shows(each, other) for other in found if other is not each)
     ]
     ended = [each for each in possible if any(_ends(each, other) for other in found if other is not each)]
     shown = [each for each in shown if not any(_ends(other, each) for other in found)]
@@ -216,9 +245,9 @@ def _ends(end: Candidate, beginning: Candidate) -> bool:
     """True if names and values show that `end` is the end of something that began at `beginning`: a row about both
     cannot have arrived before the end."""
     return (
-        weight(end.path[-1], ENDS) > weight(end.path[-1], BEGINNINGS)
-        and weight(beginning.path[-1], BEGINNINGS) > 0
-        and beginning.reading.way != "date"
+        weight(end.name, ENDS) > weight(end.name, BEGINNINGS)
+        and weight(beginning.name, BEGINNINGS) > 0
+        and not beginning.reading.dated
         and end.filled >= beginning.filled - 0.01
         and _follows(end, beginning, 0) >= _ORDERED
     )
@@ -230,11 +259,16 @@ def _shows(arrival: Candidate, event: Candidate) -> bool:
     return (
         arrival.ordered >= _ORDERED
         and event.ordered < arrival.ordered - 0.01
-        and event.reading.way != "date"
-        and event.named_event >= arrival.named_event
-        and event.lag - arrival.lag <= _OLD
+        and not event.reading.dated
+        and (event.named_event >= arrival.named_event or _qualifies(arrival, event))
+        and event.lag - arrival.lag <= OLD
         and _follows(arrival, event) >= _ORDERED
     )
+
+
+def _qualifies(arrival: Candidate, event: Candidate) -> bool:
+    """True if a name is that of the other with more words: `observed_time` is a later stage of `time`."""
+    return set(words_of(arrival.name)) > set(words_of(event.name))
 
 
 def _follows(arrival: Candidate, event: Candidate, skew: int = SKEW) -> float:

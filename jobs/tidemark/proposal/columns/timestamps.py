@@ -14,8 +14,9 @@ from tidemark.core.times import DATE, MAX_TIME, MILLISECOND, MIN_TIME, SECOND, f
 
 _ISO = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)"
-    r"(?: ?(Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?"
+    r"(?: ?(Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?"
 )
+_CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?( ?[AP]M)?")
 _DIGITS = re.compile(r"[0-9]{9,19}")
 _FEW = 300
 _ENOUGH = 0.8
@@ -25,6 +26,8 @@ _FIRST, _LAST = 631_152_000, 4_102_444_800
 """Seconds of 1990 and 2100: numbers of these years in four units do not overlap."""
 _UNITS = {"seconds": 1, "millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
 
+DAYS = ("yyyy/MM/dd", "d.M.yyyy", "M/d/yyyy", "d/M/yyyy")
+"""Formats of days without a time of day."""
 FORMATS = (
     "yyyy/MM/dd HH:mm[:ss][.SSSSSS]",
     "d.M.yyyy H:mm[:ss][.SSSSSS]",
@@ -36,6 +39,7 @@ FORMATS = (
     "yyyyMMdd HH:mm[:ss]",
     "yyyyMMddHHmmss",
     "dd/MMM/yyyy:HH:mm:ss Z",
+    *DAYS,
 )
 """Formats for `to_timestamp` of texts in other forms. Where days and months are ambiguous, the first counts."""
 WAYS = ("timestamp", "date", *_UNITS, *(f"text {unit}" for unit in _UNITS), *FORMATS)
@@ -77,6 +81,11 @@ class TimeFormat:
             return f"timestamp_micros({number} div 1000)" if unit == "nanos" else f"timestamp_{unit}({number})"
         return f"to_timestamp({column}, '{self.way}')" if self.way in FORMATS else column
 
+    def of_parts(self, day: str, clock: str) -> str:
+        """Return Spark SQL of the time that a column of days and one of times of day are together."""
+        both = f"concat({day}, ' ', {clock})"
+        return self.expression(both) if self.way in FORMATS else f"to_timestamp({both})"
+
     def micros(self, value: object) -> int | None:
         """Return the instant of one value in microseconds, UTC if it names no zone; None if it is not a time."""
         if self.native:
@@ -96,6 +105,11 @@ class TimeFormat:
     def counted(self) -> bool:
         """True if values are numbers since 1970, which might also be numbers of another kind."""
         return self.way.removeprefix("text ") in _UNITS
+
+    @property
+    def dated(self) -> bool:
+        """True if values are days without a time of day."""
+        return self.way == "date" or self.way in DAYS
 
     @property
     def words(self) -> str:
@@ -127,6 +141,18 @@ def has_zone(text: str) -> bool:
     return match is not None and match[3] is not None
 
 
+def are_clocks(values: Sequence[object]) -> bool:
+    """True if values are text and times of day without a day, where there are any."""
+    there = [value for value in values if value is not None]
+    return bool(there) and all(isinstance(value, str) and _CLOCK.fullmatch(value) for value in there)
+
+
+def joined(days: Sequence[object], clocks: Sequence[object]) -> list[object]:
+    """Return days with times of day, as `concat` does; None where either is missing."""
+    pairs = zip(days, clocks, strict=True)
+    return [None if day is None or clock is None else f"{day} {clock}" for day, clock in pairs]
+
+
 def of_format(text: str, form: str) -> int | None:
     """Return the instant of a text in one of FORMATS, in microseconds; None if the text does not match."""
     match = _pattern(form).fullmatch(text)
@@ -134,13 +160,13 @@ def of_format(text: str, form: str) -> int | None:
         return None
     part = match.groupdict()
     month = _MONTHS.index(part["name"]) + 1 if "name" in part else int(part["month"])
-    hour = int(part["hour"]) if "hour" in part else int(part["half"]) % 12 + 12 * (part["noon"] == "PM")
+    hour = int(part.get("hour") or 0) if "half" not in part else int(part["half"]) % 12 + 12 * (part["noon"] == "PM")
     fraction = int((part.get("fraction") or "0").ljust(6, "0"))
     try:
         zone = datetime.strptime(part["zone"], "%z").tzinfo if "zone" in part else UTC
         time = datetime(
-            int(part["year"]), month, int(part["day"]), hour, int(part["minute"]), int(part["second"] or 0),
-            fraction, zone,
+            int(part["year"]), month, int(part["day"]), hour, int(part.get("minute") or 0),
+            int(part.get("second") or 0), fraction, zone,
         )  # fmt: skip
         return _bounded(from_datetime(time))
     except ValueError:

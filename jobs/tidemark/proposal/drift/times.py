@@ -10,10 +10,13 @@ from zoneinfo import ZoneInfo
 from tidemark.config.types import Column, quoted
 from tidemark.core.times import EPOCH, from_datetime
 from tidemark.proposal.columns.times import paths_below
-from tidemark.proposal.columns.timestamps import WAYS, TimeFormat
+from tidemark.proposal.columns.timestamps import WAYS, TimeFormat, joined
 from tidemark.proposal.samples import RowSample, Values, at_path
 
 _ZONED = re.compile(r"\s*to_utc_timestamp\s*\((.*),\s*'([A-Za-z0-9_+/-]+)'\s*\)\s*", re.IGNORECASE | re.DOTALL)
+_PARTS = re.compile(
+    r"\s*to_timestamp\s*\(\s*concat\s*\(([^,()]+),\s*' ',([^,()]+)\)\s*(?:,\s*'([^']+)'\s*)?\)\s*", re.IGNORECASE
+)
 Instants = Sequence[int | None]
 
 
@@ -26,6 +29,9 @@ def instants(expression: str, columns: Sequence[Column], taken: RowSample) -> In
     if zoned is not None:
         inner = instants(zoned[1], columns, taken)
         return None if inner is None else _in_zone(inner, zoned[2])
+    parts = _PARTS.fullmatch(expression)
+    if parts is not None:
+        return _of_parts(parts, columns, taken)
     wanted = _plain(expression)
     for path in (path for column in columns for path in paths_below((column.name,), column.type)):
         name = ".".join(map(quoted, path))
@@ -45,6 +51,16 @@ def _of_column(values: Values, *, native: bool) -> Instants | None:
         return None
     ways = [TimeFormat("timestamp", native=True)] if native else [TimeFormat("timestamp"), TimeFormat("date")]
     return [next((time for way in ways if (time := way.micros(value)) is not None), None) for value in values]
+
+
+def _of_parts(parts: re.Match[str], columns: Sequence[Column], taken: RowSample) -> Instants | None:
+    """Return the times of a column of days with one of times of day; None if the form is not known here."""
+    way = parts[3] or "timestamp"
+    found = {_plain(quoted(column.name)): taken.values.get(column.name, [None] * taken.rows) for column in columns}
+    day, clock = found.get(_plain(parts[1])), found.get(_plain(parts[2]))
+    if day is None or clock is None or way not in WAYS:
+        return None
+    return [None if value is None else TimeFormat(way).micros(value) for value in joined(day, clock)]
 
 
 def _plain(expression: str) -> str:
