@@ -13,7 +13,7 @@ from pyarrow import orc, parquet
 
 import tidemark
 from tidemark.proposal.guesses import Guess
-from tidemark.proposal.objects import MOST_OBJECTS, sample_newest
+from tidemark.proposal.objects import MOST_OBJECTS, MOST_ROWS, sample_newest
 
 LANDED = START + 20 * HOUR
 MINUTE = timedelta(minutes=1)
@@ -82,10 +82,12 @@ def test_beside_a_chosen_arrival_others_are_remarked_on(tmp_path):
     ("name", "of"),
     [
         ("due_at", lambda at: at + HOUR),
-        ("promised", lambda _: LANDED + HOUR),
-        ("day", lambda _: "2026-01-02"),
+        ("promised", lambda at: at + 30 * HOUR),
+        ("day", lambda _: "2026-01-01"),
         ("loading", lambda _: LANDED - HOUR),
-        ("archived", lambda at: at + timedelta(days=4000)),
+        ("opening", lambda _: START - HOUR),
+        ("founded", lambda at: at - timedelta(days=4000)),
+        ("copy", lambda at: at),
     ],
 )
 def test_plans_constants_days_and_times_after_the_landing_cannot_be_the_arrival(tmp_path, name, of):
@@ -94,6 +96,29 @@ def test_plans_constants_days_and_times_after_the_landing_cannot_be_the_arrival(
     more = [{name: iso(each) if isinstance(each, datetime) else each} for each in made]
     put(tmp_path / "landing" / "a.json", lines(row | each for row, each in zip(rows, more, strict=True)), LANDED)
     assert "may be the arrival" not in text_of(proposed(tmp_path) and tmp_path)
+
+
+def test_without_an_arrival_the_event_itself_may_be_it(tmp_path):
+    rows = [{"booked": row["reported_at"], "event_time": row["resolved_at"]} for row in tickets()]
+    put(tmp_path / "landing" / "a.json", lines(rows), LANDED)
+    _, written = proposed(tmp_path)
+    assert written["landing"]["timestamp_by"] == "event_time"
+    assert "event_time is never before booked, by 1h 23m in the middle" in text_of(tmp_path)
+
+
+def test_four_rows_show_no_order(tmp_path):
+    put(tmp_path / "landing" / "a.json", lines(tickets()[:4]), LANDED)
+    put(tmp_path / "five" / "a.json", lines(tickets()[:5]), LANDED)
+    assert proposed(tmp_path)[0]["landing"]["times"]["orders"] == []
+    found = tidemark.init(tmp_path / "five", tmp_path / "five.yml")["proposal"]["sources"]["five"]
+    assert [each["rows"] for each in found["times"]["orders"]] == [5]
+
+
+def test_members_such_as_date_are_known_by_the_name_above(tmp_path):
+    rows = [{"updatedAt": {"$date": iso(START + n * MINUTE)}, "createdAt": {"$date": iso(START + n // 2 * MINUTE)}}
+            for n in range(60)]  # fmt: skip
+    put(tmp_path / "landing" / "a.json", lines(rows), LANDED)
+    assert proposed(tmp_path)[1]["landing"]["timestamp_by"] == "createdAt.`$date`"
 
 
 # zones
@@ -261,6 +286,20 @@ def test_landing_times_from_names_and_copies_are_guesses(tmp_path):
         put(tmp_path / "landing" / f"{start:%Y-%m-%d-%H}.json", rows, START + 9000 * HOUR)
     (found,) = of_key(guesses(tmp_path), "landed_at")
     assert (found["rows"], found["effect"]) == (300, "mistimed")
+
+
+def test_copies_without_a_time_in_their_names_are_a_guess(tmp_path):
+    for number in range(4):
+        rows = [{"ts": iso(START + (number * 24 + n) * HOUR)} for n in range(24)]
+        put(tmp_path / "landing" / f"{number}.json", lines(rows), START + 9000 * HOUR + number * SECOND)
+    (found,) = of_key(guesses(tmp_path), "landed_at")
+    assert (found["rows"], found["effect"]) == (96, "adjusted")
+
+
+def test_the_first_rows_of_a_file_are_not_all(tmp_path):
+    put(tmp_path / "landing" / "a.json", lines([{"ts": iso(START)}] * (MOST_ROWS + 1)), LANDED)
+    messages = [each["message"] for each in guesses(tmp_path)]
+    assert any(each.startswith("1 of 1 objects were looked at, and of these the first rows") for each in messages)
 
 
 # day and time of day

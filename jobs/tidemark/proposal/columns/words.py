@@ -10,7 +10,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 EVENT: Mapping[str, float] = {
     "event": 3, "occurred": 3, "occurrence": 3, "happened": 3, "observed": 3, "observation": 3, "measured": 3,
     "measurement": 3, "captured": 3, "recorded": 2, "created": 2, "creation": 2, "timestamp": 2, "ts": 2, "time": 1,
-    "datetime": 2, "tstamp": 2, "departed": 3, "departure": 3, "passed": 3, "started": 2, "start": 2, "pickup": 2,
+    "datetime": 2, "departed": 3, "departure": 3, "passed": 3, "started": 2, "start": 2, "pickup": 2,
     "clicked": 3, "derived": 3, "corrected": 3, "viewed": 3, "ordered": 2, "sampled": 3, "sensed": 3, "taken": 2,
     "when": 2, "date": 1, "transaction": 2, "triggered": 3, "at": 0.5, "client": 1, "device": 1, "from": 0.5,
     "millis": 1, "ms": 1, "epoch": 2,
