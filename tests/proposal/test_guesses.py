@@ -288,6 +288,35 @@ def test_landing_times_from_names_and_copies_are_guesses(tmp_path):
     assert (found["rows"], found["effect"]) == (300, "mistimed")
 
 
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("a_%Y-%m-%d_%H%M%S.json", "yyyy-MM-dd_HHmmss"),
+        ("a-%Y-%m-%d-%H%M.json", "yyyy-MM-dd-HHmm"),
+        ("%Y/%m/%d/%H%M.json", "yyyy/MM/dd/HHmm"),
+        ("%Y-%m-%d/%H-%M.json", "yyyy-MM-dd/HH-mm"),
+        ("%Y.%m.%d %H.%M.%S.json", "yyyy.MM.dd HH.mm.ss"),
+        ("%Y%m%d/a%H.json", "yyyyMMdd"),
+        ("a%Y%m%d%H%M.json", "yyyyMMddHHmm"),
+        ("%Y/%m/%d/%H/a_%Y%m%d%H%M.json", "yyyyMMddHHmm"),
+    ],
+)
+def test_times_of_day_in_names_are_landing_times_of_copies(tmp_path, name, form):
+    for hour in range(5):
+        start = START + hour * HOUR + 15 * MINUTE
+        rows = lines({"ts": iso(start - 15 * MINUTE + n * MINUTE)} for n in range(60))
+        put(tmp_path / "landing" / start.strftime(name), rows, START + 9000 * HOUR)
+    assert proposed(tmp_path)[1]["landing"]["landed_at"]["format"] == form
+
+
+def test_a_number_after_a_day_is_no_time_of_day(tmp_path):
+    for day in range(4):
+        start = START + day * 24 * HOUR
+        rows = lines({"ts": iso(start + n * 24 * MINUTE)} for n in range(60))
+        put(tmp_path / "landing" / f"a-{start:%Y-%m-%d}-000{day}.json", rows, START + 9000 * HOUR)
+    assert proposed(tmp_path)[1]["landing"]["landed_at"]["format"] == "yyyy-MM-dd"
+
+
 def test_copies_without_a_time_in_their_names_are_a_guess(tmp_path):
     for number in range(4):
         rows = [{"ts": iso(START + (number * 24 + n) * HOUR)} for n in range(24)]

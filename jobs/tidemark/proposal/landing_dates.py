@@ -13,14 +13,21 @@ from tidemark.proposal.objects import ListedObject, in_log_order
 
 _LETTERS = {"yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "H": "1,2", "mm": 2, "ss": 2}
 _PIECE = re.compile(r"'([^']*)'|(yyyy|MM|dd|HH|H|mm|ss)|([^A-Za-z'])")
+_DATES = ("yyyy/MM/dd", "yyyy-MM-dd", "yyyy_MM_dd", "yyyy.MM.dd", "yyyyMMdd")
+_CLOCKS = (
+    *("HH/mm/ss", "HH:mm:ss", "HH-mm-ss", "HH_mm_ss", "HH.mm.ss", "HHmmss"),
+    *("HH/mm", "HH:mm", "HH-mm", "HH_mm", "HH.mm", "HHmm", "HH"),
+)
 _FORMS = (
-    *("yyyy/MM/dd/HH/mm/ss", "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd'T'HH-mm-ss", "yyyy-MM-dd_HH-mm-ss"),
-    *("yyyy-MM-dd-HH-mm-ss", "yyyyMMdd'T'HHmmss", "yyyyMMdd_HHmmss", "yyyyMMdd-HHmmss", "yyyyMMddHHmmss"),
-    *("yyyy/MM/dd/HH/mm", "yyyy-MM-dd'T'HH:mm", "yyyy-MM-dd'T'HH-mm", "yyyy-MM-dd_HH-mm", "yyyy-MM-dd-HH-mm"),
-    *("yyyyMMdd'T'HHmm", "yyyyMMdd_HHmm", "yyyyMMdd-HHmm", "yyyyMMddHHmm"),
-    *("yyyy/MM/dd/HH", "yyyy-MM-dd/HH", "yyyy-MM-dd'T'HH", "yyyy-MM-dd_HH", "yyyy-MM-dd-HH", "yyyyMMdd/HH"),
-    *("yyyyMMdd'T'HH", "yyyyMMdd_HH", "yyyyMMdd-HH", "yyyyMMddHH", "yyyy-MM-dd-H"),
-    *("yyyy/MM/dd", "yyyy-MM-dd", "yyyy_MM_dd", "yyyyMMdd"),
+    *(
+        f"{date}{between}{clock}"
+        for clock in _CLOCKS
+        for date in _DATES
+        for between in ("/", "'T'", "-", "_", ".", " ", "")
+        if between or (date + clock).isalpha()
+    ),
+    "yyyy-MM-dd-H",
+    *_DATES,
     *("yyyy-MM", "yyyy/MM"),
 )
 """Formats of times in names, the most exact first."""
