@@ -63,7 +63,7 @@ def touched(rows: int | None, effect: str) -> str:
 
 def zone_doubt(each: Candidate, more: str = "") -> str:
     """Return the doubt about times without a zone, with the way to name it; `more` follows the name of the column."""
-    signs = ", but some values lie after the landing" if each.landed < 1 else ""
+    signs = f", but some values lie after their landing, by up to {brief(each.ahead)}" if each.landed < 1 else ""
     return (
         f"{each.column}{more} says no zone and is read as UTC{signs}: if it is local time, write"
         f" to_utc_timestamp({each.expression}, 'Europe/Berlin') or so"

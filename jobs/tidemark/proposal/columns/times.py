@@ -34,9 +34,9 @@ class Candidate:
 
     Shares: `fits` of values that are times, `filled` of rows that have a time, `landed` of times not after the
     landing of their object, `ordered` of times not before the one above in the file. `lag`: median from the time
-    to the landing, microseconds. `constant`: all rows have one single time. `swapped`: days and months could be the
-    other way round. `zoneless`: number of times that name no zone, and are read as UTC. `clock`: the
-    column, in SQL, with the time of day, if `path` has the day alone.
+    to the landing, microseconds. `constant`: all rows have one single time. `ahead`: the longest time from a landing
+    to a time after it. `swapped`: days and months could be the other way round. `zoneless`: number of times that name
+    no zone, and are read as UTC. `clock`: the column, in SQL, with the time of day, if `path` has the day alone.
     """
 
     path: tuple[str, ...]
@@ -48,6 +48,7 @@ class Candidate:
     ordered: float
     lag: int
     constant: bool = False
+    ahead: int = 0
     swapped: bool = False
     zoneless: int = 0
     clock: str = ""
@@ -180,6 +181,7 @@ def _candidate(
         ordered=_ordered(sample.of, micros),
         lag=lags[len(lags) // 2],
         constant=len(micros) > 1 and len({*micros} - {None}) == 1,
+        ahead=max(-lags[0], 0),
         swapped=ambiguous(reading, texts),
         zoneless=len(lags) if path[0] in sample.zoneless else _zoneless(reading, values),
     )
